@@ -85,7 +85,7 @@ export class Warnings {
   /** Counts a NaN in a leaf. The first is logged at the end of the call. */
   noteNaN(leaf: string): void {
     if (this.first("nanValues"))
-      this.pending = `${leaf} holds NaN, which training spreads to every weight. Find the first step that has it: often a division by 0 in the environment`;
+      this.pending = `${leaf} holds NaN, which training spreads to every weight. Find the first step that has it. Its cause is often a division by 0 in the environment`;
   }
 
   /** Counts a warning and logs the first. For callers whose message is cheap to build. */
@@ -107,7 +107,7 @@ export function warnIgnoredPriorities(warnings: Warnings, name: string, table: {
   warnings.first("ignoredPriorities");
   if (table.hasWarnedIgnored) return;
   table.hasWarnedIgnored = true;
-  const effect = call === "beta" ? "its weights have no effect" : "new priorities change no draw and evict no other item";
+  const effect = call === "beta" ? "its weights have no effect" : "new priorities do not change draws or evictions";
   const remedy = `Use a sampler such as prioritized(0.6), or omit ${call}`;
   warnings.log(`${call} has no effect on table ${show(name)}: neither its sampler nor its remover uses priorities, so ${effect}. ${remedy}`);
 }

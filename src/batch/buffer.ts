@@ -1,7 +1,7 @@
 /** Manages the memory of one batch while a draw fills it: its own memory, that of a batch to refill, or arrays of the caller. Copies results out of scratch. */
 
 import { OUTPUT_BYTES, START } from "../base/abi.ts";
-import { mustBe } from "../base/error.ts";
+import { mustBe, ReplayError } from "../base/error.ts";
 import { kindOf, prefixView, typedLength } from "../base/typed-arrays.ts";
 import type { Engine } from "../memory/engine.ts";
 import type { AnyArray, ArrayClass } from "../schema/dtype.ts";
@@ -403,8 +403,8 @@ function newMemory(bytes: number): Uint8Array<ArrayBuffer> {
   try {
     if (bytes < MAX_BYTES) return new Uint8Array(new ArrayBuffer(bytes));
   } catch {}
-  const remedy = "sample fewer items, or shorter windows";
-  throw mustBe("OUT_OF_MEMORY", "the bytes of a batch", `as many as this runtime has room for in one array, and fewer than 4 GiB (${remedy})`, bytes);
+  const limit = bytes < MAX_BYTES ? "this runtime cannot allocate one array of that size" : "a batch must have fewer than 4 GiB";
+  throw new ReplayError("OUT_OF_MEMORY", `the batch would have ${bytes} bytes, but ${limit}. Sample fewer items, or shorter windows`);
 }
 
 /**

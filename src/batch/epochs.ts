@@ -177,7 +177,7 @@ function checkEpochs({ table }: Draws<{ readonly count: number }>, n: number, op
   const { minSize, minDiff, maxDiff, samplesPerInsert } = rateLimiter;
   const most = Math.floor(Math.max(maxDiff, samplesPerInsert * minSize) - minDiff);
   if (Math.min(n, maxSize) > most)
-    throw mustBe(RangeError, "batchSize", `<= ${most}, because table ${name} with its rate limiter never allows more draws in one go`, n);
+    throw mustBe(RangeError, "batchSize", `<= ${most}, because the rate limiter of table ${name} never allows more draws in one go`, n);
 }
 
 /** @throws TypeError, RangeError */
@@ -212,7 +212,7 @@ export function epochsOf<B extends { readonly count: number; release?(): void }>
   if (since !== 0 || slots !== 0 || position !== 0) {
     engine.begin();
     if (!core.resumeEpoch(since, slots, position, place.shuffle ? SHUFFLED : 0))
-      throw mustBe(RangeError, "state", `a state of a dataset of table ${show(name)}, of this Replay or of the one whose snapshot was restored`, state);
+      throw mustBe(RangeError, "state", `the state of a dataset of table ${show(name)}, from this Replay or from the Replay in its snapshot`, state);
     engine.changed();
   }
   const walk = new Epochs(draws, n, epochs, drops, sample, place);

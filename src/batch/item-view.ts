@@ -3,6 +3,7 @@
 import { CROSS, DRAW_LAYOUT, DRAW_LONGEST, LAYOUT, LONGEST, NO_LEAF, OWN_NEXT, SAME_COLUMNS, SIZED } from "../base/abi.ts";
 import { integer, mustBe, onlyKeys, ReplayError, show } from "../base/error.ts";
 import { MAX_LENGTH } from "../base/limits.ts";
+import { trimStack } from "../base/stack-trace.ts";
 import type { Column } from "../schema/column.ts";
 import {
   type ColumnLayout,
@@ -301,15 +302,16 @@ export class ItemView implements BatchView {
     if (own && most <= nStep.n) this.#sayUnseen(nStep);
     if (most >= nStep.n) return;
     const length = own ? nStep.n : nStep.n + 1;
-    const remedy = `make items of ${length} steps, with a rule length: ${length} or nStep: ${nStep.n}`;
+    const remedy = `Make items of ${length} steps, with a rule length: ${length} or nStep: ${nStep.n}`;
     const limit = this.#limit(steps, longest);
     if (most === 0) {
       const other = 'or set nextState: "own" if each step holds its next observation';
-      throw mustBe(RangeError, limit, `at least 2 for nStep, which uses the last step only as the next state (${remedy}, ${other})`, steps);
+      const rule = "must be at least 2 for nStep, which uses the last step only as the next state";
+      throw trimStack(new RangeError(`${limit} ${rule}, got ${steps}. ${remedy}, ${other}`));
     }
     if (window >= longest && engine.makesItems(name, length)) return;
     if (engine.warnings.first("shortReturns"))
-      this.#sampler.unsaid.push(`nStep with n ${nStep.n} computes returns of at most ${most} steps, because ${limit} is ${steps}: ${remedy}`);
+      this.#sampler.unsaid.push(`nStep with n ${nStep.n} computes returns of at most ${most} steps, because ${limit} is ${steps}. ${remedy}`);
   }
 
   /** Warns if items end before the final step of their episode, which is the only step that records the termination. */

@@ -245,7 +245,12 @@ export function nStepOf(options: NStepOptions, leaves: readonly PlacedLeaf[]): N
   };
   const factor = discount === undefined ? undefined : leafAt("nStep.discount", leaves, discount);
   if (factor?.leaf.dtype === "bool")
-    throw mustBe("SPEC_MISMATCH", "nStep.discount", "a leaf of factors, with 0 at the end (pass a terminal flag as nStep.terminal)", `${discount}, bool`);
+    throw mustBe(
+      "SPEC_MISMATCH",
+      "nStep.discount",
+      "a leaf of numbers that are 0 at the end of an episode (pass a terminal flag as nStep.terminal)",
+      `${discount}, bool`,
+    );
   const rewards = leaf("reward", reward);
   return {
     reward: rewards.index,

@@ -27,15 +27,13 @@ export function notReady({ core, name, limits }: SampledTable, n: number, flags:
       return new ReplayError("TOO_FEW", `table ${table} has ${core.size} items, and maxTimesSampled removes them before ${n} draws. Sample fewer`);
     const sure = core.guaranteedDraws(n, flags, among);
     const limit = among === 0 ? core.size : Math.min(among, core.size);
-    const of = limit < core.size ? `the ${limit} ${flags & NEWEST ? "newest" : "oldest"} of ${core.size} items that among selects` : `${core.size} items`;
-    const why = sure < limit ? ", and the others have priority 0, or the rate limiter requires them to stay" : "";
-    const suffix = why === "" && limit === core.size ? "" : ` (of ${of}${why})`;
+    const of = limit < core.size ? `among selects the ${limit} ${flags & NEWEST ? "newest" : "oldest"} of ${core.size} items` : `it has ${core.size} items`;
+    const why = sure < limit ? ", but the others have priority 0, or the rate limiter requires them to stay" : "";
+    const suffix = why === "" && limit === core.size ? "" : ` (${of}${why})`;
     const remedy = core.guaranteedDraws(n, flags & NEWEST, among) < n ? "Sample fewer" : "Sample fewer, or with replacement";
-    return new ReplayError("TOO_FEW", `table ${table} has ${sure} items that can be drawn, fewer than ${n}${suffix}. ${remedy}`);
+    return new ReplayError("TOO_FEW", `table ${table} can provide ${sure} items, but the call needs ${n}${suffix}. ${remedy}`);
   }
   const why =
-    core.size < minSize
-      ? `has ${core.size} items, and its rate limiter requires ${minSize}`
-      : "requires inserts before its rate limiter allows that many draws";
+    core.size < minSize ? `has ${core.size} items, and its rate limiter requires ${minSize}` : `needs more inserts before its rate limiter allows ${n} draws`;
   return new ReplayError("RATE_LIMITED", `table ${table} ${why}. Append first, or await sampleWhenReady(${n})`);
 }

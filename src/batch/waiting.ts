@@ -88,7 +88,7 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
     if (sure >= n) return this.sampler.sample(n, options);
     if (this.table.core.canInsert(1)) return undefined;
     const why = `table ${show(this.table.name)} allows ${sure} draws now, and its rate limiter blocks inserts until there are draws`;
-    throw new ReplayError("RATE_LIMITED", `${why}. Sample that many, or wait for ${n} with replacement (for await, sampleWhenReady)`);
+    throw new ReplayError("RATE_LIMITED", `${why}. Sample at most ${sure}, or wait for ${n} with replacement (for await, sampleWhenReady)`);
   }
 
   /** Returns a batch to wait for. @throws RangeError if it can never be full */
@@ -142,7 +142,7 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
     const most = spare <= 0 ? 0 : atOnce ? Math.floor(Math.min(items, Math.max(maxDiff, samplesPerInsert * minSize) - minDiff)) : MAX_LENGTH;
     if (n <= most) return;
     const how = atOnce ? " in one go" : "";
-    throw mustBe(RangeError, "n", `<= ${most}, because table ${show(this.table.name)} with its rate limiter and its limits never allows more draws${how}`, n);
+    throw mustBe(RangeError, "n", `<= ${most}, because the limits of table ${show(this.table.name)} never allow more draws${how}`, n);
   }
 }
 

@@ -212,7 +212,7 @@ function placeValues(
   const path = keys.slice(keys[0] === "steps" ? 1 : 0);
   const full = [rows, ...shape.slice(1)];
   if (isShaped(value) && value.shape.join() !== full.join())
-    throw mustBe("SPEC_MISMATCH", `values.${pathText(path)}`, `a column of the shape [${full.join(", ")}]`, value);
+    throw mustBe("SPEC_MISMATCH", `values.${pathText(path)}`, `a column of shape [${full.join(", ")}]`, value);
   const lead = full.slice(0, full.length - leaf.shape.length);
   placeColumn(core, { ...leaf, keys: path }, at, lead, isShaped(value) ? value.data : value, "values.", reportNaN);
 }

@@ -156,7 +156,7 @@ function noItemsError({ episodes, sequenceLength = 2, nStep }: PushVerbOptions, 
   const minLength = nStep !== undefined ? 2 : episodes ? 1 : sequenceLength;
   const remedy = sequenceLength > 2 && nStep === undefined && !episodes ? ". Pass a smaller --sequence-length" : "";
   const of = `${countText(kept.episodes, "episode")} with ${countText(kept.steps, "step")}`;
-  return new ReplayError("EMPTY", `no item was made from ${of}, because no episode has ${countText(minLength, "step")} that can be an item${remedy}`);
+  return new ReplayError("EMPTY", `${of} make no item, which needs ${countText(minLength, "step")} of one episode${remedy}`);
 }
 
 /** The flags that work only with a journal. */

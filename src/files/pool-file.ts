@@ -34,7 +34,7 @@ export class PoolFile {
     const page = new Uint8Array(PAGE);
     page.set(new TextEncoder().encode(`${MARK}${name}\n`));
     // The page is on the disk with the first sync of its contents. Before that, it does not matter.
-    if (this.#handle.write(page, { at: 0 }) !== PAGE) throw Object.assign(new Error("a short write"), { code: "ENOSPC" });
+    if (this.#handle.write(page, { at: 0 }) !== PAGE) throw Object.assign(new Error("the disk accepted only a part of the data"), { code: "ENOSPC" });
     this.name = name;
   }
 

@@ -200,5 +200,5 @@ class Sqlite implements Directory {
 }
 
 function staleError(at: number, size: number): Error {
-  return Object.assign(new Error(`a call at byte ${at} of a file of ${size} bytes`), { code: "ESTALE" });
+  return Object.assign(new Error(`byte ${at} is outside a file of ${size} bytes`), { code: "ESTALE" });
 }

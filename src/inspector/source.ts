@@ -44,7 +44,7 @@ export function portSource(port: PortLike, onConnect: () => void, onDisconnect: 
   const pending = new Map<number, { readonly kind: Kind; readonly onAnswer: OnAnswer; readonly onError: OnError }>();
   let last = 0;
   const disconnect = () => {
-    for (const { onError } of pending.values()) onError(new ReplayError("CLOSED", "the program at the other end of the port no longer shows its Replay"));
+    for (const { onError } of pending.values()) onError(new ReplayError("CLOSED", "the program at the other end of the port no longer serves its Replay"));
     pending.clear();
     onDisconnect();
   };

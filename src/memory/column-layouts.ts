@@ -153,7 +153,8 @@ export class ColumnLayouts {
   #groupOf(selections: readonly Selection[]): LayoutGroup {
     const existing = this.#groups.get(groupKey(selections));
     if (existing !== undefined && existing.layouts.size < MAX_GROUP_SIZE) return existing;
-    if (this.#byNumber.size >= MAX_GROUPS - 1) throw new ReplayError("OUT_OF_MEMORY", `items have ${MAX_GROUPS - 1} different forms of columns. Use fewer`);
+    if (this.#byNumber.size >= MAX_GROUPS - 1)
+      throw new ReplayError("OUT_OF_MEMORY", `items already have ${MAX_GROUPS - 1} different sets of columns. Use fewer sets`);
     do this.#lastGroup = (this.#lastGroup + 1) % MAX_GROUPS;
     while (this.#lastGroup === 0 || this.#byNumber.has(this.#lastGroup));
     return this.#newGroup(selections, this.#lastGroup);

@@ -1,7 +1,7 @@
 /** Implements a table that grows up to a limit or the available memory, and then evicts its oldest items. Its contents can be read slot by slot. */
 
 import { ABOUT_FIRST, ABOUT_KEY, ABOUT_LENGTH, ABOUT_PRIORITY } from "../base/abi.ts";
-import { mustBe } from "../base/error.ts";
+import { ReplayError } from "../base/error.ts";
 import { MAX_ITEMS } from "../base/limits.ts";
 import { checkKeys } from "../schema/copy-numbers.ts";
 import { minSize } from "../schema/rate-limiter.ts";
@@ -57,7 +57,7 @@ export class GrowingTable extends CoreTable {
     const need = size > max ? size + 1 : Math.min(size + n, max);
     if (this.#capacity < need) this.#grow(need);
     if (this.#options.maxSize === Number.POSITIVE_INFINITY && size + n > this.#capacity)
-      throw mustBe("OUT_OF_MEMORY", "items", `at most ${MAX_ITEMS} (set a capacity)`, size + 1);
+      throw new ReplayError("OUT_OF_MEMORY", `a buffer can have at most ${MAX_ITEMS} items. Set a capacity`);
     const { core } = this.engine;
     core.checkedResult(core.x.table_reserve(this.handle, episodes));
   }

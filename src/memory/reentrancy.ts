@@ -20,6 +20,6 @@ export function withLock<T>(target: Lockable, read: () => T): T {
 export function reentrancyError(): ReplayError {
   return new ReplayError(
     "OUT_OF_TURN",
-    "this was called while another call was reading its arguments, or computing its rewards. Call it after that call has returned",
+    "the Replay was called while another call was reading its arguments, or computing its rewards. Wait until that call has returned",
   );
 }

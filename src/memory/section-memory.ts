@@ -29,11 +29,11 @@ export class SectionMemory {
     const missing = this.base + size - this.u8.length;
     if (missing <= 0) return;
     try {
-      if (size > 2 * MAX_SECTION_BYTES) throw new RangeError("too much");
+      if (size > 2 * MAX_SECTION_BYTES) throw new RangeError("the sections are too large");
       // Doubles the memory if possible, since it may keep growing.
       this.x.memory.grow(Math.ceil(Math.max(missing, Math.min(this.u8.length, MAX_SECTION_BYTES)) / PAGE));
     } catch {
-      throw new ReplayError("OUT_OF_MEMORY", `no room for ${size} bytes of sections`);
+      throw new ReplayError("OUT_OF_MEMORY", `no memory is left for ${size} bytes of sections`);
     }
     this.#refreshViews();
   }

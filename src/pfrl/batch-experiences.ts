@@ -95,7 +95,7 @@ export function parseOptions(options: BatchExperiencesOptions): BatchSettings {
 /** Returns checked lists of transitions, which are not changed afterwards. */
 export function listsOf(experiences: unknown, rule: string): readonly (readonly Transition[])[] {
   if (!Array.isArray(experiences)) throw mustBe(TypeError, "experiences", rule, experiences);
-  if (experiences.length === 0) throw mustBe(RangeError, "experiences", "at least one", experiences);
+  if (experiences.length === 0) throw mustBe(RangeError, "experiences", "a list of at least one element", experiences);
   return elementsIn(experiences).map((list, i) => {
     if (!Array.isArray(list) || list.length === 0) throw mustBe(TypeError, `experiences[${i}]`, "a list of at least one transition", list);
     return elementsIn(list).map((transition, t) => {

@@ -53,7 +53,7 @@ export function batchRecurrentExperiences(experiences: readonly (readonly Transi
       throw mustBe(
         RangeError,
         "experiences",
-        "sorted, the longest episode first: sort((a, b) => b.length - a.length)",
+        "sorted with the longest episode first, as sort((a, b) => b.length - a.length) does",
         `${length} steps after ${previousLength}`,
       );
   });
@@ -109,7 +109,8 @@ function timeFirst(lists: readonly (readonly Transition[])[]): Transition[] {
 
 function joined(name: string, lists: readonly (readonly Transition[])[]): Stacked {
   const values = lists.map(([first]) => first?.[name]);
-  for (const value of values) if (value === undefined) throw mustBe(TypeError, name, "given as an extra of each episode's first transition, or null", value);
+  for (const value of values)
+    if (value === undefined) throw mustBe(TypeError, name, "given as an extra of each episode's first transition (null if it has no value)", value);
   return concatValues(name, values);
 }
 

@@ -37,7 +37,7 @@ export function envIdOf({ envId = 0 }: AppendedTransition): unknown {
 /** @throws TypeError for an array, because the next call would pass another one */
 export function checkEnvId(envId: unknown): void {
   if (Array.isArray(envId) || ArrayBuffer.isView(envId))
-    throw mustBe(TypeError, "envId", "a value that is equal to itself at the next call, such as a number or a string", envId);
+    throw mustBe(TypeError, "envId", "a value that stays equal between calls, such as a number or a string", envId);
 }
 
 /** Returns whether a key is a field of transitions, rather than an extra. */
@@ -67,7 +67,7 @@ export const RENAMED_KEYS: { readonly [name: string]: string } = {
 /** Other names for the end of an episode, which would go unnoticed as extras in place of `isStateTerminal`. */
 const END_KEYS: readonly string[] = ["done", "terminated", "terminal"];
 
-const CALL_SHAPE = "the one object of append({ state, action, reward, nextState, isStateTerminal, … })";
+const CALL_SHAPE = "the object in append({ state, action, reward, nextState, isStateTerminal, … })";
 
 /** @throws TypeError unless it is an object */
 export function checkTransition(transition: AppendedTransition): void {
@@ -82,7 +82,7 @@ export function checkGiven(name: string, value: unknown): void {
 /** @throws TypeError for an extra that means the end of an episode */
 export function checkEnd(name: string, value: unknown, { isStateTerminal }: AppendedTransition): void {
   if (isStateTerminal === undefined && END_KEYS.includes(name))
-    throw mustBe(TypeError, name, "given as isStateTerminal (or in addition to it, as an extra)", value);
+    throw mustBe(TypeError, name, "given as isStateTerminal (with isStateTerminal, it can also be an extra)", value);
 }
 
 /** @throws TypeError for an extra that has another name here, or that objects cannot store */

@@ -105,7 +105,7 @@ function check(options: Omit<AcceptOptions, "signal" | "timeoutMs">, host: Host)
   integer("keepAliveTimeoutMs", keepAliveTimeoutMs, 1, MAX_TIMEOUT_MS / 2);
   host.resolve(writerOptions);
   if (confirm === "disk" && host.journal === undefined)
-    throw new ReplayError("UNSUPPORTED", 'confirm: "disk" needs a Replay that has a journal: make it with Replay.open');
+    throw new ReplayError("UNSUPPORTED", 'confirm: "disk" needs a Replay with a journal. Create the Replay with Replay.open');
   return { writerOptions, maxInFlight, confirm, sessionTtlMs, limits: resolveLimits(limits), keepAliveMs, keepAliveTimeoutMs };
 }
 
@@ -258,7 +258,7 @@ async function enter(link: SocketLink, message: unknown, host: Host, checked: Ch
   }
   const known = sessions.find(hello, writerOptions.name);
   // Another actor has taken its name in the meantime.
-  if (known === undefined) throw new ReplayError("NOT_FOUND", "the session of this writer ended while it connected. Make a new writer");
+  if (known === undefined) throw new ReplayError("NOT_FOUND", "the session of this writer ended during its connection. Make a new writer");
   if (known.farewell !== undefined) {
     link.post(known.farewell);
     link.close(known.code);

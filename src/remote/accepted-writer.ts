@@ -208,7 +208,7 @@ export class AcceptedWriter {
    * for a dead Worker if the runtime does not report its end, as in browsers.
    */
   close(): void {
-    this.#end({ how: "closed" }, withCloseCode(new ReplayError("CLOSED", "the writer was closed at the Replay's end"), CLOSE.normal));
+    this.#end({ how: "closed" }, withCloseCode(new ReplayError("CLOSED", "the process with the Replay has closed the writer"), CLOSE.normal));
   }
 
   /** Handles an actor that cannot reconnect. For the package's own modules. */
@@ -346,7 +346,7 @@ export class AcceptedWriter {
 
   /** @throws ReplayError CORRUPT if an actor keeps sending without reading answers */
   #checkAnswers(): void {
-    if ((this.#link?.buffered ?? 0) > MAX_ANSWERS + 2 * this.#sender.sentBytes) throw tooMuch("answers are not read");
+    if ((this.#link?.buffered ?? 0) > MAX_ANSWERS + 2 * this.#sender.sentBytes) throw tooMuch("the actor sends data without reading the answers");
   }
 
   /** Handles the actor's goodbye. */

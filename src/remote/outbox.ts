@@ -105,7 +105,7 @@ export class Outbox {
   /** Continues over a link, and sends everything again that the Replay does not have. @throws ReplayError if the Replay has lost confirmed blocks */
   attach(link: Link, { received, confirmed, frameBytes, shared = [], inFlightBytes = Number.POSITIVE_INFINITY }: WelcomeMessage): void {
     if (received < this.#confirmed || received > this.#numbers || confirmed > received)
-      throw new ReplayError("CORRUPT", `the Replay has only the blocks up to ${received} of this session, but had confirmed ${this.#confirmed}`);
+      throw new ReplayError("CORRUPT", `the Replay has only the blocks up to ${received} of this session, but has confirmed blocks up to ${this.#confirmed}`);
     this.#link = link;
     this.#frameRules = frameBytes === undefined ? undefined : { frameBytes, shared };
     this.#maxBytes = inFlightBytes;

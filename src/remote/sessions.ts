@@ -149,6 +149,6 @@ function tooManySessions(count: number): ReplayError {
 function unknownSession(): ReplayError {
   return new ReplayError(
     "NOT_FOUND",
-    'the session of this writer is not known here: the memory was started again, or sessionTtlMs is over. Make a new writer; with confirm: "disk", sessions outlive a restart',
+    'the Replay does not know the session of this writer. The Replay was restarted, or sessionTtlMs is over. Make a new writer. To keep sessions after a restart, set confirm: "disk"',
   );
 }

@@ -33,7 +33,7 @@ export function kindOfMessage(message: unknown): unknown {
 
 /** Returns the error for a message that Reprise did not send. @param sender the function that sends such messages */
 export function malformed(what: string, sender: string, cause?: unknown): ReplayError {
-  const error = new ReplayError("CORRUPT", `${what} from the other end does not have the form of ${sender}. Let no other code post to this port or socket`);
+  const error = new ReplayError("CORRUPT", `the other end sent ${what} that ${sender} never sends. Do not let other code post to this port or socket`);
   if (cause !== undefined) error.cause = cause;
   return error;
 }

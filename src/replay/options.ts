@@ -84,6 +84,6 @@ export function resolveOptions(options: ReplayOptions, keys = OPTIONS): Resolved
 /** @param least the maximum bytes of one step */
 export function checkStoredBytes({ max, evictFrom }: StoredBytesOptions, tables: object, least: number): void {
   finite("storedBytes.max", max, 0);
-  if (max < least) throw mustBe(RangeError, "storedBytes.max", `at least ${least}, the bytes of a step whose frames do not pack`, max);
+  if (max < least) throw mustBe(RangeError, "storedBytes.max", `at least ${least}, the size of a step whose frames cannot be packed`, max);
   if (evictFrom !== undefined && !Object.hasOwn(tables, evictFrom)) throw mustBeOneOf("NOT_FOUND", "storedBytes.evictFrom", Object.keys(tables), evictFrom);
 }

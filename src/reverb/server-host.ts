@@ -85,7 +85,7 @@ export class ServerHost implements Host {
   async waitForRoom(): Promise<void> {}
 
   resumeWriter(): never {
-    throw new ReplayError("NOT_FOUND", "a client of a server has no writers of an earlier run");
+    throw new ReplayError("NOT_FOUND", "a server does not store writers. Create a new writer");
   }
 
   hasOrphan(): boolean {

@@ -57,7 +57,7 @@ export function isKey(value: unknown): value is number | bigint {
 export function checkKeyArray(subject: string, input: unknown, alternative?: "BigUint64Array"): void {
   const kind = kindOf(input);
   if (kind === undefined || kind === "Float64Array" || kind === alternative) return;
-  const reason = kind.startsWith("Big") ? "" : `: ${kind} loses bits of large keys, which then name other items`;
+  const reason = kind.startsWith("Big") ? "" : ` (${kind} loses bits of large keys, which then name other items)`;
   throw mustBe(TypeError, subject, `an array of numbers, or a Float64Array such as batch.keys${reason}`, input);
 }
 
@@ -81,8 +81,10 @@ export function checkKeys(numbers: Float64Array, first: number, n: number): void
 export function keyError(subject: string, keys: ArrayLike<unknown>, rule: string = KEY_RULE): RangeError {
   const invalid = elementsIn(keys).flatMap((key, i) => (isKey(key) ? [] : [i]));
   const [first = 0] = invalid;
-  const summary = `${invalid.length} ${invalid.length === 1 ? "is" : "are"} not, the first is ${subject}[${first}]`;
-  return trimStack(new RangeError(`${subject} must be ${rule}: ${summary}, got ${show(keys[first])}. Pass the keys of the batch unchanged`));
+  const others = invalid.length === 1 ? "" : ` (${invalid.length} values are invalid)`;
+  return trimStack(
+    new RangeError(`${subject} must be ${rule}, got ${show(keys[first])} at ${subject}[${first}]${others}. Pass the keys of the batch unchanged`),
+  );
 }
 
 /** Returns a hint about the place of the keys in a batch, or in its info. */

@@ -134,7 +134,7 @@ function addPool(pools: FramePool[], { leaf, frameBytes, path }: MeasuredLeaf, n
     return;
   }
   const others = `like the other leaves shared as ${show(name)}`;
-  if (pool.frameBytes !== frameBytes) throw mustBe("SPEC_MISMATCH", `a frame of ${path}`, `of ${pool.frameBytes} bytes, ${others}`, frameBytes);
+  if (pool.frameBytes !== frameBytes) throw mustBe("SPEC_MISMATCH", `bytes of a frame of ${path}`, `${pool.frameBytes}, ${others}`, frameBytes);
   const { ratio } = pool.packed ?? {};
   if (ratio !== leaf.packed)
     throw mustBe("SPEC_MISMATCH", `${path}`, `${ratio === undefined ? "not packed" : `packed with ratio ${ratio}`}, ${others}`, leaf.packed ?? "not packed");

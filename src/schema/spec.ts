@@ -107,7 +107,7 @@ export function leavesOf(spec: Spec): FoundLeaf[] {
     },
     (names, _, keys) => {
       const wrong = names.find((name) => name.includes(".") || name === "__proto__");
-      if (wrong !== undefined) throw mustBe(RangeError, `keys of ${pathText(keys)}`, "without dots, and not __proto__", wrong);
+      if (wrong !== undefined) throw mustBe(RangeError, `keys of ${pathText(keys)}`, "names without dots, and not __proto__", wrong);
     },
   );
   integer("the number of leaves in spec", found.length, 1, MAX_LEAVES);
@@ -152,9 +152,8 @@ function checkPacked(path: string, { shared, stack = 1, packed }: RowLeaf, bytes
   finite(`packed of ${path}, its ratio,`, packed, 1);
   if (shared === undefined) throw new RangeError(`${path} has the property packed. Declare it with packed(name, leaf)`);
   const frame = bytes / stack;
-  if (frame < MIN_PACKED_BYTES)
-    throw mustBe(RangeError, `a frame of ${path}, which is packed,`, `of at least ${MIN_PACKED_BYTES} bytes (use shared for less)`, frame);
-  integer(`bytes of a frame of ${path}, which is packed,`, frame, MIN_PACKED_BYTES, MAX_PACKED_BYTES);
+  if (frame < MIN_PACKED_BYTES) throw mustBe(RangeError, `bytes of a packed frame of ${path}`, `at least ${MIN_PACKED_BYTES} (use shared for less)`, frame);
+  integer(`bytes of a packed frame of ${path}`, frame, MIN_PACKED_BYTES, MAX_PACKED_BYTES);
 }
 
 /** Returns a spec as consoles show it, with `f32 [4]` for each leaf. */

@@ -86,7 +86,7 @@ class TagReader {
   #bigint(): bigint {
     const at = this.#at;
     const digits = new TextDecoder().decode(this.#raw());
-    if (!BIGINT.test(digits)) throw this.#corrupt(at, "a bigint has other characters than digits");
+    if (!BIGINT.test(digits)) throw this.#corrupt(at, "a bigint has characters that are not digits");
     return digits.startsWith("-") ? -BigInt(`0x${digits.slice(1)}`) : BigInt(`0x${digits}`);
   }
 

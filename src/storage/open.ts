@@ -298,7 +298,10 @@ function checkSame(requested: object, existing: object, name: string, remedy = O
 
 function droppedError({ name }: Directory, segments: readonly number[]): ReplayError {
   const files = segments.map(fileOf).join(", ");
-  return new ReplayError("CORRUPT", `the data before the damage in ${name} is incomplete: it needs ${files}, which was released since. Nothing was changed`);
+  return new ReplayError(
+    "CORRUPT",
+    `the data before the damage in ${name} is incomplete: it needs ${files}, but the log has deleted that data. Nothing was changed`,
+  );
 }
 
 function brokenError({ name }: Directory, what: string): ReplayError {
@@ -309,7 +312,7 @@ function brokenError({ name }: Directory, what: string): ReplayError {
 const OR = `or omit spec and tables, or use another directory, or pass onMismatch: "migrate"; see ${MIGRATION_PAGE}`;
 
 /** The remedy if a migration was requested. */
-const BEYOND = `which onMismatch: "migrate" does not change, or use another directory; see ${MIGRATION_PAGE}`;
+const BEYOND = `onMismatch: "migrate" cannot change it; use another directory, see ${MIGRATION_PAGE}`;
 
 function mismatchError(name: string, key: string, requested: unknown, existing: unknown, remedy: string): Error {
   const rule = existing === undefined ? "left out" : JSON.stringify(existing);

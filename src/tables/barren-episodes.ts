@@ -59,7 +59,7 @@ export class BarrenEpisodes {
     const { items } = this.#options;
     const shortest = Math.min(...items.map((rule) => rule.length));
     const reason =
-      items.length === 0 ? "the writer has no rules, and createItem was not called" : `the shortest rule needs ${shortest} steps, and the episode had fewer`;
+      items.length === 0 ? "the writer has no rules, and createItem was not called" : `the shortest rule needs ${shortest} steps, but the episode had fewer`;
     const remedy =
       items.length === 0
         ? "Pass items: [{ table, nStep }] to replay.writer(), or call createItem"

@@ -107,7 +107,7 @@ export function requireFlag({ autoreset, hasTransitions }: EndRules, { ends, ter
 export function requireFinal({ autoreset, hasTransitions }: EndRules, final: unknown, truncated: number, hasTerminated = true): void {
   if (truncated === 0 || !hasTransitions || autoreset === "nextStep" || hasValue(final)) return;
   const hint = hasTerminated ? "" : " (or pass terminated if it terminated)";
-  throw mustBe(TypeError, "final", `the last observation of a truncated episode, which its transitions bootstrap from${hint}`, final);
+  throw mustBe(TypeError, "final", `the last observation of a truncated episode, because its transitions bootstrap from it${hint}`, final);
 }
 
 /** Returns whether a nest has a value. */
@@ -149,7 +149,7 @@ export function beyondWindow(windowLength: number, length: number): Error {
 const finalNextText = (lane: number) => `the next step of lane ${lane} is the final step of its episode (autoreset: "nextStep")`;
 
 export function endsAlready(lane: number): Error {
-  const reason = `${finalNextText(lane)}, and cannot end it again`;
+  const reason = `${finalNextText(lane)}, so that episode cannot end again`;
   return new ReplayError("INVALID_DATA", `${reason}. If your environments reset within the same step, use autoreset: "sameStep"`);
 }
 

@@ -268,7 +268,7 @@ export function finiteReward(engine: Pick<Engine, "roles">, items: readonly Reso
 
 export function unknownTable(name: unknown, tables: Iterable<string>, subject = "table"): Error {
   const names = [...tables];
-  return mustBe("NOT_FOUND", subject, names.length === 0 ? "the name of a table, but there are none" : oneOfRule(names), name, names);
+  return mustBe("NOT_FOUND", subject, names.length === 0 ? "the name of a table, but there are no tables" : oneOfRule(names), name, names);
 }
 
 export interface ItemOptions<Columns = object> {

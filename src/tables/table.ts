@@ -364,7 +364,7 @@ export class Table<S = any, R = any> {
     for (let i = from; i < to; i++) {
       if (!((priorities[i] as number) > HIGH_PRIORITY)) continue;
       if (this.#engine.warnings.first("defaultPriority")) {
-        const reason = `a rule for table ${show(this.name)} inserts items with priority 1 by default, but other items have more (${priorities[i]}), so new items are almost never drawn`;
+        const reason = `a rule for table ${show(this.name)} inserts items with priority 1 by default, but other items have higher priorities (${priorities[i]}), so new items are almost never drawn`;
         this.#engine.warnings.log(`${reason}. Set the rule's priority to "max", or to a number`);
       }
       return;

@@ -81,7 +81,7 @@ export class Writers {
   adopt(options: SavedWriterOptions): void {
     const { name } = options;
     if (name !== undefined && (typeof name !== "string" || name === "" || this.#byName.has(name)))
-      throw corrupt("the list of writers contradicts itself", `${show(name)} is not the name of exactly one writer`);
+      throw corrupt("the list of writers contradicts itself", `${show(name)} is not a unique name of a writer`);
     // An empty list of rules, or one lane, may have been on purpose, which is no longer known.
     const createsItems = options.items.length === 0;
     if (options.lanes === 1 && !this.#holdsFiller) {
@@ -166,9 +166,9 @@ export class Writers {
   #warnOrphans(): void {
     const orphans = this.#unnamedOrphans();
     if (orphans.length === 0 || !this.#engine.warnings.first("leftWriters")) return;
-    const subject = orphans.length === 1 ? "one writer of an earlier run is" : `${orphans.length} writers of an earlier run are`;
-    const reason = `${subject} still open without a name while a new one opens, so the last items of their open episodes are never made, and their steps stay in memory`;
-    const remedy = 'Name them with replay.writer({ name }), which returns them after a restart, or close them with Replay.open({ writers: "close" })';
+    const subject = orphans.length === 1 ? "1 writer of an earlier run is" : `${orphans.length} writers of an earlier run are`;
+    const reason = `${subject} still open and not named, so the last items of the open episodes are never made, and their steps stay in memory`;
+    const remedy = 'Name writers with replay.writer({ name }), which returns them after a restart, or close them with Replay.open({ writers: "close" })';
     this.#engine.warnings.log(`${reason}. ${remedy}`);
   }
 

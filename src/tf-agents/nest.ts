@@ -14,7 +14,7 @@ function zipColumns(nests: readonly unknown[], combine: (columns: readonly Colum
   return zip(nests, isEnd, (columns, keys) => {
     const nonColumn = columns.find((column) => !isColumn(column));
     if (nonColumn !== undefined || columns.includes(undefined))
-      throw mustBe("SPEC_MISMATCH", pathOf(keys), "a column in every item, like in the first one", nonColumn);
+      throw mustBe("SPEC_MISMATCH", pathOf(keys), "a column in every item, as in the first item", nonColumn);
     return combine(columns as readonly ColumnLike[], pathOf(keys));
   });
 }

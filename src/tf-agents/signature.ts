@@ -90,7 +90,7 @@ function columnsText(columns: readonly ColumnShape[]): string {
 function unwritable(table: string, name: string, stored: string, { dtype, shape }: ColumnShape): ReplayError {
   return new ReplayError(
     "SPEC_MISMATCH",
-    `an item of table ${table}: column ${name} of its signature is ${stored}, which Reprise cannot write, got ${leafText(dtype, shape)}. Write this table with Reverb's client for Python, or give the column another data type in the signature`,
+    `an item of table ${table}: column ${name} of its signature is ${stored}, which Reprise cannot write, got ${leafText(dtype, shape)}. Write this table with the Reverb client for Python, or give the column another data type in the signature`,
   );
 }
 

@@ -153,7 +153,7 @@ function mapStepTypes(step: Typed, of: keyof Typed, is: (type: number, row: numb
   const types = of === "stepType" ? stepType : nextStepType;
   for (const type of [types, nextStepType])
     if (!["number", "bigint"].includes(typeof type) && !isColumn(type) && !isList(type))
-      throw mustBe(TypeError, of, "a number, a list of them, or a column", type);
+      throw mustBe(TypeError, of, "a number, a list of numbers, or a column", type);
   const isSingle = typeof types !== "object" || ("shape" in types && types.shape.length === 0);
   return isSingle
     ? is(at(types, 0), 0, nextStepType)

@@ -22,7 +22,7 @@ test("the list has what errors, helpers, warnings, the core, Python and Lua say,
   has("src/base", /^WARNING .*has a reward or a terminal flag/);
   has("src/replay", /^TypeError +spec .*the form of a step/);
   has("src/storage", /^NOT_FOUND +there is no Replay in \$\{name\}/);
-  has("src/reverb/tensors", /^CORRUPT .*a tensor has no dimension of time/);
+  has("src/reverb/tensors", /^CORRUPT .*a tensor has no time dimension/);
   has("src/cli/edit", /^USAGE .*there is no leaf \$\{name\}/);
   has("assembly/embed", /^OUT_OF_MEMORY +there is no memory for the described Replay/);
   has("embed/python/reprise_replay", /^INVALID_DATA +\$\{what\} must be numbers/);

@@ -189,7 +189,7 @@ test("an item of createItem over a border is shown whole; cross: false stops at 
 });
 
 describe("a view refuses items that begin with the last step of an episode", () => {
-  const refusal = /items that cannot be transitions/;
+  const refusal = /items that cannot become transitions/;
   const filled = (table: object = tables.t) => {
     const replay = new Replay({ spec, tables: { t: { maxSize: 9, ...table } }, logger: null });
     const writer = replay.writer({ across: true });

@@ -48,14 +48,14 @@ test("columns of priorities have one dimension, or the shape of the keys; every 
       () => table.updatePriorities(list, two([3, 2])),
       /^priorities must be a column of one dimension, one number per key, got "a column of shape \[3, 2\]"/,
     );
-  refused(() => table.updatePriorities(six, two([3])), /^priorities must be a column with as many elements as its shape, \[3\], got /);
-  refused(() => table.updatePriorities({ data: six, shape: [4] }, [1, 1, 1, 1]), /^keys must be a column with as many elements as its shape, \[4\], got /);
-  refused(() => table.delete({ data: six, shape: [-2, -3] }), /^keys must be a column with as many elements as its shape, \[-2, -3\], got /);
-  refused(() => table.delete({ data: six, shape: [3] }), /^keys must be a column with as many elements as its shape, \[3\], got /);
+  refused(() => table.updatePriorities(six, two([3])), /^priorities must be a column whose elements fill its shape, \[3\], got /);
+  refused(() => table.updatePriorities({ data: six, shape: [4] }, [1, 1, 1, 1]), /^keys must be a column whose elements fill its shape, \[4\], got /);
+  refused(() => table.delete({ data: six, shape: [-2, -3] }), /^keys must be a column whose elements fill its shape, \[-2, -3\], got /);
+  refused(() => table.delete({ data: six, shape: [3] }), /^keys must be a column whose elements fill its shape, \[3\], got /);
   for (const shape of [[6], [6, 1], [1, 6, 1]]) expect(table.updatePriorities(six, two(shape))).toBe(6);
   expect(table.updatePriorities({ data: six, shape: [3, 1, 2] }, two([3, 2], Int32Array))).toBe(6);
   const client = new LocalClient(replay);
-  refused(() => client.mutatePriorities("t", { deletes: { data: six, shape: [2] } as never }), /^deletes must be a column with as many elements as its shape/);
+  refused(() => client.mutatePriorities("t", { deletes: { data: six, shape: [2] } as never }), /^deletes must be a column whose elements fill its shape/);
   const mix = mixture([{ from: table, share: 1 }]);
   const batch = mix.sample(6);
   refused(() => mix.updatePriorities(batch, two([3, 2])), /^priorities must be a column of one dimension/);
@@ -83,11 +83,11 @@ test("columns of keys and priorities are taken, of any shape, by every call that
 
 /** Numbers that are not keys, with the expected description of the invalid ones in [key, ...numbers]. */
 const NO_KEYS: readonly [number[], string][] = [
-  [[1.5, Number.NaN, -1], "3 are not, the first is keys[1], got 1.5"],
-  [[7, Number.NaN], "1 is not, the first is keys[2], got NaN"],
-  [[-1], "1 is not, the first is keys[1], got -1"],
-  [[Number.POSITIVE_INFINITY, 2 ** 53], "2 are not, the first is keys[1], got Infinity"],
-  [[2 ** 53], "1 is not, the first is keys[1], got 9007199254740992"],
+  [[1.5, Number.NaN, -1], "got 1.5 at keys[1] (3 values are invalid)"],
+  [[7, Number.NaN], "got NaN at keys[2]."],
+  [[-1], "got -1 at keys[1]."],
+  [[Number.POSITIVE_INFINITY, 2 ** 53], "got Infinity at keys[1] (2 values are invalid)"],
+  [[2 ** 53], "got 9007199254740992 at keys[1]."],
 ];
 
 test.runIf(whole)("above 2^24 a Float32Array would name other items", () => {
@@ -111,7 +111,7 @@ describe("keys of a table", () => {
   test.each(NARROW.map((kind) => [kind.name, kind] as const))("are no %s", (name, Kind) => {
     const { replay, table } = filled();
     const narrow = new Kind([1, 2]) as never;
-    const says = [/^keys must be an array of numbers, or a Float64Array such as batch\.keys: [A-Z]\w+ loses bits/, new RegExp(`got ${name}\\(2\\)`)];
+    const says = [/^keys must be an array of numbers, or a Float64Array such as batch\.keys \([A-Z]\w+ loses bits/, new RegExp(`got ${name}\\(2\\)`)];
     expectRefused(replay, () => table.updatePriorities(narrow, [1, 1]), TypeError, ...says);
     expectRefused(replay, () => table.delete(narrow), TypeError, ...says);
     expectRefused(replay, () => table.delete(new Kind([]) as never), TypeError, ...says.slice(0, 1));
@@ -165,8 +165,8 @@ describe("keys of a client", () => {
   const cases: [string, object, typeof TypeError | typeof RangeError, RegExp][] = [
     ["deletes that lose bits", { deletes: new Float32Array([1]) }, TypeError, /^deletes must be an array of numbers, or a Float64Array/],
     ["deletes that wrap", { deletes: new Uint32Array([1]) }, TypeError, /^deletes must be an array of numbers, or a Float64Array/],
-    ["deletes that are no keys", { deletes: [1, 1.5, Number.NaN, -1] }, RangeError, /^deletes must be .*: 3 are not, the first is deletes\[1\], got 1\.5/],
-    ["bigints that are no keys", { deletes: [-1n, 2n ** 64n] }, RangeError, /2 are not, the first is deletes\[0\], got -1n/],
+    ["deletes that are no keys", { deletes: [1, 1.5, Number.NaN, -1] }, RangeError, /^deletes must be .*, got 1\.5 at deletes\[1\] \(3 values/],
+    ["bigints that are no keys", { deletes: [-1n, 2n ** 64n] }, RangeError, /got -1n at deletes\[0\] \(2 values/],
     [
       "updates that are no keys",
       {
@@ -176,7 +176,7 @@ describe("keys of a client", () => {
         ],
       },
       RangeError,
-      /^updates must be .*: 1 is not, the first is updates\[1\], got NaN/,
+      /^updates must be .*, got NaN at updates\[1\]/,
     ],
   ];
 
@@ -216,7 +216,7 @@ describe("keys of a client", () => {
     const buffer = new ReverbReplayBuffer(spec, { tableName: "t", client: far } as never);
     const error = (list: ArrayLike<number>) => errorOf(() => buffer.updatePriorities(list as never, [1]) as never);
     expectError(error(narrow), TypeError, /^keys must be an array of numbers, or a Float64Array/);
-    expectError(error([Number.NaN]), RangeError, /^keys must be whole numbers.*: 1 is not, the first is keys\[0\], got NaN/);
+    expectError(error([Number.NaN]), RangeError, /^keys must be whole numbers.*, got NaN at keys\[0\]/);
   });
 });
 
@@ -233,7 +233,7 @@ test("keys of a PFRL buffer", () => {
   expectError(
     errorOf(() => buffer.updateErrors([100, 1, 1], [keys[0] as number, 1.5, -1])),
     RangeError,
-    /^keys must be whole .*: 2 are not, the first is keys\[1\], got 1\.5/,
+    /^keys must be whole .*, got 1\.5 at keys\[1\] \(2 values/,
   );
   expect([JSON.stringify(buffer.priorities()), buffer.maxPriority]).toEqual([before, 1]);
   expect(buffer.updateErrors([2, 1], [keys[0] as number, 0])).toBe(1);

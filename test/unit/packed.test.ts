@@ -20,12 +20,8 @@ test("packed declares a leaf as shared does, with a ratio", () => {
 
 test("what cannot be packed is refused by its path", () => {
   const make = (spec: object) => errorOf(() => new Replay({ spec: spec as never }));
-  expectError(
-    make({ a: { b: packed("f", u8(255)) } }),
-    RangeError,
-    /^a frame of a\.b, which is packed, must be of at least 256 bytes \(use shared for less\), got 255$/,
-  );
-  expectError(make({ o: packed("f", u8(2 ** 24)) }), RangeError, /^bytes of a frame of o, which is packed, must be an integer in 256 … 16777215, got 16777216/);
+  expectError(make({ a: { b: packed("f", u8(255)) } }), RangeError, /^bytes of a packed frame of a\.b must be at least 256 \(use shared for less\), got 255$/);
+  expectError(make({ o: packed("f", u8(2 ** 24)) }), RangeError, /^bytes of a packed frame of o must be an integer in 256 … 16777215, got 16777216/);
   expectError(
     make({ o: packed("f", u8(400)), p: packed("f", u8(400), { ratio: 5 }) }),
     "SPEC_MISMATCH",
@@ -113,7 +109,7 @@ test("with no item left to evict, an append beyond storedBytes is refused and ch
 
 test("options of storedBytes are checked", () => {
   const make = (storedBytes: object) => errorOf(() => new Replay({ spec: { o: u8(400) }, tables: { t: { maxSize: 5 } }, storedBytes: storedBytes as never }));
-  expectError(make({ max: 411 }), RangeError, /^storedBytes\.max must be at least 412, the bytes of a step whose frames do not pack, got 411$/);
+  expectError(make({ max: 411 }), RangeError, /^storedBytes\.max must be at least 412, the size of a step whose frames cannot be packed, got 411$/);
   expectError(make({ max: "1" }), TypeError, /^storedBytes\.max must be a finite number/);
   expectError(make({ max: 1e6, evictFrom: "u" }), "NOT_FOUND", /^storedBytes\.evictFrom must be one of "t", got "u"$/);
   expectError(make({ maxBytes: 1 }), TypeError, /^storedBytes has no option "maxBytes"/);

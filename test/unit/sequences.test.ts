@@ -84,7 +84,7 @@ test("types follow the spec, the roles and the options", () => {
   expectTypeOf(batch.weights.data).toEqualTypeOf<Float64Array<ArrayBuffer>>();
   // @ts-expect-error no such leaf
   const wrong = () => table.sequences({ gamma: 0.5, state: ["x"] });
-  expectError(errorOf(wrong), "NOT_FOUND", /each of state must be .*"hidden".*"note".*got "x"/);
+  expectError(errorOf(wrong), "NOT_FOUND", /each name in state must be .*"hidden".*"note".*got "x"/);
   // @ts-expect-error no such option
   expect(() => table.sequences({ gamma: 0.5, burnIn: 2 })).toThrow(/burnIn/);
   // @ts-expect-error weights require beta

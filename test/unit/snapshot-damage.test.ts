@@ -44,7 +44,7 @@ test("nothing, too little, too much, or something else is CORRUPT", () => {
 test("another version's snapshot is UNSUPPORTED, and the message says which", () => {
   const bytes = Buffer.from(sceneBytes("fifo over fifo"));
   bytes.write("REPRISE2");
-  expectError(refusalOf(bytes), "UNSUPPORTED", /must begin with REPRISE1, got "REPRISE2"/, /another version/);
+  expectError(refusalOf(bytes), "UNSUPPORTED", /must begin with REPRISE1, got "REPRISE2"/, /the version of Reprise that wrote it/);
   bytes.write("RPRSNAQ1");
   expectError(refusalOf(bytes), "CORRUPT", /RPRSNAQ1/);
 });
@@ -125,5 +125,5 @@ test("two writers of one name are CORRUPT, though the checksum is right", () => 
   const payload = bytes.subarray(at + 16, at + 16 + bytes.readUInt32LE(at + 8));
   payload.write("first", payload.indexOf("other"));
   bytes.writeUInt32LE(crc32c(Buffer.concat([bytes.subarray(at, at + 12), payload])), at + 12);
-  expectError(refusalOf(bytes), "CORRUPT", /contradicts itself: "first" is not the name of exactly one writer/);
+  expectError(refusalOf(bytes), "CORRUPT", /contradicts itself: "first" is not a unique name of a writer/);
 });

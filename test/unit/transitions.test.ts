@@ -87,7 +87,7 @@ test("a view that means nothing is refused", () => {
     [{ gamma: 0.9, n: 4 }, RangeError, /^n must be <= 3, since no rule or item of table "memory" has more than 4 steps, got 4/],
     [{ gamma: 0.9, dtype: "f16" }, RangeError, /^dtype must be one of "f32", "f64"/],
     [{ gamma: 0.9, next: "mask" }, TypeError, /^next must be an array of names/],
-    [{ gamma: 0.9, next: ["observation"] }, "NOT_FOUND", /^each of next must be one of "action", "mask", "note", got "observation"/],
+    [{ gamma: 0.9, next: ["observation"] }, "NOT_FOUND", /^each name in next must be one of "action", "mask", "note", got "observation"/],
     [{ gamma: 0.9, lambda: 1 }, TypeError, /^transitions has no option "lambda"\. Options: gamma, n, next, dtype/],
     [null as never, TypeError, /^the options of transitions must be an object/],
   ];
@@ -97,8 +97,8 @@ test("a view that means nothing is refused", () => {
     [0, {}, RangeError, /^n must be an integer/],
     [2, { length: 3 }, TypeError, /^sample has no option "length"/],
     [2, { beta: Number.NaN }, RangeError, /^beta must/],
-    [7, { replacement: false }, "TOO_FEW", /has 6 items that can be drawn, fewer than 7/],
-    [5, { replacement: false, among: 4 }, "TOO_FEW", /has 4 items that can be drawn, fewer than 5 \(of the 4 oldest of 6 items .*among/],
+    [7, { replacement: false }, "TOO_FEW", /can provide 6 items, but the call needs 7/],
+    [5, { replacement: false, among: 4 }, "TOO_FEW", /can provide 4 items, but the call needs 5 \(among selects the 4 oldest of 6 items/],
     [2, { normalize: "table" }, "UNSUPPORTED", /withMin/],
     [2, { into: {} }, "SPEC_MISMATCH", /^into\.observation\.x\.data (must be|is required:) a Float32Array of at least 4 elements/],
     [3, { into: view.batch(2) }, "SPEC_MISMATCH", /at least 6 elements/],
@@ -115,7 +115,7 @@ test("TOO_FEW says how many can be drawn, whatever the table holds", () => {
     keys,
     [...keys].map((_, i) => Number(i < 3)),
   );
-  const says = `table "memory" has 3 items that can be drawn, fewer than 5 \\(of ${table.size} items, .* priority 0`;
+  const says = `table "memory" can provide 3 items, but the call needs 5 \\(it has ${table.size} items, .* priority 0`;
   expectRefused(replay, () => table.transitions({ gamma: 1 }).sample(5, { replacement: false }), "TOO_FEW", new RegExp(says));
   expect(table.transitions({ gamma: 1 }).sample(3, { replacement: false }).count).toBe(3);
 });
@@ -133,7 +133,7 @@ test("leaves with the name of a column of the view are refused, and roles that n
   expectError(errorOf(viewOf({ mask: f32(), nextMask: f32() }, undefined, ["mask" as never])), "SPEC_MISMATCH", /the leaf "nextMask"/);
   expectError(errorOf(viewOf({ terminated: f32(), done: bool() }, { terminated: "done" })), "SPEC_MISMATCH", /the leaf "terminated"/);
   expectError(errorOf(viewOf({ obs: f32() }, { observation: "obs" })), "SPEC_MISMATCH", /the leaf "observation"/);
-  expectError(errorOf(viewOf({ discount: bool() })), "SPEC_MISMATCH", /^transition\.discount must be a leaf of factors.* terminated/);
+  expectError(errorOf(viewOf({ discount: bool() })), "SPEC_MISMATCH", /^transition\.discount must be a leaf with one number per step.* terminated/);
   const bare = new Replay({ spec: { obs: f32(), action: i32(), reward: f32() }, tables: { t: { maxSize: 9 } } });
   expectError(
     errorOf(() => bare.tables.t.transitions({ gamma: 1 })),
@@ -168,7 +168,7 @@ test("items of a single step are refused, by the rule and by the items", () => {
   expectError(
     errorOf(() => replay.tables.t.transitions({ gamma: 1 })),
     "SPEC_MISMATCH",
-    /items that cannot be transitions/,
+    /items that cannot become transitions/,
   );
   writer.close();
   const view = replay.tables.t.transitions({ gamma: 1 });
@@ -177,7 +177,7 @@ test("items of a single step are refused, by the rule and by the items", () => {
   plain.createItem("t", { length: 2 });
   view.sample(1);
   plain.createItem("t", { length: 1 });
-  expectRefused(replay, () => view.sample(1), "SPEC_MISMATCH", /items that cannot be transitions/);
+  expectRefused(replay, () => view.sample(1), "SPEC_MISMATCH", /items that cannot become transitions/);
   replay.tables.t.clear();
   plain.createItem("t", { length: 3 });
   expect(view.sample(1).steps.data[0]).toBe(2);
@@ -276,6 +276,6 @@ test("more draws than maxTimesSampled allows are refused for that reason, and no
   expectError(
     errorOf(() => view.sample(2, { replacement: false })),
     "TOO_FEW",
-    /fewer than 2 \(of 2 items.*\)\. Sample fewer$/,
+    /but the call needs 2 \(it has 2 items.*\)\. Sample fewer$/,
   );
 });

@@ -140,7 +140,7 @@ test("n-step returns of items of one step are refused: all would be 0", () => {
   expect(errorOf(() => table.sample(2, { nStep: N_STEP }))).toMatchObject({
     name: "RangeError",
     message: expect.stringMatching(
-      /^the length of the longest item of table "t" must be at least 2 for nStep, .*length: 4 or nStep: 3.*nextState: "own".*, got 1$/,
+      /^the length of the longest item of table "t" must be at least 2 for nStep, .*, got 1\. .*length: 4 or nStep: 3.*nextState: "own"/,
     ),
   });
   expect(table.stats().samples).toBe(0);
@@ -150,14 +150,14 @@ test("n-step returns of items of one step are refused: all would be 0", () => {
 test("a window of one step gives no n-step returns either", () => {
   const { replay, table } = told();
   steps(replay.writer({ items: [{ table: "t", length: 4 }] }), 5);
-  expect(errorOf(() => table.sample(2, { nStep: N_STEP, length: 1 })).message).toMatch(/^length must be at least 2 for nStep, .*, got 1$/);
+  expect(errorOf(() => table.sample(2, { nStep: N_STEP, length: 1 })).message).toMatch(/^length must be at least 2 for nStep, .*, got 1\. Make items of 4 steps/);
 });
 
 test("n-step returns that no item is long enough for are told of", () => {
   const { replay, table, said } = told();
   steps(replay.writer({ items: [{ table: "t", length: 3 }] }), 5);
   for (let i = 0; i < 3; i++) expect(table.sample(2, { nStep: N_STEP }).nStep.steps).toEqual(new Uint32Array([2, 2]));
-  expect(said).toEqual([expect.stringMatching(/^reprise: nStep with n 3 .* at most 2 steps, .* table "t" is 3: .*length: 4 or nStep: 3$/)]);
+  expect(said).toEqual([expect.stringMatching(/^reprise: nStep with n 3 .* at most 2 steps, .* table "t" is 3\. .*length: 4 or nStep: 3$/)]);
   expect(replay.stats().warnings.shortReturns).toBe(3);
 });
 

@@ -31,7 +31,7 @@ export function sequenceSchema(engine: Engine, state: readonly string[]): Sequen
     roleParts.flatMap(({ leaves }) => leaves.map(({ leaf }) => leaf)),
   );
   const names = others.map(({ name }) => name);
-  for (const name of state) if (!names.includes(name)) throw mustBeOneOf("NOT_FOUND", "each of state", names, name);
+  for (const name of state) if (!names.includes(name)) throw mustBeOneOf("NOT_FOUND", "each name in state", names, name);
   for (const name of names) if (OWN.includes(name)) throw reservedName(name, CALLER);
   return {
     parts: [...roleParts, ...others.filter(({ name }) => !state.includes(name))],

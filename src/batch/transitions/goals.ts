@@ -95,10 +95,10 @@ export class Goals {
     this.#components = engine.roles.rewards("transitions()").size;
     this.goal = numbersAt("relabel.goal", engine.layout.leaves, goal);
     this.achieved = numbersAt("relabel.achieved", engine.layout.leaves, achieved);
-    if (this.goal === this.achieved) throw mustBe(RangeError, "relabel.achieved", "another leaf than relabel.goal", achieved);
+    if (this.goal === this.achieved) throw mustBe(RangeError, "relabel.achieved", "a leaf other than relabel.goal", achieved);
     if (formOf(this.goal) !== formOf(this.achieved)) {
       const both = [this.goal, this.achieved].map((leaf) => `${show(leaf.path)} of ${formOf(leaf)}`).join(" and ");
-      throw new ReplayError("SPEC_MISMATCH", `relabel.goal and relabel.achieved must have one dtype and shape, got ${both}`);
+      throw new ReplayError("SPEC_MISMATCH", `relabel.goal and relabel.achieved must have the same dtype and shape, got ${both}`);
     }
     this.#strategy = oneOf("relabel.strategy", STRATEGIES, strategy);
     this.#share = finite("relabel.share", share, 0, 1);
@@ -255,7 +255,7 @@ function numbersAt(subject: string, leaves: readonly PlacedLeaf[], path: unknown
 /** @throws TypeError, RangeError, ReplayError INVALID_DATA */
 function checkedRewards(returned: unknown, m: number): Numbers {
   const rewards = checkedNumbers("the result of relabel.reward", returned as Numbers, m);
-  for (let i = 0; i < m; i++) if (!Number.isFinite(rewards[i])) throw mustBe("INVALID_DATA", `reward ${i} of ${m} of relabel.reward`, "finite", rewards[i]);
+  for (let i = 0; i < m; i++) if (!Number.isFinite(rewards[i])) throw mustBe("INVALID_DATA", `reward ${i} of ${m} from relabel.reward`, "finite", rewards[i]);
   return rewards;
 }
 

@@ -48,14 +48,14 @@ export function schemaOf(engine: Engine, next: readonly string[], goal?: PlacedL
     if (part === undefined)
       throw mustBeOneOf(
         "NOT_FOUND",
-        "each of next",
+        "each name in next",
         visible.map((known) => known.name),
         name,
       );
     return { ...part, name: nextName(name), at: LAST };
   });
   if (goal !== undefined && ![observation, ...visible].some((part) => part.leaves.some(({ leaf }) => leaf === goal)))
-    throw mustBe("SPEC_MISMATCH", "relabel.goal", "a leaf that batches show, not a reward, discount or terminal flag", goal.path);
+    throw mustBe("SPEC_MISMATCH", "relabel.goal", "a leaf that batches contain, not a reward, discount or terminal flag", goal.path);
   const reserved = [...OWN, ...(goal === undefined ? [] : ["relabelled"]), ...nexts.map(({ name }) => name)];
   for (const { name } of others) {
     if (!reserved.includes(name)) continue;

@@ -226,7 +226,7 @@ export class TransitionView extends ColumnView {
   }
 
   #singleRow(): ReplayError {
-    const what = "items that cannot be transitions: they have a single step, or begin with the last step of an episode";
+    const what = "items that cannot become transitions: they have a single step, or begin with the last step of an episode";
     const rule = "Use rules with nStep or a length of at least 2, end episodes with final, and clear() the table";
     return new ReplayError("SPEC_MISMATCH", `table ${show(this.table.name)} has ${what}. ${rule}`);
   }

@@ -150,7 +150,7 @@ function isOlderLeRobot({ format, about }: RldsReader): boolean {
 const MINARI_FILES = ["data/metadata.json", "data/main_data.hdf5"];
 
 function belowError(to: string): UsageError {
-  return new UsageError(`${to} is not the folder of the dataset itself, which would stay next to the new one. Pass that folder as IN and OUT`);
+  return new UsageError(`the dataset is in a subfolder of ${to}, and would stay next to the new dataset. Pass that subfolder as IN and OUT`);
 }
 
 /** Checks that no unread data would be deleted with the dataset. @throws UsageError */

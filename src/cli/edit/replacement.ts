@@ -39,7 +39,7 @@ export class Replacement {
     const folder = folderOf(path);
     return attempt(path, async () => {
       const stat = await lstat(path).catch(() => undefined);
-      if (stat && !stat.isFile() && !stat.isDirectory()) throw new Error("a pipe or a device is in its place, which would be lost. Write to another path");
+      if (stat && !stat.isFile() && !stat.isDirectory()) throw new Error("the path is a pipe or a device, which would be replaced. Write to another path");
       const release = await locked(path);
       try {
         await restore(path);

@@ -54,13 +54,13 @@ class EpisodesSink extends StoreLoader<EpisodeContents> {
   }
 
   item(): void {
-    throw damaged("an item is stored among episodes");
+    throw damaged("an item is stored in a file of episodes");
   }
 
   end(episode: number, priority: number | undefined): void {
     const { items, memory } = this.contents;
     const env = this.steps.find(episode);
-    if (env === undefined || (priority !== undefined && !(priority >= 0))) throw damaged("an end belongs to no episode");
+    if (env === undefined || (priority !== undefined && !(priority >= 0))) throw damaged("an end of an episode has no episode");
     memory.reserve(env.length);
     items.reserve(1);
     memory.hold(env.stream);

@@ -1,5 +1,5 @@
 /** Loads files into separate contents; `finish` replaces the buffer's contents with them. */
-import { mustBe } from "../../base/error.ts";
+import { ReplayError } from "../../base/error.ts";
 import type { HistoryLoader, HistorySchema, HistoryState, Write } from "../store/history.ts";
 import { damaged } from "../store/step-bytes.ts";
 import type { BufferContents, Stored } from "../store/stored.ts";
@@ -39,7 +39,7 @@ export abstract class StoreLoader<M extends BufferContents = BufferContents> imp
   schema(schema: HistorySchema): void {
     const { options } = this.store;
     const family = options.numSteps === 0 ? "episodes" : "transitions";
-    if (schema.family !== family) throw mustBe("SPEC_MISMATCH", "the file", `of ${family}`, `one of ${schema.family}`);
+    if (schema.family !== family) throw new ReplayError("SPEC_MISMATCH", `the file must contain ${family}, got ${schema.family}`);
     this.#steps?.endAll();
     this.#contents ??= this.store.createSeparate(schema.spec, this.opening?.max);
     this.#steps = new FileSteps(this.#contents, schema, options.engine);

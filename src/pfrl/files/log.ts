@@ -225,7 +225,7 @@ export class BufferLog {
     for (let at = ancestor; at !== null && at !== undefined; ) {
       const directory = directoryOf("ancestor", at);
       const location = directory.path ?? directory;
-      if (visited.has(location)) throw mustBe(RangeError, "ancestor", "a directory that is not its own ancestor", directory.name);
+      if (visited.has(location)) throw mustBe(RangeError, "ancestor", "a directory whose ancestors do not lead back to it", directory.name);
       visited.add(location);
       chain.unshift(directory);
       at = this.#readInfo(directory).ancestor;
@@ -265,6 +265,6 @@ function directoryPath(directory: Directory | undefined): string | null {
 function checkOwner(directory: Directory, about: object, family: Family): DirectoryInfo {
   checkAbout(directory, about);
   const info = about as DirectoryInfo;
-  if (info.family !== family) throw mustBe("SPEC_MISMATCH", directory.name, `of ${family}`, `one of ${info.family}`);
+  if (info.family !== family) throw new ReplayError("SPEC_MISMATCH", `${directory.name} must contain ${family}, got ${info.family}`);
   return info;
 }

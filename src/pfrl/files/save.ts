@@ -94,7 +94,7 @@ export function* loading(target: SaveTarget, content: Content, module: Module): 
   // A complete temporary file that has not been renamed is the last save.
   const part = new SingleFile(directory, `${file}.part`);
   const from = isWhole(part, module) ? part : new SingleFile(directory, file);
-  if (!exists(from)) throw mustBe("NOT_FOUND", "file", "a file that save wrote", from.name);
+  if (!exists(from)) throw mustBe("NOT_FOUND", "file", "a file written by save", from.name);
   yield* readLog(from, content.loader(), module);
 }
 

@@ -62,12 +62,12 @@ class TransitionsSink extends StoreLoader {
 
   item(episode: number, length: number, priority: number): void {
     const env = this.steps.find(episode);
-    if (env === undefined || length < 1 || length > env.length || !(priority >= 0)) throw damaged("an item lacks its steps");
+    if (env === undefined || length < 1 || length > env.length || !(priority >= 0)) throw damaged("the steps of an item are missing");
     this.#add(env, length, this.store.options.priorities === undefined ? 1 : drawablePriority(priority));
   }
 
   end(episode: number, priority: number | undefined): void {
-    if (priority !== undefined) throw damaged("it has a whole episode");
+    if (priority !== undefined) throw damaged("a whole episode is stored in a file of transitions");
     this.steps.end(episode);
   }
 

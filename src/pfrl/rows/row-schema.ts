@@ -189,7 +189,8 @@ export class RowSchema {
       if (value === undefined) continue;
       checkExtra(name, value);
       checkEnd(name, value, transition);
-      if (!this.spec.inferred) throw mustBe("SPEC_MISMATCH", "extras", `those of the spec: ${[...this.#bits.keys()].join(", ") || "none"}`, { [name]: value });
+      if (!this.spec.inferred)
+        throw mustBe("SPEC_MISMATCH", "extras", `the extras of the spec (${[...this.#bits.keys()].join(", ") || "none"})`, { [name]: value });
       remaining ??= {};
       remaining[name] = copyObject(value, name);
     }

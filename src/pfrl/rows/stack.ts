@@ -30,7 +30,7 @@ export function stackOf(name: string, values: readonly unknown[], defaultDtype: 
   if (!isLeaf(spec)) return nodeOf(name, spec, values, defaultDtype, otherValues);
   values.forEach((value, i) => {
     if (!matchesSpec(spec, infer(value, name)))
-      throw mustBe(TypeError, `${name} of item ${i}`, `${leafText(spec.dtype, spec.shape)}, like in the first item`, value);
+      throw mustBe(TypeError, `${name} of item ${i}`, `${leafText(spec.dtype, spec.shape)}, as in the first item`, value);
   });
   const column = leafOf(spec as PartLeaf, values);
   if ((spec as PartLeaf).plain !== true) return column;

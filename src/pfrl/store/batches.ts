@@ -236,7 +236,7 @@ export class Batches {
     const origin = originOf(into);
     if (origin?.owner !== this.#owner) throw mustBe(TypeError, "into", "a batch from this buffer", into);
     if (origin.n !== n || origin.width !== this.width)
-      throw trimStack(new RangeError(`into must be a batch of ${sizeText(n, this.width)}, got one of ${sizeText(origin.n, origin.width)}`));
+      throw trimStack(new RangeError(`into must be a batch of ${sizeText(n, this.width)}, got a batch of ${sizeText(origin.n, origin.width)}`));
     const known = this.#fillers.get(into);
     if (known !== undefined) return known;
     const buffer = itemBuffer(this.#steps.engine, this.#shape(n, this.width, "ends", this.#holds), origin.engineBatch as Into);

@@ -121,7 +121,7 @@ function parseSchema(payload: Uint8Array): HistorySchema {
   const { family, numSteps, spec } = schema ?? {};
   const max = family === "transitions" ? MAX_LENGTH : 0;
   const right = (family === "transitions" || family === "episodes") && Number.isSafeInteger(numSteps) && typeof spec?.inferred === "boolean";
-  if (!(right && (numSteps as number) >= Math.min(1, max) && (numSteps as number) <= max)) throw damaged("the spec lacks its parts");
+  if (!(right && (numSteps as number) >= Math.min(1, max) && (numSteps as number) <= max)) throw damaged("the spec is incomplete");
   return schema as HistorySchema;
 }
 
@@ -136,6 +136,6 @@ function stateOf(value: unknown): HistoryState {
     Number.isSafeInteger(high) &&
     (waiting === null || waiting instanceof Float64Array) &&
     (slots === undefined || slots instanceof Uint32Array);
-  if (!right) throw damaged("the state lacks its parts");
+  if (!right) throw damaged("the state is incomplete");
   return state;
 }

@@ -291,7 +291,8 @@ export function firstSpec(transition: AppendedTransition): WholeSpec {
 /** Checks whether values of one spec can be stored as those of another; extras may differ. @throws ReplayError SPEC_MISMATCH */
 export function checkMixes(expected: WholeSpec, actual: WholeSpec): void {
   const parts = ({ state, action, reward }: WholeSpec) => JSON.stringify({ state, action, reward });
-  if (parts(expected) !== parts(actual)) throw mustBe("SPEC_MISMATCH", "the file's transitions", `of the spec ${parts(expected)}`, parts(actual));
+  if (parts(expected) !== parts(actual))
+    throw new ReplayError("SPEC_MISMATCH", `the transitions in the file must have the spec ${parts(expected)}, got ${parts(actual)}`);
 }
 
 export function isSameSpec(left: WholeSpec, right: WholeSpec): boolean {

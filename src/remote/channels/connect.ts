@@ -68,7 +68,7 @@ function dialOf(target: WriterTarget): (() => unknown) | undefined {
     throw mustBe(
       TypeError,
       "port",
-      'a function that makes sockets, if the runtime has no WebSocket, such as () => new WebSocket(url) of the package "ws"',
+      'a function that makes sockets, because this runtime has no WebSocket, such as () => new WebSocket(url) with the package "ws"',
       String(target),
     );
   return () => new WebSocket(target);

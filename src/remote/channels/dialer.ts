@@ -64,7 +64,7 @@ export class Dialer {
       return;
     }
     try {
-      const next = connect === undefined ? (channel as ByteChannel) : channelOf(socket, "what the function that connects returns", CHANNEL_KINDS);
+      const next = connect === undefined ? (channel as ByteChannel) : channelOf(socket, "the result of the function that connects", CHANNEL_KINDS);
       if (this.#isOver) dismiss(next);
       else this.#open(next);
     } catch (error) {
@@ -126,7 +126,7 @@ export class Dialer {
       // Messages of the Replay's program may have any size.
       link.maxBytes = Number.POSITIVE_INFINITY;
       link.watch(keepAliveMs ?? WELCOME_MS, keepAliveTimeoutMs ?? WELCOME_MS);
-      if (frameBytes * inFlightBytes === 0) throw new ReplayError("CORRUPT", "the welcome of a socket has no limits");
+      if (frameBytes * inFlightBytes === 0) throw new ReplayError("CORRUPT", "the answer from acceptWriter has no limits, which sockets need");
       this.#pauseMs = FIRST_PAUSE_MS;
       this.#isWelcome = true;
       clearTimeout(this.#deadline);
@@ -215,5 +215,5 @@ function dismiss(channel: ByteChannel): void {
 function checkShared(shared: readonly { readonly leaves: readonly number[]; readonly frameBytes: number }[], leaves: readonly PlacedLeaf[]): void {
   const all = shared.flatMap((entry) => entry.leaves);
   const fits = shared.every((entry) => entry.leaves.every((leaf) => (leaves[leaf] as PlacedLeaf).arrayBytes % entry.frameBytes === 0));
-  if (!fits || new Set(all).size !== all.length) throw new ReplayError("CORRUPT", "the shared leaves in the answer of acceptWriter contradict the spec");
+  if (!fits || new Set(all).size !== all.length) throw new ReplayError("CORRUPT", "the shared leaves in the answer from acceptWriter do not match the spec");
 }

@@ -69,6 +69,6 @@ export function encodeError(error: unknown): SentError {
 /** Decodes an error. A malformed one also becomes an error. */
 export function decodeError(sentError: SentError): Error {
   const { kind, code = "CLOSED", message } = (sentError ?? {}) as Partial<SentError>;
-  if (typeof message !== "string" || typeof code !== "string") return malformed("an error", "one that Reprise has sent");
+  if (typeof message !== "string" || typeof code !== "string") return malformed("an error", "Reprise");
   return kind === "ReplayError" ? new ReplayError(code as ReplayErrorCode, message) : new (kind === "RangeError" ? RangeError : TypeError)(message);
 }

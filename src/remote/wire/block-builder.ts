@@ -36,7 +36,7 @@ export function columnsBytes(text: string): number {
   if (bytes <= MAX_COLUMNS_BYTES) return bytes;
   throw new ReplayError(
     "UNSUPPORTED",
-    `columns has ${bytes} bytes as text, but an item of a remote writer may have at most ${MAX_COLUMNS_BYTES}. Use fewer columns, or shorter names`,
+    `columns takes ${bytes} bytes as text, but an item of a remote writer may take at most ${MAX_COLUMNS_BYTES}. Use fewer columns, or shorter names`,
   );
 }
 

@@ -221,7 +221,8 @@ export class StepDecoder extends StepWire {
    * @param first the place of the first part
    */
   #read(bytes: Uint8Array<ArrayBuffer>, body: number, parts: readonly Part[], size: number, counts: readonly number[] = [], first = 0) {
-    if (counts.length !== this.shared.length) throw corruptFrame("counts other frames than the shared ones");
+    if (counts.length !== this.shared.length)
+      throw corruptFrame(`has counts for ${counts.length} kinds of shared frames, but the spec has ${this.shared.length}`);
     const columnBytes = parts.reduce((sum, part) => sum + padded(this.sizeOf(part)), 0);
     const frameBytes = counts.map((count, pool) => count * (this.shared[pool] as SharedLeaves).frameBytes);
     const total = frameBytes.reduce((sum, each) => sum + padded(each), columnBytes);

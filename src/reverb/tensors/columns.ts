@@ -7,7 +7,7 @@ import type { ChunkMessage, TensorMessage } from "../wire/tensor.ts";
 import { bytesOf, readTensor, type Tensor } from "./tensors.ts";
 
 /** The start of every CORRUPT message in this file. */
-const INCOMPLETE = "an item cannot be put together";
+const INCOMPLETE = "an item cannot be assembled";
 
 /** A column of an item. */
 export interface ItemColumn {
@@ -72,7 +72,7 @@ export class Chunks {
       const tensor = this.#tensor(slice);
       tensors[i] = tensor;
       if (tensor.dtype !== dtype || !sameSteps(tensor.shape, shape))
-        throw corrupt(INCOMPLETE, `a column has steps of ${dtype} [${rest}] and of ${tensor.dtype} [${tensor.shape.slice(1)}]`);
+        throw corrupt(INCOMPLETE, `a column has steps of ${dtype} [${rest}] and steps of ${tensor.dtype} [${tensor.shape.slice(1)}]`);
       mustHave(tensor, slice);
       steps += slice.length;
     }
@@ -103,7 +103,7 @@ export class Chunks {
     const read = readTensor(message, deltaEncoded, (bytes) => {
       this.#tensorBytes = this.#addBytes(this.#tensorBytes, bytes, "chunks");
     });
-    if (message.shape.length === 0) throw corrupt(INCOMPLETE, "a tensor has no dimension of time");
+    if (message.shape.length === 0) throw corrupt(INCOMPLETE, "a tensor has no time dimension");
     readTensors[index] = read;
     return read;
   }

@@ -381,8 +381,8 @@ function closedError(): ReplayError {
 
 /** @param broken whether nothing more can be written */
 function refusalError({ code, message, cause }: ReplayError, broken: boolean): ReplayError {
-  const remedy = broken ? "" : ", and is written as soon as possible. Repeat this call";
-  const error = new ReplayError(code, `${message}. The effect of all earlier calls is in memory; this call did nothing${remedy}`);
+  const remedy = broken ? "" : ". The journal is written as soon as possible. Repeat this call";
+  const error = new ReplayError(code, `${message}. All earlier calls took effect in memory, but this call had no effect${remedy}`);
   error.cause = cause;
   return error;
 }

@@ -97,7 +97,7 @@ class Failures {
 }
 
 function busyError(name: string, cause?: unknown): ReplayError {
-  return Object.assign(new ReplayError("LOCKED", `${name} changes all the time. Try again when its owner writes less`), { cause });
+  return Object.assign(new ReplayError("LOCKED", `${name} keeps changing. Try again when its owner writes less`), { cause });
 }
 
 /** A generator that yields promises to await, and receives their results. */

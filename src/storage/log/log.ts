@@ -424,7 +424,7 @@ export class Log {
     this.#open();
     if (this.#readOnly) throw new ReplayError("UNSUPPORTED", `the log in ${this.#directory.name} was opened with readOnly`);
     if (this.#scanResult !== undefined)
-      throw new ReplayError("OUT_OF_TURN", `the log in ${this.#directory.name} must be read to its end before it is written to`);
+      throw new ReplayError("OUT_OF_TURN", `the log in ${this.#directory.name} was not read to its end. Read all of it before you write to it`);
     if (this.#pendingRepair !== undefined) this.#repair(this.#pendingRepair);
     const writer = this.#writer as SegmentWriter;
     writer.check();

@@ -177,7 +177,7 @@ export class SegmentWriter {
     try {
       for (let done = 0; done < bytes.length; ) {
         const written = this.#attempt("writing", () => file.write(bytes.subarray(done), this.#writtenBytes + done));
-        if (!(written > 0)) throw ioError(`writing ${this.#name} failed: nothing was taken`, undefined);
+        if (!(written > 0)) throw ioError(`writing ${this.#name} failed: the disk accepted no data`, undefined);
         done += written;
       }
     } catch (error) {

@@ -26,7 +26,7 @@ export class LeafNames {
   constructor(renames: Renames, before: readonly PlacedLeaf[], after: readonly PlacedLeaf[]) {
     this.#renames = Object.entries(renames);
     for (const [from, to] of this.#renames) {
-      if (!hasPath(before, from)) throw unknownPath("rename", "the saved spec", before, from);
+      if (!hasPath(before, from)) throw unknownPath("each key of rename", "the saved spec", before, from);
       if (typeof to !== "string" || !hasPath(after, to)) throw unknownPath(`rename.${from}`, "the new spec", after, to);
     }
   }

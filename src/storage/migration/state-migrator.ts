@@ -53,7 +53,7 @@ export class StateMigrator {
     const before = layoutOf(leavesOf(oldSpec), module);
     const after = layoutOf(leavesOf(spec), module);
     if (JSON.stringify(headLayout(before)) !== JSON.stringify(head.layout))
-      throw new ReplayError("UNSUPPORTED", `${what} was written by a version with another layout of steps`);
+      throw new ReplayError("UNSUPPORTED", `${what} was written by a version of Reprise with another layout of steps. Read it with that version`);
     this.#names = new LeafNames(options.rename, before.leaves, after.leaves);
     this.#users = new LeafUsers(this.#names, before.leaves, after.leaves);
     this.#pools = new FramePools(before, after, this.#names);
@@ -67,7 +67,7 @@ export class StateMigrator {
       throw mustBe(
         RangeError,
         `storedBytes.max of ${what}`,
-        `at least ${maxStepBytes(after)}, the bytes of a new step with incompressible frames`,
+        `at least ${maxStepBytes(after)}, the size of a new step whose frames cannot be packed`,
         storedBytes.max,
       );
     const transition = options.transition ?? this.#names.roles(saved.transition as TransitionRoles | undefined, before.leaves);
@@ -180,7 +180,7 @@ export class StateMigrator {
     if (typeof (next as PromiseLike<unknown> | undefined)?.then === "function") {
       // The promise may reject later without a handler.
       Promise.resolve(next).catch(() => {});
-      throw mustBe(TypeError, "migrate", "a function that returns the new step itself, not a promise: without async", next);
+      throw new TypeError("migrate must be a function that returns the new step, got a promise. Remove async from it");
     }
     try {
       this.#newRows.write(target, next);

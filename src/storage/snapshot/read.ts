@@ -96,7 +96,7 @@ class SnapshotReader<R> {
     if (!this.#hasEnded || replayState === undefined) throw this.#corrupt("the end is missing");
     const state = this.#state as State;
     if (!this.#writers.adopt(replayState)) throw this.#corrupt("the writers are missing");
-    if (!state.finish()) throw corrupt(CONTRADICTION, "records are missing, or refer to missing ones");
+    if (!state.finish()) throw corrupt(CONTRADICTION, "records are missing, or refer to missing records");
     for (const [what, invariant] of state.brokenInvariants()) throw corrupt(CONTRADICTION, `${what}, invariant ${invariant}`);
     replayState.finishRestore(this.#openWriters, true);
     return replayState.replay;
@@ -109,7 +109,7 @@ class SnapshotReader<R> {
       const isOtherVersion = magic.startsWith(MAGIC.slice(0, -1));
       throw new ReplayError(
         isOtherVersion ? "UNSUPPORTED" : "CORRUPT",
-        `snapshot must begin with ${MAGIC}, got ${JSON.stringify(magic)}${isOtherVersion ? ": another version wrote it" : ""}`,
+        `snapshot must begin with ${MAGIC}, got ${JSON.stringify(magic)}${isOtherVersion ? ". Read it with the version of Reprise that wrote it" : ""}`,
       );
     }
     this.#hasMagic = true;
@@ -133,7 +133,7 @@ class SnapshotReader<R> {
     if (this.#spec !== undefined) checkSpec("spec", this.#spec, replayState.options.spec, PLACE);
     const layout = (of: object): string => JSON.stringify(of);
     if (layout(headOf(replayState).layout) !== layout(head.layout))
-      throw new ReplayError("UNSUPPORTED", "this snapshot was written by a version with another layout of steps");
+      throw new ReplayError("UNSUPPORTED", "this snapshot was written by a version of Reprise with another layout of steps. Read it with that version");
     this.#replayState = replayState;
     this.#state = new State(replayState.engine, replayState);
   }

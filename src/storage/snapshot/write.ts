@@ -26,7 +26,7 @@ function* chunks(replayState: ReplayState): Generator<Uint8Array<ArrayBuffer>, v
     engine.open();
     yield sealSection(core, SECTION_BYTES, kind, id, payload);
     if (engine.changes !== changes)
-      throw new ReplayError("OUT_OF_TURN", "this Replay changed while its snapshot was being read. Read all chunks before you change it");
+      throw new ReplayError("OUT_OF_TURN", "this Replay changed while its snapshot was being read. Read all chunks before you change the Replay");
   }
 }
 

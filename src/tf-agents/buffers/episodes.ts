@@ -208,7 +208,7 @@ export class EpisodeIds {
   /** Returns the error for an id whose episode was overwritten, or that was never assigned. */
   staleError(id: number): ReplayError {
     const reason = id > this.last ? "has not begun" : "was overwritten";
-    return new ReplayError("STALE_KEY", `episode ${id} ${reason}. The capacity is ${this.capacity} episodes, and the newest is ${this.last}`);
+    return new ReplayError("STALE_KEY", `episode ${id} ${reason}. The capacity is ${this.capacity} episodes, and the newest episode is ${this.last}`);
   }
 
   /**

@@ -57,6 +57,6 @@ export function preprocessItems(fn: (items: never) => unknown, items: unknown, s
   const result = fn(items as never);
   const length = lengthOf(result);
   if (length > steps || (exactly && length < steps))
-    throw mustBe("SPEC_MISMATCH", "the result of sequencePreprocessFn", `of ${exactly ? "" : "at most "}${steps} steps, like its argument`, length);
+    throw mustBe("SPEC_MISMATCH", "the result of sequencePreprocessFn", `${exactly ? "" : "at most "}${steps} steps long, like its argument`, length);
   return result;
 }

@@ -213,7 +213,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
       return source.later?.(wait);
     };
     const next = () => {
-      throw new ReplayError("UNSUPPORTED", `the items of table ${this.#tableName} come from a server and arrive later. Use for await`);
+      throw new ReplayError("UNSUPPORTED", `the items of table ${this.#tableName} arrive asynchronously from a server. Use for await`);
     };
     return { next, later: nextLater, most: (prefetch) => source?.most?.(prefetch) ?? prefetch, close: () => source?.close?.() };
   }
@@ -334,7 +334,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
 
   #checkLength(length: number): number {
     if (this.#length === undefined || length === this.#length) return length;
-    throw mustBe("SPEC_MISMATCH", `an item of table ${this.#tableName}`, `of sequenceLength (${this.#length}) steps`, length);
+    throw mustBe("SPEC_MISMATCH", `an item of table ${this.#tableName}`, `sequenceLength (${this.#length}) steps long`, length);
   }
 }
 

@@ -244,7 +244,7 @@ class CalledTable implements BufferTable {
         return 0;
       },
       drawNow: () => {
-        throw new ReplayError("UNSUPPORTED", `items of table ${this.#name} arrive later. Use for await`);
+        throw new ReplayError("UNSUPPORTED", `items of table ${this.#name} arrive asynchronously. Use for await`);
       },
       drawSome: async (_, wait) => {
         if (of.maxSamples === 0) return undefined;
@@ -291,7 +291,7 @@ function mustHaveColumns(
   isOf: (dtype: string, k: number) => boolean,
 ): void {
   const subject = `an item of table ${table}`;
-  if (columns.length !== leaves.length) throw mustBe("SPEC_MISMATCH", subject, `of ${leaves.length} columns, like dataSpec`, actual);
+  if (columns.length !== leaves.length) throw mustBe("SPEC_MISMATCH", subject, `a list of ${leaves.length} columns, like dataSpec`, actual);
   leaves.forEach(({ path, leaf, shape }, k) => {
     const column = columns[k];
     if (isColumn(column) && isOf(leaf.dtype, k) && (column as Column).shape.slice(1).join() === shape.join()) return;

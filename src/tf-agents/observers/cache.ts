@@ -67,7 +67,7 @@ export class Cache<S extends Spec> {
    * @throws ReplayError OUT_OF_TURN while calls wait for room · SPEC_MISMATCH for a writer that was created for another purpose
    */
   resume(writer: Writer): void {
-    if (this.#queue !== undefined) throw new ReplayError("OUT_OF_TURN", "calls of this observer wait for room. Await flush() before resume()");
+    if (this.#queue !== undefined) throw new ReplayError("OUT_OF_TURN", "earlier calls of this observer are waiting for room. Await flush() before resume()");
     if (!(writer instanceof Writer)) throw mustBe(TypeError, "writer", "a writer that Replay.open restored, in replay.writers", writer);
     const expected = this.#options(this.tables);
     const { keep, lanes, items } = writer.options;
@@ -76,7 +76,7 @@ export class Cache<S extends Spec> {
     if (lanes !== 1 || !areSameRules || keep < expected.keep) {
       const text = (list: readonly WholeRule[]) =>
         list.map(({ table, length, stride, priority }) => `${table} ${length}/${stride}/${priority}`).join(", ") || "none";
-      const rule = `a writer that this observer made: 1 lane, keep ${expected.keep}, rules (table length/stride/priority) ${text(rules)}`;
+      const rule = `a writer with the options of this observer: 1 lane, keep ${expected.keep}, rules (table length/stride/priority) ${text(rules)}`;
       throw mustBe("SPEC_MISMATCH", "writer", rule, `${lanes} lanes, keep ${keep}, rules ${text(items as readonly WholeRule[])}`);
     }
     if (writer === (this.#writer as unknown)) return;

@@ -72,8 +72,7 @@ function leafNumber({ path, leaf, shape, keys }: FoundLeaf, leaves: readonly Fou
   const text = leafText(leaf.dtype, shape);
   const number = leaves.findIndex((candidate) => candidate.path === path);
   const stepLeaf = leaves[number];
-  if (stepLeaf === undefined)
-    throw mustBe("SPEC_MISMATCH", `${subject}, which names ${pathText(keys)},`, "made of the spec of the steps, which has no such field", text);
+  if (stepLeaf === undefined) throw mustBe("SPEC_MISMATCH", `the field ${pathText(keys)} of ${subject}`, "a field of the spec of the steps", text);
   const specText = leafText(stepLeaf.leaf.dtype, stepLeaf.shape);
   if (specText !== text) throw mustBe("SPEC_MISMATCH", `${pathText(keys)} of ${subject}`, `${specText}, as in the spec of the steps`, text);
   return number;

@@ -36,21 +36,21 @@ export function createConfig<P extends Pattern>(pattern: P, table: string, optio
   const names = nodesOf(pattern).map(({ keys }) => nameOf(keys));
   if (names.length === 0) throw mustBe(RangeError, "pattern", "a nest with at least one node, such as { x: step.field.at(-1) }", pattern);
   const duplicate = names.find((name, i) => names.indexOf(name) !== i);
-  if (duplicate !== undefined) throw mustBe(RangeError, "pattern", "without two nodes of the same dotted name", duplicate);
+  if (duplicate !== undefined) throw mustBe(RangeError, "pattern", "a nest whose nodes have different dotted names", duplicate);
   if (typeof table !== "string") throw mustBe(TypeError, "table", "a string", table);
   if (table === "") throw mustBe(RangeError, "table", "the name of a table", table);
   if (!Array.isArray(conditions)) throw mustBe(TypeError, "conditions", "an array of conditions", conditions);
   conditions.forEach((condition: unknown, i) => {
     if (condition instanceof Comparable) throw mustBe(TypeError, `conditions[${i}]`, "compared with a number, such as Condition.stepIndex().ge(2)", condition);
-    if (!(condition instanceof Condition)) throw mustBe(TypeError, `conditions[${i}]`, "made by Condition", condition);
+    if (!(condition instanceof Condition)) throw mustBe(TypeError, `conditions[${i}]`, "a condition, such as Condition.stepIndex().ge(2)", condition);
   });
-  if (!(priority instanceof PriorityFn)) throw mustBe(TypeError, "priority", "made by constantPriorityFn or tdError", priority);
+  if (!(priority instanceof PriorityFn)) throw mustBe(TypeError, "priority", "a result of constantPriorityFn or tdError", priority);
   return new Config(pattern, table, Object.freeze([...conditions]), priority);
 }
 
 /** Returns the pattern of a config, with its nesting. Corresponds to `unpack_pattern` of Reverb. @throws TypeError if the value is not a config */
 export function unpackPattern<P extends Pattern>(config: Config<P>): P {
-  if (!(config instanceof Config)) throw mustBe(TypeError, "config", "made by createConfig", config);
+  if (!(config instanceof Config)) throw mustBe(TypeError, "config", "a result of createConfig", config);
   return config.pattern;
 }
 
@@ -64,6 +64,6 @@ export function mustBeConfigs(configs: unknown): asserts configs is readonly Con
   if (!Array.isArray(configs)) throw mustBe(TypeError, "configs", "an array of configs", configs);
   if (configs.length === 0) throw mustBe(RangeError, "configs", "an array of at least one config", configs);
   configs.forEach((config, i) => {
-    if (!(config instanceof Config)) throw mustBe(TypeError, `configs[${i}]`, "made by createConfig", config);
+    if (!(config instanceof Config)) throw mustBe(TypeError, `configs[${i}]`, "a result of createConfig", config);
   });
 }

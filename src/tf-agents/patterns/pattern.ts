@@ -137,7 +137,7 @@ export function nodesOf(pattern: Pattern): { readonly keys: readonly string[]; r
     pattern as Nest<PatternNode>,
     (_, keys, node) => {
       if (!(node instanceof PatternNode))
-        throw mustBe(TypeError, ["pattern", ...keys].join("."), "made from a reference step, such as step.field.at(-1)", node);
+        throw mustBe(TypeError, ["pattern", ...keys].join("."), "a part of a reference step, such as step.field.at(-1)", node);
       nodes.push({ keys, node });
     },
     () => {},

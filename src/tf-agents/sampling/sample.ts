@@ -57,7 +57,7 @@ export function stepsOf(table: string, { columns }: DrawnItem, allowsSqueezed: b
   const lengths = columns.map(({ column, isSqueezed }) => (isSqueezed ? (allowsSqueezed ? 1 : -1) : (column.shape[0] as number)));
   const [length = 0] = lengths;
   if (length >= 0 && lengths.every((candidate) => candidate === length)) return length;
-  const rule = "an item whose columns have a dimension of time and the same number of steps, to be split into steps";
+  const rule = "an item whose columns have a time dimension and the same number of steps";
   const shapes = columns.map(({ column }) => `[${column.shape.join(", ")}]`).join(" ");
   throw mustBe("SPEC_MISMATCH", `an item of table ${table}`, rule, `columns of shapes ${shapes}`);
 }
@@ -97,5 +97,5 @@ export function mustBeAs(table: string, spec: Signature, item: DrawnItem, column
 }
 
 function mustHave(table: string, expected: number, columns: number): void {
-  if (columns !== expected) throw mustBe("SPEC_MISMATCH", `an item of table ${table}`, `one of ${expected} columns, like the spec`, `${columns} columns`);
+  if (columns !== expected) throw mustBe("SPEC_MISMATCH", `an item of table ${table}`, `a list of ${expected} columns, like the spec`, `${columns} columns`);
 }

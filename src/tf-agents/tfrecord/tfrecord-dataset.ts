@@ -103,7 +103,7 @@ export async function loadTfrecordDataset<S extends Spec = Spec>(
   return {
     spec: elementSpec,
     async *[Symbol.asyncIterator]() {
-      const finish = (element: unknown) => (asTrajectories ? toTrajectory(element, decoder === undefined ? "spec" : "what decoder returns") : element);
+      const finish = (element: unknown) => (asTrajectories ? toTrajectory(element, decoder === undefined ? "spec" : "the result of decoder") : element);
       let previous: unknown;
       for await (const { bytes, file, offset } of recordsOf(paths, open, { cycleLength: numParallelReads, maxBytes, signal, openFiles })) {
         const made = decode(bytes, { file, offset });
@@ -154,7 +154,7 @@ function checkColumns(element: unknown): void {
     (node) => typeof node !== "object" || node === null || ArrayBuffer.isView(node) || isColumn(node),
   ))
     if (!isColumn(leaf)) {
-      const where = keys.length === 0 ? "what decoder returns" : `what decoder returns at ${keys.join(".")}`;
+      const where = keys.length === 0 ? "the result of decoder" : `${keys.join(".")} in the result of decoder`;
       const { message } = mustBe(TypeError, where, "a column {data, shape}", leaf);
       throw new ReplayError("SPEC_MISMATCH", `${message}. For elements of any other kind set addBatchDim: false, without asExperience`);
     }
@@ -172,5 +172,5 @@ function toTrajectory(element: unknown, subject: string): unknown {
     if (Array.isArray(element)) return Object.fromEntries(names.map((name, i) => [name, element[i]]));
     if (names.every((name) => found.includes(name))) return element;
   }
-  throw mustBe("SPEC_MISMATCH", `with asTrajectories, ${subject}`, `an object or tuple of the fields ${names.join(", ")}`, element);
+  throw mustBe("SPEC_MISMATCH", subject, `an object or tuple of the fields ${names.join(", ")} with asTrajectories`, element);
 }

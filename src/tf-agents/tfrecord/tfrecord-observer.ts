@@ -100,6 +100,6 @@ function modeError(error: unknown, pyMode: boolean): unknown {
   if (!(error instanceof ReplayError)) return error;
   const remedy = pyMode
     ? "Leave pyMode out if each leaf has a leading dimension of 1"
-    : "Set pyMode: true if a call passes one trajectory without a dimension of a batch";
+    : "Set pyMode: true if a call passes one trajectory without a batch dimension";
   return new ReplayError(error.code, `${error.message}. ${remedy}`);
 }

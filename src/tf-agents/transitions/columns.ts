@@ -42,8 +42,7 @@ export function numbersIn(subject: string, value: unknown, dtype: Dtype): Column
       data[next++] = part;
       return;
     }
-    if (!Array.isArray(part) || part.length !== shape[depth])
-      throw mustBe("SPEC_MISMATCH", subject, `of the same shape everywhere, [${shape.join(", ")}]`, part);
+    if (!Array.isArray(part) || part.length !== shape[depth]) throw mustBe("SPEC_MISMATCH", subject, `of shape [${shape.join(", ")}] in every part`, part);
     for (const element of part) fill(element, depth + 1);
   };
   fill(value, 0);

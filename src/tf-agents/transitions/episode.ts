@@ -28,7 +28,7 @@ export function fromEpisode<O, A, P = readonly []>(episode: Episode<O, A, P>): T
   const { observation, action, policyInfo = [], reward, discount } = onlyKeys("episode", episode, "observation, action, policyInfo, reward, discount");
   const [subject, clock] = discount === undefined ? ["episode.reward", firstOf(reward)] : ["episode.discount", discount];
   const [steps] = numbersIn(subject, clock, "f32").shape;
-  if (steps === undefined) throw mustBe(RangeError, subject, "of at least one dimension, of time", clock);
+  if (steps === undefined) throw mustBe(RangeError, subject, "a column with a time dimension", clock);
   const outerShape = [steps];
   const of = <N>(field: string, nest: N) => eachColumn(`episode.${field}`, nest, outerShape, (column) => column) as ColumnsIn<N>;
   const stepType = new Int32Array(steps).fill(StepType.MID);

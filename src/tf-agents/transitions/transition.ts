@@ -53,7 +53,7 @@ export function toTransition<O, A, P>(trajectory: TrajectoryBatch<O, A, P>, next
     const { observation } = nextTrajectory;
     const next = eachColumn("nextTrajectory.observation", observation, nextLead, (column) => column);
     if (nextLead.join() !== outerShape.join())
-      throw mustBe("SPEC_MISMATCH", "nextTrajectory.discount", `of shape [${outerShape.join(", ")}], like the trajectory's`, `[${nextLead.join(", ")}]`);
+      throw mustBe("SPEC_MISMATCH", "nextTrajectory.discount", `of shape [${outerShape.join(", ")}], like trajectory.discount`, `[${nextLead.join(", ")}]`);
     return transitionOf(trajectoryColumns<Column>(trajectory, outerShape), next) as Transitions<O, A, P>;
   }
   if (outerShape.length < 2) throw rank("trajectory.discount", "[batch, time] without a nextTrajectory", outerShape);

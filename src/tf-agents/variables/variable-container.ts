@@ -67,7 +67,7 @@ export class ReverbVariableContainer {
     if (tables === undefined) throw mustBe(TypeError, "client", "a Replay, a LocalClient or a ReverbClient", client);
     if (!Array.isArray(tableNames) || !tableNames.every((name) => typeof name === "string"))
       throw mustBe(TypeError, "tableNames", "an array of names of tables", tableNames);
-    if (tableNames.length === 0) throw mustBe(RangeError, "tableNames", "an array of at least one name, such as that of a table of size 1", tableNames);
+    if (tableNames.length === 0) throw mustBe(RangeError, "tableNames", "an array of at least one name of a table", tableNames);
     const { address } = own as { readonly address?: string };
     if (address?.includes(","))
       throw new ReplayError("UNSUPPORTED", `variables are kept on one server, and this client has several: ${address}. Pass a ReverbClient of one server`);
@@ -205,7 +205,7 @@ export class ReverbVariableContainer {
       if (!Object.hasOwn(tables, name))
         throw mustBe("NOT_FOUND", "tableNames", `some of ${Object.keys(tables).join(", ")}, the client's tables`, name, Object.keys(tables));
       const { maxSize, signature = spec && stepSignature(spec) } = tables[name] as TableInfo;
-      if (maxSize !== 1) throw mustBe(RangeError, `maxSize of table ${name}, for variables,`, "1", maxSize);
+      if (maxSize !== 1) throw mustBe(RangeError, `maxSize of table ${name}`, "1, because the table stores variables", maxSize);
       if (signature === undefined) throw new TypeError(`table ${name} has no signature, which variables require. Define the table with a signature`);
       known.set(name, { signature });
     }
@@ -224,6 +224,6 @@ async function within<T>(what: string, wait: WaitOptions, call: (signal: AbortSi
   try {
     return await abortable(call(ended.signal), what, wait);
   } finally {
-    ended.abort(new ReplayError("CLOSED", `the call for ${what} has ended`));
+    ended.abort(new ReplayError("CLOSED", `${what} has ended`));
   }
 }

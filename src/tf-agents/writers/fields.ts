@@ -55,7 +55,7 @@ export class Fields<S extends Spec> {
       (names, parts, keys) => (value, values) => {
         const node = (value ?? {}) as { readonly [name: string]: unknown };
         if (typeof node !== "object" || Object.keys(node).some((name) => !names.includes(name)))
-          throw mustBe("SPEC_MISMATCH", ["step", ...keys].join("."), `an object with no other keys than ${names.join(", ")}`, value);
+          throw mustBe("SPEC_MISMATCH", ["step", ...keys].join("."), `an object with no keys other than ${names.join(", ")}`, value);
         names.forEach((name, i) => {
           (parts[i] as VisitField)(Object.hasOwn(node, name) ? node[name] : undefined, values);
         });

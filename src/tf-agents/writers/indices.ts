@@ -18,7 +18,7 @@ type Bound = number | null | undefined;
  */
 export function stepsOfSlice(start: Bound, stop: Bound, step: Bound, length: number, min = 0 - length): number[] {
   const by = integer("step", step ?? 1, -MAX, MAX);
-  if (by === 0) throw mustBe(RangeError, "step", "different from 0", step);
+  if (by === 0) throw mustBe(RangeError, "step", "an integer other than 0", step);
   const first = start == null ? (by > 0 ? 0 : length - 1) : clamp(integer("start", start, min, MAX), length, by);
   const end = stop == null ? (by > 0 ? length : -1) : clamp(integer("stop", stop, -MAX, MAX), length, by);
   const steps = new Array<number>(Math.max(0, Math.ceil((end - first) / by)));

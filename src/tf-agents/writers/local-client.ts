@@ -54,7 +54,8 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
     const tables: { [name: string]: TableOptions } = {};
     const signatures: { [name: string]: Signature } = {};
     (list as readonly NamedTable[]).forEach((definition, i) => {
-      if (typeof definition !== "object" || definition === null) throw mustBe(TypeError, `tables[${i}]`, "a table's options, with its name", definition);
+      if (typeof definition !== "object" || definition === null)
+        throw mustBe(TypeError, `tables[${i}]`, "an object with the name and the options of a table", definition);
       const { name, signature, ...table } = definition;
       if (typeof name !== "string") throw mustBe(TypeError, `tables[${i}].name`, "a string", name);
       if (Object.hasOwn(tables, name)) throw mustBe(RangeError, `tables[${i}].name`, "different from the names of the other tables", name);
@@ -133,6 +134,6 @@ export function clientOf<S extends Spec, N extends string>(client: ClientLike<S,
 /** Returns the client of a value that is only drawn from. @throws TypeError */
 export function sampleClientOf(client: SampleClient | Replay): SampleClient {
   if (client instanceof Replay) return clientOf(client as ClientLike) as LocalClient;
-  if (typeof client?.sampler !== "function") throw mustBe(TypeError, "client", "a Replay, or a client that tables can be drawn from", client);
+  if (typeof client?.sampler !== "function") throw mustBe(TypeError, "client", "a Replay, or a client with the function sampler", client);
   return client;
 }

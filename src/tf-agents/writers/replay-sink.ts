@@ -162,7 +162,7 @@ export class ReplaySink<S extends Spec> implements StepSink {
     const named = new Map<string, ColumnOf>();
     for (const column of columns) {
       const name = column.name || "value";
-      if (named.has(name)) throw mustBe(RangeError, "trajectory", "without two columns of the same dotted name", name);
+      if (named.has(name)) throw mustBe(RangeError, "trajectory", "an object whose columns have different dotted names", name);
       named.set(name, columnOf(column, first, length));
     }
     const item = { length, priority, columns: Object.fromEntries(named) };
@@ -341,7 +341,7 @@ export class ReplaySink<S extends Spec> implements StepSink {
       try {
         this.#replay.writer({ items: [{ table, length: 1, priority: value }] } as object).close();
       } catch (error) {
-        if (error instanceof RangeError) throw mustBe(RangeError, `the priority of configs[${i}]`, `a priority that table ${show(table)} takes`, value);
+        if (error instanceof RangeError) throw mustBe(RangeError, `the priority of configs[${i}]`, `a valid priority for table ${show(table)}`, value);
         throw error;
       }
     });

@@ -31,7 +31,7 @@ export function tableNames(client: Pick<StepClient, "knows">, tableName: unknown
   const names: readonly unknown[] = Array.isArray(tableName) ? tableName : [tableName];
   for (const name of names) {
     if (typeof name !== "string") throw mustBe(TypeError, "tableName", "the name of a table, or an array of them", name);
-    if (client.knows(name) === false) throw mustBe("NOT_FOUND", "tableName", "a table that the client has", name);
+    if (client.knows(name) === false) throw mustBe("NOT_FOUND", "tableName", "the name of a table of the client", name);
   }
   return names as readonly string[];
 }

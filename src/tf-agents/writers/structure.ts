@@ -1,5 +1,5 @@
 /** Checks a step and its configs before a structured writer takes the step, in this process and to a server. */
-import { mustBe } from "../../base/error.ts";
+import { mustBe, ReplayError, show } from "../../base/error.ts";
 import type { Spec } from "../../schema/spec.ts";
 import type { ItemPattern } from "../../tables/step-sink.ts";
 import type { CompiledConfig } from "../patterns/compile-config.ts";
@@ -56,8 +56,8 @@ export class Structure<S extends Spec> {
     const mismatch = leaves.find((_, i) => keyed[i] !== (this.#keyed ?? keyed)[i]);
     if (mismatch === undefined) return keyed;
     const has = this.#keyed?.[mismatch.index] === true;
-    const rule = `${has ? "with" : "without"} ${mismatch.path}, like this writer's first step${has ? " (null if it has no value)" : ""}`;
-    throw mustBe("SPEC_MISMATCH", "step", rule, step);
+    const rule = `must${has ? "" : " not"} have ${mismatch.path}, like the first step of this writer${has ? " (null if it has no value)" : ""}`;
+    throw new ReplayError("SPEC_MISMATCH", `step ${rule}, got ${show(step)}`);
   }
 
   #mustBeFinite(values: Values): void {

@@ -233,7 +233,7 @@ export class Loops {
     if (error.batch !== undefined) this.#compare(loop, error.batch, view === undefined ? error.batch.count : error.batch.keys.length);
     const stuck = error.code === "RATE_LIMITED" && !pair.twin.canInsert();
     // More than the limits ever let pass.
-    const never = error.name === "RangeError" && /never allows more draws/.test(error.message);
+    const never = error.name === "RangeError" && /never allows? more draws/.test(error.message);
     if (stuck || never) return;
     this.#mayRefuse(pair, asked.k, view !== undefined, () => {
       throw error;

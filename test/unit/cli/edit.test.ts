@@ -491,7 +491,7 @@ describe("the target", () => {
     ] as const) {
       const before = filesOf(folder);
       const { line } = await failure(2, "edit", folder, folder, "--overwrite", "--drop-episodes", "0", ...open);
-      expect(line).toContain(`${folder} is not the folder of the dataset itself`);
+      expect(line).toContain(`the dataset is in a subfolder of ${folder}`);
       expect(filesOf(folder)).toEqual(before);
     }
   });
@@ -650,7 +650,7 @@ describe("the target", () => {
     mkdirSync(dirname(pipe), { recursive: true });
     execFileSync("mkfifo", [pipe]);
     const { error } = await failure(1, "edit", path, pipe, "--overwrite");
-    expect(error).toMatchObject({ code: "IO", message: expect.stringContaining("a pipe or a device is in its place, which would be lost") });
+    expect(error).toMatchObject({ code: "IO", message: expect.stringContaining("the path is a pipe or a device, which would be replaced") });
     expect(statSync(pipe).isFIFO()).toBe(true);
   });
 

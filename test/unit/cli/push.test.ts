@@ -204,9 +204,7 @@ test.runIf(whole)("whole episodes as items", async () => {
   // The default of a million steps would not fit into memory at that size.
   expect((await document("stats", temp("episodes"))).tables[0].maxSize).toBe(100_000);
   const missing = await failure(1, ...["push", PIXELS, "--dir", temp("short"), "--table", "t", "--sequence-length", "26"]);
-  expect(missing.line).toBe(
-    "reprise: EMPTY: no item was made from 8 episodes with 188 steps, because no episode has 26 steps that can be an item. Pass a smaller --sequence-length",
-  );
+  expect(missing.line).toBe("reprise: EMPTY: 8 episodes with 188 steps make no item, which needs 26 steps of one episode. Pass a smaller --sequence-length");
   expect(existsSync(temp("short"))).toBe(false);
   const short = await failure(2, "push", PIXELS, "--dir", temp("short"), "--table", "t", "--episodes", "--max-length", "24");
   expect(short.line).toMatch(/24.*--max-length/);

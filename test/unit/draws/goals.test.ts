@@ -234,7 +234,7 @@ describe("the reward", () => {
     expectError(errorOf(failing(() => [1, 2])), RangeError, /relabel\.reward must be an array of 3 numbers/);
     expectError(errorOf(failing(() => undefined)), TypeError, /relabel\.reward/);
     expectError(errorOf(failing(async () => [1, 2, 3])), TypeError, /relabel\.reward/);
-    expectError(errorOf(failing(() => [1, Number.NaN, 3])), "INVALID_DATA", /reward 1 of 3 of relabel\.reward must be finite, got NaN/);
+    expectError(errorOf(failing(() => [1, Number.NaN, 3])), "INVALID_DATA", /reward 1 of 3 from relabel\.reward must be finite, got NaN/);
     expectError(errorOf(failing(() => new BigInt64Array(3))), TypeError, /relabel\.reward/);
     expectError(errorOf(failing(zeros, () => [true])), RangeError, /relabel\.terminated must be an array of 3 booleans/);
     expectError(errorOf(failing(zeros, () => 1)), TypeError, /relabel\.terminated/);
@@ -254,7 +254,7 @@ test("what is refused", () => {
     /relabel\.goal and relabel\.achieved/,
     /"observation\.desired" of f32 \[2\] and "action" of i32 \[\]/,
   );
-  expectRefused(replay, view({ achieved: "observation.desired" }), RangeError, /another leaf than relabel\.goal/);
+  expectRefused(replay, view({ achieved: "observation.desired" }), RangeError, /a leaf other than relabel\.goal/);
   expectRefused(replay, view({ strategy: "past" }), RangeError, /relabel\.strategy must be one of "future", "final", "episode"/);
   expectRefused(replay, view({ share: 1.1 }), RangeError, /relabel\.share/);
   expectRefused(replay, view({ reward: undefined }), TypeError, /relabel\.reward is required/);
@@ -270,7 +270,7 @@ test("what is refused", () => {
   const of = (table: "t" | "heap", goal: string, achieved: string) => () =>
     (words.tables[table] as Table).transitions({ gamma: 0.9, relabel: { goal, achieved, reward: zeros } });
   expectError(errorOf(of("t", "desired", "achieved")), "SPEC_MISMATCH", /relabel\.goal must be a leaf of numbers/);
-  expectError(errorOf(of("t", "reward", "observation")), "SPEC_MISMATCH", /relabel\.goal must be a leaf that batches show/);
+  expectError(errorOf(of("t", "reward", "observation")), "SPEC_MISMATCH", /relabel\.goal must be a leaf that batches contain/);
   expectError(errorOf(of("heap", "action", "relabelled")), "UNSUPPORTED", /uniform and minHeap of table "heap"/, /remover: fifo\(\)/);
   expectError(errorOf(of("t", "action", "relabelled")), "SPEC_MISMATCH", /"relabelled" has the same name as a column/);
   const batch = t.transitions({ gamma: 0.9, relabel: { ...relabel, reward: zeros } }).sample(2);

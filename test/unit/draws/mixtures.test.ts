@@ -155,7 +155,7 @@ describe("refused", () => {
       writer.createItem("u", { length: 1 });
     }
     const single = mixture([{ from: replay.table("u").transitions({ gamma: 1 }), share: 1 }]);
-    for (const call of [() => single.ready(2), () => single.sample(2)]) expectRefused(replay, call, "SPEC_MISMATCH", /items that cannot be transitions/);
+    for (const call of [() => single.ready(2), () => single.sample(2)]) expectRefused(replay, call, "SPEC_MISMATCH", /items that cannot become transitions/);
     const { replay: other, view: stratified } = filled(9, { sampler: fifo() });
     const bad = mixture([{ from: stratified, share: 1, stratified: true }]);
     for (const call of [() => bad.ready(2), () => bad.sample(2)]) expectRefused(other, call, "UNSUPPORTED", /stratified requires/);

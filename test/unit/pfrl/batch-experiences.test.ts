@@ -69,7 +69,7 @@ describe("a list", () => {
       "states that differ in form",
       () => batchExperiences([[one()], [one({ state: [1] })]], { gamma: 1 }),
       TypeError,
-      /state of item 1 must be .*, like in the first item/,
+      /state of item 1 must be .*, as in the first item/,
     ],
     ["nothing", () => batchExperiences([], { gamma: 1 }), RangeError, /at least one/],
     ["no list", () => batchExperiences([one()] as never, { gamma: 1 }), TypeError, /experiences\[0\] must be a list/],

@@ -50,7 +50,7 @@ test.each(["done", "terminated", "terminal"])("%s is no isStateTerminal: alone i
     expectError(
       errorOf(() => buffer.append(step(9, { [name]: true }))),
       TypeError,
-      new RegExp(`${name} (must be given|is required) as isStateTerminal \\(or in addition to it, as an extra\\), got true`),
+      new RegExp(`${name} (must be given|is required) as isStateTerminal \\(with isStateTerminal, it can also be an extra\\), got true`),
     );
     expect(buffer.length).toBe(length);
     buffer.append(step(9, { [name]: true, isStateTerminal: false }));
@@ -64,7 +64,7 @@ test.each<[string, unknown]>([
 ])("an envId is found again by itself: %s is not", (_, envId) => {
   for (const buffer of [new ReplayBuffer({ numSteps: 3 }), new EpisodicReplayBuffer()]) {
     for (const call of [() => buffer.append(step(0, { envId })), () => buffer.stopCurrentEpisode(envId)])
-      expectError(errorOf(call), TypeError, /envId must be a value that is equal to itself at the next call, such as a number or a string, got/);
+      expectError(errorOf(call), TypeError, /envId must be a value that stays equal between calls, such as a number or a string, got/);
     expect(buffer.running().size).toBe(0);
     const env = { of: "mine" };
     buffer.append(step(0, { envId: env }));

@@ -242,7 +242,7 @@ describe("ancestors", () => {
     expectError(
       errorOf(() => new PersistentReplayBuffer(path, 5, { ancestor: path })),
       RangeError,
-      /its own ancestor/,
+      /whose ancestors do not lead back/,
     );
     written(own, 0, 2);
     const child = memory();

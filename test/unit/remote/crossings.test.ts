@@ -141,7 +141,7 @@ test("an actor that reads no answers is closed, whatever it sends", async () => 
   const [accepted, writer] = await Promise.all([made().acceptWriter(here, { items, maxInFlight: 4 }), remoteWriter(there, { spec })]);
   (here as { bufferedAmount?: number }).bufferedAmount = 2 ** 24;
   for (let n = 0; n < 4; n++) writer.append(stepAt(n));
-  expect(await accepted.closed).toMatchObject({ how: "failed", error: { code: "CORRUPT", message: expect.stringMatching(/answers are not read/) } });
+  expect(await accepted.closed).toMatchObject({ how: "failed", error: { code: "CORRUPT", message: expect.stringMatching(/without reading the answers/) } });
 });
 
 test("a message that is no JSON ends the writer with an error, and not the program", async () => {
@@ -155,5 +155,5 @@ test("a message that is no JSON ends the writer with an error, and not the progr
   };
   accepted.send({ pause: true });
   await until(() => !writer.connected);
-  expectError(await errorFrom(Promise.resolve().then(() => writer.append(stepAt(0)))), "CORRUPT", /a message from the other end/);
+  expectError(await errorFrom(Promise.resolve().then(() => writer.append(stepAt(0)))), "CORRUPT", /the other end sent a message/);
 });

@@ -223,7 +223,7 @@ describe.each(CHANNELS)("the end of a writer across a %s", (channel) => {
     accepted.close();
     expect(await accepted.closed).toEqual({ how: "closed" });
     for (const error of [await errorFrom(room), await flushed, errorOf(() => writer.append(stepAt(4))), await errorFrom(writer.close())])
-      expectError(error, "CLOSED", /closed at the Replay's end/);
+      expectError(error, "CLOSED", /has closed the writer/);
     expect([replay.tables.q.size, replay.writers.length]).toEqual([2, 0]);
   });
 

@@ -206,7 +206,7 @@ describe("an actor whose socket breaks", () => {
     expect(await server.accepted[0]?.closed).toEqual({ how: "gone" });
     expect(replay.writers.length).toBe(0);
     server.replay = replay as never;
-    expectError(await errorFrom(writer.flush()), "NOT_FOUND", /session of this writer is not known here/);
+    expectError(await errorFrom(writer.flush()), "NOT_FOUND", /does not know the session of this writer/);
   });
 
   test("is told that a memory without a journal was started again", async () => {
@@ -215,7 +215,7 @@ describe("an actor whose socket breaks", () => {
     await writer.append(stepAt(0));
     server.die();
     server.replay = made() as never;
-    expectError(await errorFrom(writer.flush()), "NOT_FOUND", /the memory was started again/);
+    expectError(await errorFrom(writer.flush()), "NOT_FOUND", /The Replay was restarted/);
   });
 
   test("resumes on the same socket where the memory's end asks: a Durable Object that was evicted", async () => {

@@ -162,7 +162,7 @@ describe("a session that goes on", () => {
       dir = dir.crash();
       server.replay = (await Replay.open({ ...open, dir })) as never;
       writable.options = disk;
-      expectError(await errorFrom(writer.flush()), "NOT_FOUND", /the memory was started again/);
+      expectError(await errorFrom(writer.flush()), "NOT_FOUND", /The Replay was restarted/);
       const { t } = (server.replay as unknown as ReturnType<typeof made>).tables;
       expect([...t.sample(t.size, { replacement: false }).steps.n.data]).toEqual([0, 1]);
     },
@@ -192,7 +192,7 @@ describe("a session that goes on", () => {
     const nameless = await remoteWriter(server.connect, { spec, reconnectTimeoutMs: 600_000 });
     writable.options = { items, confirm: "disk" };
     server.break();
-    expectError(await errorFrom(nameless.flush()), "UNSUPPORTED", /has no name, by which a restart would find it/);
+    expectError(await errorFrom(nameless.flush()), "UNSUPPORTED", /has no name to find it after a restart/);
   });
 
   test("knows tables as its first welcome named them, whatever the next call says of the writer", async () => {

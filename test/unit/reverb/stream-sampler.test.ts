@@ -257,7 +257,7 @@ describe("ends", () => {
     const sampler = samplerOf(server.grpc.address, { maxInFlightSamplesPerWorker: 4 });
     await expect(sampler.next()).rejects.toMatchObject({
       code: "CORRUPT",
-      message: expect.stringMatching(/^the Reverb server at 127.*an item cannot be put together: chunk 1007/),
+      message: expect.stringMatching(/^the Reverb server at 127.*an item cannot be assembled: chunk 1007/),
     });
     expect(numberOf(await sampler.next())).toBe(0);
   });

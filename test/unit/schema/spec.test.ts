@@ -248,7 +248,7 @@ test("a spec that is none is refused, and the message names the path", () => {
     [{ a: { b: 3 } }, TypeError, /^spec of a\.b must be/, /got 3/],
     [{}, RangeError, /^the number of leaves in spec must be an integer in 1 … 4096/, /got 0/],
     [{ a: [] }, RangeError, /^the number of leaves in spec must be/, /got 0/],
-    [{ "a.b": f32() }, RangeError, /^keys of step must be without dots/, /"a\.b"/],
+    [{ "a.b": f32() }, RangeError, /^keys of step must be names without dots/, /"a\.b"/],
     [{ a: { dtype: "f8", shape: [] } }, RangeError, /^dtype of a must be one of/, /"f8"/],
     [{ a: { dtype: "toString", shape: [] } }, RangeError, /^dtype of a/, /"toString"/],
     [{ a: { dtype: "f32" } }, TypeError, /^shape of a is required/, /: an array/],
@@ -260,7 +260,7 @@ test("a spec that is none is refused, and the message names the path", () => {
     [Array.from({ length: 4097 }, () => f32()), RangeError, /^the number of leaves in spec must be/, /4097/],
     [{ a: { ...f32(), stack: 2 } }, RangeError, /^a has a stack of frames/, /shared\(name/],
     [{ a: shared("x", f32(), 0) }, RangeError, /^stack of a must be an integer/, /got 0/],
-    [{ a: shared("x", f32(2)), b: shared("x", f32(3)) }, "SPEC_MISMATCH", /^a frame of b must be of 8 bytes, like the other leaves shared as "x"/, /got 12/],
+    [{ a: shared("x", f32(2)), b: shared("x", f32(3)) }, "SPEC_MISMATCH", /^bytes of a frame of b must be 8, like the other leaves shared as "x"/, /got 12/],
   ];
   for (const [spec, kind, ...says] of bad) {
     expectError(

@@ -56,6 +56,6 @@ describe("the checksum", () => {
     const { length } = other.u8;
     other.reserve(length);
     expect(other.u8.length).toBeGreaterThanOrEqual(other.base + length);
-    expect(() => other.reserve(2 ** 32)).toThrow(/no room for 4294967296 bytes/);
+    expect(() => other.reserve(2 ** 32)).toThrow(/no memory is left for 4294967296 bytes/);
   });
 });

@@ -44,7 +44,7 @@ test("a timer that finds no room says so at once, the next call is refused, and 
     vi.advanceTimersByTime(20);
     expect(warned).toEqual([expect.stringMatching(/no space is left \(ENOSPC\)\. The changes are in memory$/)]);
     expect(() => writer.append({ n: 1 })).toThrow(
-      expect.objectContaining({ code: "IO", message: expect.stringMatching(/ENOSPC.*this call did nothing.*Repeat this call/) }),
+      expect.objectContaining({ code: "IO", message: expect.stringMatching(/ENOSPC.*this call had no effect.*Repeat this call/) }),
     );
     expect(replay.table("t").size).toBe(1);
     // The error is repeated while the disk is full.

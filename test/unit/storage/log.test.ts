@@ -82,7 +82,7 @@ describe("a log", () => {
     expectError(
       errorOf(() => again.write(32, 0, section)),
       "OUT_OF_TURN",
-      /must be read to its end/,
+      /was not read to its end/,
     );
     const steps = [...again.replay(() => {})];
     expect(steps.length).toBeGreaterThan(3);

@@ -140,7 +140,7 @@ describe("what cannot be carried over is refused by name", () => {
     expectError(
       refused(stored, { spec: { x: f32(100) }, migrate: () => ({ x: new Float32Array(100) }) }),
       RangeError,
-      /storedBytes.max of the snapshot must be at least 4\d\d, the bytes of a new step/,
+      /storedBytes.max of the snapshot must be at least 4\d\d, the size of a new step/,
     );
   });
   test("leaves that transition, a writer or an item names", () => {
@@ -227,7 +227,7 @@ describe("rename", () => {
     expectError(
       errorOf(() => migrated(bytesOf(replay), { rename: { c: "a" } })),
       "NOT_FOUND",
-      /rename must be a path of the saved spec, one of "a", "b", got "c"/,
+      /each key of rename must be a path of the saved spec, one of "a", "b", got "c"/,
     );
     expectError(
       errorOf(() => migrated(bytesOf(replay), { rename: { a: "c" } })),
@@ -316,8 +316,8 @@ describe("a function that gives no step of the new spec", () => {
     expectError(
       refused({ migrate: async (step: object) => ({ ...step, mood: 0 }) }),
       TypeError,
-      /migrate must be a function that returns the new step itself, not a promise/,
+      /migrate must be a function that returns the new step, got a promise/,
     );
-    expectError(refused({ migrate: async () => Promise.reject(new Error("later")) }), TypeError, /not a promise/);
+    expectError(refused({ migrate: async () => Promise.reject(new Error("later")) }), TypeError, /got a promise/);
   });
 });

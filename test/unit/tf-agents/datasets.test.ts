@@ -77,7 +77,7 @@ test("what differs from the spec breaks off, and is told column by column; the n
   expect(client.table("q").size).toBe(1);
   await expect(iterator.next()).rejects.toThrow(code("SPEC_MISMATCH"));
   await expect(all(new TrajectoryDataset(filled([1]), "q", { spec: { a: ITEM.a }, ...soon }))).rejects.toThrow(
-    /^an item of table q must be one of 1 columns.*"2 columns"$/,
+    /^an item of table q must be a list of 1 columns.*"2 columns"$/,
   );
 });
 
@@ -244,5 +244,5 @@ test.each([
 test("a client that no table can be drawn from is refused", () => {
   expect(() => new TrajectoryDataset({} as never, "q", { spec: ITEM })).toThrow(TypeError);
   const steps = { spec, writer: () => {} };
-  expect(() => new TrajectoryDataset(steps as never, "q", { spec: ITEM })).toThrow(/^client must be a Replay, or a client that tables can be drawn from/);
+  expect(() => new TrajectoryDataset(steps as never, "q", { spec: ITEM })).toThrow(/^client must be a Replay, or a client with the function sampler/);
 });

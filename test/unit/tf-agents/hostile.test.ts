@@ -29,7 +29,7 @@ test("a batch of one row may have text", () => {
 
 test("what is no step, no reward, and no batch size", () => {
   refused(() => isFirst(null as never), /^step must be an object with stepType, got null/);
-  refused(() => isBoundary({ stepType: null as never }), /^stepType must be a number, a list of them, or a column, got null/);
+  refused(() => isBoundary({ stepType: null as never }), /^stepType must be a number, a list of numbers, or a column, got null/);
   refused(() => isFirst({ stepType: [{}] as never }), /^a step type must be a number/);
   refused(() => transition("o", undefined as never), /^reward is required: a number/);
   refused(() => mid("o", 0, [], 1, null as never), /^discount must be a number, or a list/);

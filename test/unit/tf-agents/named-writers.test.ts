@@ -142,7 +142,7 @@ describe("an observer without a name", () => {
     next(fifth as never);
     expect(again.writers.length).toBe(2);
     expect(said).toHaveLength(1);
-    expect(said[0]).toMatch(/one writer of an earlier run is still open without a name/);
+    expect(said[0]).toMatch(/1 writer of an earlier run is still open and not named/);
   });
 
   test("that is closed before its first step takes none", async () => {

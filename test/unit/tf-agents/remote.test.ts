@@ -166,7 +166,7 @@ describe("observer.resume", () => {
       expectError(
         errorOf(() => observer.resume(other as never)),
         "SPEC_MISMATCH",
-        /writer must be a writer that this observer made: 1 lane, keep 3, rules .* t 3\/1\/1/,
+        /writer must be a writer with the options of this observer: 1 lane, keep 3, rules .* t 3\/1\/1/,
       );
     }
     expect(replay.writers.length).toBe(4);

@@ -31,7 +31,7 @@ test("what no writer takes is refused where it is made, and there is no writer",
   const before = client.replay.writers.length;
   const of = (configs: unknown) => () => client.structuredWriter(configs as never);
   expect(of([])).toThrow("configs must be an array of at least one config, got an array of 0");
-  expect(of([{ pattern: newest }])).toThrow("configs[0] must be made by createConfig, got an object with keys pattern");
+  expect(of([{ pattern: newest }])).toThrow("configs[0] must be a result of createConfig, got an object with keys pattern");
   expect(of([createConfig(newest, "u")])).toThrow('the table of configs[0] must be one of "t", got "u"');
   const other = createConfig(
     patternFromTransform({ a: f32() }, (step) => ({ x: step.a.at(-1) })),
@@ -63,7 +63,7 @@ test("a priority that the table does not take is refused with the config", () =>
   const huge = createConfig(newest, "t", { priority: constantPriorityFn(1e300) });
   const client = LocalClient.of({ spec, tables: [{ ...QUEUE, sampler: prioritized(4) }], logger: null });
   expect(() => client.structuredWriter([config])).not.toThrow();
-  expect(() => client.structuredWriter([config, huge])).toThrow('the priority of configs[1] must be a priority that table "t" takes, got 1e+300');
+  expect(() => client.structuredWriter([config, huge])).toThrow('the priority of configs[1] must be a valid priority for table "t", got 1e+300');
   expect(client.replay.writers.length).toBe(0);
 });
 
@@ -135,14 +135,14 @@ test("an end with a time limit ends when there is room", async () => {
 test("all steps have the fields of the first one, some of them without a value", () => {
   const { client, writer } = made([createConfig(newest, "t")]);
   writer.append({ a: 1, b: null });
-  expect(() => writer.append({ a: 2 })).toThrow(/^step must be with b/);
+  expect(() => writer.append({ a: 2 })).toThrow(/^step must have b/);
   expect(() => writer.append({ a: 2, c: 1 } as never)).toThrow(code("SPEC_MISMATCH"));
   expect(() => writer.append({ a: 2.5, b: 1 })).toThrow(code("INVALID_DATA"));
   writer.append({ a: 3, b: undefined });
   expect(drawn(client)).toEqual([[1], [3]]);
   const lean = client.structuredWriter([createConfig(newest, "t")]);
   lean.append({ a: 1 });
-  expect(() => lean.append({ a: 2, b: 2 })).toThrow("step must be without b, like this writer's first step");
+  expect(() => lean.append({ a: 2, b: 2 })).toThrow("step must not have b, like the first step of this writer");
 });
 
 test("what is refused leaves counts, the open step and items as they were", () => {

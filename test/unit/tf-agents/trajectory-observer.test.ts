@@ -221,7 +221,7 @@ describe("arguments", () => {
     [{ priority: null }, TypeError, /^priority/],
     [{ padEndOfEpisodes: 1 }, TypeError, /^padEndOfEpisodes must be a boolean/],
     [{ tileEndOfEpisodes: true }, RangeError, /^tileEndOfEpisodes needs padEndOfEpisodes/],
-    [{ tableName: "u" }, "NOT_FOUND", /^tableName must be a table that the client has, got "u"/],
+    [{ tableName: "u" }, "NOT_FOUND", /^tableName must be the name of a table of the client, got "u"/],
     [{ tableName: ["t", "u"] }, "NOT_FOUND", /"u"/],
     [{ tableName: 1 }, TypeError, /^tableName/],
     [{ lenght: 2 }, TypeError, /^options has no option "lenght"/],

@@ -178,7 +178,7 @@ describe("what is refused", () => {
       "ragged rewards",
       () => toTransition({ ...batch, reward: [[1, 2, 3], [1]] }),
       "SPEC_MISMATCH",
-      /^trajectory\.reward must be of the same shape everywhere, \[2, 3\]/,
+      /^trajectory\.reward must be of shape \[2, 3\] in every part/,
     ],
     [
       "three squeezed",
@@ -197,9 +197,9 @@ describe("what is refused", () => {
       "whole rewards",
       () => toNStepTransition({ ...typed, reward: column(Int32Array.of(1, 2, 3), 1, 3) }, 1),
       "SPEC_MISMATCH",
-      /^trajectory\.reward must be of f32 or f64, got Int32Array\(3\)$/,
+      /^trajectory\.reward must be a column of f32 or f64, got Int32Array\(3\)$/,
     ],
-    ["no steps summed", () => discountedReturn([], []), "SPEC_MISMATCH", /^rewards must be of at least one step, got "\[0\]"$/],
+    ["no steps summed", () => discountedReturn([], []), "SPEC_MISMATCH", /^rewards must be a column of at least one step, got "\[0\]"$/],
     ["other discounts", () => discountedReturn([1, 2], [1]), "SPEC_MISMATCH", /^discounts must be of shape \[2\], got "\[1\]"$/],
     [
       "a final value",
@@ -212,7 +212,7 @@ describe("what is refused", () => {
       "a reward without time",
       () => fromEpisode({ observation: [], action: [], reward: 1 }),
       RangeError,
-      /^episode\.reward must be of at least one dimension, of time, got 1$/,
+      /^episode\.reward must be a column with a time dimension, got 1$/,
     ],
     [
       "an episode's lengths",

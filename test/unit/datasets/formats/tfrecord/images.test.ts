@@ -135,6 +135,6 @@ describe("decoder", () => {
     observer(1);
     await observer.close();
     const dataset = await loadTfrecordDataset(["x"], { from: files, decoder: () => ({ a: 5 }) });
-    expect(((await errorFrom(all(dataset))) as Error).message).toMatch(/^what decoder returns .*must be a column .*got 5.*addBatchDim: false/);
+    expect(((await errorFrom(all(dataset))) as Error).message).toMatch(/in the result of decoder must be a column .*got 5.*addBatchDim: false/);
   });
 });
