@@ -124,7 +124,7 @@ function shapeOf(content: Json, at: string): Dimensions {
   const parsedDims = dimensions.map((length) => dimension(length, at));
   const size = sizeOf(parsedDims.map((length) => length ?? 1));
   if (!Number.isSafeInteger(size))
-    throw corruptFile({ file: FEATURES }, `feature ${at} must have a size that a number can hold, got ${parsedDims.join(" × ")}`);
+    throw corruptFile({ file: FEATURES }, `feature ${at} has too many elements, ${parsedDims.join(" × ")}`);
   return parsedDims;
 }
 
