@@ -1,5 +1,5 @@
 /** Implements `open` of reprise/record, which creates a recorder over a new directory or continues an existing recording. */
-import { mustBe, ReplayError } from "../base/error.ts";
+import { ReplayError, show } from "../base/error.ts";
 import { loggerOf } from "../base/warnings.ts";
 import { leavesOf } from "../datasets/model/leaves.ts";
 import { parseAbout, type RecordingAbout, VERSION } from "../datasets/model/recording/about.ts";
@@ -88,8 +88,7 @@ const REMEDY = "Omit it, or use another directory";
 /** @throws ReplayError SPEC_MISMATCH that names the setting that differs */
 function checkSame(name: string, settings: Partial<RecordingAbout>, existing: RecordingAbout): void {
   for (const key of ["fps", "images", "imagesIn"] as const) {
-    if (settings[key] !== undefined && settings[key] !== existing[key])
-      throw differs(key, JSON.stringify(existing[key]), name, settings[key]);
+    if (settings[key] !== undefined && settings[key] !== existing[key]) throw differs(key, JSON.stringify(existing[key]), name, settings[key]);
   }
   // The metadata is compared in the form in which it is stored.
   if (settings.about !== undefined) checkSameJson(name, JSON.parse(JSON.stringify(settings.about)), existing.about, "about");
@@ -99,6 +98,11 @@ function checkSame(name: string, settings: Partial<RecordingAbout>, existing: Re
     const [a, b] = [requestedLeaves.get(path), existingLeaves.get(path)];
     if (a !== b) throw new ReplayError("SPEC_MISMATCH", `spec must have ${b ?? "no leaf"} at ${path} as in ${name}, got ${a ?? "none"}. ${REMEDY}`);
   }
+}
+
+/** Returns the error for a setting that differs from the existing one. */
+function differs(path: string, existing: string, name: string, requested: unknown): ReplayError {
+  return new ReplayError("SPEC_MISMATCH", `${path} must be ${existing} as in ${name}, got ${show(requested)}. ${REMEDY}`);
 }
 
 /** Compares values, regardless of the order of keys. @throws ReplayError SPEC_MISMATCH that names the first value that differs */

@@ -44,7 +44,9 @@ function adler32(bytes: Uint8Array): number {
 }
 
 function sizeError(size: number, actualSize: number): Error {
-  return new Error(`the data decompresses to ${actualSize > size ? "more" : `${actualSize} bytes`} ${actualSize > size ? "than" : "instead of"} ${size}${actualSize > size ? " bytes" : ""}`);
+  return new Error(
+    `the data decompresses to ${actualSize > size ? "more" : `${actualSize} bytes`} ${actualSize > size ? "than" : "instead of"} ${size}${actualSize > size ? " bytes" : ""}`,
+  );
 }
 
 /** Inflates a stream of at most `max` bytes and returns their number. @throws Error like `inflateExactly` */

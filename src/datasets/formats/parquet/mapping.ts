@@ -101,10 +101,7 @@ export function mappingOf(file: ParquetFile, names: ColumnNames): Mapping {
   for (const field of ["observation", "action"]) {
     if (leaves.some(({ keys }) => keys[0] === field)) continue;
     const columnNames = file.columns.map(({ keys }) => keys.join("/")).join(", ");
-    throw unsupportedFile(
-      { file: file.name },
-      `the file has no column for ${field}, got ${columnNames}. Pass rename: { NAME: "${field}" } to choose one`,
-    );
+    throw unsupportedFile({ file: file.name }, `the file has no column for ${field}, got ${columnNames}. Pass rename: { NAME: "${field}" } to choose one`);
   }
   checkNesting(leaves, file.name);
   return { ...roles, leaves, unread };
@@ -116,6 +113,7 @@ export function checkNesting(leaves: readonly ColumnMapping[], file: string): vo
   for (const path of paths) {
     const conflict =
       paths.find((candidate) => candidate.startsWith(`${path}/`)) ?? (paths.filter((otherPath) => otherPath === path).length > 1 ? path : undefined);
-    if (conflict !== undefined) throw unsupportedFile({ file }, `two columns map to ${[...new Set([path, conflict])].join(" and ")} of a step. Rename one of them with rename: { … }`);
+    if (conflict !== undefined)
+      throw unsupportedFile({ file }, `two columns map to ${[...new Set([path, conflict])].join(" and ")} of a step. Rename one of them with rename: { … }`);
   }
 }

@@ -99,7 +99,7 @@ function* pagesOf(
     if (type === INDEX) continue;
     // In data pages of version 2 only the values are compressed, not the levels.
     const body = type === DATA_V2 ? raw : decompress(raw, size);
-    if (body.length !== (type === DATA_V2 ? packed : size)) throw new RangeError(`a page has ${body.length} bytes, instead of the stated ${size}`);
+    if (body.length !== (type === DATA_V2 ? packed : size)) throw new RangeError(`a page has ${body.length} bytes instead of the stated ${size}`);
     yield { head, type, body };
   }
 }
@@ -134,7 +134,7 @@ function pageV2Of(head: ThriftStruct, body: Uint8Array, { column, decompress }: 
   const rest = body.subarray(start);
   // A page without values has nothing to decompress.
   const bytes = header[7] === false || size === 0 ? rest : decompress(rest, size);
-  if (size > 0 && bytes.length !== size) throw new RangeError(`a page has ${bytes.length} bytes, not the ${size} of its head`);
+  if (size > 0 && bytes.length !== size) throw new RangeError(`a page has ${bytes.length} bytes instead of the stated ${size}`);
   return { entries, encoding: numberAt(header, 4), definitions, repetitions, bytes };
 }
 

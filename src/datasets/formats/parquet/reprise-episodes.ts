@@ -47,8 +47,7 @@ export async function* readRepriseEpisodes<S>(
     const fileSchema = readRepriseSchema(file);
     if (fileSchema === undefined || JSON.stringify([fileSchema.stepSpec, fileSchema.metadataSpec]) !== JSON.stringify([stepSpec, metadataSpec]))
       throw corrupt("the spec of the file differs from that of the first file");
-    if (last || fileSchema.part !== part++)
-      throw corrupt(`part ${part - 1} must follow${last ? " the last part" : ""}, got part ${fileSchema.part}`);
+    if (last || fileSchema.part !== part++) throw corrupt(`part ${part - 1} must follow${last ? " the last part" : ""}, got part ${fileSchema.part}`);
     last = fileSchema.last;
     const { columns: allColumns, episode: episodeColumn, step: stepColumn } = findRepriseColumns(file, fileSchema);
     const stepColumns = allColumns.filter(({ of }) => of === "step");
@@ -170,8 +169,7 @@ export async function readRepriseLengths(
   for await (const file of files) {
     const { episodes, empty } = readRepriseSchema(file) ?? schema;
     const { episode: column } = findRepriseColumns(file, schema);
-    const orderError = (index: number | bigint) =>
-      corruptFile({ file: file.name }, `episode ${lengths.length} must follow, got episode ${index}`);
+    const orderError = (index: number | bigint) => corruptFile({ file: file.name }, `episode ${lengths.length} must follow, got episode ${index}`);
     // Only episodes without steps may be missing between two others.
     const grow = (to: number | bigint) => {
       if (!(to <= episodes && to <= lengths.length + empty.length + 1)) throw orderError(to);

@@ -27,7 +27,8 @@ export function readRepriseSchema({ about, name: file }: ParquetFile): FileSchem
   const areEmpty = Array.isArray(empty) && empty.every((entry) => Array.isArray(entry) && entry.length === 2 && isCount(entry[0]));
   if (![part, episodes, steps].every(isCount) || typeof last !== "boolean" || !areEmpty) throw corruptFile(where, "is incomplete");
   const [step, metadata] = [specFromJson(stepSpec, file), specFromJson(metadataSpec, file)];
-  if (Array.isArray(metadata) || typeof (metadata as { dtype?: unknown }).dtype === "string") throw corruptFile(where, "has no names for the metadata of episodes");
+  if (Array.isArray(metadata) || typeof (metadata as { dtype?: unknown }).dtype === "string")
+    throw corruptFile(where, "has no names for the metadata of episodes");
   return { ...(json as FileSchema), stepSpec: step, metadataSpec: metadata as { readonly [name: string]: StepSpec } };
 }
 

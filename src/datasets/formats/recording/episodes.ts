@@ -178,7 +178,10 @@ class OpenEpisode {
     const { reads } = selected;
     const availableBytes = listing.segments.slice(segment).reduce((sum, file) => sum + file.bytes, 0);
     if (steps * SECTION_BYTES > availableBytes)
-      throw corruptFile({ ...place, episode: this.#next, step: 0 }, `the episode states ${steps} steps, but the files have only ${availableBytes} bytes for it`);
+      throw corruptFile(
+        { ...place, episode: this.#next, step: 0 },
+        `the episode states ${steps} steps, but the files have only ${availableBytes} bytes for it`,
+      );
     const episode = this.#next;
     const wholeBytes = steps * EpisodeColumns.stepBytes(layout, reads);
     const { readNow } = this.#folder;

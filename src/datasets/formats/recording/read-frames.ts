@@ -98,7 +98,8 @@ export class PendingFrames {
         if ((cause as Partial<RldsError>).code !== "NOT_FOUND") throw cause;
         throw corruptFile({ file: name }, `the file of a frame is missing${columnRemedy(leaf.keys)}`, cause);
       });
-      if (bytes.length !== size || crc32c(bytes) !== sum) throw corruptFile({ file: name }, `the file of a frame is truncated or altered${columnRemedy(leaf.keys)}`);
+      if (bytes.length !== size || crc32c(bytes) !== sum)
+        throw corruptFile({ file: name }, `the file of a frame is truncated or altered${columnRemedy(leaf.keys)}`);
       pixels.push(this.#decodeFrame(bytes, leaf));
     }
     return pixels;

@@ -274,7 +274,8 @@ function namesOf(option: "without" | "only", names: readonly string[] | undefine
 
 function entriesOf(option: "rename" | "null", entries: object | undefined, rule: string, fits: (value: unknown) => boolean): (Rule & { value: unknown })[] {
   if (entries === undefined) return [];
-  if (typeof entries !== "object" || entries === null || Array.isArray(entries)) throw mustBe(TypeError, option, "an object with names of columns as keys", entries);
+  if (typeof entries !== "object" || entries === null || Array.isArray(entries))
+    throw mustBe(TypeError, option, "an object with names of columns as keys", entries);
   return Object.entries(entries).map(([name, value]) => {
     if (!fits(value)) throw mustBe(TypeError, `${option}.${name}`, rule, value);
     return { ...ruleOf(option, name), value };

@@ -62,7 +62,8 @@ export function openError(action: string, file: string, cause: unknown): RldsErr
   const { code, name } = (cause ?? {}) as { readonly code?: unknown; readonly name?: unknown };
   if (name === "NotCapable" || name === "PermissionDenied")
     return new RldsError("IO", "Deno does not permit reading the file. Start Deno with --allow-read", { file }, { cause });
-  if (code === "EACCES" || code === "EPERM") return new RldsError("IO", `reading the file is not permitted (${code}). Change its permissions`, { file }, { cause });
+  if (code === "EACCES" || code === "EPERM")
+    return new RldsError("IO", `reading the file is not permitted (${code}). Change its permissions`, { file }, { cause });
   return new RldsError("NOT_FOUND", action, { file }, { cause });
 }
 

@@ -117,7 +117,10 @@ async function readRange(response: Response, { name, at, length, size, grows, si
 async function readBody(response: Response, name: string, { maxBytes, signal }: UrlOptions): Promise<Uint8Array> {
   const bytes = await collectBody(response, name, maxBytes, signal);
   if (bytes !== undefined) return bytes;
-  throw unsupportedFile({ file: name }, `the server does not support ranges, and the file is larger than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
+  throw unsupportedFile(
+    { file: name },
+    `the server does not support ranges, and the file is larger than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`,
+  );
 }
 
 /** Reads a body. Returns undefined, without waiting for the rest, if it exceeds `max` bytes. */

@@ -62,7 +62,9 @@ export class Example {
   reserve(bytes: number): void {
     this.#usedBytes += bytes;
     if (this.#usedBytes > this.#maxBytes)
-      throw this.corruptError(`the record would take ${this.#usedBytes} bytes in memory, more than the ${this.#maxBytes} that maxBytes allows. Increase maxBytes`);
+      throw this.corruptError(
+        `the record would take ${this.#usedBytes} bytes in memory, more than the ${this.#maxBytes} that maxBytes allows. Increase maxBytes`,
+      );
   }
 
   /** Returns the ranges of a list's values, empty if it does not exist. @throws RldsError CORRUPT if the list contains values of another kind */

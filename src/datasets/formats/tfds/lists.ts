@@ -63,7 +63,8 @@ function fill(output: AnyArray, start: number, example: Example, key: string, dt
     }
     // The value fits a number: its upper half is only its sign.
     const value = high === low >> 31 ? low : high === 0 ? low >>> 0 : Number.NaN;
-    if (!(value >= min && value <= max)) throw example.corruptError(`feature ${key} must hold integers in ${min} … ${max}, but one is outside that range`, begin);
+    if (!(value >= min && value <= max))
+      throw example.corruptError(`feature ${key} must hold integers in ${min} … ${max}, but one is outside that range`, begin);
     (output as Int32Array)[index] = value;
   }
   return index;

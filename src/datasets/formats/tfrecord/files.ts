@@ -56,7 +56,8 @@ export async function specOfFiles(paths: readonly string[], open: OpenFile, maxB
   for (const path of paths) {
     const next = await readSpecFile(await openSpec(path, open), maxBytes);
     spec ??= next;
-    if (!isSameSpec(spec, next)) throw new RldsError("SPEC_MISMATCH", `the spec differs from that of ${paths[0]}. Read the files one at a time`, { file: path });
+    if (!isSameSpec(spec, next))
+      throw new RldsError("SPEC_MISMATCH", `the spec differs from that of ${paths[0]}. Read the files one at a time`, { file: path });
   }
   return spec as Spec;
 }

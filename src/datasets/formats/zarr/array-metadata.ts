@@ -70,8 +70,10 @@ function ofVersion2(values: Values, fault: Fault): ArrayMetadata {
   const other = names.find((name) => !FILTERS.includes(name));
   if (other !== undefined && !isText) throw fault.unsupported(`has the filter ${JSON.stringify(other)}, which Reprise cannot read. Write it without filters`);
   const type = isText ? TEXT : typeOfNumpy(values.dtype, fault);
-  if (names.length > 0 && type.stored !== undefined) throw fault.unsupported(`has filters for ${type.dtype}, which Reprise cannot read. Write it without filters`);
-  const compressor = values.compressor === null || values.compressor === undefined ? undefined : objectOf(values.compressor, fault, "has a compressor that is not an object").id;
+  if (names.length > 0 && type.stored !== undefined)
+    throw fault.unsupported(`has filters for ${type.dtype}, which Reprise cannot read. Write it without filters`);
+  const compressor =
+    values.compressor === null || values.compressor === undefined ? undefined : objectOf(values.compressor, fault, "has a compressor that is not an object").id;
   const codec = compressor === undefined ? undefined : compressorOf(compressor, fault);
   const stored = type.stored === undefined ? values.dtype : `${String(values.dtype)[0] === ">" ? ">" : type.stored.order}${type.stored.numpy}`;
   return {
@@ -103,7 +105,8 @@ function ofVersion3(values: Values, fault: Fault): ArrayMetadata {
   if (chunks.length !== outer.length || chunks.some((n, i) => (outer[i] as number) % n !== 0))
     throw fault.corrupt(`has shards of [${outer.join(", ")}], which are not a multiple of its chunks of [${chunks.join(", ")}]`);
   const index = codecsOf(sharding.configuration.index_codecs, fault).map(({ name }) => name);
-  if (index[0] !== "bytes" || index.slice(1).some((name) => name !== "crc32c")) throw fault.unsupported("has shards with a compressed index, which Reprise cannot read");
+  if (index[0] !== "bytes" || index.slice(1).some((name) => name !== "crc32c"))
+    throw fault.unsupported("has shards with a compressed index, which Reprise cannot read");
   if ((sharding.configuration.index_location ?? "end") !== "end") throw fault.unsupported("has shards that begin with their index, which Reprise cannot read");
   const indexBytes = 16 * (sizeOf(outer) / sizeOf(chunks)) + 4 * (index.length - 1);
   return { ...base, chunks, shards: outer, indexBytes, chunkBytes: chunkBytesOf(codecsOf(sharding.configuration.codecs, fault), type.bytes, chunks, fault) };

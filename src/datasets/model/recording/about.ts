@@ -39,7 +39,8 @@ export function parseAbout(name: string, json: object): RecordingAbout {
   const { content, version, spec, fps, images, imagesIn, about } = json as Partial<RecordingAbout>;
   if (content !== "recording")
     throw new ReplayError("SPEC_MISMATCH", `${name} is not a recording: ${content === "replay" ? "it contains a Replay" : "it contains other data"}`);
-  if (version !== VERSION) throw new ReplayError("UNSUPPORTED", `${name} is a recording of version ${version}, but this version of Reprise reads only version ${VERSION}`);
+  if (version !== VERSION)
+    throw new ReplayError("UNSUPPORTED", `${name} is a recording of version ${version}, but this version of Reprise reads only version ${VERSION}`);
   const fieldError = (field: string) => new ReplayError("CORRUPT", `the header of the recording ${name} has no valid ${field}`);
   let checked: Spec;
   try {

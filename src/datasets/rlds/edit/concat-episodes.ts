@@ -68,7 +68,6 @@ function differenceOf(first: StepSpec, spec: StepSpec): string | undefined {
   const [expected, actual] = [emptyGroups(first), emptyGroups(spec)];
   const missing = expected.find((path) => !actual.includes(path));
   const added = actual.find((path) => !expected.includes(path));
-  const ofGroups =
-    missing !== undefined ? `the empty group ${missing} is missing` : added !== undefined ? `it also has the empty group ${added}` : undefined;
+  const ofGroups = missing !== undefined ? `the empty group ${missing} is missing` : added !== undefined ? `it also has the empty group ${added}` : undefined;
   return specDifference(first, spec) ?? ofGroups;
 }

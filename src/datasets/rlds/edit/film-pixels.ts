@@ -43,7 +43,10 @@ export function withFilmPixels(rlds: RldsDataset<unknown>, options: FilmPixelOpt
   const pictures = new Map(paths.map((path) => [path, pictureOf(path, films?.cameras.get(path))]));
   const fps = films?.fps;
   if (typeof fps !== "number")
-    throw new RldsError("UNSUPPORTED", "the films have no number of frames per second, so Reprise cannot locate a frame. Leave the films out with the option without");
+    throw new RldsError(
+      "UNSUPPORTED",
+      "the films have no number of frames per second, so Reprise cannot locate a frame. Leave the films out with the option without",
+    );
   return mapColumns(rlds, {
     stepSpec: (spec) => pixelSpec(spec, pictures),
     begin(spec) {
