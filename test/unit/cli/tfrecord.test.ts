@@ -43,11 +43,11 @@ test("images of the other kind name the option as the command line has it, and n
   }
   const wrong = await reprise("inspect", temp("jpegs.tfrecord"));
   expect(wrong.status).toBe(1);
-  expect(wrong.stderr).toContain("these are a JPEG, which --open compressImage=true decodes");
+  expect(wrong.stderr).toContain("Pass --open compressImage=true to decode the JPEG");
   expect(wrong.stderr).not.toContain("salvage");
   expect(await document("inspect", temp("jpegs.tfrecord"), "--open", "compressImage=true")).toMatchObject({ format: "tfrecord", steps: 1 });
   const pixels = await reprise("inspect", temp("pixels.tfrecord"), "--open", "compressImage=true");
-  expect(pixels.stderr).toContain("holds pixels, and no JPEG: leave --open compressImage=true out");
+  expect(pixels.stderr).toContain("holds pixels, not a JPEG. Leave --open compressImage=true out");
   expect(pixels.stderr).not.toContain("salvage");
 });
 

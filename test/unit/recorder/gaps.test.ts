@@ -230,7 +230,7 @@ describe.each(["numbers", "frames"] as const)("a recording of %s", (kind) => {
   it("is not read further than the damage without salvage", async () => {
     const step = sections.find(({ kind: of, episode }) => of === STEP && episode === 4) as Section;
     const damaged = altered(step.file, flip(step.from + 20, 1));
-    expectError(await errorFrom(readAll(damaged, false)), "CORRUPT", /salvage: true reads the rest/);
+    expectError(await errorFrom(readAll(damaged, false)), "CORRUPT", /Pass salvage: true to read the rest/);
   });
 
   it("says how many bytes and steps are lost", async () => {

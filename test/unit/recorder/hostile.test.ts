@@ -128,7 +128,7 @@ describe("an order that nobody recorded", () => {
     [
       "an episode is left out",
       [...STEP, [RECORDED_FINAL, 2, ROW]],
-      /^CORRUPT: the recording contradicts itself: a step of episode 2 is in the place of one of episode 1/,
+      /^CORRUPT: the recording is inconsistent: a step of episode 1 must follow, got one of episode 2/,
     ],
     [
       "an episode comes back",
@@ -136,7 +136,7 @@ describe("an order that nobody recorded", () => {
       /^CORRUPT: .*a step of episode 0 is in the place of one of episode 1/,
     ],
     ["the first one is missing", [[RECORDED_STEP, 5, ROW]], /^CORRUPT: .*a step of episode 5 is in the place of one of episode 0/],
-    ["an end that is none", [...STEP, [RECORDED_END, 0, encodeTagged({ flags: 64, task: "" }, "x")]], /^CORRUPT: .*an episode's end is none/],
+    ["an end that is none", [...STEP, [RECORDED_END, 0, encodeTagged({ flags: 64, task: "" }, "x")]], /^CORRUPT: .*the end of an episode is invalid/],
     ["an end of nothing", [...STEP, [RECORDED_END, 0, Uint8Array.of(99)]], /^CORRUPT: a value is cut or altered/],
   ])("%s", async (_, sections, message) => {
     const [reads, goes] = await outcome(forged(sections));
@@ -224,7 +224,7 @@ describe("an index that lies", () => {
     await expect(openRecording(dir, { maxBytes: 2 ** 50 }).then(all)).rejects.toMatchObject({
       name: "RldsError",
       code: "UNSUPPORTED",
-      message: expect.stringMatching(/^the episode's 2\d+ steps take 1\d+ bytes in memory, which this machine does not give/),
+      message: expect.stringMatching(/^the episode's 2\d+ steps take 1\d+ bytes in memory, more than this machine can allocate/),
     });
   });
 
@@ -287,6 +287,6 @@ test("PNGs that are none, or larger than said; and files beside that lead elsewh
     [RECORDED_STEP, 0, ROW],
   ];
   expect((await outcome(forged(told, beside)))[0]).toMatch(
-    /^CORRUPT: a frame's file is missing; without: \["observation\/image"\] leaves it out \(000000-000000.observation.image.raw\)/,
+    /^CORRUPT: the file of a frame is missing\. Pass without: \["observation\/image"\] to leave this column out \(000000-000000.observation.image.raw\)/,
   );
 });

@@ -53,7 +53,9 @@ export async function parquetFile(file: SourceFile, maxBytes: number): Promise<P
     throw corruptFile(at(file.size - 4), "the file does not begin and end with PAR1");
   const length = tail.getUint32(0, true);
   const end = file.size - 8 - length;
-  if (end < 4 || length > maxBytes) throw corruptFile(at(file.size - 8), `the footer states ${length} bytes, but the file has ${file.size}`);
+  if (end < 4) throw corruptFile(at(file.size - 8), `the footer states ${length} bytes, but the file has ${file.size}`);
+  if (length > maxBytes)
+    throw corruptFile(at(file.size - 8), `the footer has ${length} bytes, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`);
   const footer = await file.read(end, length + 8);
   try {
     // Checks the lengths, so that the second parser can trust them.

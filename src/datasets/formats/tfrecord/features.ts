@@ -54,11 +54,11 @@ export function featureLeaves(spec: Spec, subject = "spec"): readonly FeatureLea
         leaf,
       );
     const { dtype, shape, stack } = leaf as Leaf;
-    if (!DATA_TYPES.has(dtype)) throw mustBe("SPEC_MISMATCH", `the dtype of ${where}`, `one that TF-Agents can write (${NAMES})`, dtype);
+    if (!DATA_TYPES.has(dtype)) throw new ReplayError("SPEC_MISMATCH", `${where} must have a dtype that TF-Agents can write (${NAMES}), got ${show(dtype)}`);
     const whole = stack === undefined ? shape : [stack, ...shape];
-    if (!Array.isArray(whole)) throw mustBe("SPEC_MISMATCH", `the shape of ${where}`, "an array of positive integers", whole);
+    if (!Array.isArray(whole)) throw new ReplayError("SPEC_MISMATCH", `${where} must have a shape of positive integers, got ${show(whole)}`);
     if (!whole.every((n) => Number.isSafeInteger(n) && n > 0) || sizeOf(whole) > MAX_ELEMENTS)
-      throw new ReplayError("SPEC_MISMATCH", `the shape of ${where} must be an array of positive integers, got [${whole.map(show).join(", ")}]`);
+      throw new ReplayError("SPEC_MISMATCH", `${where} must have a shape of positive integers, got [${whole.map(show).join(", ")}]`);
     return { keys, name: pathOf(keys).join("/"), dtype, shape: [...whole], size: sizeOf(whole) };
   });
   if (found.length === 0) throw mustBe("SPEC_MISMATCH", subject, "a spec with at least one leaf", spec);

@@ -133,7 +133,7 @@ function checkStatedSpec(spec: Spec): void {
   if (field === undefined) return;
   const shape = leaves.find(({ keys }) => keys.join(".") === field)?.shape;
   const value = shape === undefined ? "nested leaves" : `a leaf of shape [${shape.join(", ")}]`;
-  throw new ReplayError("SPEC_MISMATCH", `the spec of ${field} must be a single number, got ${value}`);
+  throw new ReplayError("SPEC_MISMATCH", `spec of ${field} must be a single number, got ${value}`);
 }
 
 /** Returns step types that are not a single number. */
