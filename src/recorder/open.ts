@@ -1,5 +1,5 @@
 /** Implements `open` of reprise/record, which creates a recorder over a new directory or continues an existing recording. */
-import { ReplayError, show } from "../base/error.ts";
+import { mustBe, ReplayError } from "../base/error.ts";
 import { loggerOf } from "../base/warnings.ts";
 import { leavesOf } from "../datasets/model/leaves.ts";
 import { parseAbout, type RecordingAbout, VERSION } from "../datasets/model/recording/about.ts";
@@ -102,7 +102,8 @@ function checkSame(name: string, settings: Partial<RecordingAbout>, existing: Re
 
 /** Returns the error for a setting that differs from the existing one. */
 function differs(path: string, existing: string, name: string, requested: unknown): ReplayError {
-  return new ReplayError("SPEC_MISMATCH", `${path} must be ${existing} as in ${name}, got ${show(requested)}. ${REMEDY}`);
+  const { message } = mustBe("SPEC_MISMATCH", path, `${existing} as in ${name}`, requested);
+  return new ReplayError("SPEC_MISMATCH", `${message}. ${REMEDY}`);
 }
 
 /** Compares values, regardless of the order of keys. @throws ReplayError SPEC_MISMATCH that names the first value that differs */
@@ -113,7 +114,7 @@ function checkSameJson(name: string, requested: unknown, existing: unknown, path
     const getOwn = (of: object, key: string) => (Object.hasOwn(of, key) ? (of as typeof a)[key] : undefined);
     for (const key of new Set([...Object.keys(b), ...Object.keys(a)])) checkSameJson(name, getOwn(a, key), getOwn(b, key), `${path}.${key}`);
   } else if (requested !== existing) {
-    throw differs(path, existing === undefined ? "undefined" : JSON.stringify(existing), name, requested);
+    throw differs(path, existing === undefined ? "left out" : JSON.stringify(existing), name, requested);
   }
 }
 

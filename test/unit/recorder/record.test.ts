@@ -220,7 +220,7 @@ test("options are checked, and a recording that is there keeps its own", async (
   await expect(open({ dir: join(folder, "nowhere") })).rejects.toThrow(code("NOT_FOUND"));
   for (const [given, message] of [
     [{ spec: f32() }, /spec must be an object of leaves with observation and action/],
-    [{ spec: { observation: f32(), action: f32(), is_last: f32() } }, /without is_last, which follows/],
+    [{ spec: { observation: f32(), action: f32(), is_last: f32() } }, /without is_last, which Reprise derives/],
     [{ fps: 0 }, /fps must be a number above 0/],
     [{ images: "jpeg" }, /images must be "raw" or "png"/],
     [{ imagesIn: "cloud" }, /imagesIn must be "rows" or "files"/],

@@ -5,7 +5,7 @@ import type { StepSpec } from "../../model/dataset.ts";
 import { lastFlagOf } from "../../model/final-observation.ts";
 import { FINAL_STEP, finalStepOf } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
-import { corruptFile } from "../../model/rlds-error.ts";
+import { corruptFile, type RldsError } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import type { Damage } from "../damage.ts";
 import { valuesOfJson } from "../jsonl/json-values.ts";
@@ -110,7 +110,7 @@ export async function* readRepriseEpisodes<S>(
     if (episode !== fileSchema.episodes || waiting.length > 0)
       throw corrupt(`the file must end after ${fileSchema.episodes} episodes, as it states, got ${episode}`);
   }
-  if (!last && !isPart) throw corruptFile({}, `the last part of the dataset is missing: only ${part} parts exist`);
+  if (!last && !isPart) throw lastPartError(part);
 }
 
 /** Recovers the intact part of each file separately, since no episode spans files. */
@@ -139,7 +139,12 @@ export async function* salvageRepriseEpisodes<S>(
       losses.add(error);
     }
   }
-  if (!isLast) losses.add(corruptFile({}, `the last part of the dataset is missing: only ${next} parts exist`));
+  if (!isLast) losses.add(lastPartError(next));
+}
+
+/** @param parts the number of parts that exist */
+function lastPartError(parts: number): RldsError {
+  return corruptFile({}, `the last part of the dataset is missing, got ${parts} ${parts === 1 ? "part" : "parts"}`);
 }
 
 /** Returns the metadata of one episode, one value per leaf. */

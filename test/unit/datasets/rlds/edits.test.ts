@@ -366,7 +366,7 @@ describe("concatEpisodes and splitEpisodes", () => {
     );
     const grouped = Object.assign([{ id: 0, note: {}, steps: [] }], { stepSpec: counted([1]).stepSpec, metadataSpec: { id: leaf("i64"), note: {} } });
     const plain = Object.assign([], { stepSpec: grouped.stepSpec, metadataSpec: { id: leaf("i64") } });
-    expectFailure(await failure(concatEpisodes([plain, grouped] as never)), "SPEC_MISMATCH", "but it has the empty group note as well");
+    expectFailure(await failure(concatEpisodes([plain, grouped] as never)), "SPEC_MISMATCH", "but it also has the empty group note");
     expectFailure(await failure(concatEpisodes([grouped, plain] as never)), "SPEC_MISMATCH", "but the empty group note is missing");
     // A dataset that does not state its form is compared once it has arrived.
     const late = [{ id: 0, final_step: "transition", steps: [{ other: 1 }] }];

@@ -117,7 +117,7 @@ describe("what writeParquet wrote", () => {
         ]),
       ),
       "CORRUPT",
-      /another form/,
+      /spec of the file differs/,
     );
     expectError(await read(new Map()), "NOT_FOUND", /no .parquet file/);
   });

@@ -39,7 +39,7 @@ test.each([
   ["a length of 64 bits", tfRecord(BYTES, 2n ** 64n - 1n), 0, /states 18446744073709552000 bytes/],
   ["a damaged length", tfRecord(BYTES).map((byte, i) => (i === 0 ? byte ^ 1 : byte)), 0, /checksum of a record's length/],
   ["damaged data", tfRecord(BYTES).map((byte, i) => (i === 100 ? byte ^ 1 : byte)), 0, /checksum of a record does not match/],
-  ["a file that was cut off", tfRecord(BYTES).subarray(0, 200), 0, /cut off/],
+  ["a file that was cut off", tfRecord(BYTES).subarray(0, 200), 0, /truncated/],
   ["a head that was cut off", tfRecord(BYTES).subarray(0, 9), 0, /only 9 are left/],
   ["a second record that is damaged", joined([tfRecord(BYTES), BYTES]), 316, /checksum of a record's length/],
 ])("%s is told with file and offset", async (_, bytes, offset, message) => {
