@@ -69,7 +69,7 @@ describe("TFRecordObserver", () => {
     expect(create).toThrow(
       expect.objectContaining({
         name: "RangeError",
-        message: `outputPath must be the path of a file inside the folder to, with slashes, got ${JSON.stringify(path)}`,
+        message: `outputPath must be the path of a file in the given folder, with slashes, got ${JSON.stringify(path)}`,
       }),
     );
   });
