@@ -17,7 +17,7 @@ test("inspect and check read them, and check names the episode that is still ope
   expect(stepSpec.observation).toMatchObject({ half: { dtype: "f16", shape: [2] }, position: { dtype: "f32", shape: [3] } });
   expect((await reprise("stats", STEPS)).status).toBe(0);
   const { stdout } = await reprise("check", STEPS);
-  expect(stdout).toContain("episode 3, step 1: the last step is not is_last");
+  expect(stdout).toContain("episode 3, step 1: is_last is false at the last step");
 });
 
 test("convert and push take their episodes", async () => {
@@ -53,7 +53,7 @@ test("images of the other kind name the option as the command line has it, and n
 
 test("a file without its spec names the option as the command line has it, which it takes", async () => {
   copyFileSync(STEPS, temp("alone.tfrecord"));
-  expect((await reprise("inspect", temp("alone.tfrecord"))).stderr).toContain("or pass --open spec={…};");
+  expect((await reprise("inspect", temp("alone.tfrecord"))).stderr).toContain("or pass --open spec={…}.");
   const spec = trajectorySpec({ observation: { position: f32(3), half: { dtype: "f16", shape: [2] } }, action: { dtype: "i64", shape: [] } });
   expect((await document("inspect", temp("alone.tfrecord"), "--open", `spec=${JSON.stringify(spec)}`)).steps).toBe(13);
 });

@@ -125,7 +125,7 @@ export class Selection {
     const text = names.slice(0, MAX_NAMES).join(", ") + (names.length > MAX_NAMES ? ", …" : "");
     const error = mustBe(RangeError, unused.option, `names of columns (${text || "there are none"})`, unused.name, names);
     const part = unread.find(({ what }) => isWithin(unused.path, what));
-    throw part === undefined ? error : Object.assign(error, { message: `${error.message} (Reprise does not read ${part.what}: ${part.remedy})` });
+    throw part === undefined ? error : Object.assign(error, { message: `${error.message} (${part.what} are not read: ${part.remedy})` });
   }
 
   /** Applies the selection to a step in JSON form, and replaces nulls. @throws RangeError if the options remove the kind of an episode's last step */
