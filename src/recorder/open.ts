@@ -83,13 +83,12 @@ function checkPlace({ name, fewFiles }: Directory, { imagesIn }: RecordingAbout)
 }
 
 /** The remedy for a setting that differs from the existing one. */
-const OR = "or omit it, or use another directory";
+const REMEDY = "Omit it, or use another directory";
 
 /** @throws ReplayError SPEC_MISMATCH that names the setting that differs */
 function checkSame(name: string, settings: Partial<RecordingAbout>, existing: RecordingAbout): void {
   for (const key of ["fps", "images", "imagesIn"] as const) {
-    if (settings[key] !== undefined && settings[key] !== existing[key])
-      throw mustBe("SPEC_MISMATCH", key, `${JSON.stringify(existing[key])} as in ${name} (${OR})`, settings[key]);
+    if (settings[key] !== undefined && settings[key] !== existing[key]) throw differs(key, JSON.stringify(existing[key]), name, settings[key]);
   }
   // The metadata is compared in the form in which it is stored.
   if (settings.about !== undefined) checkSameJson(name, JSON.parse(JSON.stringify(settings.about)), existing.about, "about");
@@ -97,8 +96,14 @@ function checkSame(name: string, settings: Partial<RecordingAbout>, existing: Re
   const [requestedLeaves, existingLeaves] = [settings.spec, existing.spec].map(leavesIn) as [Map<string, string>, Map<string, string>];
   for (const path of new Set([...existingLeaves.keys(), ...requestedLeaves.keys()])) {
     const [a, b] = [requestedLeaves.get(path), existingLeaves.get(path)];
-    if (a !== b) throw new ReplayError("SPEC_MISMATCH", `spec must have ${b ?? "no leaf"} at ${path} as in ${name} (${OR}), got ${a ?? "none"}`);
+    if (a !== b) throw new ReplayError("SPEC_MISMATCH", `spec must have ${b ?? "no leaf"} at ${path} as in ${name}, got ${a ?? "none"}. ${REMEDY}`);
   }
+}
+
+/** Returns the error for a setting that differs from the existing one. */
+function differs(path: string, existing: string, name: string, requested: unknown): ReplayError {
+  const { message } = mustBe("SPEC_MISMATCH", path, `${existing} as in ${name}`, requested);
+  return new ReplayError("SPEC_MISMATCH", `${message}. ${REMEDY}`);
 }
 
 /** Compares values, regardless of the order of keys. @throws ReplayError SPEC_MISMATCH that names the first value that differs */
@@ -109,7 +114,7 @@ function checkSameJson(name: string, requested: unknown, existing: unknown, path
     const getOwn = (of: object, key: string) => (Object.hasOwn(of, key) ? (of as typeof a)[key] : undefined);
     for (const key of new Set([...Object.keys(b), ...Object.keys(a)])) checkSameJson(name, getOwn(a, key), getOwn(b, key), `${path}.${key}`);
   } else if (requested !== existing) {
-    throw mustBe("SPEC_MISMATCH", path, `${existing === undefined ? "left out" : JSON.stringify(existing)} as in ${name} (${OR})`, requested);
+    throw differs(path, existing === undefined ? "left out" : JSON.stringify(existing), name, requested);
   }
 }
 

@@ -16,7 +16,7 @@ inBrowsers((open) => {
   it("a bad column is left out, or filled, as the message says", async () => {
     const { page } = await open("#look");
     await choose(page, data("wild/nullstr.parquet"));
-    await page.getByRole("alert").getByText("“Leave out: x” leaves it out, “Nulls: x=…” states a value for nulls").waitFor();
+    await page.getByRole("alert").getByText("Enter “Leave out: x” to leave this column out, or “Nulls: x=…” to replace nulls").waitFor();
     await page.getByText("Reading options").click();
     await page.getByLabel("Nulls").fill("x=none");
     await page.getByRole("button", { name: "Read again" }).click();

@@ -89,7 +89,7 @@ inBrowsers((open, name) => {
       expect(text).toContain("broken.parquet");
       expect(text).toMatch(/\.$/);
       await page.getByLabel("Choose files").setInputFiles({ name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("hello") });
-      await page.getByText("this is not a dataset of a known format").waitFor();
+      await page.getByText("the format is unknown").waitFor();
       await choose(page, data("extra/own.jsonl"));
       await whole(page);
       expect(await page.getByRole("alert").count()).toBe(0);

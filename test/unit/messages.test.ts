@@ -184,7 +184,7 @@ test.each(["NotCapable", "PermissionDenied"])("Deno without --allow-read (%s) is
   const cause = Object.assign(new Error('Requires read access to "data"'), { name });
   expect(openError("there is no such file", "data", cause)).toMatchObject({
     code: "IO",
-    message: expect.stringMatching(/may not be read: start Deno with --allow-read/),
+    message: expect.stringMatching(/does not permit reading the file\. Start Deno with --allow-read/),
   });
   const told = errorOf(() =>
     withIoErrors("listing", memory(), "", () => {

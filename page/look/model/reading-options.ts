@@ -30,9 +30,9 @@ export function readingOptions({ without, only, rename, null: nulls, salvage }: 
 /** Renames options in a reader's error to the names of the form's fields. */
 export function inWordsOfTheForm(message: string): string {
   return message
-    .replace(/\bwithout: \["([^"\\]+)"\] leaves it out/g, "“Leave out: $1” leaves it out")
-    .replace(/\bnull: \{ "([^"\\]+)": … \} states a value for nulls/g, "“Nulls: $1=…” states a value for nulls")
-    .replace(/\brename: \{ NAME: "([^"\\]+)" \} names it/g, "“Rename: NAME=$1” names it");
+    .replace(/\bPass without: \["([^"\\]+)"\]/g, "Enter “Leave out: $1”")
+    .replace(/\bnull: \{ "([^"\\]+)": … \}/g, "“Nulls: $1=…”")
+    .replace(/\bPass rename: \{ NAME: "([^"\\]+)" \}/g, "Enter “Rename: NAME=$1”");
 }
 
 function listOf(text: string): string[] {

@@ -45,7 +45,7 @@ export class Damage {
   }
 }
 
-const SALVAGE = "; salvage: true reads the rest";
+const SALVAGE = ". Pass salvage: true to read the rest";
 
 /** Returns an error about damage with the option that reads the rest; returns any other error unchanged. */
 export function withSalvageRemedy(error: unknown): unknown {

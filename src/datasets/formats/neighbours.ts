@@ -20,15 +20,15 @@ export function checkParent(file: string, paths: readonly string[]): void {
     }
   if (roots.has("")) return;
   if (paths.includes("info.json") && paths.some((path) => /^(tasks|episodes|stats)[./]/.test(path)))
-    throw unsupportedFile({ file }, "the folder is the meta folder of a LeRobot dataset: open the folder above it");
+    throw unsupportedFile({ file }, "the folder is the meta folder of a LeRobot dataset. Open the folder above it");
   const formats = new Set([...roots.values()].flatMap((found) => [...found]));
   // Readers of a single format report the fault themselves, or use the dataset that exists.
   if (roots.size === 0 || (!formats.has("lerobot") && (roots.size === 1 || formats.size === 1))) return;
   const names = [...roots.keys()].sort();
   const what =
     names.length === 1
-      ? `the dataset is in ${names[0]}: open that folder`
-      : `the folder has ${names.length} datasets (${names.slice(0, 4).join(", ")}${names.length > 4 ? ", …" : ""}): open one of them`;
+      ? `the dataset is in the folder ${names[0]}. Open that folder`
+      : `the folder has ${names.length} datasets (${names.slice(0, 4).join(", ")}${names.length > 4 ? ", …" : ""}). Open one of them`;
   throw unsupportedFile({ file }, what);
 }
 
@@ -49,7 +49,7 @@ export async function checkArchive(file: SourceFile, text: string): Promise<void
   const name = ARCHIVES.find(([begin]) => text.startsWith(begin))?.[1] ?? (hasTar ? "tar" : undefined);
   if (name === undefined) return;
   const what = name === "tar" || name === "7z" || name === "RAR" ? `a ${name} archive` : `compressed with ${name}`;
-  throw unsupportedFile({ file: file.name }, `the file is ${what}: unpack it, and open the file or folder that results`);
+  throw unsupportedFile({ file: file.name }, `the file is ${what}. Unpack it, and open the resulting file or folder`);
 }
 
 /** The files that describe a dataset but are not one: JSON objects with one of these keys. */
@@ -75,5 +75,5 @@ export async function checkDescription(file: SourceFile): Promise<void> {
   const found = typeof value === "object" && value !== null ? Object.keys(value) : [];
   if (ROW_KEYS.some((key) => found.includes(key))) return;
   const [, dataset, folder] = DESCRIPTIONS.find(([keys]) => keys.some((key) => found.includes(key))) ?? [];
-  if (dataset !== undefined) throw unsupportedFile({ file: file.name }, `the file describes a dataset of ${dataset}, but is not a dataset. Open ${folder}`);
+  if (dataset !== undefined) throw unsupportedFile({ file: file.name }, `the file belongs to a dataset of ${dataset}. Open ${folder}`);
 }

@@ -67,7 +67,7 @@ type Format = keyof typeof OPENERS;
 
 /** The supported single files, for a message. */
 const FILES =
-  "the beginnings of HDF5, Parquet, MCAP, .npz, JSON lines, tables (.csv), records of TF-Agents (.tfrecord) and snapshots; of tensorflow_datasets, LeRobot, Minari and journals give the folder";
+  "the beginnings of HDF5, Parquet, MCAP, .npz, JSON lines, tables (.csv), records of TF-Agents (.tfrecord) and snapshots. For tensorflow_datasets, LeRobot, Minari and journals, pass the folder";
 
 /** The first bytes of files by format. */
 const MAGIC_BYTES: readonly (readonly [bytes: string, format: Format])[] = [
@@ -198,5 +198,5 @@ async function isZarrArchive(file: SourceFile, maxBytes: number): Promise<boolea
 }
 
 function unknownError({ name }: { readonly name: string }, candidates: string): RldsError {
-  return unsupportedFile({ file: name }, `this is not a dataset of a known format: looked for ${candidates}`);
+  return unsupportedFile({ file: name }, `the format is unknown. Reprise looked for ${candidates}`);
 }

@@ -8,7 +8,7 @@ export function utf8(bytes: Uint8Array, subject: string, file: string): string {
   try {
     return decoder.decode(bytes);
   } catch (cause) {
-    throw unsupportedFile({ file }, `${subject} is not valid UTF-8. Store its bytes as numbers of uint8`, cause);
+    throw unsupportedFile({ file }, `${subject} is not valid UTF-8. Store its bytes as uint8 numbers`, cause);
   }
 }
 

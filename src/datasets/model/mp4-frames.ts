@@ -51,7 +51,7 @@ function videoTrack(moov: DataView): VideoTrack | undefined {
     const minf = find(media, "minf");
     const table = minf && find(minf, "stbl");
     const sizes = table && (find(table, "stsz") ?? find(table, "stz2"));
-    if (header === undefined || sizes === undefined) throw new Error("the video has no table of samples");
+    if (header === undefined || sizes === undefined) throw new Error("the video has no sample table");
     // Version 1 has 64-bit times before the track number.
     return { id: header.getUint32(header.getUint8(0) === 1 ? 20 : 12), frames: sizes.getUint32(8) };
   }

@@ -59,7 +59,7 @@ export function unsupportedFile(place: Place, what: string, cause?: unknown): Rl
  */
 export function columnRemedy(keys: readonly string[], isNull = false): string {
   const name = JSON.stringify(keys.join("/"));
-  return `; without: [${name}] leaves it out${isNull ? `, null: { ${name}: … } states a value for nulls` : ""}`;
+  return `. Pass without: [${name}] to leave this column out${isNull ? `, or null: { ${name}: … } to replace nulls` : ""}`;
 }
 
 /** Returns an error about one column with the options that help; returns any other error unchanged. */

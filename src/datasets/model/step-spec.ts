@@ -40,7 +40,7 @@ export function stepSpecOf(step: unknown, place: Place = {}, numbers: "f32" | "f
       if (ArrayBuffer.isView(value)) {
         dtype = dtypeOf(value);
         const { length } = value as Uint8Array;
-        if (dtype === undefined) throw mismatch("an array of a dtype that a Replay has", value, at);
+        if (dtype === undefined) throw mismatch("an array of a supported dtype", value, at);
         if (length === 0) throw mismatch("an array of at least one element", value, at);
         return { dtype, shape: [length] } as StepLeaf;
       }
@@ -55,7 +55,7 @@ export function stepSpecOf(step: unknown, place: Place = {}, numbers: "f32" | "f
       if (!isLeaf(first) || isNode(values[0])) return parts;
       const { dtype, shape } = first;
       const otherIndex = parts.findIndex((part) => !isLeaf(part) || part.dtype !== dtype || part.shape.join() !== shape.join());
-      if (otherIndex >= 0) throw mismatch(`${leafText(dtype, shape)} as the one before it`, values[otherIndex], at, otherIndex);
+      if (otherIndex >= 0) throw mismatch(`${leafText(dtype, shape)} like the previous element`, values[otherIndex], at, otherIndex);
       return { dtype, shape: [values.length, ...shape] } as StepLeaf;
     },
     node: (names, parts) => nested(names, parts, false),

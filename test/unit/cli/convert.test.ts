@@ -256,7 +256,7 @@ test("a fault in mode strict names the flag that mends it", async () => {
   writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
   for (const verb of ["convert", "edit"]) {
     const { line } = await failure(1, verb, path, temp(`${verb}-endless.parquet`));
-    expect(line).toMatch(/--mode repair, .*, or --mode drop, which leaves such episodes out/);
+    expect(line).toMatch(/--mode repair to .*, or --mode drop to leave such episodes out/);
     expect(line).not.toContain("importRlds");
   }
 });

@@ -306,7 +306,7 @@ describe("options", () => {
     await document("edit", path, cast, "--cast", "action=f32");
     const { error } = await failure(1, "edit", path, fresh(".parquet"), "--concat", cast);
     expect(error.code).toBe("SPEC_MISMATCH");
-    expect(error.message).toContain(`the steps of ${cast} must be those of ${path} to be put after them, but action is f32 [2], not f64 [2]`);
+    expect(error.message).toContain(`the steps of ${cast} must match those of ${path}, but action is f32 [2], not f64 [2]`);
     const { episodes } = await document("edit", path, fresh(".parquet"), "--concat", cast, cast, "--cast", "action=f32");
     expect(episodes).toBe(60);
   });
@@ -376,7 +376,7 @@ describe("films", () => {
       expect(other.error.message).toContain("observation/images/top is a film whose channels cannot be swapped");
     });
     const { error } = await failure(1, "edit", FILMED, fresh(".jsonl"), "--swap-channels", CAMERA);
-    expect(error.message).toContain("observation/images/top is a film, whose channels are not swapped");
+    expect(error.message).toContain("observation/images/top is a film, and Reprise cannot swap the channels");
   });
 
   describe.runIf(whole && hasFfmpeg())("with ffmpeg", () => {
@@ -605,7 +605,7 @@ describe("the target", () => {
     ] as const) {
       for (const verb of ["edit", "convert"]) {
         const { line } = await failure(2, verb, path, fresh(), "--format", "jsonl", flag, ...values);
-        expect(line).toMatch(/ must name columns, of .*(infos are not read: --open infos=true reads them)/);
+        expect(line).toMatch(/ must name columns .*(infos are not read: --open infos=true reads them)/);
       }
     }
     expect((await failure(2, "edit", path, fresh(), "--format", "jsonl", "--only", "marks")).line).not.toContain("not read");

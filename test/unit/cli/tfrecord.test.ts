@@ -17,7 +17,7 @@ test("inspect and check read them, and check names the episode that is still ope
   expect(stepSpec.observation).toMatchObject({ half: { dtype: "f16", shape: [2] }, position: { dtype: "f32", shape: [3] } });
   expect((await reprise("stats", STEPS)).status).toBe(0);
   const { stdout } = await reprise("check", STEPS);
-  expect(stdout).toContain("episode 3, step 1: the last step is not is_last");
+  expect(stdout).toContain("episode 3, step 1: is_last is false at the last step");
 });
 
 test("convert and push take their episodes", async () => {
@@ -43,17 +43,17 @@ test("images of the other kind name the option as the command line has it, and n
   }
   const wrong = await reprise("inspect", temp("jpegs.tfrecord"));
   expect(wrong.status).toBe(1);
-  expect(wrong.stderr).toContain("these are a JPEG, which --open compressImage=true decodes");
+  expect(wrong.stderr).toContain("Pass --open compressImage=true to decode the JPEG");
   expect(wrong.stderr).not.toContain("salvage");
   expect(await document("inspect", temp("jpegs.tfrecord"), "--open", "compressImage=true")).toMatchObject({ format: "tfrecord", steps: 1 });
   const pixels = await reprise("inspect", temp("pixels.tfrecord"), "--open", "compressImage=true");
-  expect(pixels.stderr).toContain("holds pixels, and no JPEG: leave --open compressImage=true out");
+  expect(pixels.stderr).toContain("holds pixels, not a JPEG. Leave --open compressImage=true out");
   expect(pixels.stderr).not.toContain("salvage");
 });
 
 test("a file without its spec names the option as the command line has it, which it takes", async () => {
   copyFileSync(STEPS, temp("alone.tfrecord"));
-  expect((await reprise("inspect", temp("alone.tfrecord"))).stderr).toContain("or pass --open spec={…};");
+  expect((await reprise("inspect", temp("alone.tfrecord"))).stderr).toContain("or pass --open spec={…}.");
   const spec = trajectorySpec({ observation: { position: f32(3), half: { dtype: "f16", shape: [2] } }, action: { dtype: "i64", shape: [] } });
   expect((await document("inspect", temp("alone.tfrecord"), "--open", `spec=${JSON.stringify(spec)}`)).steps).toBe(13);
 });

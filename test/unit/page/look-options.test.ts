@@ -22,8 +22,8 @@ describe("reading options", () => {
   });
 
   it("errors of readers name the fields of the form", () => {
-    expect(inWordsOfTheForm('column x is bad; without: ["x"] leaves it out, null: { "x": … } states a value for nulls (a.parquet)')).toBe(
-      "column x is bad; “Leave out: x” leaves it out, “Nulls: x=…” states a value for nulls (a.parquet)",
+    expect(inWordsOfTheForm('column x is bad. Pass without: ["x"] to leave this column out, or null: { "x": … } to replace nulls (a.parquet)')).toBe(
+      "column x is bad. Enter “Leave out: x” to leave this column out, or “Nulls: x=…” to replace nulls (a.parquet)",
     );
   });
 });

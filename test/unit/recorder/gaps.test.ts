@@ -230,14 +230,14 @@ describe.each(["numbers", "frames"] as const)("a recording of %s", (kind) => {
   it("is not read further than the damage without salvage", async () => {
     const step = sections.find(({ kind: of, episode }) => of === STEP && episode === 4) as Section;
     const damaged = altered(step.file, flip(step.from + 20, 1));
-    expectError(await errorFrom(readAll(damaged, false)), "CORRUPT", /salvage: true reads the rest/);
+    expectError(await errorFrom(readAll(damaged, false)), "CORRUPT", /Pass salvage: true to read the rest/);
   });
 
   it("says how many bytes and steps are lost", async () => {
     const step = sections.find(({ kind: of, episode, file }) => of === STEP && episode === 4 && file !== sections.at(-1)?.file) as Section;
     const { losses } = await readAll(altered(step.file, flip(step.from + 20, 1)), true);
     expect(losses.map(({ reason }) => reason).join("\n")).toMatch(
-      /the checksum of a section does not match; bytes \d+ to \d+ are lost, with 1 step .*\n.*recorded episode 4 (is cut after|has lost its first)/,
+      /the checksum of a section does not match\. Bytes \d+ to \d+ are lost, with 1 step .*\n.*recorded episode 4 (is cut off after|has lost its first)/,
     );
   });
 });

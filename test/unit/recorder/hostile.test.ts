@@ -65,7 +65,7 @@ describe("steps that are none", () => {
       ],
       /^CORRUPT: observation\/image has 11 bytes of pixels instead of 12/,
     ],
-    ["a frame of a camera that there is not", [[RECORDED_FRAME, 9, FRAME], ...STEP], /^CORRUPT: a frame is of camera 9, and there are 1/],
+    ["a frame of a camera that there is not", [[RECORDED_FRAME, 9, FRAME], ...STEP], /^CORRUPT: the camera of a frame must be in 0 … 0, got 9/],
     [
       "a short row",
       [
@@ -80,7 +80,7 @@ describe("steps that are none", () => {
         [RECORDED_FRAME, 0, FRAME],
         [RECORDED_STEP, 0, cut],
       ],
-      /^CORRUPT: words is cut/,
+      /^CORRUPT: words is truncated/,
     ],
     [
       "a text of 4 GB",
@@ -88,7 +88,7 @@ describe("steps that are none", () => {
         [RECORDED_FRAME, 0, FRAME],
         [RECORDED_STEP, 0, Uint8Array.of(...ROW.subarray(0, 9), 255, 255, 255, 255, 1)],
       ],
-      /^CORRUPT: words is cut/,
+      /^CORRUPT: words is truncated/,
     ],
     [
       "a text that is not valid UTF-8",
@@ -112,7 +112,7 @@ describe("steps that are none", () => {
         [RECORDED_FRAME, 0, FRAME],
         [RECORDED_STEP, 0, ROW.slice().fill(2, 8, 9)],
       ],
-      /^CORRUPT: observation\/on is 2, which is not a bool/,
+      /^CORRUPT: observation\/on must be 0 or 1, got 2/,
     ],
   ])("%s", async (_, sections, message) => {
     const [reads, goes] = await outcome(forged(sections));
@@ -128,15 +128,11 @@ describe("an order that nobody recorded", () => {
     [
       "an episode is left out",
       [...STEP, [RECORDED_FINAL, 2, ROW]],
-      /^CORRUPT: the recording contradicts itself: a step of episode 2 is in the place of one of episode 1/,
+      /^CORRUPT: the recording is inconsistent: a step of episode 1 must follow, got one of episode 2/,
     ],
-    [
-      "an episode comes back",
-      [...STEP, [RECORDED_END, 0, END], [RECORDED_STEP, 0, ROW]],
-      /^CORRUPT: .*a step of episode 0 is in the place of one of episode 1/,
-    ],
-    ["the first one is missing", [[RECORDED_STEP, 5, ROW]], /^CORRUPT: .*a step of episode 5 is in the place of one of episode 0/],
-    ["an end that is none", [...STEP, [RECORDED_END, 0, encodeTagged({ flags: 64, task: "" }, "x")]], /^CORRUPT: .*an episode's end is none/],
+    ["an episode comes back", [...STEP, [RECORDED_END, 0, END], [RECORDED_STEP, 0, ROW]], /^CORRUPT: .*a step of episode 1 must follow, got one of episode 0/],
+    ["the first one is missing", [[RECORDED_STEP, 5, ROW]], /^CORRUPT: .*a step of episode 0 must follow, got one of episode 5/],
+    ["an end that is none", [...STEP, [RECORDED_END, 0, encodeTagged({ flags: 64, task: "" }, "x")]], /^CORRUPT: .*the end of an episode is invalid/],
     ["an end of nothing", [...STEP, [RECORDED_END, 0, Uint8Array.of(99)]], /^CORRUPT: a value is cut or altered/],
   ])("%s", async (_, sections, message) => {
     const [reads, goes] = await outcome(forged(sections));
@@ -199,7 +195,7 @@ describe("an index that lies", () => {
     }
     log.close();
     expect(log.segment).toBe(2);
-    const said = /^the episode states 42949\d+ steps, but the files have \d+ bytes for it \(00000001.rpr, byte \d+; episode 0, step 0\)$/;
+    const said = /^the episode states 42949\d+ steps, but the files have only \d+ bytes for it \(00000001.rpr, byte \d+; episode 0, step 0\)$/;
     for (const maxBytes of [1000, 2 ** 30, 2 ** 40])
       await expect(openRecording(dir, { maxBytes }).then(all)).rejects.toMatchObject({
         name: "RldsError",
@@ -224,7 +220,7 @@ describe("an index that lies", () => {
     await expect(openRecording(dir, { maxBytes: 2 ** 50 }).then(all)).rejects.toMatchObject({
       name: "RldsError",
       code: "UNSUPPORTED",
-      message: expect.stringMatching(/^the episode's 2\d+ steps take 1\d+ bytes in memory, which this machine does not give/),
+      message: expect.stringMatching(/^the episode's 2\d+ steps take 1\d+ bytes in memory, more than this machine can allocate/),
     });
   });
 
@@ -243,18 +239,18 @@ describe("an index that lies", () => {
 
 describe("heads that are none", () => {
   test.each<readonly [string, object, RegExp]>([
-    ["of a Replay", { content: "replay" }, /^SPEC_MISMATCH: .*a Replay is in it/],
+    ["of a Replay", { content: "replay" }, /^SPEC_MISMATCH: .*it contains a Replay/],
     ["of anything", { content: "x" }, /^SPEC_MISMATCH: /],
     ["of another version", { ...ABOUT, version: 2 }, /^UNSUPPORTED: .*version 2/],
-    ["without a spec", { ...ABOUT, spec: undefined }, /^CORRUPT: .*no spec/],
-    ["with a spec of another kind", { ...ABOUT, spec: { observation: 3, action: f32() } }, /^CORRUPT: .*no spec/],
-    ["with a leaf of no dtype", { ...ABOUT, spec: { observation: { dtype: "f8", shape: [] }, action: f32() } }, /^CORRUPT: .*no spec: dtype of/],
-    ["with a leaf of a million million numbers", { ...ABOUT, spec: { observation: f64(1000, 1000, 1000, 1000), action: i32() } }, /^CORRUPT: .*no spec/],
-    ["with a derived leaf", { ...ABOUT, spec: { observation: f32(), action: f32(), is_first: f32() } }, /^CORRUPT: .*no spec/],
-    ["without fps", { ...ABOUT, fps: "fast" }, /^CORRUPT: .*no fps/],
-    ["of another image format", { ...ABOUT, images: "gif" }, /^CORRUPT: .*no images/],
-    ["with frames elsewhere", { ...ABOUT, imagesIn: "http://x" }, /^CORRUPT: .*no imagesIn/],
-    ["without about", { ...ABOUT, about: null }, /^CORRUPT: .*no about/],
+    ["without a spec", { ...ABOUT, spec: undefined }, /^CORRUPT: .*no valid spec/],
+    ["with a spec of another kind", { ...ABOUT, spec: { observation: 3, action: f32() } }, /^CORRUPT: .*no valid spec/],
+    ["with a leaf of no dtype", { ...ABOUT, spec: { observation: { dtype: "f8", shape: [] }, action: f32() } }, /^CORRUPT: .*no valid spec: dtype of/],
+    ["with a leaf of a million million numbers", { ...ABOUT, spec: { observation: f64(1000, 1000, 1000, 1000), action: i32() } }, /^CORRUPT: .*no valid spec/],
+    ["with a derived leaf", { ...ABOUT, spec: { observation: f32(), action: f32(), is_first: f32() } }, /^CORRUPT: .*no valid spec/],
+    ["without fps", { ...ABOUT, fps: "fast" }, /^CORRUPT: .*no valid fps/],
+    ["of another image format", { ...ABOUT, images: "gif" }, /^CORRUPT: .*no valid images/],
+    ["with frames elsewhere", { ...ABOUT, imagesIn: "http://x" }, /^CORRUPT: .*no valid imagesIn/],
+    ["without about", { ...ABOUT, about: null }, /^CORRUPT: .*no valid about/],
   ])("%s", async (_, about, message) => {
     const [reads, goes] = await outcome(forged(STEP, about));
     expect([reads, goes]).toEqual([expect.stringMatching(message), expect.stringMatching(message)]);
@@ -287,6 +283,6 @@ test("PNGs that are none, or larger than said; and files beside that lead elsewh
     [RECORDED_STEP, 0, ROW],
   ];
   expect((await outcome(forged(told, beside)))[0]).toMatch(
-    /^CORRUPT: a frame's file is missing; without: \["observation\/image"\] leaves it out \(000000-000000.observation.image.raw\)/,
+    /^CORRUPT: the file of a frame is missing\. Pass without: \["observation\/image"\] to leave this column out \(000000-000000.observation.image.raw\)/,
   );
 });

@@ -220,7 +220,7 @@ test("options are checked, and a recording that is there keeps its own", async (
   await expect(open({ dir: join(folder, "nowhere") })).rejects.toThrow(code("NOT_FOUND"));
   for (const [given, message] of [
     [{ spec: f32() }, /spec must be an object of leaves with observation and action/],
-    [{ spec: { observation: f32(), action: f32(), is_last: f32() } }, /without is_last, which follows/],
+    [{ spec: { observation: f32(), action: f32(), is_last: f32() } }, /without is_last, which Reprise derives/],
     [{ fps: 0 }, /fps must be a number above 0/],
     [{ images: "jpeg" }, /images must be "raw" or "png"/],
     [{ imagesIn: "cloud" }, /imagesIn must be "rows" or "files"/],
@@ -240,7 +240,7 @@ test("another about than the recording has is an error, as of all that is writte
   await (await opened({ dir, about: { licence: "MIT", robot: { joints: [1, 2], name: "arm" } } })).close();
   await (await opened({ dir })).close();
   for (const [given, path] of [
-    [{ ...about, licence: "GPL" }, 'about.licence must be "MIT" as in memory (or omit it, or use another directory), got "GPL"'],
+    [{ ...about, licence: "GPL" }, 'about.licence must be "MIT" as in memory, got "GPL". Omit it, or use another directory'],
     [{ ...about, robot: { name: "arm", joints: [1, 3] } }, "about.robot.joints.1 must be 2 as"],
     [{ ...about, more: 1 }, "about.more must be left out as"],
     [{ licence: "MIT" }, "about.robot is required"],

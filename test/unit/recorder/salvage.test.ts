@@ -31,7 +31,7 @@ const tasks = (episodes: readonly { readonly task: string }[]) => episodes.map((
 
 describe.each(["raw", "png"] as const)("a frame's file (%s)", (images) => {
   it.each([
-    ["missing", (files: Map<string, Uint8Array>, name: string) => files.delete(name), /frame's file is missing/],
+    ["missing", (files: Map<string, Uint8Array>, name: string) => files.delete(name), /file of a frame is missing/],
     ["cut", (files: Map<string, Uint8Array>, name: string) => files.set(name, (files.get(name) as Uint8Array).slice(0, 5)), /cut or altered/],
   ])("that is %s costs its episode, or nothing if its camera is left out", async (_, damage, message) => {
     const files = (await recorded({ images, imagesIn: "files" })).files();
@@ -41,7 +41,7 @@ describe.each(["raw", "png"] as const)("a frame's file (%s)", (images) => {
     damage(files, name);
     const error = await errorFrom(read(new Map(files) as never));
     expectError(error, "CORRUPT", message);
-    expect((error as Error).message).toMatch(/without: \["observation\/front"\].*salvage: true reads the rest/);
+    expect((error as Error).message).toMatch(/Pass without: \["observation\/front"\].*Pass salvage: true to read the rest/);
     const { episodes, losses } = await salvaged(files);
     expect(episodes).toEqual(whole.filter((_, i) => i !== 1));
     expect(losses).toMatchObject([{ code: "CORRUPT", file: name }]);

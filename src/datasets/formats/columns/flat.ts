@@ -56,7 +56,8 @@ const FLAG_ROWS = 2 ** 20;
 export function rowsOf(columns: readonly Column[], file: string): number {
   const [first] = columns;
   const mismatch = columns.find(({ rows }) => rows === undefined || rows !== first?.rows);
-  if (mismatch !== undefined) throw corruptFile({ file }, `${mismatch.path} has ${mismatch.rows ?? "no"} rows, ${first?.path} ${first?.rows ?? "none"}`);
+  if (mismatch !== undefined)
+    throw corruptFile({ file }, `${mismatch.path} has ${mismatch.rows ?? "no"} rows, but ${first?.path} has ${first?.rows ?? "none"}`);
   return first?.rows ?? 0;
 }
 

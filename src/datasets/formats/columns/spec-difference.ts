@@ -12,7 +12,7 @@ export function specDifference(expected: StepSpec, actual: StepSpec): string | u
     if (actualLeaf === undefined) return `${path} is missing`;
     if (describeLeaf(actualLeaf) !== describeLeaf(leaf)) return `${path} is ${describeLeaf(actualLeaf)}, not ${describeLeaf(leaf)}`;
   }
-  for (const [key, { path }] of actualLeaves as NonNullable<typeof actualLeaves>) if (!expectedLeaves?.has(key)) return `it has ${path} as well`;
+  for (const [key, { path }] of actualLeaves as NonNullable<typeof actualLeaves>) if (!expectedLeaves?.has(key)) return `it also has ${path}`;
   return undefined;
 }
 

@@ -62,7 +62,7 @@ async function measure(file: SourceFile, pieces: Pieces, { maxBytes, signal, sal
       if (!isText && size > maxBytes)
         throw corruptFile(
           { file: file.name },
-          `the decompressed file takes more than the ${maxBytes} bytes that maxBytes allows, and is not text, which could be read piece by piece. Decompress the file first`,
+          `the decompressed file takes more than the ${maxBytes} bytes that maxBytes allows, and only text can be read in parts. Decompress the file first`,
         );
     }
   } catch (error) {

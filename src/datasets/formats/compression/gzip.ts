@@ -69,5 +69,5 @@ export async function* gunzipPieces(file: SourceFile, signal?: AbortSignal): Asy
 async function checkMember(file: SourceFile, { crc, size }: Member, end: number): Promise<void> {
   const trailer = dataView(await file.read(Math.max(0, end - TRAILER), Math.min(TRAILER, end)));
   if (trailer.byteLength < TRAILER || trailer.getUint32(0, true) !== crc || trailer.getUint32(4, true) !== size % 2 ** 32)
-    throw corruptFile({ file: file.name, offset: end }, "the gzip data has a wrong checksum or size: the file is damaged or cut");
+    throw corruptFile({ file: file.name, offset: end }, "the checksum or size of the gzip data is wrong: the file is damaged or truncated");
 }

@@ -40,7 +40,7 @@ export async function* unzstdPieces(file: SourceFile, signal?: AbortSignal): Asy
     const frame = await frameOf(input, error);
     if (frame === undefined) continue;
     const { window, size, hasChecksum } = frame;
-    if (window > MAX_WINDOW) throw error(`a frame of Zstandard needs ${window} bytes of memory, more than ${MAX_WINDOW}: compress it again without --long`);
+    if (window > MAX_WINDOW) throw error(`a Zstandard frame needs ${window} bytes of memory, more than ${MAX_WINDOW}. Compress the file again without --long`);
     let output: Uint8Array[] = [];
     const decoder = new Decompress((piece) => {
       if (piece.length > 0) output.push(piece);
@@ -63,14 +63,14 @@ export async function* unzstdPieces(file: SourceFile, signal?: AbortSignal): Asy
         sincePause += piece.length;
       }
       yield* pieces;
-      if (size !== undefined && done > size) throw error(`a frame of Zstandard has more than the ${size} bytes that it should have`);
+      if (size !== undefined && done > size) throw error(`a Zstandard frame has more than the stated ${size} bytes`);
       sincePause += block.length;
       if (sincePause > BYTES_PER_PAUSE) {
         sincePause = 0;
         await yieldToEventLoop(signal);
       }
     }
-    if (size !== undefined && done !== size) throw error(`a frame of Zstandard has ${done} of ${size} bytes`);
+    if (size !== undefined && done !== size) throw error(`a Zstandard frame has ${done} of the stated ${size} bytes`);
     if (hasChecksum) await input.read(CHECKSUM);
   }
 }
@@ -82,7 +82,7 @@ async function frameOf(input: ReadAhead, error: MakeError): Promise<Frame | unde
   const magic = dataView(await input.read(4)).getUint32(0, true);
   if ((magic & ~15) >>> 0 === SKIPPABLE) {
     const length = dataView(await input.read(4)).getUint32(0, true);
-    if (length > input.remaining) throw error("a frame of Zstandard continues beyond the end of the file");
+    if (length > input.remaining) throw error("a Zstandard frame continues beyond the end of the file");
     input.skip(length);
     return undefined;
   }
@@ -90,8 +90,8 @@ async function frameOf(input: ReadAhead, error: MakeError): Promise<Frame | unde
   const [flags = 0] = await input.read(1);
   const isSingle = (flags & 32) !== 0;
   const [dictionary, sizeKind] = [flags & 3, flags >> 6];
-  if ((flags & 8) !== 0) throw error("the head of a frame of Zstandard is damaged");
-  if (dictionary !== 0) throw error("the file was compressed with a dictionary, which is not in it: compress it again without one");
+  if ((flags & 8) !== 0) throw error("the header of a Zstandard frame is damaged");
+  if (dictionary !== 0) throw error("the file was compressed with a dictionary that it does not contain. Compress it again without a dictionary");
   const sizeBytes = sizeKind === 0 ? Number(isSingle) : 1 << sizeKind;
   const rest = await input.read(Number(!isSingle) + sizeBytes);
   const [descriptor = 0] = rest;
@@ -114,10 +114,10 @@ async function blockOf(input: ReadAhead, error: MakeError): Promise<{ readonly b
   const head = await input.read(3);
   const number = (head[0] as number) | ((head[1] as number) << 8) | ((head[2] as number) << 16);
   const [last, kind, size] = [(number & 1) === 1, (number >> 1) & 3, number >> 3];
-  if (kind > COMPRESSED || size > MAX_BLOCK) throw error("a block of Zstandard is damaged");
+  if (kind > COMPRESSED || size > MAX_BLOCK) throw error("a Zstandard block is damaged");
   const body = await input.read(kind === RLE ? 1 : size);
-  if (kind === COMPRESSED && isEndlessTable(body)) throw error("a block of Zstandard is damaged: its literals have no end");
-  if (kind === RAW && size === 0 && !last) throw error("a block of Zstandard is empty");
+  if (kind === COMPRESSED && isEndlessTable(body)) throw error("a Zstandard block is damaged: its literals have no end");
+  if (kind === RAW && size === 0 && !last) throw error("a Zstandard block is empty");
   return { block: joined(head, body), last };
 }
 

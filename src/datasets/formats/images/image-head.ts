@@ -22,9 +22,9 @@ const PNG_CHANNELS: { readonly [colour: number]: number } = { 0: 1, 2: 3, 3: 1, 
 
 function pngHead(bytes: Uint8Array): ImageHead {
   const view = dataView(bytes);
-  if (bytes.length < 33 || view.getUint32(12) !== 0x49484452) throw new Error("the PNG does not begin with its head");
+  if (bytes.length < 33 || view.getUint32(12) !== 0x49484452) throw new Error("the PNG does not begin with an IHDR header");
   const channels = PNG_CHANNELS[bytes[25] as number];
-  if (channels === undefined) throw new Error(`the PNG has the colour type ${bytes[25]}, which there is not`);
+  if (channels === undefined) throw new Error(`the PNG has the invalid colour type ${bytes[25]}`);
   return { format: "png", width: view.getUint32(16), height: view.getUint32(20), channels, depth: bytes[24] as number };
 }
 
@@ -60,6 +60,6 @@ function jpegHead(bytes: Uint8Array): ImageHead {
   if (head === undefined) throw new Error("the JPEG has no frame");
   const blocks = Math.ceil(head.width / BLOCK) * Math.ceil(head.height / BLOCK);
   if (blocks > MAX_BLOCKS * bytes.length || blocks * scans > MAX_VISITS * bytes.length)
-    throw new Error(`the JPEG cannot be ${head.width} × ${head.height} in ${scans} scans of ${bytes.length} bytes`);
+    throw new Error(`the JPEG has only ${bytes.length} bytes for ${head.width} × ${head.height} pixels in ${scans} scans`);
   return head;
 }

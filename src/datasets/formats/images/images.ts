@@ -18,8 +18,8 @@ export async function imageDecoder(): Promise<ImageDecoder> {
   return (bytes, { type, channels }, maxBytes) => {
     const head = imageHead(bytes);
     const { width, height, format, depth } = head;
-    if (width * height === 0) throw new Error(`the image is ${width} × ${height}`);
-    if ((depth === 16) !== (type === "u16")) throw new Error(`the image has ${depth} bits per channel instead of ${type}`);
+    if (width * height === 0) throw new Error(`the image has no pixels: it is ${width} × ${height}`);
+    if ((depth === 16) !== (type === "u16")) throw new Error(`the image has ${depth} bits per channel, but the feature is ${type}`);
     // Decoding needs memory for the pixels and the same amount for intermediate data.
     if (4 * width * height * Math.max(channels, head.channels) * (depth === 16 ? 2 : 1) > maxBytes)
       throw new Error(`the image states ${width} × ${height} pixels, more than maxBytes allows`);

@@ -9,7 +9,7 @@ const SLICE = 1 << 14;
 export function inflateExactly(bytes: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
   const output = bytes.length <= SLICE ? inflateWhole(bytes, size) : inSlices(bytes, size);
   if (output.length !== size) throw sizeError(size, output.length);
-  if (adler32(output) !== dataView(bytes).getUint32(bytes.length - 4)) throw new Error("the checksum does not match the compressed bytes");
+  if (adler32(output) !== dataView(bytes).getUint32(bytes.length - 4)) throw new Error("the checksum does not match the decompressed bytes");
   return output;
 }
 
@@ -44,14 +44,16 @@ function adler32(bytes: Uint8Array): number {
 }
 
 function sizeError(size: number, actualSize: number): Error {
-  return new Error(`the compressed bytes come to ${actualSize > size ? "more" : `${actualSize} bytes`} ${actualSize > size ? "than" : "instead of"} ${size}`);
+  return new Error(
+    `the data decompresses to ${actualSize > size ? "more" : `${actualSize} bytes`} ${actualSize > size ? "than" : "instead of"} ${size}${actualSize > size ? " bytes" : ""}`,
+  );
 }
 
 /** Inflates a stream of at most `max` bytes and returns their number. @throws Error like `inflateExactly` */
 export function inflate(bytes: Uint8Array, max: number, onChunk: (chunk: Uint8Array, at: number) => void = () => undefined): number {
   let done = 0;
   const stream = new Unzlib((chunk) => {
-    if (done + chunk.length > max) throw new Error(`the compressed bytes come to more than ${max}`);
+    if (done + chunk.length > max) throw new Error(`the data decompresses to more than ${max} bytes`);
     onChunk(chunk, done);
     done += chunk.length;
   });

@@ -5,7 +5,8 @@ import type { ImageHead } from "./image-head.ts";
 
 /** Returns the pixels with one channel (only for a gray image) or three. @throws Error */
 export function decodeJpeg(bytes: Uint8Array, head: ImageHead, channels: number, maxBytes: number): Uint8Array {
-  if (!(channels === 3 || (channels === 1 && head.channels === 1))) throw new Error(`a JPEG of ${head.channels} channels cannot be read with ${channels}`);
+  if (!(channels === 3 || (channels === 1 && head.channels === 1)))
+    throw new Error(`a JPEG with ${head.channels} channels cannot be read as ${channels} channels`);
   const frame = head.channels === 3 ? frameOf(bytes) : undefined;
   const { data, width, height } = decode(frame?.bytes ?? bytes, {
     useTArray: true,

@@ -23,7 +23,7 @@ export function decodePng(bytes: Uint8Array, head: ImageHead, channels: number, 
     stored = image.palette[0]?.length ?? 3;
     if (data.length < (head.height * head.width * head.depth) / 8) throw new Error("the PNG has too few pixels");
     data = convertIndexedToRgb(image);
-  } else if (image.depth < 8) throw new Error(`a PNG of ${image.depth} bits is not read here`);
+  } else if (image.depth < 8) throw new Error(`Reprise cannot read a PNG of ${image.depth} bits per channel`);
   const pixelCount = head.width * head.height;
   if (data.length !== pixelCount * stored) throw new Error(`the PNG has ${data.length} values instead of ${pixelCount * stored}`);
   return withChannels(data instanceof Uint8ClampedArray ? new Uint8Array(data.buffer) : data, stored, channels, image.depth === 16 ? 65535 : 255);
@@ -44,7 +44,7 @@ function* chunks(bytes: Uint8Array): Generator<{ type: number; from: number; to:
   const view = dataView(bytes);
   for (let from = 8; from + 12 <= bytes.length; ) {
     const to = from + 12 + view.getUint32(from);
-    if (to > bytes.length) throw new Error("the PNG was cut off");
+    if (to > bytes.length) throw new Error("the PNG is truncated");
     yield { type: view.getUint32(from + 4), from, to };
     from = to;
   }
@@ -59,7 +59,7 @@ function inflateAll(bytes: Uint8Array, max: number): void {
 function withChannels(data: Uint8Array | Uint16Array, from: number, to: number, opaque: number): Uint8Array | Uint16Array {
   if (from === to) return data;
   const [isGrey, wantsGrey] = [from <= 2, to <= 2];
-  if (wantsGrey && !isGrey) throw new Error(`a PNG of ${from} channels cannot be read with ${to}`);
+  if (wantsGrey && !isGrey) throw new Error(`a PNG with ${from} channels cannot be read as ${to} channels`);
   const count = data.length / from;
   const output = data instanceof Uint8Array ? new Uint8Array(count * to) : new Uint16Array(count * to);
   const alpha = from === 2 || from === 4 ? from - 1 : -1;

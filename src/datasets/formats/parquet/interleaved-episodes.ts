@@ -37,7 +37,7 @@ export async function* readInterleavedEpisodes<S>(
       if (bytes > maxBytes)
         throw corruptFile(
           { file: file.name },
-          `the rows of episodes are interleaved in column ${mapping.episode?.keys.join("/")}, and take more than the ${maxBytes} bytes that maxBytes allows. Sort the file by that column`,
+          `the episodes of column ${mapping.episode?.keys.join("/")} are interleaved, and their rows take more than the ${maxBytes} bytes that maxBytes allows. Sort the file by that column`,
         );
       for (const [episode, rows] of rowsByEpisode(chunk.roles.episode as ColumnData)) {
         const buffer = buffers.get(episode) ?? new EpisodeBuffer<unknown>(spec, maxBytes);

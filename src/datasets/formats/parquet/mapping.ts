@@ -69,7 +69,7 @@ export function mappingOf(file: ParquetFile, names: ColumnNames): Mapping {
     if (column.listDepth > 1 || column.dtype === undefined || column.dtype === "bytes" || (column.dtype === "string" && role !== "episode"))
       throw unsupportedFile(
         { file: file.name },
-        `column ${column.keys.join("/")} must be single ${role === "episode" ? "numbers or texts" : "booleans"} as it is the ${role} of a step`,
+        `column ${column.keys.join("/")} must hold one ${role === "episode" ? "number or text" : "boolean"} per row, because it is the ${role} column`,
       );
     roles[role] = column;
     assigned.add(column);
@@ -101,10 +101,7 @@ export function mappingOf(file: ParquetFile, names: ColumnNames): Mapping {
   for (const field of ["observation", "action"]) {
     if (leaves.some(({ keys }) => keys[0] === field)) continue;
     const columnNames = file.columns.map(({ keys }) => keys.join("/")).join(", ");
-    throw unsupportedFile(
-      { file: file.name },
-      `the file has no column that is the ${field} by its name, of ${columnNames}: rename: { NAME: "${field}" } names it`,
-    );
+    throw unsupportedFile({ file: file.name }, `the file has no column for ${field}, got ${columnNames}. Pass rename: { NAME: "${field}" } to choose one`);
   }
   checkNesting(leaves, file.name);
   return { ...roles, leaves, unread };
@@ -116,6 +113,7 @@ export function checkNesting(leaves: readonly ColumnMapping[], file: string): vo
   for (const path of paths) {
     const conflict =
       paths.find((candidate) => candidate.startsWith(`${path}/`)) ?? (paths.filter((otherPath) => otherPath === path).length > 1 ? path : undefined);
-    if (conflict !== undefined) throw unsupportedFile({ file }, `two columns would be ${path} and ${conflict} of a step. Set rename: { … } for one of them`);
+    if (conflict !== undefined)
+      throw unsupportedFile({ file }, `two columns map to ${[...new Set([path, conflict])].join(" and ")} of a step. Rename one of them with rename: { … }`);
   }
 }

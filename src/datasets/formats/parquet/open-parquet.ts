@@ -151,7 +151,7 @@ async function readerOf<S>(source: SourceTarget, { columns, selection, losses, s
       ...{ format: "parquet" as const, name, stepSpec: schema.stepSpec, metadataSpec: finalStepSpec(), close },
       steps: paths.length === 1 && !schema.hasNext && losses === undefined ? first.parquet.rows : undefined,
       about: schema.mapping.unread.length === 0 ? about : { ...about, unread: schema.mapping.unread },
-      unread: schema.mapping.unread.map((what) => ({ what, remedy: "name it in columns, if its type is one that is read" })),
+      unread: schema.mapping.unread.map((what) => ({ what, remedy: "name it in columns, if Reprise can read its type" })),
       [Symbol.asyncIterator]: () => startingAt(0)[Symbol.asyncIterator](),
       ...(losses === undefined
         ? { startingAt: (episode) => startingAt(integer("episode", episode, 0)), lengths: async () => lengthsOf(await index(), startingAt) }
@@ -186,7 +186,7 @@ async function lengthsOf(
 async function pathsOf({ folder, file }: SourceTarget): Promise<string[]> {
   if (file !== undefined) return [file.name];
   const all = await folder.list();
-  if (all === undefined) throw unsupportedFile({ file: folder.name }, "a folder that cannot be listed has no known files. Pass the URL of a .parquet file");
+  if (all === undefined) throw unsupportedFile({ file: folder.name }, "the folder cannot be listed. Pass the URL of a .parquet file");
   const paths = all.filter((path) => path.endsWith(".parquet") && !path.split("/").some((part) => part.startsWith(".")));
   if (paths.length === 0) throw new RldsError("NOT_FOUND", "there is no .parquet file in the folder", { file: folder.name });
   return sortPaths(paths);

@@ -91,7 +91,7 @@ function* pagesOf(
     const thrift = new Thrift(bytes, at);
     const head = thrift.struct();
     const [type, size, packed] = [1, 2, 3].map((field) => numberAt(head, field)) as [number, number, number];
-    if (packed > bytes.length - thrift.at) throw new RangeError(`a page of ${packed} bytes goes beyond its column`);
+    if (packed > bytes.length - thrift.at) throw new RangeError(`a page of ${packed} bytes extends beyond its column`);
     total += size;
     if (total > maxBytes) throw new RangeError(`its pages take more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
     const raw = bytes.subarray(thrift.at, thrift.at + packed);
@@ -99,7 +99,7 @@ function* pagesOf(
     if (type === INDEX) continue;
     // In data pages of version 2 only the values are compressed, not the levels.
     const body = type === DATA_V2 ? raw : decompress(raw, size);
-    if (body.length !== (type === DATA_V2 ? packed : size)) throw new RangeError(`a page has ${body.length} bytes, not the ${size} of its head`);
+    if (body.length !== (type === DATA_V2 ? packed : size)) throw new RangeError(`a page has ${body.length} bytes instead of the stated ${size}`);
     yield { head, type, body };
   }
 }
@@ -110,7 +110,7 @@ function pageOf(body: Uint8Array, header: ThriftStruct, { listDepth, maxDefiniti
   let at = 0;
   const levels = (max: number, encoding: number): Uint8Array | undefined => {
     if (max === 0) return undefined;
-    if (encoding !== RLE) throw new Unreadable("its levels have the encoding of Parquet 1 before 2014");
+    if (encoding !== RLE) throw new Unreadable("its levels have the deprecated encoding BIT_PACKED");
     const length = view.getUint32(at, true);
     at += 4;
     const levels = levelsOf(body, at, at + length, max, entries);
@@ -134,7 +134,7 @@ function pageV2Of(head: ThriftStruct, body: Uint8Array, { column, decompress }: 
   const rest = body.subarray(start);
   // A page without values has nothing to decompress.
   const bytes = header[7] === false || size === 0 ? rest : decompress(rest, size);
-  if (size > 0 && bytes.length !== size) throw new RangeError(`a page has ${bytes.length} bytes, not the ${size} of its head`);
+  if (size > 0 && bytes.length !== size) throw new RangeError(`a page has ${bytes.length} bytes instead of the stated ${size}`);
   return { entries, encoding: numberAt(header, 4), definitions, repetitions, bytes };
 }
 
@@ -147,7 +147,7 @@ function levelsOf(body: Uint8Array, start: number, end: number, max: number, ent
 function runs<A extends Uint8Array | Uint32Array>(bytes: Uint8Array, width: number, into: A, max: number): A {
   if (width === 0) return into;
   decodeRuns(bytes, width, into);
-  for (let i = 0; i < into.length; i++) if ((into[i] as number) > max) throw new RangeError(`a value is ${into[i]}, beyond ${max}`);
+  for (let i = 0; i < into.length; i++) if ((into[i] as number) > max) throw new RangeError(`a value is ${into[i]}, more than the maximum ${max}`);
   return into;
 }
 
@@ -187,7 +187,7 @@ function decodePage(
     return into;
   }
   if (encoding === DELTA_BYTES && (physical === "BYTE_ARRAY" || physical === "FIXED_LEN_BYTE_ARRAY")) return decodeDeltaBytes(bytes, count, maxBytes, packages);
-  throw new Unreadable(`its encoding is ${ENCODINGS[encoding] ?? `number ${encoding}`} with values of ${physical}, which is not read here`);
+  throw new Unreadable(`Reprise cannot read its encoding ${ENCODINGS[encoding] ?? encoding} with values of ${physical}`);
 }
 
 /** Decodes values that share a prefix with the previous value. */
@@ -205,7 +205,7 @@ function decodeDeltaBytes(bytes: Uint8Array, count: number, maxBytes: number, { 
   let total = 0;
   for (let i = 0; i < count; i++) {
     const [prefix, suffix] = [prefixes[i] as number, suffixes[i] as number];
-    if (prefix < 0 || suffix < 0 || prefix > previous.length || suffix > bytes.length - reader.offset) throw new RangeError("a value goes beyond its page");
+    if (prefix < 0 || suffix < 0 || prefix > previous.length || suffix > bytes.length - reader.offset) throw new RangeError("a value extends beyond its page");
     total += prefix + suffix;
     if (total > maxBytes) throw new RangeError(`its values take more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
     // Most values equal the previous one and are decoded only once.
@@ -241,14 +241,14 @@ function checkDelta(bytes: Uint8Array, count: number): void {
 
 function decodePlain(bytes: Uint8Array, count: number, { physical, typeLength }: FileColumn, { readPlain }: Hyparquet): PageValues {
   const width = physical === "BOOLEAN" ? 1 / 8 : physical === "BYTE_ARRAY" ? 4 : physical === "FIXED_LEN_BYTE_ARRAY" ? typeLength : (WIDTHS[physical] ?? 0);
-  if (width === 0) throw new Unreadable(`it is of ${physical}`);
+  if (width === 0) throw new Unreadable(`Reprise cannot read its type ${physical}`);
   if (Math.ceil(count * width) > bytes.length) throw new RangeError("a page has fewer bytes than its values need");
   const view = dataView(bytes);
   if (physical !== "BYTE_ARRAY") return readPlain({ view, offset: 0 }, physical as "INT32", count, typeLength) as PageValues;
   const values: Uint8Array[] = [];
   for (let i = 0, at = 0; i < count; i++) {
     const length = view.getUint32(at, true);
-    if (length > bytes.length - at - 4) throw new RangeError("a value goes beyond its page");
+    if (length > bytes.length - at - 4) throw new RangeError("a value extends beyond its page");
     values.push(new Uint8Array(bytes.subarray(at + 4, at + 4 + length)));
     at += 4 + length;
   }
@@ -274,7 +274,7 @@ class ColumnBuffer {
     this.#rows = rows;
     this.#entries = entries;
     const { dtype, listDepth } = column;
-    if (dtype === undefined) throw new Unreadable(`it is of type ${column.type}`);
+    if (dtype === undefined) throw new Unreadable(`Reprise cannot read its type ${column.type}`);
     this.#values = dtype === "string" || dtype === "bytes" ? [] : (zeros(dtype as Dtype, entries) as AnyArray);
     if (listDepth > 0) this.#counts = new Uint32Array(rows);
     if (listDepth > 1) this.#levels = new Uint8Array(entries);
@@ -282,12 +282,12 @@ class ColumnBuffer {
 
   add({ entries, definitions, repetitions }: Page, pageValues: PageValues): void {
     const { maxDefinition, optional } = this.#column;
-    if (this.#entry + entries > this.#entries) throw new RangeError(`its pages have more than its ${this.#entries} values`);
+    if (this.#entry + entries > this.#entries) throw new RangeError(`its pages have more than the stated ${this.#entries} values`);
     this.#entry += entries;
     for (let i = 0, next = 0; i < entries; i++) {
       const level = repetitions?.[i] ?? 0;
-      if (level === 0 && ++this.#row >= this.#rows) throw new RangeError(`it has more than ${this.#rows} rows`);
-      if (this.#row < 0) throw new RangeError("its first row begins in the middle");
+      if (level === 0 && ++this.#row >= this.#rows) throw new RangeError(`it has more than the stated ${this.#rows} rows`);
+      if (this.#row < 0) throw new RangeError("its first value is not at the start of a row");
       const definition = definitions?.[i] ?? maxDefinition;
       const isPresent = definition === maxDefinition;
       // An empty or missing list has an entry but no element.
@@ -300,7 +300,7 @@ class ColumnBuffer {
 
   finish(): ChunkValues {
     if (this.#entry !== this.#entries || this.#row !== this.#rows - 1)
-      throw new RangeError(`it has ${this.#entry} values in ${this.#row + 1} rows, not ${this.#entries} in ${this.#rows}`);
+      throw new RangeError(`it has ${this.#entry} values in ${this.#row + 1} rows instead of ${this.#entries} in ${this.#rows}`);
     const size = this.#size;
     const values = Array.isArray(this.#values) ? this.#values : (this.#values as Float32Array).subarray(0, size);
     return { values, counts: this.#counts, levels: this.#levels?.subarray(0, size), missing: this.#missing };
@@ -345,12 +345,12 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 function fieldsOf(head: ThriftStruct, field: number): ThriftStruct {
   const part = head[field];
-  if (typeof part !== "object" || Array.isArray(part) || part instanceof Uint8Array) throw new RangeError("the head of a page lacks a part");
+  if (typeof part !== "object" || Array.isArray(part) || part instanceof Uint8Array) throw new RangeError("a page header is incomplete");
   return part as ThriftStruct;
 }
 
 function numberAt(fields: ThriftStruct, field: number): number {
   const count = fields[field];
-  if (typeof count !== "number" || count < 0) throw new RangeError("the head of a page has no such number");
+  if (typeof count !== "number" || count < 0) throw new RangeError("a page header has a missing or negative number");
   return count;
 }

@@ -45,15 +45,17 @@ interface Chunk {
 export async function parquetFile(file: SourceFile, maxBytes: number): Promise<ParquetFile> {
   const packages = await hyparquet();
   const at = (offset?: number) => ({ file: file.name, offset });
-  if (file.size < 12) throw corruptFile(at(), `the file has ${file.size} bytes, and no Parquet file has fewer than 12`);
+  if (file.size < 12) throw corruptFile(at(), `the file has ${file.size} bytes, but a Parquet file has at least 12`);
   const tail = dataView(await file.read(file.size - 8, 8));
   const magic = tail.getUint32(4, true);
-  if (magic === ENCRYPTED) throw unsupportedFile({ file: file.name }, "the file is encrypted");
+  if (magic === ENCRYPTED) throw unsupportedFile({ file: file.name }, "the file is encrypted. Write it again without encryption");
   if (magic !== MAGIC || dataView(await file.read(0, 4)).getUint32(0, true) !== MAGIC)
     throw corruptFile(at(file.size - 4), "the file does not begin and end with PAR1");
   const length = tail.getUint32(0, true);
   const end = file.size - 8 - length;
-  if (end < 4 || length > maxBytes) throw corruptFile(at(file.size - 8), `the footer has ${length} bytes, of a file of ${file.size}`);
+  if (end < 4) throw corruptFile(at(file.size - 8), `the footer states ${length} bytes, but the file has ${file.size}`);
+  if (length > maxBytes)
+    throw corruptFile(at(file.size - 8), `the footer has ${length} bytes, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`);
   const footer = await file.read(end, length + 8);
   try {
     // Checks the lengths, so that the second parser can trust them.
@@ -61,9 +63,9 @@ export async function parquetFile(file: SourceFile, maxBytes: number): Promise<P
     const metadata = packages.parquetMetadata(footer.slice(), { geoparquet: false });
     const columns = fileColumns(packages.parquetSchema(metadata) as unknown as SchemaNode);
     const names = new Set(columns.map(({ path }) => path));
-    if (names.size !== columns.length) throw new RangeError("two columns have one name");
+    if (names.size !== columns.length) throw new RangeError("two columns have the same name");
     const groups = metadata.row_groups.map(({ columns: chunkColumns, num_rows }) => {
-      if (chunkColumns.length !== columns.length) throw new RangeError(`a row group has ${chunkColumns.length} columns, the file ${columns.length}`);
+      if (chunkColumns.length !== columns.length) throw new RangeError(`a row group has ${chunkColumns.length} columns, but the file has ${columns.length}`);
       const rows = parseCount(num_rows);
       return { rows, chunks: chunkColumns.map(({ meta_data, file_path }): Chunk => chunkOf(meta_data, file_path, end)) };
     });
@@ -120,7 +122,7 @@ function reasonOf(cause: unknown): string {
 
 function parseCount(value: unknown): number {
   const number = Number(value);
-  if (!Number.isSafeInteger(number) || number < 0) throw new RangeError(`a number of rows, values or bytes is ${value}`);
+  if (!Number.isSafeInteger(number) || number < 0) throw new RangeError(`a number of rows, values or bytes must be an integer >= 0, got ${value}`);
   return number;
 }
 
@@ -135,7 +137,7 @@ function chunkOf(meta: unknown, path: string | undefined, end: number): Chunk {
   const dictionary = dictionary_page_offset === undefined ? 0 : parseCount(dictionary_page_offset);
   const start = dictionary > 0 ? Math.min(data, dictionary) : data;
   const length = parseCount(total_compressed_size);
-  if (start < 4 || start + length > end) throw new RangeError(`a column is at byte ${start} with ${length} bytes, of which the file has ${end}`);
+  if (start < 4 || start + length > end) throw new RangeError(`a column is at bytes ${start} … ${start + length}, outside of the data at 4 … ${end}`);
   return { start, length, entries: parseCount(num_values), codec: String(codec), range: rangeOf(statistics) };
 }
 

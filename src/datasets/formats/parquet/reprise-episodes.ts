@@ -5,7 +5,7 @@ import type { StepSpec } from "../../model/dataset.ts";
 import { lastFlagOf } from "../../model/final-observation.ts";
 import { FINAL_STEP, finalStepOf } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
-import { corruptFile } from "../../model/rlds-error.ts";
+import { corruptFile, type RldsError } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import type { Damage } from "../damage.ts";
 import { valuesOfJson } from "../jsonl/json-values.ts";
@@ -46,9 +46,8 @@ export async function* readRepriseEpisodes<S>(
     const corrupt = (message: string) => corruptFile({ file: file.name, episode }, message);
     const fileSchema = readRepriseSchema(file);
     if (fileSchema === undefined || JSON.stringify([fileSchema.stepSpec, fileSchema.metadataSpec]) !== JSON.stringify([stepSpec, metadataSpec]))
-      throw corrupt("the file has another form than the first one");
-    if (last || fileSchema.part !== part++)
-      throw corrupt(`the file is part ${fileSchema.part} where part ${part - 1} must be${last ? ", after the last one" : ""}`);
+      throw corrupt("the spec of the file differs from that of the first file");
+    if (last || fileSchema.part !== part++) throw corrupt(`part ${part - 1} must follow${last ? " the last part" : ""}, got part ${fileSchema.part}`);
     last = fileSchema.last;
     const { columns: allColumns, episode: episodeColumn, step: stepColumn } = findRepriseColumns(file, fileSchema);
     const stepColumns = allColumns.filter(({ of }) => of === "step");
@@ -57,7 +56,7 @@ export async function* readRepriseEpisodes<S>(
     const empty = function* (endEpisode: number): Generator<ReadEpisode<S>, void> {
       for (; waiting.length > 0 && (waiting[0]?.[0] as number) < endEpisode; episode++) {
         const [index, values] = waiting.shift() as readonly [number, unknown];
-        if (index !== episode) throw corrupt(`the file has no episode ${episode}, and continues with ${index}`);
+        if (index !== episode) throw corrupt(`episode ${episode} must follow, got episode ${index}`);
         const data = collectMetadata(metadataSpec, values, file.name);
         yield {
           [FINAL_STEP]: "transition",
@@ -96,10 +95,10 @@ export async function* readRepriseEpisodes<S>(
         isBefore = false;
         if (buffer.length > 0 && index !== episode) yield finishEpisode();
         yield* empty(index);
-        if (index !== episode) throw corrupt(`the file has no episode ${episode}, and continues with ${index}`);
+        if (index !== episode) throw corrupt(`episode ${episode} must follow, got episode ${index}`);
         let to = from;
         for (; to < rows && episodes[to] === episodes[from]; to++)
-          if (steps[to] !== BigInt(buffer.length + to - from)) throw corrupt(`step ${buffer.length + to - from} must follow, got ${steps[to]}`);
+          if (steps[to] !== BigInt(buffer.length + to - from)) throw corrupt(`step ${buffer.length + to - from} must follow, got step ${steps[to]}`);
         if (buffer.length === 0) metadata = ofEpisode.map((column, k) => slice(column, leavesOf(metadataSpec as StepSpec)[k]?.size as number, from, from + 1));
         buffer.push(ofSteps, from, to, file.name, to < rows ? 0 : following);
         from = to;
@@ -109,9 +108,9 @@ export async function* readRepriseEpisodes<S>(
     if (buffer.length > 0) yield finishEpisode();
     yield* empty(fileSchema.episodes);
     if (episode !== fileSchema.episodes || waiting.length > 0)
-      throw corrupt(`the file states that ${fileSchema.episodes} episodes end with it, but ${episode} do`);
+      throw corrupt(`the file must end after ${fileSchema.episodes} episodes, as it states, got ${episode}`);
   }
-  if (!last && !isPart) throw corruptFile({}, `the last part of the dataset is missing: found ${part}`);
+  if (!last && !isPart) throw lastPartError(part);
 }
 
 /** Recovers the intact part of each file separately, since no episode spans files. */
@@ -126,7 +125,7 @@ export async function* salvageRepriseEpisodes<S>(
   for await (const file of files) {
     try {
       const { part, last, empty } = readRepriseSchema(file) ?? schema;
-      if (part > next) losses.add(corruptFile({ file: file.name }, `the file is part ${part}, and part ${next} is missing before it`));
+      if (part > next) losses.add(corruptFile({ file: file.name }, `part ${next} is missing before part ${part}`));
       next = part + 1;
       isLast = last;
       const { episode: column } = findRepriseColumns(file, schema);
@@ -140,7 +139,12 @@ export async function* salvageRepriseEpisodes<S>(
       losses.add(error);
     }
   }
-  if (!isLast) losses.add(corruptFile({}, `the last part of the dataset is missing: found ${next}`));
+  if (!isLast) losses.add(lastPartError(next));
+}
+
+/** @param parts the number of parts that exist */
+function lastPartError(parts: number): RldsError {
+  return corruptFile({}, `the last part of the dataset is missing, got ${parts} ${parts === 1 ? "part" : "parts"}`);
 }
 
 /** Returns the metadata of one episode, one value per leaf. */
@@ -170,14 +174,14 @@ export async function readRepriseLengths(
   for await (const file of files) {
     const { episodes, empty } = readRepriseSchema(file) ?? schema;
     const { episode: column } = findRepriseColumns(file, schema);
-    const corrupt = (index: number | bigint) => corruptFile({ file: file.name }, `the file continues with episode ${index} after ${lengths.length}`);
+    const orderError = (index: number | bigint) => corruptFile({ file: file.name }, `episode ${lengths.length} must follow, got episode ${index}`);
     // Only episodes without steps may be missing between two others.
     const grow = (to: number | bigint) => {
-      if (!(to <= episodes && to <= lengths.length + empty.length + 1)) throw corrupt(to);
+      if (!(to <= episodes && to <= lengths.length + empty.length + 1)) throw orderError(to);
       while (lengths.length < to) lengths.push(0);
     };
     const count = (index: bigint, rows: number) => {
-      if (index < 0n) throw corrupt(index);
+      if (index < 0n) throw orderError(index);
       grow(index + 1n);
       (lengths[Number(index)] as number) += rows;
     };

@@ -14,20 +14,20 @@ import { findColumn } from "./table.ts";
 export function readRepriseSchema({ about, name: file }: ParquetFile): FileSchema | undefined {
   const text = about.get(ABOUT);
   if (text === undefined) return undefined;
-  const where = { file, subject: `what the file says of itself under ${ABOUT}` };
   let json: Partial<FileSchema>;
   try {
     json = (parseJson(text) ?? {}) as Partial<FileSchema>;
   } catch (cause) {
-    throw corruptFile(where, "is not valid JSON", cause);
+    throw corruptFile({ file }, `the metadata ${ABOUT} is not valid JSON`, cause);
   }
   const { version, stepSpec, metadataSpec, part, last, episodes, steps, empty } = json;
-  if (version !== 1) throw unsupportedFile({ file }, `the file has form version ${version}; only 1 can be read`);
+  if (version !== 1) throw unsupportedFile({ file }, `the file has schema version ${version}, but this version of Reprise reads only version 1`);
   const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
   const areEmpty = Array.isArray(empty) && empty.every((entry) => Array.isArray(entry) && entry.length === 2 && isCount(entry[0]));
-  if (![part, episodes, steps].every(isCount) || typeof last !== "boolean" || !areEmpty) throw corruptFile(where, "lacks a part");
+  if (![part, episodes, steps].every(isCount) || typeof last !== "boolean" || !areEmpty) throw corruptFile({ file }, `the metadata ${ABOUT} is incomplete`);
   const [step, metadata] = [specFromJson(stepSpec, file), specFromJson(metadataSpec, file)];
-  if (Array.isArray(metadata) || typeof (metadata as { dtype?: unknown }).dtype === "string") throw corruptFile(where, "has no metadata by names");
+  if (Array.isArray(metadata) || typeof (metadata as { dtype?: unknown }).dtype === "string")
+    throw corruptFile({ file }, `the metadata ${ABOUT} does not name the metadata of the episodes`);
   return { ...(json as FileSchema), stepSpec: step, metadataSpec: metadata as { readonly [name: string]: StepSpec } };
 }
 

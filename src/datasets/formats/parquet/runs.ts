@@ -9,7 +9,7 @@
  * @throws RangeError if the bytes end too early
  */
 export function decodeRuns<A extends Uint8Array | Uint32Array>(bytes: Uint8Array, width: number, into: A): A {
-  if (width > 31) throw new RangeError(`values have ${width} bits`);
+  if (width > 31) throw new RangeError(`values have ${width} bits, more than 31`);
   let at = 0;
   const next = (): number => {
     if (at >= bytes.length) throw new RangeError("runs end too early");

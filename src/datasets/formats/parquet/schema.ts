@@ -54,7 +54,11 @@ export function listOutputColumns(stepSpec: StepSpec, metadataSpec: { readonly [
   ];
   const names = new Set([EPISODE_INDEX, STEP_INDEX]);
   for (const { name } of columns) {
-    if (name === "" || names.has(name)) throw new RldsError("UNSUPPORTED", `${name || "a leaf"} must be a name of its own among the columns: rename it`);
+    if (name === "" || names.has(name))
+      throw new RldsError(
+        "UNSUPPORTED",
+        name === "" ? "a leaf has no name. Rename it with mapSteps" : `two columns would be called ${name}. Rename a leaf with mapSteps`,
+      );
     names.add(name);
   }
   return columns;

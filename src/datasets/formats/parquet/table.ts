@@ -46,7 +46,7 @@ export function columnOf(chunk: ChunkValues, leaf: StepLeaf, rows: number, { fil
   const size = sizeOf(leaf.shape);
   const mismatch = counts?.findIndex((count) => count !== size) ?? -1;
   if (mismatch >= 0) throw raggedError(subject, leaf, `${counts?.[mismatch]} elements in row ${mismatch} of a row group${remedy}`, file);
-  if (levels !== undefined && size > 0) checkLevels(levels, leaf.shape, () => raggedError(subject, leaf, `lists of other lengths${remedy}`, file));
+  if (levels !== undefined && size > 0) checkLevels(levels, leaf.shape, () => raggedError(subject, leaf, `lists of different lengths${remedy}`, file));
   if (values.length !== rows * size) throw raggedError(subject, leaf, `${values.length} elements in ${rows} rows${remedy}`, file);
   return values as ColumnData;
 }

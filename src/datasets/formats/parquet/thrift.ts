@@ -46,7 +46,7 @@ export class Thrift {
     }
     if (type === 9) return this.#list(depth);
     if (type === 12) return this.struct(depth + 1);
-    throw new RangeError(`there is no type ${type} in Parquet`);
+    throw new RangeError(`a field has the invalid type ${type}`);
   }
 
   #list(depth: number): readonly ThriftValue[] {
@@ -54,7 +54,7 @@ export class Thrift {
     const head = this.#byte();
     const length = head >> 4 === 15 ? Number(this.#varint()) : head >> 4;
     // Each element takes at least one byte.
-    if (length > this.#bytes.length - this.at) throw new RangeError(`a list of ${length} is longer than the bytes left`);
+    if (length > this.#bytes.length - this.at) throw new RangeError(`a list has ${length} elements, more than the bytes that follow`);
     const type = head & 15;
     const list: ThriftValue[] = [];
     for (let i = 0; i < length; i++) list.push(type === 1 || type === 2 ? this.#byte() === 1 : this.#value(type, depth + 1));

@@ -63,7 +63,7 @@ export class EpisodeColumns {
     numbers.forEach(({ leaf, path, size }, i) => {
       if (!this.#isRead.numbers[i]) return;
       const view = this.#views[i] as NumberArray;
-      if (leaf.dtype === "bool") for (let k = 0; k < size; k++) if ((view[k] as number) > 1) throw new Error(`${path} is ${view[k]}, which is not a bool`);
+      if (leaf.dtype === "bool") for (let k = 0; k < size; k++) if ((view[k] as number) > 1) throw new Error(`${path} must be 0 or 1, got ${view[k]}`);
       (this.#numbers[i] as NumberArray).set(isHalf(leaf.dtype) ? widenHalves(leaf.dtype, view) : view, this.length * size);
     });
     let at = numberBytes;
@@ -71,7 +71,7 @@ export class EpisodeColumns {
     const stepTexts = texts.map(({ size, path }, i) =>
       Array.from({ length: size }, () => {
         const bytes = at + HEAD <= row.length ? view.getUint32(at, true) : row.length;
-        if (at + HEAD + bytes > row.length) throw new Error(`${path} is cut`);
+        if (at + HEAD + bytes > row.length) throw new Error(`${path} is truncated`);
         at += HEAD + bytes;
         return this.#isRead.texts[i] ? textOf(row.subarray(at - bytes, at), path) : "";
       }),

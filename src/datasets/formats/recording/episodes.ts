@@ -178,7 +178,10 @@ class OpenEpisode {
     const { reads } = selected;
     const availableBytes = listing.segments.slice(segment).reduce((sum, file) => sum + file.bytes, 0);
     if (steps * SECTION_BYTES > availableBytes)
-      throw corruptFile({ ...place, episode: this.#next, step: 0 }, `the episode states ${steps} steps, but the files have ${availableBytes} bytes for it`);
+      throw corruptFile(
+        { ...place, episode: this.#next, step: 0 },
+        `the episode states ${steps} steps, but the files have only ${availableBytes} bytes for it`,
+      );
     const episode = this.#next;
     const wholeBytes = steps * EpisodeColumns.stepBytes(layout, reads);
     const { readNow } = this.#folder;
@@ -199,7 +202,7 @@ class OpenEpisode {
       const lazyFrames = isLazy ? layout.frames.map((leaf) => new LazyFrames({ ...decoding, leaf }, reads(leaf) ? steps : 0, losses !== undefined)) : undefined;
       this.#columns = new EpisodeColumns(layout, steps, reads, lazyFrames);
     } catch (error) {
-      throw tooLarge(bytes, "which this machine does not give. Record shorter episodes", error);
+      throw tooLarge(bytes, "more than this machine can allocate. Record shorter episodes", error);
     }
     return this.#columns;
   }

@@ -63,7 +63,7 @@ export class LazyFrames {
       const file = this.#files[number] as string;
       const bytes = readNow(file, at, length);
       if (crc32c(bytes) !== sum)
-        throw corruptFile({ file, offset: at, step: i }, `a frame of ${leaf.path} is another one than it was when its episode was read`);
+        throw corruptFile({ file, offset: at, step: i }, `a frame of ${leaf.path} differs from the frame that was read with its episode`);
       pixels.set(decode(bytes, leaf), (i - from) * leaf.size);
     }
     return pixels;

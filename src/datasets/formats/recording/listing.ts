@@ -52,7 +52,7 @@ export async function listRecording(folder: RecordingFolder, signal?: AbortSigna
   const newest = directory.list().reduce((max, name) => Math.max(max, segmentOf(name)), 0);
   await folder.ready(newest);
   const recovered = await folder.retryRead(() => recover(directory, memory, { salvage: false, logger: loggerOf(null) }));
-  if (recovered === undefined) throw new RldsError("EMPTY", "nothing was recorded yet", { file: directory.name });
+  if (recovered === undefined) throw new RldsError("EMPTY", "nothing has been recorded yet", { file: directory.name });
   const { segments, head } = recovered;
   const about = parseAbout(directory.name, head.about);
   const all: Contents[] = [];
@@ -128,7 +128,7 @@ function mergeEpisodes(all: readonly Contents[]): EpisodeEntry[] {
         last.flags = flags;
         last.task = task;
       } else if (episode === (last?.number ?? -1) + 1) episodes.push({ number: episode, segment, steps, flags, task });
-      else throw new RldsError("CORRUPT", `episode ${episode} is in the place of episode ${(last?.number ?? -1) + 1}`);
+      else throw new RldsError("CORRUPT", `episode ${(last?.number ?? -1) + 1} must follow, got episode ${episode}`);
     }
   }
   return episodes.filter(({ flags }) => (flags & DISCARDED) === 0);

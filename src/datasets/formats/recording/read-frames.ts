@@ -52,7 +52,7 @@ export class PendingFrames {
 
   /** Adds a copy of a section's payload. @throws Error if the camera does not exist */
   addSection(camera: number, payload: Uint8Array, place: SectionPlace): void {
-    if (camera >= this.#leaves.length) throw new Error(`a frame is of camera ${camera}, and there are ${this.#leaves.length}`);
+    if (camera >= this.#leaves.length) throw new Error(`the camera of a frame must be in 0 … ${this.#leaves.length - 1}, got ${camera}`);
     if (!this.#isRead[camera]) return;
     this.#sections[camera] = payload.slice();
     this.#places[camera] = place;
@@ -96,9 +96,9 @@ export class PendingFrames {
       const { name, size, sum } = this.#fileOf(sectionBytes, episode, step, camera);
       const bytes = await folder.bytes(name, this.#maxBytes).catch((cause) => {
         if ((cause as Partial<RldsError>).code !== "NOT_FOUND") throw cause;
-        throw corruptFile({ file: name }, `a frame's file is missing${columnRemedy(leaf.keys)}`, cause);
+        throw corruptFile({ file: name }, `the file of a frame is missing${columnRemedy(leaf.keys)}`, cause);
       });
-      if (bytes.length !== size || crc32c(bytes) !== sum) throw corruptFile({ file: name }, `a frame's file is cut or altered${columnRemedy(leaf.keys)}`);
+      if (bytes.length !== size || crc32c(bytes) !== sum) throw corruptFile({ file: name }, `the file of a frame is cut or altered${columnRemedy(leaf.keys)}`);
       pixels.push(this.#decodeFrame(bytes, leaf));
     }
     return pixels;

@@ -47,7 +47,7 @@ export class DirectoryFolder implements RecordingFolder {
     const file = this.#open(name);
     try {
       const { size } = file;
-      if (size > maxBytes) throw corruptFile({ file: name }, `the file has ${size} bytes, more than the possible ${maxBytes}`);
+      if (size > maxBytes) throw corruptFile({ file: name }, `the file has ${size} bytes, more than the maximum of ${maxBytes}`);
       const bytes = new Uint8Array(size);
       for (let done = 0; done < size; ) {
         const readBytes = withIoErrors("reading", this.#below, name, () => file.read(bytes.subarray(done), done));

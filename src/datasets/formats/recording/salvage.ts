@@ -40,8 +40,8 @@ export async function salvageRecording(folder: RecordingFolder, { signal, losses
     await folder.ready(ids.at(-1) as number);
     const logger = loggerOf(losses.logger(directory.name));
     if ((await folder.retryRead(() => recover(directory, memory, { salvage: true, logger }))) === undefined)
-      throw new RldsError("EMPTY", "nothing was recorded yet", { file: directory.name });
-    throw corrupt(directory.name, "no file has a head that can be read, and only there is what a step is");
+      throw new RldsError("EMPTY", "nothing has been recorded yet", { file: directory.name });
+    throw corrupt(directory.name, "no file has a readable header, so the spec is unknown");
   }
   const { head } = newest;
   const about = parseAbout(directory.name, head.about);
@@ -51,7 +51,7 @@ export async function salvageRecording(folder: RecordingFolder, { signal, losses
   const episodes = new SalvagedEpisodes(partsOf(slots), statedContents(slots), new RowLayout(about.spec));
   for (const error of episodes.losses()) losses.add(error);
   const last = segments.at(-1);
-  if (last?.isSealed) losses.add(corruptFile({ file: fileOf(last.id + 1) }, "the file is missing, but the one before it refers to it"));
+  if (last?.isSealed) losses.add(corruptFile({ file: fileOf(last.id + 1) }, "the file is missing, but the file before it refers to it"));
   const listed = slots.map(({ id, segment }) => ({
     ...{ id, bytes: segment?.size ?? 0, sum: segment?.sum ?? 0 },
     stretches: (segment?.parts ?? []).flatMap((part) => (isStretch(part) ? [{ start: part.start, to: part.to }] : [])),
@@ -70,10 +70,10 @@ interface Slot {
 function slotOf(id: number, segments: readonly SalvagedSegment<PartVisitor>[], newest: number, head: SegmentHead): Slot {
   const segment = segments.find((one) => one.id === id);
   if (segment === undefined) return { id, segment, fault: "the file is missing" };
-  if (segment.head !== undefined && segment.head.run !== head.run) return { id, segment: undefined, fault: "the file is of another run" };
+  if (segment.head !== undefined && segment.head.run !== head.run) return { id, segment: undefined, fault: "the file belongs to another run" };
   const following = segments[segments.indexOf(segment) + 1]?.head?.group;
   const isOther = id < newest && segment.sum !== undefined && segment.sum !== sumsOf(head).get(id) && endGroupOf(segment) === following;
-  return isOther ? { id, segment: undefined, fault: "the file is another one than stood here" } : { id, segment, fault: undefined };
+  return isOther ? { id, segment: undefined, fault: "the file is not the one that was recorded" } : { id, segment, fault: undefined };
 }
 
 /** Returns the newest segment with a valid head, ignoring trailing files that never contained anything. */

@@ -106,16 +106,16 @@ export class SalvagedEpisodes {
       const before = stepsOf(read, hit.place);
       const behind = stepsOf(read) - before;
       const place = { file: hit.lost.file, offset: hit.lost.at };
-      const what = before === 0 ? "has lost its first steps" : `is cut after ${countText(before)}`;
-      return [corruptFile(place, `recorded episode ${number} ${what}${behind === 0 ? "" : `; ${countText(behind)} after the damage are left out`}`)];
+      const what = before === 0 ? "has lost its first steps" : `is cut off after ${countText(before)}`;
+      return [corruptFile(place, `recorded episode ${number} ${what}${behind === 0 ? "" : `, and ${countText(behind)} after the damage cannot be read`}`)];
     });
     return [...gaps, ...episodes];
   }
 
   #gapError({ file, from, to, at: offset, fault, isTornTail }: LostPart, hit: Hit | undefined): RldsError | undefined {
-    if (fault === undefined) return hit && corruptFile({ file }, `the file held ${this.#lostText(hit)}`);
-    const tail = `${to - from} bytes after byte ${from} are a torn tail, and are left out (${fault})`;
-    const gap = `the segment is cut or altered: ${fault}; bytes ${from} to ${to} are lost, with ${this.#lostText(hit)}`;
+    if (fault === undefined) return hit && corruptFile({ file }, `the file contained ${this.#lostText(hit)}`);
+    const tail = `${to - from} bytes after byte ${from} are a torn tail and are left out (${fault})`;
+    const gap = `the segment is cut or altered: ${fault}. Bytes ${from} to ${to} are lost, with ${this.#lostText(hit)}`;
     return corruptFile({ file, offset }, isTornTail ? tail : gap);
   }
 

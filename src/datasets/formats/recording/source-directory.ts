@@ -16,7 +16,7 @@ class Missing extends Error {
   readonly length: number;
 
   constructor(file: string, at: number, length: number) {
-    super(`${file} is not there yet`);
+    super(`${file} is not read yet`);
     this.file = file;
     this.at = at;
     this.length = length;
@@ -75,7 +75,7 @@ export class SourceDirectory implements Directory, RecordingFolder {
     const size = this.#sizes.get(name);
     if (size === undefined) throw Object.assign(new Error("no such file"), { code: "ENOENT" });
     const readOnly = () => {
-      throw unsupportedFile({ file: name }, "the recording is only read here");
+      throw unsupportedFile({ file: name }, "the recording was opened only for reading");
     };
     return closable(name, {
       size: () => size,
@@ -87,7 +87,7 @@ export class SourceDirectory implements Directory, RecordingFolder {
   }
 
   remove(name: string): void {
-    throw unsupportedFile({ file: name }, "the recording is only read here");
+    throw unsupportedFile({ file: name }, "the recording was opened only for reading");
   }
 
   lock(): () => void {
@@ -114,7 +114,7 @@ export class SourceDirectory implements Directory, RecordingFolder {
   async bytes(name: string, maxBytes: number): Promise<Uint8Array> {
     const file = await this.#folder.open(this.#prefix + name);
     try {
-      if (file.size > maxBytes) throw corruptFile({ file: name }, `the file has ${file.size} bytes, more than the possible ${maxBytes}`);
+      if (file.size > maxBytes) throw corruptFile({ file: name }, `the file has ${file.size} bytes, more than the maximum of ${maxBytes}`);
       return await file.read(0, file.size);
     } finally {
       await file.close();
@@ -158,7 +158,7 @@ export class SourceDirectory implements Directory, RecordingFolder {
     if (to - from > this.#maxBytes)
       throw corruptFile(
         { file: name },
-        `${to - from} bytes would be in memory together, more than the ${this.#maxBytes} that maxBytes allows. Increase maxBytes`,
+        `${to - from} bytes would be in memory at the same time, more than the ${this.#maxBytes} that maxBytes allows. Increase maxBytes`,
       );
     this.#fetched.set(name, { at: from, bytes: await file.read(from, to - from) });
   }

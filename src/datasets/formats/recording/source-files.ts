@@ -24,7 +24,7 @@ export class SourceFiles implements LogFiles {
     const [prefix, ...more] = new Set(segments.map((path) => path.slice(0, path.lastIndexOf("/") + 1)));
     if (prefix === undefined) throw noSegmentsError(folder.name);
     if (more.length > 0)
-      throw unsupportedFile({ file: folder.name }, `there are ${more.length + 1} recordings. Pass one of ${[prefix, ...more].slice(0, 4).join(", ")}`);
+      throw unsupportedFile({ file: folder.name }, `the folder has ${more.length + 1} recordings. Pass one of ${[prefix, ...more].slice(0, 4).join(", ")}`);
     return { files: new SourceFiles(folder, prefix, true), prefix };
   }
 
@@ -67,7 +67,7 @@ export class SourceFiles implements LogFiles {
       }
       this.#sizes.set(fileOf(segment), size);
     }
-    throw unsupportedFile({ file: this.#folder.name }, `there are more than ${MAX_SEGMENTS} segments`);
+    throw unsupportedFile({ file: this.#folder.name }, `the recording has more than ${MAX_SEGMENTS} segments`);
   }
 
   async #fetchSize(name: string): Promise<number | undefined> {
@@ -82,5 +82,5 @@ export class SourceFiles implements LogFiles {
 }
 
 function noSegmentsError(file: string): RldsError {
-  return new RldsError("NOT_FOUND", "there are no segments of a recording (00000001.rpr)", { file });
+  return new RldsError("NOT_FOUND", "there is no recording in the folder: no file is called 00000001.rpr", { file });
 }

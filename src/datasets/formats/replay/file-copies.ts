@@ -32,7 +32,7 @@ export class FileCopies implements LogFiles {
       if (otherBytes + file.size > this.#maxBytes)
         throw unsupportedFile(
           { file: this.#folder.name },
-          `a journal is read from memory in this runtime, and its files take more than the ${this.#maxBytes} bytes that maxBytes allows: raise it`,
+          `a journal is read from memory in this runtime, and its files take more than the ${this.#maxBytes} bytes that maxBytes allows. Increase maxBytes`,
         );
       this.#copies.set(name, await file.read(0, file.size));
       return file.size;

@@ -111,12 +111,12 @@ async function openCopy(folder: SourceFolder, below: string, options: StoredOpti
 async function folderOf(folder: SourceFolder): Promise<string> {
   const paths = await folder.list();
   if (paths === undefined)
-    throw unsupportedFile({ file: folder.name }, "the files of a journal have no names that can be guessed. Pass a folder that can be listed");
+    throw unsupportedFile({ file: folder.name }, "the folder cannot be listed, so the files of the journal are unknown. Pass a folder that can be listed");
   const names = paths.map((path) => [path.slice(0, path.lastIndexOf("/") + 1), path.slice(path.lastIndexOf("/") + 1)] as const);
   const below = new Set(names.filter(([, name]) => segmentOf(name) > 0).map(([prefix]) => prefix.slice(0, -1)));
   const [first, second] = below;
   if (first === undefined) throw new RldsError("NOT_FOUND", "there is no journal in the folder: no file is called 00000001.rpr", { file: folder.name });
   if (second !== undefined)
-    throw unsupportedFile({ file: folder.name }, `the folder has ${below.size} journals (${[...below].slice(0, 3).join(", ")}): open one of them`);
+    throw unsupportedFile({ file: folder.name }, `the folder has ${below.size} journals (${[...below].slice(0, 3).join(", ")}). Open one of them`);
   return first;
 }

@@ -44,13 +44,13 @@ export function selectSpec(spec: StepSpec, selection: Selection): SelectedSpec {
   for (const [keys, leaf] of moved) setLeaf(selected, keys, leaf);
   // A missing reward or discount has a default.
   const missing = STEP_FIELDS.find((field) => Object.hasOwn(spec, field) && !Object.hasOwn(withAbsentFields(selected), field));
-  if (missing !== undefined) throw mustBe(RangeError, "without, only and rename", `such that every step has ${STEP_FIELDS.join(", ")}`, `no ${missing}`);
+  if (missing !== undefined) throw new RangeError(`without, only and rename must keep ${STEP_FIELDS.join(", ")}, got no ${missing}`);
   return { spec: selected, places: leaves(selected as StepSpec).map(({ leaf }) => places.get(leaf as StepLeaf) as number) };
 }
 
 function setLeaf(spec: { [name: string]: StepSpec }, keys: readonly string[], leaf: StepLeaf): void {
   let at: { [name: string]: unknown } = spec;
-  const occupiedError = () => mustBe(RangeError, "rename", "names that no other leaf has", keys.join("/"));
+  const occupiedError = () => mustBe(RangeError, "rename", "a name that no other leaf has", keys.join("/"));
   for (const key of keys.slice(0, -1)) {
     if (!Object.hasOwn(at, key)) setPart(at, key, {});
     const next = at[key] as StepSpec;

@@ -123,7 +123,7 @@ export class Selection {
     const paths = new Set([...this.#choices.keys(), ...this.#metadataChoices.keys()]);
     const names = [...paths].map((path) => path.replaceAll("\0", "/"));
     const text = names.slice(0, MAX_NAMES).join(", ") + (names.length > MAX_NAMES ? ", …" : "");
-    const error = mustBe(RangeError, unused.option, `names of columns, of ${text || "which there are none"}`, unused.name, names);
+    const error = mustBe(RangeError, unused.option, `names of columns (${text || "there are none"})`, unused.name, names);
     const part = unread.find(({ what }) => isWithin(unused.path, what));
     throw part === undefined ? error : Object.assign(error, { message: `${error.message} (${part.what} are not read: ${part.remedy})` });
   }
@@ -274,7 +274,8 @@ function namesOf(option: "without" | "only", names: readonly string[] | undefine
 
 function entriesOf(option: "rename" | "null", entries: object | undefined, rule: string, fits: (value: unknown) => boolean): (Rule & { value: unknown })[] {
   if (entries === undefined) return [];
-  if (typeof entries !== "object" || entries === null || Array.isArray(entries)) throw mustBe(TypeError, option, "an object by the names of columns", entries);
+  if (typeof entries !== "object" || entries === null || Array.isArray(entries))
+    throw mustBe(TypeError, option, "an object with names of columns as keys", entries);
   return Object.entries(entries).map(([name, value]) => {
     if (!fits(value)) throw mustBe(TypeError, `${option}.${name}`, rule, value);
     return { ...ruleOf(option, name), value };

@@ -30,7 +30,7 @@ export class Losses {
 
   /** Adds the loss of an episode's splits, for formats without splits per episode. */
   addSplits(episode: object): void {
-    if (splitsOf(episode) !== undefined) this.addEpisode("splits", "which split an episode is in is kept in robomimic's layout only");
+    if (splitsOf(episode) !== undefined) this.addEpisode("splits", "only the robomimic layout stores the splits of episodes");
   }
 
   /** Lists groups without leaves, for formats that store only leaves. */
@@ -46,7 +46,7 @@ export class Losses {
 
   /** @throws RldsError UNSUPPORTED if `strict` is set and there are losses; no file has its final name then */
   check(strict: boolean | undefined): void {
-    if (strict && this.#losses.size > 0) throw new RldsError("UNSUPPORTED", `strict refuses what would be lost: ${this.all.map(lossText).join("; ")}`);
+    if (strict && this.#losses.size > 0) throw new RldsError("UNSUPPORTED", `strict forbids losing data: ${this.all.map(lossText).join("; ")}`);
   }
 }
 

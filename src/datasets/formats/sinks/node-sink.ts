@@ -38,7 +38,7 @@ interface Modules {
 }
 
 async function modules(): Promise<Modules> {
-  if (!hasBuiltins) throw new RldsError("UNSUPPORTED", "this runtime has no system files. Use a FileSystemDirectoryHandle or a Map instead of a path");
+  if (!hasBuiltins) throw new RldsError("UNSUPPORTED", "this runtime has no file system. Use a FileSystemDirectoryHandle or a Map instead of a path");
   return { fs: await builtin<Modules["fs"]>("node:fs/promises"), paths: await builtin<Modules["paths"]>("node:path") };
 }
 
@@ -58,7 +58,7 @@ function missing(error: { readonly code?: string }): undefined {
 }
 
 function notFileError(file: string, found: string): RldsError {
-  return new RldsError("IO", `${found} is in the place of the file: write elsewhere`, { file });
+  return new RldsError("IO", `the path is ${found}, not a file. Write elsewhere`, { file });
 }
 
 function sinkFile(handle: Handle): SinkFile {

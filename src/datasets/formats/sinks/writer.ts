@@ -102,16 +102,13 @@ function checkSpec(spec: StepSpec, prefix: string, path = ""): void {
     return;
   }
   const { dtype, shape } = spec as { readonly dtype: string; readonly shape: unknown };
-  if (!isDtype(dtype) && !isText(spec)) throw specError("of a dtype that there is", dtype);
-  if (!Array.isArray(shape) || !shape.every((length) => Number.isSafeInteger(length) && length >= -1)) throw specError("of a shape", shape);
+  if (!isDtype(dtype) && !isText(spec)) throw specError("of a supported dtype", dtype);
+  if (!Array.isArray(shape) || !shape.every((length) => Number.isSafeInteger(length) && length >= -1)) throw specError("of a valid shape", shape);
   if (shape.includes(-1))
-    throw new RldsError("UNSUPPORTED", `${subject} must have a shape of known lengths, got [${shape.join(", ")}]: mapEpisodes can leave it out`);
+    throw new RldsError("UNSUPPORTED", `${subject} must have a shape of known lengths, got [${shape.join(", ")}]. Leave it out with mapEpisodes`);
   const lists = shape.includes(0) ? shape.reduce((count, length) => count * Math.max(length, 1), 1) : 0;
   if (lists > MAX_EMPTY_LISTS)
-    throw new RldsError(
-      "UNSUPPORTED",
-      `${subject} of shape [${shape.join(", ")}] would be ${lists} lists without an element: at most ${MAX_EMPTY_LISTS} can be written`,
-    );
+    throw new RldsError("UNSUPPORTED", `${subject} of shape [${shape.join(", ")}] would be ${lists} empty lists, more than the maximum of ${MAX_EMPTY_LISTS}`);
 }
 
 /** Holds a spec that does not need the first step. */

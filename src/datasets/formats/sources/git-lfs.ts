@@ -27,6 +27,6 @@ async function checked(file: SourceFile): Promise<SourceFile> {
   if (!text.startsWith(POINTER)) return file;
   await file.close();
   const size = /^size (\d+)$/m.exec(text)?.[1];
-  const what = `the file is a Git LFS pointer${size === undefined ? "" : ` to ${size} bytes`}, and not the data`;
-  throw corruptFile({ file: file.name }, `${what}. Run git lfs pull in its repository, which fetches it`);
+  const what = `the file is a Git LFS pointer${size === undefined ? "" : ` to ${size} bytes`}, not the data`;
+  throw corruptFile({ file: file.name }, `${what}. Run git lfs pull in its repository`);
 }

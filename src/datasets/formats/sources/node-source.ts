@@ -37,7 +37,7 @@ interface Modules {
 }
 
 async function modules(): Promise<Modules> {
-  if (!hasBuiltins) throw new RldsError("UNSUPPORTED", "a path needs files of the system. Pass a URL, a Blob or files");
+  if (!hasBuiltins) throw new RldsError("UNSUPPORTED", "this runtime has no file system. Pass a URL, a Blob or files instead of a path");
   const [fs, fsSync, path] = await Promise.all([
     builtin<Modules["fs"]>("node:fs/promises"),
     builtin<Modules["fsSync"]>("node:fs"),
@@ -61,8 +61,9 @@ export async function nodeSource(path: string): Promise<SourceTarget> {
 export function openError(action: string, file: string, cause: unknown): RldsError {
   const { code, name } = (cause ?? {}) as { readonly code?: unknown; readonly name?: unknown };
   if (name === "NotCapable" || name === "PermissionDenied")
-    return new RldsError("IO", "the file may not be read: start Deno with --allow-read", { file }, { cause });
-  if (code === "EACCES" || code === "EPERM") return new RldsError("IO", `the file may not be read (${code}). Request permission for it`, { file }, { cause });
+    return new RldsError("IO", "Deno does not permit reading the file. Start Deno with --allow-read", { file }, { cause });
+  if (code === "EACCES" || code === "EPERM")
+    return new RldsError("IO", `reading the file is not permitted (${code}). Change its permissions`, { file }, { cause });
   return new RldsError("NOT_FOUND", action, { file }, { cause });
 }
 
@@ -126,7 +127,7 @@ function readAll(fsSync: Modules["fsSync"], fd: number, at: number, length: numb
 }
 
 async function fileOf(full: string, name: string, { fs, fsSync }: Modules): Promise<SourceFile> {
-  const notFileError = () => new RldsError("NOT_FOUND", "there is a folder, a pipe, a device or something else that is not a file", { file: full });
+  const notFileError = () => new RldsError("NOT_FOUND", "the path is a folder, a pipe or a device, not a file", { file: full });
   let handle: FileHandle;
   try {
     // Opening a pipe waits for a writer, possibly forever.

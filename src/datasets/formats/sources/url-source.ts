@@ -105,7 +105,7 @@ async function readRange(response: Response, { name, at, length, size, grows, si
   const isSame = range?.size === size || (grows && (range?.size ?? 0) > size);
   if (response.status !== 206 || range?.from !== at || range.to !== at + length - 1 || !isSame) {
     await response.body?.cancel();
-    throw io(`the server answered another range than bytes ${at} … ${at + length - 1} of ${size}: the file may have changed`);
+    throw io(`the server did not send bytes ${at} … ${at + length - 1} of ${size}: the file may have changed`);
   }
   const bytes = await collectBody(response, name, length, signal);
   if (bytes?.length !== length)
@@ -117,7 +117,10 @@ async function readRange(response: Response, { name, at, length, size, grows, si
 async function readBody(response: Response, name: string, { maxBytes, signal }: UrlOptions): Promise<Uint8Array> {
   const bytes = await collectBody(response, name, maxBytes, signal);
   if (bytes !== undefined) return bytes;
-  throw unsupportedFile({ file: name }, `the server knows no ranges, and the file is larger than maxBytes, ${maxBytes}. Increase maxBytes`);
+  throw unsupportedFile(
+    { file: name },
+    `the server does not support ranges, and the file is larger than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`,
+  );
 }
 
 /** Reads a body. Returns undefined, without waiting for the rest, if it exceeds `max` bytes. */
@@ -137,7 +140,7 @@ async function collectBody(response: Response, name: string, max: number, signal
     }
   } catch (cause) {
     signal?.throwIfAborted();
-    throw new RldsError("IO", `the answer broke off after ${size} bytes`, { file: name }, { cause });
+    throw new RldsError("IO", `the response ended early, after ${size} bytes`, { file: name }, { cause });
   }
   return concat(chunks);
 }

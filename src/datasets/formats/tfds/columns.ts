@@ -27,7 +27,7 @@ export function columnOf(example: Example, leaf: StoredLeaf, expectedShape: Dime
   if (depth === 0) return { data: items.data, length: items.count, shape };
   const expected = (length as number) * sizeOf(lengths.map((length) => length ?? 0));
   if (items.count !== undefined && items.count !== expected)
-    throw example.corruptError(`feature ${leaf.key} must have ${expected} values, as its row lengths say, got ${items.count}`);
+    throw example.corruptError(`feature ${leaf.key} must have ${expected} values, as its row lengths state, got ${items.count}`);
   return { data: items.data, length, shape };
 }
 

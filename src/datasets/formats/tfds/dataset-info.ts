@@ -31,7 +31,7 @@ export function datasetInfo(json: Json): DatasetInfo {
   if (format !== "tfrecord") {
     throw unsupportedFile(
       { file: INFO },
-      `files of the format ${JSON.stringify(format)} are not read here, only "tfrecord". Write the dataset again with file_format="tfrecord"`,
+      `Reprise reads only the file format "tfrecord", got ${JSON.stringify(format)}. Write the dataset again with file_format="tfrecord"`,
     );
   }
   const name = text(json.name, "name", INFO);

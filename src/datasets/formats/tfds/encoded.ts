@@ -50,7 +50,7 @@ function shapesOf(example: Example, leaf: StoredLeaf, count: number): number[] |
   if (!isDynamic(leaf)) return undefined;
   const rank = leaf.feature.shape.length;
   const lengths = integersOf(example, `${leaf.key}/shape`, "u32");
-  if (lengths.length !== count * rank) throw example.corruptError(`feature ${leaf.key} must have a shape of ${rank} numbers with each of its ${count} values`);
+  if (lengths.length !== count * rank) throw example.corruptError(`feature ${leaf.key} must have a shape of ${rank} numbers for each of its ${count} values`);
   const invalid = lengths.findIndex((length, i) => (leaf.feature.shape[i % rank] ?? length) !== length);
   if (invalid !== -1)
     throw example.corruptError(`feature ${leaf.key} must have the shape ${describeShape(leaf.feature.shape)}, got a length of ${lengths[invalid]}`);
@@ -62,7 +62,7 @@ function resolveShape(shape: Dimensions, elements: () => number): number[] {
   if (countUnknown(shape) === 0) return shape as number[];
   const count = elements();
   const length = count / sizeOf(shape.map((dimension) => dimension ?? 1));
-  if (!Number.isSafeInteger(length)) throw new Error(`${count} elements have no shape ${describeShape(shape)}`);
+  if (!Number.isSafeInteger(length)) throw new Error(`${count} elements do not fit the shape ${describeShape(shape)}`);
   return shape.map((dimension) => dimension ?? length);
 }
 
@@ -72,6 +72,6 @@ function numbersOf(example: Example, { key }: StoredLeaf, bytes: Uint8Array<Arra
     example.reserve(2 * bytes.length);
     return widenHalves(type, new Uint16Array(bytes.buffer));
   }
-  if (type === "bool" && bytes.some((byte) => byte > 1)) throw example.corruptError(`feature ${key} must hold booleans, bytes of 0 and 1`);
+  if (type === "bool" && bytes.some((byte) => byte > 1)) throw example.corruptError(`feature ${key} must hold booleans, which are bytes of 0 or 1`);
   return new DTYPES[type].array(bytes.buffer);
 }

@@ -103,7 +103,7 @@ export class EpisodeSchema {
       const columnLength = column.length ?? (size === 0 ? length : 0);
       if (columnLength === length) return;
       throw example.corruptError(
-        `all features of the steps must be of one length: ${this.#leaves[firstKnown]?.key} has ${length} steps, ${this.#leaves[i]?.key} ${columnLength}`,
+        `all features of the steps must have the same length: ${this.#leaves[firstKnown]?.key} has ${length} steps, but ${this.#leaves[i]?.key} has ${columnLength}`,
       );
     });
     return { columns, length };

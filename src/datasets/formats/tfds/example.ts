@@ -62,14 +62,16 @@ export class Example {
   reserve(bytes: number): void {
     this.#usedBytes += bytes;
     if (this.#usedBytes > this.#maxBytes)
-      throw this.corruptError(`the record would take ${this.#usedBytes} bytes in memory, more than maxBytes, ${this.#maxBytes}. Increase maxBytes`);
+      throw this.corruptError(
+        `the record would take ${this.#usedBytes} bytes in memory, more than the ${this.#maxBytes} that maxBytes allows. Increase maxBytes`,
+      );
   }
 
   /** Returns the ranges of a list's values, empty if it does not exist. @throws RldsError CORRUPT if the list contains values of another kind */
   ranges(key: string, kind: number): readonly number[] {
     const list = this.#lists.get(key);
     if (list === undefined || list.ranges.length === 0) return [];
-    if (list.kind !== kind) throw this.corruptError(`feature ${key} must hold ${KINDS[kind]}, and holds ${KINDS[list.kind]}`, list.ranges[0]);
+    if (list.kind !== kind) throw this.corruptError(`feature ${key} must hold ${KINDS[kind]}, got ${KINDS[list.kind]}`, list.ranges[0]);
     return list.ranges;
   }
 
@@ -148,7 +150,7 @@ export class Example {
 function end(reader: BinaryReader): number {
   const length = reader.uint32();
   const to = reader.pos + length;
-  if (to > reader.len) throw new RangeError(`${length} bytes should follow, but ${reader.len - reader.pos} do`);
+  if (to > reader.len) throw new RangeError(`it states that ${length} bytes follow, but only ${reader.len - reader.pos} do`);
   return to;
 }
 

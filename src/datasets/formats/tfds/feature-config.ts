@@ -33,10 +33,7 @@ export function listOutputLeaves(spec: StepSpec, prefix: string, images: Readonl
   const paths = new Set<string>();
   for (const { path } of leaves) {
     if (path === "" || paths.has(path) || path.split("/").includes(""))
-      throw new RldsError(
-        "UNSUPPORTED",
-        `${prefix}${path} must be a name of its own in a dataset of tensorflow_datasets, got one that is empty or there twice`,
-      );
+      throw new RldsError("UNSUPPORTED", `${prefix}${path} must have a name that is not empty and not used twice, as tensorflow_datasets requires`);
     paths.add(path);
   }
   return leaves;
@@ -51,7 +48,7 @@ function encodingOf({ path, leaf, size }: LeafEntry, images: ReadonlySet<string>
   if (isText(leaf)) return "text";
   if (size > 0) return leaf.dtype === "f64" ? "bytes" : "none";
   if (leaf.dtype === "u32" || leaf.dtype === "u64")
-    throw new RldsError("UNSUPPORTED", `${path} must have elements: tensorflow_datasets reads no ${FORMAT_NAMES[leaf.dtype].numpy} without any`);
+    throw new RldsError("UNSUPPORTED", `${path} must have elements, because tensorflow_datasets cannot read an empty ${FORMAT_NAMES[leaf.dtype].numpy}`);
   return "bytes";
 }
 

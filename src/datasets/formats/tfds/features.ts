@@ -123,8 +123,7 @@ function shapeOf(content: Json, at: string): Dimensions {
     : list(object(shape ?? {}, `the shape of feature ${at}`, FEATURES).dimensions ?? [], `the shape of feature ${at}`, FEATURES);
   const parsedDims = dimensions.map((length) => dimension(length, at));
   const size = sizeOf(parsedDims.map((length) => length ?? 1));
-  if (!Number.isSafeInteger(size))
-    throw corruptFile({ file: FEATURES }, `feature ${at} must have a size that a number can hold, got ${parsedDims.join(" × ")}`);
+  if (!Number.isSafeInteger(size)) throw corruptFile({ file: FEATURES }, `feature ${at} has too many elements, ${parsedDims.join(" × ")}`);
   return parsedDims;
 }
 

@@ -67,7 +67,7 @@ function cutValues(example: Example, { key }: StoredLeaf, data: ColumnData, shap
     if (data.length > 0) throw example.corruptError(`feature ${key} must have no elements, got ${data.length}`);
     return { data, shape: shape.map((length) => length ?? 0) };
   }
-  if (data.length % size !== 0) throw example.corruptError(`feature ${key} must have values of ${size} elements, and has ${data.length} in all`);
+  if (data.length % size !== 0) throw example.corruptError(`feature ${key} must have values of ${size} elements, got ${data.length} in total`);
   if (unknown === 0) return { data, count: data.length / size, shape };
   return { data, count: 1, shape: shape.map((length) => length ?? data.length / size) };
 }
@@ -81,7 +81,7 @@ function textsOf(example: Example, key: string, text: "string" | "bytes"): (stri
     try {
       return decoder.decode(part);
     } catch {
-      throw example.corruptError(`feature ${key} must be UTF-8, and is not: read it with text: "bytes"`, part.byteOffset - example.bytes.byteOffset);
+      throw example.corruptError(`feature ${key} is not valid UTF-8. Read it with text: "bytes"`, part.byteOffset - example.bytes.byteOffset);
     }
   });
 }

@@ -10,7 +10,8 @@ export type Json = { readonly [key: string]: unknown };
 export async function readJson(folder: SourceFolder, path: string, maxBytes: number): Promise<Json> {
   const file = await folder.open(path);
   try {
-    if (file.size > maxBytes) throw corruptFile({ file: path }, `the file has ${file.size} bytes, more than maxBytes, ${maxBytes}`);
+    if (file.size > maxBytes)
+      throw corruptFile({ file: path }, `the file has ${file.size} bytes, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`);
     const text = new TextDecoder("utf-8", { fatal: true }).decode(await file.read(0, file.size));
     return object(parseJson(text), "the file", path);
   } catch (cause) {

@@ -40,7 +40,9 @@ function checkRows(example: Example, { key, lengths, feature }: StoredLeaf, rows
   }
   const shapeError = (level: number, actual: number | undefined) => {
     const expected = describeShape([...lengths, ...feature.shape]);
-    return example.corruptError(`feature ${key} must have the shape ${expected}, and its lengths on level ${level} do not add up, got ${actual}`);
+    return example.corruptError(
+      `feature ${key} must have the shape ${expected}, but its lengths on level ${level} do not add up to the number of its values, ${actual}`,
+    );
   };
   const totals = [...rows.map((level) => level.length), count];
   totals.forEach((total, level) => {

@@ -56,7 +56,7 @@ export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions 
   const { folder: sourceFolder, file } = await sourceOf(from, { signal, fetch, maxBytes });
   if (sourceFolder === undefined) {
     await file.close();
-    throw unsupportedFile({ file: file.name }, "a single file is not a dataset of tensorflow_datasets: name the folder that has dataset_info.json");
+    throw unsupportedFile({ file: file.name }, "a dataset of tensorflow_datasets is a folder, got a file. Pass the folder that contains dataset_info.json");
   }
   const folder = await versionFolder(sourceFolder);
   const info = datasetInfo(await readJson(folder, INFO, maxBytes));
@@ -204,7 +204,7 @@ async function* shardOf(
       if (bytes !== undefined) yield { bytes, offset: records.offset, file: file.name };
     }
     if (end === length && !records.atEnd) {
-      throw corruptFile({ file: file.name, offset: records.position }, `the file must have ${length} records, as ${INFO} states, but has more`);
+      throw corruptFile({ file: file.name, offset: records.position }, `the file must have ${length} records, as ${INFO} states, got more`);
     }
   } finally {
     await records.close();
@@ -237,11 +237,11 @@ async function versionFolder(folder: SourceFolder): Promise<SourceFolder> {
   if (names.length > 1)
     throw unsupportedFile(
       { file: folder.name },
-      `the folder contains several datasets, ${names.map((name) => name || "its own versions").join(", ")}: name the folder of one`,
+      `the folder contains several datasets (${names.map((name) => name || "its own versions").join(", ")}). Pass the folder of one`,
     );
   const [newest] = versions.sort((a, b) => compareVersions(b.version, a.version));
   if (newest === undefined)
-    throw new RldsError("NOT_FOUND", `there is no ${INFO}, neither here nor in a folder named like a version, such as 1.0.0`, { file: folder.name });
+    throw new RldsError("NOT_FOUND", `there is no ${INFO}, neither in the folder nor in a folder named after a version, such as 1.0.0`, { file: folder.name });
   return below(folder, newest.path);
 }
 

@@ -22,8 +22,8 @@ export function shapeError(example: Example, leaf: StoredLeaf, expected: Dimensi
   const { key, feature, lengths } = leaf;
   if (![...lengths, ...feature.shape].includes(null))
     return example.corruptError(`feature ${key} must have the shape ${describeShape(expected)}, got ${describeShape(shape)}`, at, { step });
-  const remedy = feature.kind === "image" ? ': read them with images: "bytes"' : "";
-  return example.unsupported(`feature ${key} has values of several shapes, ${describeShape(expected)} and ${describeShape(shape)}${remedy}`, step);
+  const remedy = feature.kind === "image" ? '. Read them with images: "bytes"' : "";
+  return example.unsupported(`feature ${key} has values of different shapes, such as ${describeShape(expected)} and ${describeShape(shape)}${remedy}`, step);
 }
 
 /** Returns the step to which a value belongs, if there is one value per step. */

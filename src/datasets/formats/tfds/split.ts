@@ -12,7 +12,7 @@ export interface SplitPart {
 
 const SPLIT_PART = /^([\w-]+)(?:\[([\w%:.-]+)\])?$/;
 const BOUND = /^(?:(-?[\d.]+)(%|shard)?)?$/;
-const RULE = "splits with parts, such as train, train[:10], train[10%:20%] or train+test";
+const RULE = "names of splits, optionally with a part, such as train, train[:10], train[10%:20%] or train+test";
 
 /** Returns the default split: the only one, or `train`. @throws RangeError if there are several others · RldsError EMPTY */
 export function defaultSplit(splits: readonly Split[]): SplitPart {

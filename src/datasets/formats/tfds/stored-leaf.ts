@@ -36,7 +36,10 @@ export function storedLeaves(feature: Feature, key: string, inSteps: boolean, le
   const unknown = feature.kind === "image" ? 0 : countUnknown(feature.shape);
   const isPlainFeature = feature.kind === "text" || (feature.kind === "numbers" && feature.encoding === "none");
   if (isPlainFeature && unknown > (inSteps || lengths.length > 0 ? 0 : 1)) {
-    throw unsupportedFile({ file: FEATURES }, `feature ${key} has an unknown length: such a Tensor needs encoding="bytes" or "zlib"`);
+    throw unsupportedFile(
+      { file: FEATURES },
+      `feature ${key} is a Tensor of unknown length, which Reprise cannot read. Write it with encoding="bytes" or "zlib"`,
+    );
   }
   if (unknown > 1 && lengths.length > 0)
     throw unsupportedFile({ file: FEATURES }, `feature ${key} is a Sequence of Tensors of unknown shape, which Reprise cannot read`);

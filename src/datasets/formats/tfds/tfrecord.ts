@@ -49,11 +49,11 @@ export class TfRecords {
       // The size of the record is known, so reading can continue after it.
       this.#reader.skip(length + FOOT);
       this.isPast = true;
-      throw this.#corrupt(`a record of ${length} bytes is more than maxBytes, ${this.#maxBytes}. Increase maxBytes`);
+      throw this.#corrupt(`a record has ${length} bytes, more than the ${this.#maxBytes} that maxBytes allows. Increase maxBytes`);
     }
     const bytes = await this.#reader.read(length + FOOT);
     this.isPast = true;
-    if (maskedCrc32c(bytes, 0, length) !== u32(bytes, length)) throw this.#corrupt("a record's checksum does not fit its bytes: the file is damaged");
+    if (maskedCrc32c(bytes, 0, length) !== u32(bytes, length)) throw this.#corrupt("the checksum of a record does not match its bytes: the file is damaged");
     return bytes.subarray(0, length);
   }
 
@@ -71,12 +71,12 @@ export class TfRecords {
     this.offset = this.#reader.position;
     this.isPast = false;
     if (this.#reader.remaining < HEAD)
-      throw this.#corrupt(`a record's head has ${HEAD} bytes, and the file has ${this.#reader.remaining} left, so it was cut off`);
+      throw this.#corrupt(`the file is truncated: the header of a record has ${HEAD} bytes, but only ${this.#reader.remaining} are left`);
     const head = await this.#reader.read(HEAD);
-    if (!hasValidHead(head)) throw this.#corrupt("the checksum of a record's length does not fit: the file is damaged, or no TFRecord file");
+    if (!hasValidHead(head)) throw this.#corrupt("the checksum of a record's length does not match: the file is damaged, or not a TFRecord file");
     const length = u32(head, 0) + u32(head, 4) * 2 ** 32;
     const remaining = this.#reader.remaining - FOOT;
-    if (length > remaining) throw this.#corrupt(`a record states ${length} bytes, but the file has only ${Math.max(remaining, 0)} left, so it was cut off`);
+    if (length > remaining) throw this.#corrupt(`the file is truncated: a record states ${length} bytes, but only ${Math.max(remaining, 0)} are left`);
     return length;
   }
 

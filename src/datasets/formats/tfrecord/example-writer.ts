@@ -30,7 +30,7 @@ export function checkImages(leaves: readonly FeatureLeaf[], subject: string): vo
     if (isImage(leaf) && !JPEG_CHANNELS.includes(leaf.shape[2] as number))
       throw new ReplayError(
         "SPEC_MISMATCH",
-        `${leafSubject(subject, leaf.keys)} must be an image of 1 or 3 channels with compressImage, got [${leaf.shape.join(", ")}]: leave compressImage out`,
+        `${leafSubject(subject, leaf.keys)} must be an image of 1 or 3 channels with compressImage, got [${leaf.shape.join(", ")}]. Leave compressImage out`,
       );
 }
 
@@ -80,10 +80,10 @@ function featureOf(leaf: FeatureLeaf, values: NumberArray, encodeJpeg: EncodeJpe
 
 /** Copies the result of an encoder, since encoders reuse their memory. @throws TypeError if it is not a JPEG */
 function jpegOf(made: unknown): Uint8Array {
-  const subject = "what compressImage returns";
+  const subject = "the result of compressImage";
   const rule = "a JPEG in a Uint8Array";
   if (typeof (made as Promise<unknown> | undefined)?.then === "function")
-    throw new TypeError(`${subject} must be ${rule}, got a promise. Prepare the encoder before, and encode synchronously`);
+    throw new TypeError(`${subject} must be ${rule}, got a promise. Prepare the encoder beforehand, and encode synchronously`);
   if (!["Uint8Array", "Uint8ClampedArray"].includes(kindOf(made) as string)) throw mustBe(TypeError, subject, rule, made);
   const bytes = made as Uint8Array;
   if (!isJpeg(bytes)) throw mustBe(TypeError, subject, `${rule}, which begins with the bytes 255, 216`, made);

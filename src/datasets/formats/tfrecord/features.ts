@@ -50,20 +50,20 @@ export function featureLeaves(spec: Spec, subject = "spec"): readonly FeatureLea
       throw mustBe(
         TypeError,
         where,
-        `a leaf such as f32(4), or an object or array of leaves${typeof leaf === "function" ? " (call it: f32() in the place of f32)" : ""}`,
+        `a leaf such as f32(4), or an object or array of leaves${typeof leaf === "function" ? " (use f32() instead of f32)" : ""}`,
         leaf,
       );
     const { dtype, shape, stack } = leaf as Leaf;
-    if (!DATA_TYPES.has(dtype)) throw mustBe("SPEC_MISMATCH", where, `of a dtype that TF-Agents can write, one of ${NAMES}`, dtype);
+    if (!DATA_TYPES.has(dtype)) throw new ReplayError("SPEC_MISMATCH", `${where} must have a dtype that TF-Agents can write (${NAMES}), got ${show(dtype)}`);
     const whole = stack === undefined ? shape : [stack, ...shape];
-    if (!Array.isArray(whole)) throw mustBe("SPEC_MISMATCH", where, "of a shape of positive integers", whole);
+    if (!Array.isArray(whole)) throw new ReplayError("SPEC_MISMATCH", `${where} must have a shape of positive integers, got ${show(whole)}`);
     if (!whole.every((n) => Number.isSafeInteger(n) && n > 0) || sizeOf(whole) > MAX_ELEMENTS)
-      throw new ReplayError("SPEC_MISMATCH", `${where} must be of a shape of positive integers, got [${whole.map(show).join(", ")}]`);
+      throw new ReplayError("SPEC_MISMATCH", `${where} must have a shape of positive integers, got [${whole.map(show).join(", ")}]`);
     return { keys, name: pathOf(keys).join("/"), dtype, shape: [...whole], size: sizeOf(whole) };
   });
   if (found.length === 0) throw mustBe("SPEC_MISMATCH", subject, "a spec with at least one leaf", spec);
   const names = found.map(({ name }) => name);
   const twice = names.find((name, i) => names.indexOf(name) < i);
-  if (twice !== undefined) throw mustBe("SPEC_MISMATCH", subject, "a spec whose leaves have paths that differ", twice);
+  if (twice !== undefined) throw mustBe("SPEC_MISMATCH", subject, "a spec with a different path for each leaf", twice);
   return found;
 }

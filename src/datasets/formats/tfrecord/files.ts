@@ -10,7 +10,7 @@ import { readSpecFile } from "./spec-file.ts";
 import { SPEC_ENDING } from "./structured-value.ts";
 
 /** The fault of a file that contains a spec instead of records. */
-export const NO_RECORDS = `this is the spec of other files' records: name the file of that name without ${SPEC_ENDING}`;
+export const NO_RECORDS = `this is a spec file, which has no records. Pass the file of that name without ${SPEC_ENDING}`;
 
 export function isSpecPath(path: string): boolean {
   return path.endsWith(SPEC_ENDING);
@@ -28,7 +28,7 @@ export async function fileOpener(from: Source | undefined, options: SourceOption
     return async (path) => {
       const { file } = await sourceOf(path, options);
       if (file === undefined && isHttp(path) && !new URL(path).pathname.endsWith("/")) return openUrl(new URL(path), options);
-      if (file === undefined) throw new RldsError("UNSUPPORTED", "this is a folder: name the file of records in it", { file: path });
+      if (file === undefined) throw new RldsError("UNSUPPORTED", "this is a folder. Pass the file of records in it", { file: path });
       return file;
     };
   const { folder, file } = await sourceOf(from, options);
@@ -56,7 +56,8 @@ export async function specOfFiles(paths: readonly string[], open: OpenFile, maxB
   for (const path of paths) {
     const next = await readSpecFile(await openSpec(path, open), maxBytes);
     spec ??= next;
-    if (!isSameSpec(spec, next)) throw new RldsError("SPEC_MISMATCH", `the spec differs from that of ${paths[0]}. Read them one at a time`, { file: path });
+    if (!isSameSpec(spec, next))
+      throw new RldsError("SPEC_MISMATCH", `the spec differs from that of ${paths[0]}. Read the files one at a time`, { file: path });
   }
   return spec as Spec;
 }

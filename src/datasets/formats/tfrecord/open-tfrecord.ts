@@ -125,14 +125,14 @@ function checkStatedSpec(spec: Spec): void {
     throw mustBe(
       typeof spec === "object" && spec !== null ? "SPEC_MISMATCH" : TypeError,
       "spec",
-      "a spec of trajectories, such as trajectorySpec of reprise/agents makes",
+      "a spec of trajectories, such as one from trajectorySpec of reprise/agents",
       spec,
     );
   const leaves = featureLeaves(spec);
   const [field] = wideStepTypes(leaves);
   if (field === undefined) return;
   const shape = leaves.find(({ keys }) => keys.join(".") === field)?.shape;
-  const value = shape === undefined ? "a nest" : `a leaf of shape [${shape.join(", ")}]`;
+  const value = shape === undefined ? "nested leaves" : `a leaf of shape [${shape.join(", ")}]`;
   throw new ReplayError("SPEC_MISMATCH", `spec of ${field} must be a single number, got ${value}`);
 }
 
@@ -183,7 +183,7 @@ async function specBeside(from: Source, file: SourceFile, options: { readonly ma
   const missing = (cause?: unknown) =>
     unsupportedFile(
       { file: file.name },
-      `records do not state their spec. Put ${file.name}${SPEC_ENDING} of TF-Agents next to the file, or pass the option spec; for tensorflow_datasets, give the folder`,
+      `records do not state their spec. Put ${file.name}${SPEC_ENDING} of TF-Agents next to the file, or pass the option spec. For tensorflow_datasets, pass the folder`,
       cause,
     );
   if (isSpecPath(file.name)) throw unsupportedFile({ file: file.name }, NO_RECORDS);

@@ -52,7 +52,7 @@ export class StepDecoder {
     if (decodeImage !== undefined && isImage(leaf)) {
       const schema = { type: "u8", channels: shape[2] as number } as const;
       const pixels = example.guard(name, at, undefined, () => {
-        if (part.length === size && !isJpeg(part)) throw example.unsupported(`feature ${name} holds pixels, and no JPEG: leave compressImage out`);
+        if (part.length === size && !isJpeg(part)) throw example.unsupported(`feature ${name} holds pixels, not a JPEG. Leave compressImage out`);
         const { width, height } = imageHead(part);
         if (height !== shape[0] || width !== shape[1]) throw new Error(`it must be an image of ${shape.join(" × ")} values, got one of ${height} × ${width}`);
         return decodeImage(part, schema, example.remainingBytes);
@@ -63,7 +63,7 @@ export class StepDecoder {
     if (part.length !== size * width) {
       const rule = `feature ${name} must have ${size * width} bytes, as the spec states, got ${part.length}`;
       // This is not damage, and salvaging cannot help.
-      if (isImage(leaf) && isJpeg(part)) throw example.unsupported(`${rule}: these are a JPEG, which compressImage: true decodes`);
+      if (isImage(leaf) && isJpeg(part)) throw example.unsupported(`${rule}. Pass compressImage: true to decode the JPEG`);
       throw example.corruptError(rule, at);
     }
     example.reserve(2 * part.length);

@@ -55,23 +55,25 @@ export function arrayMetadata(value: unknown, file: string, path: string): Array
     corrupt: (what) => corruptFile({ file }, `${path} ${what}`),
     unsupported: (what) => unsupportedFile({ file }, `${path} ${what}`),
   };
-  const values = objectOf(value, fault, "has metadata that are not an object");
+  const values = objectOf(value, fault, "has metadata that is not an object");
   return values.zarr_format === 2 ? ofVersion2(values, fault) : ofVersion3(values, fault);
 }
 
 function ofVersion2(values: Values, fault: Fault): ArrayMetadata {
   const shape = dimensions(values.shape, 0, fault, "shape");
   const chunks = dimensions(values.chunks, 1, fault, "chunks");
-  if (chunks.length !== shape.length) throw fault.corrupt(`has ${shape.length} dimensions, and chunks of ${chunks.length}`);
-  if (values.order !== "C" && values.order !== "F") throw fault.corrupt("has no order, C or F");
-  const filters = values.filters === null || values.filters === undefined ? [] : listOf(values.filters, fault, "filters");
+  if (chunks.length !== shape.length) throw fault.corrupt(`has ${shape.length} dimensions, but its chunks have ${chunks.length}`);
+  if (values.order !== "C" && values.order !== "F") throw fault.corrupt(`must have the order C or F, got ${JSON.stringify(values.order)}`);
+  const filters = values.filters === null || values.filters === undefined ? [] : listOf(values.filters, fault, "a value filters");
   const names = filters.map((filter) => objectOf(filter, fault, "has a filter that is not an object").id);
   const isText = names.length === 1 && names[0] === "vlen-utf8" && values.dtype === "|O";
   const other = names.find((name) => !FILTERS.includes(name));
-  if (other !== undefined && !isText) throw fault.unsupported(`has the filter ${JSON.stringify(other)}, which is not read: write it without filters`);
+  if (other !== undefined && !isText) throw fault.unsupported(`has the filter ${JSON.stringify(other)}, which Reprise cannot read. Write it without filters`);
   const type = isText ? TEXT : typeOfNumpy(values.dtype, fault);
-  if (names.length > 0 && type.stored !== undefined) throw fault.unsupported(`has filters of ${type.dtype}: write it without filters`);
-  const compressor = values.compressor === null || values.compressor === undefined ? undefined : objectOf(values.compressor, fault, "has no compressor").id;
+  if (names.length > 0 && type.stored !== undefined)
+    throw fault.unsupported(`has filters for ${type.dtype}, which Reprise cannot read. Write it without filters`);
+  const compressor =
+    values.compressor === null || values.compressor === undefined ? undefined : objectOf(values.compressor, fault, "has a compressor that is not an object").id;
   const codec = compressor === undefined ? undefined : compressorOf(compressor, fault);
   const stored = type.stored === undefined ? values.dtype : `${String(values.dtype)[0] === ">" ? ">" : type.stored.order}${type.stored.numpy}`;
   return {
@@ -89,22 +91,23 @@ function ofVersion3(values: Values, fault: Fault): ArrayMetadata {
   if (values.zarr_format !== 3 || values.node_type !== "array") throw fault.corrupt("is not an array of Zarr 2 or 3");
   const shape = dimensions(values.shape, 0, fault, "shape");
   const grid = objectOf(values.chunk_grid, fault, "has no chunk_grid");
-  if (grid.name !== "regular") throw fault.unsupported(`has a chunk grid that is not regular: ${JSON.stringify(grid.name)}`);
+  if (grid.name !== "regular") throw fault.unsupported(`has the chunk grid ${JSON.stringify(grid.name)}, and Reprise reads only regular grids`);
   const outer = dimensions(objectOf(grid.configuration, fault, "has no chunk_shape").chunk_shape, 1, fault, "chunk_shape");
-  if (outer.length !== shape.length) throw fault.corrupt(`has ${shape.length} dimensions, and chunks of ${outer.length}`);
+  if (outer.length !== shape.length) throw fault.corrupt(`has ${shape.length} dimensions, but its chunks have ${outer.length}`);
   const type = typeOfName(values.data_type, fault);
   const codecs = codecsOf(values.codecs, fault);
   const sharding = codecs.find(({ name }) => name === "sharding_indexed");
   const json = { ...values, data_type: type.stored?.name ?? values.data_type, fill_value: fillOf(values.fill_value, type, fault) };
   const base = { version: 3 as const, shape, dtype: type.dtype, memoryBytes: type.memoryBytes, json };
   if (sharding === undefined) return { ...base, chunks: outer, chunkBytes: chunkBytesOf(codecs, type.bytes, outer, fault) };
-  if (codecs.length !== 1) throw fault.unsupported("has codecs around its shards, which are not read");
+  if (codecs.length !== 1) throw fault.unsupported("has codecs around its shards, which Reprise cannot read");
   const chunks = dimensions(sharding.configuration.chunk_shape, 1, fault, "chunk_shape");
   if (chunks.length !== outer.length || chunks.some((n, i) => (outer[i] as number) % n !== 0))
-    throw fault.corrupt(`has shards of [${outer.join(", ")}], which chunks of [${chunks.join(", ")}] do not fill`);
+    throw fault.corrupt(`has shards of [${outer.join(", ")}], which are not a multiple of its chunks of [${chunks.join(", ")}]`);
   const index = codecsOf(sharding.configuration.index_codecs, fault).map(({ name }) => name);
-  if (index[0] !== "bytes" || index.slice(1).some((name) => name !== "crc32c")) throw fault.unsupported("has shards with an index that is compressed");
-  if ((sharding.configuration.index_location ?? "end") !== "end") throw fault.unsupported("has shards that begin with their index, which are not read");
+  if (index[0] !== "bytes" || index.slice(1).some((name) => name !== "crc32c"))
+    throw fault.unsupported("has shards with a compressed index, which Reprise cannot read");
+  if ((sharding.configuration.index_location ?? "end") !== "end") throw fault.unsupported("has shards that begin with their index, which Reprise cannot read");
   const indexBytes = 16 * (sizeOf(outer) / sizeOf(chunks)) + 4 * (index.length - 1);
   return { ...base, chunks, shards: outer, indexBytes, chunkBytes: chunkBytesOf(codecsOf(sharding.configuration.codecs, fault), type.bytes, chunks, fault) };
 }
@@ -115,7 +118,7 @@ interface Codec {
 }
 
 function codecsOf(value: unknown, fault: Fault): Codec[] {
-  return listOf(value, fault, "codecs").map((codec) => {
+  return listOf(value, fault, "a value codecs").map((codec) => {
     if (typeof codec === "string") return { name: codec, configuration: {} };
     const { name, configuration } = objectOf(codec, fault, "has a codec that is not an object");
     return { name: String(name), configuration: configuration === undefined ? {} : objectOf(configuration, fault, "has a codec with a damaged configuration") };
@@ -132,14 +135,14 @@ function chunkBytesOf(codecs: readonly Codec[], elementBytes: number | undefined
       if (compressor === undefined) before += 4;
       else behind += 4;
     } else if (compressor === undefined) compressor = compressorOf(name, fault);
-    else throw fault.unsupported(`is compressed twice, by ${compressor} and ${name}`);
+    else throw fault.unsupported(`is compressed with both ${compressor} and ${name}, which Reprise cannot read`);
   }
   return { compressor, decompressed: elementBytes === undefined ? undefined : elementBytes * sizeOf(chunks) + before, behind };
 }
 
 function compressorOf(name: unknown, fault: Fault): Compressor {
   if (typeof name === "string" && COMPRESSORS.includes(name)) return name as Compressor;
-  throw fault.unsupported(`is compressed by ${JSON.stringify(name)}, which is not read: write it with Blosc, zstd or gzip`);
+  throw fault.unsupported(`is compressed with ${JSON.stringify(name)}, which Reprise cannot read. Write it with Blosc, zstd or gzip`);
 }
 
 interface ElementType {
@@ -180,7 +183,7 @@ function typeOfName(name: unknown, fault: Fault): ElementType {
 
 /** Returns the fill value of missing chunks as JSON for zarrita. */
 function fillOf(value: unknown, { dtype, stored }: ElementType, fault: Fault): unknown {
-  const invalid = () => fault.unsupported(`has a fill_value that is not read: ${JSON.stringify(value)}`);
+  const invalid = () => fault.unsupported(`has the fill_value ${JSON.stringify(value)}, which Reprise cannot read`);
   if (dtype === "string") return value === null || value === 0 || value === undefined ? "" : value;
   if (dtype === "bool") return value === true || value === 1 ? 1 : 0;
   const number = value === null || value === undefined ? 0 : value;
@@ -199,12 +202,12 @@ function objectOf(value: unknown, fault: Fault, what: string): Values {
 }
 
 function listOf(value: unknown, fault: Fault, what: string): readonly unknown[] {
-  if (!Array.isArray(value) || value.length > MAX_DIMENSIONS) throw fault.corrupt(`has ${what} that are not a list`);
+  if (!Array.isArray(value) || value.length > MAX_DIMENSIONS) throw fault.corrupt(`has ${what} that is not a list`);
   return value;
 }
 
 function dimensions(value: unknown, least: number, fault: Fault, what: string): number[] {
-  const list = listOf(value, fault, `a ${what}, numbers`);
-  if (!list.every((n) => Number.isSafeInteger(n) && (n as number) >= least)) throw fault.corrupt(`has a ${what} of other numbers than sizes`);
+  const list = listOf(value, fault, `a ${what}`);
+  if (!list.every((n) => Number.isSafeInteger(n) && (n as number) >= least)) throw fault.corrupt(`has a ${what} that is not a list of sizes`);
   return list as number[];
 }

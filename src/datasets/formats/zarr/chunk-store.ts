@@ -59,7 +59,7 @@ export class ChunkStore {
       const length = isIndex ? range.suffixLength : range.length;
       const at = isIndex ? file.size - length : range.offset;
       if (!(at >= 0 && at + length <= file.size && length <= maxBytes))
-        throw corruptFile({ file: path }, `a shard of ${file.size} bytes has no ${length} bytes at ${at}`);
+        throw corruptFile({ file: path }, `a shard has ${file.size} bytes, but its index refers to ${length} bytes at byte ${at}`);
       const bytes = (await file.read(at, length)).slice();
       if (!isIndex) await checkChunk(bytes, metadata.chunkBytes, { path, maxBytes, ...(signal && { signal }) });
       return bytes;
@@ -81,7 +81,7 @@ const BLOSC_HEAD = 16;
 /** @throws RldsError CORRUPT */
 async function checkChunk(bytes: Uint8Array, { compressor, decompressed, behind }: ChunkBytes, { path, maxBytes, signal }: CheckOptions): Promise<void> {
   const length = bytes.length - behind;
-  const sizeError = (size: number) => corruptFile({ file: path }, `a chunk has ${size} bytes, and must have ${decompressed ?? `at most ${maxBytes}`}`);
+  const sizeError = (size: number) => corruptFile({ file: path }, `a chunk must have ${decompressed ?? `at most ${maxBytes}`} bytes, got ${size}`);
   const check = (size: number) => {
     if (decompressed === undefined ? size > maxBytes : size !== decompressed) throw sizeError(size);
   };

@@ -65,15 +65,16 @@ export function stepTree(parts: readonly StepPart[], file: string): { readonly t
   }
   const { action, observation, reward } = tree;
   const names = parts.map((part) => part.names.join("/")).join(", ") || "none";
-  if (action === undefined) throw unsupportedFile({ file }, `no array of data is the action by its name, of ${names}: rename: { NAME: "action" } names it`);
-  if (observation === undefined) throw unsupportedFile({ file }, `no array of data is an observation, of ${names}`);
+  if (action === undefined)
+    throw unsupportedFile({ file }, `the group data has no array for action, got ${names}. Pass rename: { NAME: "action" } to choose one`);
+  if (observation === undefined) throw unsupportedFile({ file }, `the group data has no array for observation, got ${names}`);
   const rows = columnsOf(action)[0]?.rows ?? 0;
   return { tree: { ...tree, observation, action, reward: reward ?? zeroColumn("reward", rows) }, terminal };
 }
 
 function place(tree: { [name: string]: ColumnTree }, keys: readonly string[], column: Column, file: string): void {
   let at = tree;
-  const fail = () => corruptFile({ file }, `two arrays have the place ${keys.join("/")} in a step. Rename one of them`);
+  const fail = () => corruptFile({ file }, `two arrays map to ${keys.join("/")} of a step. Rename one of them`);
   for (const key of keys.slice(0, -1)) {
     if (!Object.hasOwn(at, key)) setPart(at, key, {});
     const next = at[key] as ColumnTree;

@@ -29,7 +29,7 @@ export async function zarrFolder(folder: SourceFolder): Promise<ZarrFolder> {
   if (roots.length > 1)
     throw unsupportedFile(
       { file: folder.name },
-      `the folder has ${roots.length} datasets (${roots.slice(0, 4).join(", ")}${roots.length > 4 ? ", …" : ""}): open one of them`,
+      `the folder has ${roots.length} datasets (${roots.slice(0, 4).join(", ")}${roots.length > 4 ? ", …" : ""}). Open one of them`,
     );
   const documents = new Map<string, Promise<unknown>>();
   const document = (path: string) => {
@@ -102,7 +102,7 @@ async function jsonIfExists(folder: SourceFolder, path: string): Promise<unknown
   const file = await openIfExists(folder, path);
   if (file === undefined) return undefined;
   try {
-    if (file.size > MAX_METADATA_BYTES) throw corruptFile({ file: path }, `the metadata have ${file.size} bytes, more than ${MAX_METADATA_BYTES}`);
+    if (file.size > MAX_METADATA_BYTES) throw corruptFile({ file: path }, `the metadata has ${file.size} bytes, more than ${MAX_METADATA_BYTES}`);
     return parseExactJson(new TextDecoder().decode(await file.read(0, file.size)));
   } catch (cause) {
     if (cause instanceof SyntaxError) throw corruptFile({ file: path }, `the file is not JSON: ${cause.message}`, cause);

@@ -28,7 +28,7 @@ export function specFault(spec: Spec): string | undefined {
   if (typeof spec !== "object" || spec === null || isLeaf(spec) || Array.isArray(spec) || !("observation" in spec && "action" in spec))
     return "an object of leaves with observation and action";
   const derived = DERIVED.find((name) => name in spec);
-  return derived === undefined ? undefined : `without ${derived}, which follows from where an episode begins and ends`;
+  return derived === undefined ? undefined : `an object without ${derived}, which Reprise derives from the episodes`;
 }
 
 /**
@@ -38,13 +38,14 @@ export function specFault(spec: Spec): string | undefined {
 export function parseAbout(name: string, json: object): RecordingAbout {
   const { content, version, spec, fps, images, imagesIn, about } = json as Partial<RecordingAbout>;
   if (content !== "recording")
-    throw new ReplayError("SPEC_MISMATCH", `${name} is not a recording: ${content === "replay" ? "a Replay is in it" : "something else is in it"}`);
-  if (version !== VERSION) throw new ReplayError("UNSUPPORTED", `${name} is a recording of version ${version}: this version of Reprise reads ${VERSION}`);
-  const fieldError = (field: string) => new ReplayError("CORRUPT", `${name} is a recording whose head has no ${field}`);
+    throw new ReplayError("SPEC_MISMATCH", `${name} is not a recording: ${content === "replay" ? "it contains a Replay" : "it contains other data"}`);
+  if (version !== VERSION)
+    throw new ReplayError("UNSUPPORTED", `${name} is a recording of version ${version}, but this version of Reprise reads only version ${VERSION}`);
+  const fieldError = (field: string) => new ReplayError("CORRUPT", `the header of the recording ${name} has no valid ${field}`);
   let checked: Spec;
   try {
     const fault = specFault(spec as Spec);
-    if (fault !== undefined) throw new TypeError(`its spec must be ${fault}`);
+    if (fault !== undefined) throw new TypeError(`it must be ${fault}`);
     checked = toRecordingSpec(spec as Spec);
   } catch (error) {
     throw fieldError(`spec: ${(error as Error).message}`);

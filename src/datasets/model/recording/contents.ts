@@ -7,7 +7,7 @@ import { decodeTagged } from "../../../storage/decode.ts";
 import { encodeTagged } from "../../../storage/encode.ts";
 
 /** The beginning of every CORRUPT message in this file. */
-const CONTRADICTION = "the recording contradicts itself";
+const CONTRADICTION = "the recording is inconsistent";
 
 /** The bits of a part's flags. */
 export const ENDED = 1;
@@ -37,7 +37,7 @@ export function endBytes({ flags, task }: End): Uint8Array {
 /** @throws ReplayError CORRUPT */
 export function endOf(bytes: Uint8Array): End {
   const { flags, task } = (decodeTagged(bytes) ?? {}) as Partial<End>;
-  if (!isFlags(flags) || (flags & ENDED) === 0 || typeof task !== "string") throw corrupt(CONTRADICTION, "an episode's end is none");
+  if (!isFlags(flags) || (flags & ENDED) === 0 || typeof task !== "string") throw corrupt(CONTRADICTION, "the end of an episode is invalid");
   return { flags, task };
 }
 
@@ -102,8 +102,7 @@ export class Contents {
     if (last?.episode === episode && last.flags === 0) return last;
     const { length, episode: first } = this.#start;
     const isNext = last === undefined ? episode === first || (length > 0 && episode === first + 1) : episode === last.episode + 1;
-    if (!isNext)
-      throw corrupt(CONTRADICTION, `a step of episode ${episode} is in the place of one of episode ${last === undefined ? first : last.episode + 1}`);
+    if (!isNext) throw corrupt(CONTRADICTION, `a step of episode ${last === undefined ? first : last.episode + 1} must follow, got one of episode ${episode}`);
     const part = { episode, steps: 0, flags: 0, task: "" };
     this.parts.push(part);
     return part;

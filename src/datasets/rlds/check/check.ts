@@ -30,13 +30,13 @@ const DAMAGE = ["CORRUPT", "NOT_FOUND", "SPEC_MISMATCH", "INVALID_DATA", "EMPTY"
 
 const TEXTS: { readonly [fault in Fault]: (finding: Finding) => string } = {
   emptyEpisodes: () => "the episode has no steps",
-  danglingTails: () => "the last step is not is_last",
-  missingFirsts: () => "the first step is not is_first",
+  danglingTails: () => "is_last is false at the last step",
+  missingFirsts: () => "is_first is false at the first step",
   firstsInMidEpisode: () => "is_first after the first step",
   lastsInMidEpisode: () => "is_last before the last step",
   terminalsWithoutLast: () => "is_terminal without is_last",
   nonFinite: ({ path, value }) => `${path} is ${value}`,
-  wrongForms: ({ path }) => `${path} has another form than the spec`,
+  wrongForms: ({ path }) => `${path} does not match the spec`,
 };
 
 /**

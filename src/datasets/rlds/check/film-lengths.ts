@@ -65,7 +65,7 @@ export class FilmLengths {
     const { fps } = this.#films;
     const needed = fps === undefined ? steps : Math.round(lastTime * fps) + 1;
     const counts = `${path} has ${frames} frames`;
-    if (frames < needed) this.#report.fault("shortFilms", { ...place, value: frames, text: `${counts}, and the steps need ${needed}` });
-    else if (frames > steps) this.#report.warn("longFilms", { ...place, value: frames, text: `${counts}, and ${steps} steps refer to it` });
+    if (frames < needed) this.#report.fault("shortFilms", { ...place, value: frames, text: `${counts}, but the steps need ${needed}` });
+    else if (frames > steps) this.#report.warn("longFilms", { ...place, value: frames, text: `${counts}, but only ${steps} steps refer to it` });
   }
 }

@@ -32,7 +32,7 @@ interface Cast {
  * @throws RldsError INVALID_DATA during iteration if a value does not fit. The error names the episode, the step and the leaf
  */
 export function castLeaves(rlds: RldsDataset<unknown>, dtypes: LeafDtypes): ColumnDataset {
-  if (typeof dtypes !== "object" || dtypes === null) throw mustBe(TypeError, "dtypes", "an object of dtypes by paths", dtypes);
+  if (typeof dtypes !== "object" || dtypes === null) throw mustBe(TypeError, "dtypes", "an object with paths as keys and dtypes as values", dtypes);
   for (const [path, dtype] of Object.entries(dtypes))
     if (!isDtype(dtype)) throw mustBe(RangeError, `dtypes: ${path}`, `one of ${Object.keys(DTYPES).join(", ")}`, dtype, Object.keys(DTYPES));
   return mapColumns(rlds, {

@@ -28,7 +28,7 @@ export function concatEpisodes<S = RldsStep>(datasets: readonly RldsDataset<S>[]
     const what = part === "step" ? "steps" : "metadata";
     throw new RldsError(
       "SPEC_MISMATCH",
-      `the ${what} of ${nameOf(k)} must be those of ${nameOf(0)} to be put after them, but ${difference}. Rename, cast or leave out the parts that differ`,
+      `the ${what} of ${nameOf(k)} must match those of ${nameOf(0)}, but ${difference}. Rename, cast or leave out the parts that differ`,
     );
   };
   const first = datasets[0] as RldsDataset<S>;
@@ -68,7 +68,6 @@ function differenceOf(first: StepSpec, spec: StepSpec): string | undefined {
   const [expected, actual] = [emptyGroups(first), emptyGroups(spec)];
   const missing = expected.find((path) => !actual.includes(path));
   const added = actual.find((path) => !expected.includes(path));
-  const ofGroups =
-    missing !== undefined ? `the empty group ${missing} is missing` : added !== undefined ? `it has the empty group ${added} as well` : undefined;
+  const ofGroups = missing !== undefined ? `the empty group ${missing} is missing` : added !== undefined ? `it also has the empty group ${added}` : undefined;
   return specDifference(first, spec) ?? ofGroups;
 }

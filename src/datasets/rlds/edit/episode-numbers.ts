@@ -82,7 +82,7 @@ function rangeOf(subject: string, part: unknown): Range {
 }
 
 function checkRange(subject: string, first: number, last: number, part: unknown): Range {
-  if (last < first) throw mustBe(RangeError, subject, "ranges whose first number is not above the last one", part);
+  if (last < first) throw mustBe(RangeError, subject, "ranges with the smaller number first", part);
   return { first, last };
 }
 

@@ -43,7 +43,10 @@ export function withFilmPixels(rlds: RldsDataset<unknown>, options: FilmPixelOpt
   const pictures = new Map(paths.map((path) => [path, pictureOf(path, films?.cameras.get(path))]));
   const fps = films?.fps;
   if (typeof fps !== "number")
-    throw new RldsError("UNSUPPORTED", "the films must have a number of frames per second, to locate a frame. Leave the films out with the option without");
+    throw new RldsError(
+      "UNSUPPORTED",
+      "the films have no number of frames per second, so Reprise cannot locate a frame. Leave the films out with the option without",
+    );
   return mapColumns(rlds, {
     stepSpec: (spec) => pixelSpec(spec, pictures),
     begin(spec) {
@@ -117,6 +120,6 @@ function pictureOf(path: string, camera: Camera | undefined): Picture {
   const [height, width] = isChannelsFirst ? (shape ?? []).slice(1) : (shape ?? []);
   const isSize = (value: unknown) => Number.isSafeInteger(value) && (value as number) > 0 && (value as number) <= 16_384;
   if (shape?.length !== 3 || !isSize(height) || !isSize(width))
-    throw new RldsError("UNSUPPORTED", `${path} must have a shape [height, width, 3] in meta/info.json, got ${JSON.stringify(shape)}`);
+    throw new RldsError("UNSUPPORTED", `${path} must have the shape [height, width, 3] in meta/info.json, got ${JSON.stringify(shape)}`);
   return { height: height as number, width: width as number };
 }

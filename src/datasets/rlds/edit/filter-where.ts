@@ -75,7 +75,7 @@ function elementsAt(path: string, stepSpec: StepSpec): readonly ElementEntry[] {
     const indices = path.slice(leaf.path.length + 1).split("/");
     if (shape.length === 0 || !indices.every((one) => /^\d{1,15}$/.test(one))) return [];
     const isIn = indices.length === shape.length && indices.every((one, i) => Number(one) < (shape[i] as number));
-    if (!isIn) throw mustBe(RangeError, "where", `a condition on ${leaf.path} or an element of it, whose shape is ${shape.join(" × ")}`, path);
+    if (!isIn) throw mustBe(RangeError, "where", `a condition on ${leaf.path} or one of its ${shape.join(" × ")} elements`, path);
     return [{ ...leaf, index, element: indices.reduce((at, one, i) => at * (shape[i] as number) + Number(one), 0) }];
   });
 }
@@ -96,7 +96,7 @@ const lengthTest =
 
 function returnTest(test: ElementTest, stepSpec: StepSpec): Test {
   const index = leavesOf(stepSpec).findIndex(({ path, size, leaf }) => path === "reward" && size === 1 && !isText(leaf));
-  if (index < 0) throw mustBe(RangeError, "where", "without return, because the data have no reward that is a single number", "return");
+  if (index < 0) throw mustBe(RangeError, "where", "a condition on length or a leaf, because the data has no reward that is a single number", "return");
   return (episode) => {
     const rewards = episode.steps.data[index] as ArrayLike<number | bigint>;
     let sum = 0;
@@ -134,7 +134,7 @@ const COMPARE: { readonly [comparison in Comparison]: (a: Ordered, b: Ordered) =
 function elementTest({ path, comparison, value }: EpisodeCondition, { dtype }: StepLeaf): ElementTest {
   if (comparison === undefined) return dtype === "bytes" ? (bytes) => (bytes as Uint8Array).length > 0 : Boolean;
   const compare = COMPARE[comparison] as (a: unknown, b: unknown) => boolean;
-  if (dtype === "bytes") throw mustBe(RangeError, `where: ${path}`, "without a comparison, because it is bytes", comparison);
+  if (dtype === "bytes") throw mustBe(RangeError, "where", `a condition on numbers or texts (${path} is bytes)`, comparison);
   if (dtype === "string") {
     if (comparison !== "=" && comparison !== "!=") throw mustBe(RangeError, `where: ${path}`, "compared with = or !=, because it is text", comparison);
     const text = String(value);

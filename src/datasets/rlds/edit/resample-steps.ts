@@ -49,8 +49,8 @@ interface TimePlan {
 export function resampleSteps(rlds: RldsDataset<unknown>, options: ResampleOptions): ColumnDataset {
   const { fps, timestamp, sourceFps } = onlyKeys("options", options, "fps, timestamp, sourceFps");
   for (const [name, value] of Object.entries({ fps, ...(sourceFps !== undefined && { sourceFps }) })) {
-    if (typeof value !== "number") throw mustBe(TypeError, name, "steps per second", value);
-    if (!(value > 0 && value < 1e6)) throw mustBe(RangeError, name, "more than 0, and less than a million", value);
+    if (typeof value !== "number") throw mustBe(TypeError, name, "a number of steps per second", value);
+    if (!(value > 0 && value < 1e6)) throw mustBe(RangeError, name, "more than 0 and less than a million", value);
   }
   if (timestamp !== undefined && typeof timestamp !== "string") throw mustBe(TypeError, "timestamp", "the path of a leaf", timestamp);
   return mapColumns(rlds, {
@@ -70,7 +70,7 @@ function timeColumn(leaves: readonly LeafEntry[], timestamp: string | undefined,
   const floats = leaves.filter(({ leaf, size }) => size === 1 && isFloat(leaf.dtype)).map((leaf) => leaf.path);
   if (timestamp !== undefined) throw mustBe(RangeError, "timestamp", `the path of a single float (${floats.join(", ") || "there is none"})`, timestamp, floats);
   if (sourceFps === undefined)
-    throw new RangeError("resampleSteps needs the times of the steps, which have no leaf timestamp. Set timestamp to the path of a leaf, or sourceFps");
+    throw new RangeError("resampleSteps needs the times of the steps, but they have no leaf timestamp. Set timestamp to the path of a leaf, or set sourceFps");
   return -1;
 }
 

@@ -77,21 +77,21 @@ export class ImportReader {
 
 /** The repair of each fault in mode "repair", for messages. */
 const REMEDIES: { readonly [fault in Fault]: string } = {
-  emptyEpisodes: "leaves the episode out",
-  danglingTails: "sets is_last",
-  missingFirsts: "sets is_first",
-  firstsInMidEpisode: "begins an episode there",
-  lastsInMidEpisode: "ends the episode there",
-  terminalsWithoutLast: "sets is_last and ends the episode there",
-  nonFinite: "ends the episode before the step",
-  wrongForms: "ends the episode before the step",
+  emptyEpisodes: "leave the episode out",
+  danglingTails: "set is_last",
+  missingFirsts: "set is_first",
+  firstsInMidEpisode: "begin an episode there",
+  lastsInMidEpisode: "end the episode there",
+  terminalsWithoutLast: "set is_last and end the episode there",
+  nonFinite: "end the episode before the step",
+  wrongForms: "end the episode before the step",
 };
 
 /** Returns an episode's fault as an error: SPEC_MISMATCH for a step of another form, otherwise INVALID_DATA. */
 export function violationError({ fault, subject, rule, value, step }: Violation, episode: number): RldsError {
   const code = fault === "wrongForms" ? "SPEC_MISMATCH" : "INVALID_DATA";
   const { message } = mustBe(TypeError, subject, rule, value);
-  return new RldsError(code, `${message}. Pass mode: "repair" to importRlds, which ${REMEDIES[fault]}, or mode: "drop", which leaves such episodes out`, {
+  return new RldsError(code, `${message}. Pass mode: "repair" to importRlds to ${REMEDIES[fault]}, or mode: "drop" to leave such episodes out`, {
     episode,
     step,
   });

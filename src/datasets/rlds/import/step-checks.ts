@@ -84,7 +84,7 @@ export class Inspector {
       mismatch = this.#check?.(step);
     } catch (error) {
       if (!(error instanceof RldsError)) throw error;
-      mismatch = { path: "step", rule: "one that has a spec", value: error.message };
+      mismatch = { path: "step", rule: "a step with a spec", value: error.message };
     }
     let flags = 0;
     for (const [name, bit] of FLAGS) {

@@ -43,7 +43,7 @@ export class EpisodeValidator {
 
   /** Ends the episode. */
   end(): void {
-    if (this.#length === 0) this.#report({ fault: "emptyEpisodes", subject: "the steps of an episode", rule: "at least one", value: 0, count: 1 });
+    if (this.#length === 0) this.#report({ fault: "emptyEpisodes", subject: "the number of steps in an episode", rule: "at least 1", value: 0, count: 1 });
     else if (!(this.#flags & LAST)) this.#flag("danglingTails", this.#length - 1, "is_last", "at an episode's last step", true);
   }
 }

@@ -76,7 +76,7 @@ export class EpisodeReader {
       const keys = this.#from[i] as readonly string[];
       const dataLeaf = valueAt(stepSpec, keys);
       if (isLeaf(dataLeaf) && dataLeaf.dtype === leaf.dtype && dataLeaf.shape.join() === shape.join()) return;
-      const expected = `${path || "a step"} is ${leafText(leaf.dtype, shape)} in the writer's spec, and `;
+      const expected = `${path || "a step"} is ${leafText(leaf.dtype, shape)} in the writer's spec, but `;
       if (isLeaf(dataLeaf)) {
         const actual = `${keys.join("/")} is ${leafText(dataLeaf.dtype, dataLeaf.shape)} in the data`;
         throw new RldsError("SPEC_MISMATCH", `${expected}${actual}. Convert it with mapSteps(data, change, { stepSpec })`);

@@ -47,7 +47,7 @@ export class Pairing {
     const flag = (field: "is_first" | "is_last" | "is_terminal") => flagOf(step, field, place);
     const next = { step, episode, index, first: flag("is_first"), last: flag("is_last"), terminal: flag("is_terminal") };
     const previous = this.#previous;
-    if (previous === undefined && !next.first) throw this.#orderError("the data must begin with a first step, got one whose is_first is false", next);
+    if (previous === undefined && !next.first) throw this.#orderError("the data must begin with a first step, got is_first false", next);
     if (previous !== undefined) this.#check(previous, next);
     this.#previous = next;
     return previous === undefined ? undefined : this.#trajectory(previous, next.step, next.first ? FIRST : next.last ? LAST : MID);
@@ -70,7 +70,7 @@ export class Pairing {
 
   #check(previous: FlaggedStep, next: FlaggedStep): void {
     if (previous.terminal && !previous.last) throw this.#terminal(previous);
-    if (previous.last && !next.first) throw this.#orderError("a last step must be followed by a first step, got one whose is_first is false", next);
+    if (previous.last && !next.first) throw this.#orderError("a last step must be followed by a first step, got is_first false", next);
     if (!previous.last && (next.first || next.episode !== previous.episode)) throw this.#unendedError(previous);
   }
 
@@ -79,7 +79,7 @@ export class Pairing {
   }
 
   #unendedError(step: FlaggedStep): RldsError {
-    return this.#orderError("an episode must end with a last step, got one that ends with is_last false", step);
+    return this.#orderError("an episode must end with a last step, got is_last false", step);
   }
 
   #orderError(rule: string, { episode, index }: FlaggedStep): RldsError {

@@ -84,7 +84,7 @@ export async function pushEpisodes(data: RldsDataset, writer: Writer | RemoteWri
     for (const rule of rules ?? []) items += itemsOf(rule, transitions + 1);
     await pace.after(transitions);
   }
-  if (steps === 0) throw number === 0 ? noSteps() : new RldsError("EMPTY", "no episode of the data has two steps, which a transition needs");
+  if (steps === 0) throw number === 0 ? noSteps() : new RldsError("EMPTY", "no episode has the two steps that a transition needs");
   await flushWriter(columnWriter, signal);
   return { episodes: terminated + truncated, steps, terminated, truncated, repeated, dropped: finalSteps.dropped, items: rules && items };
 }

@@ -79,7 +79,7 @@ async function mustMatch(observer: TrajectoryTaker, spec: TrajectoryDataSpec): P
   if (mismatch === undefined) return;
   throw new RldsError(
     "SPEC_MISMATCH",
-    `the signature of the observer's tables must be createTrajectoryDataSpec of the data with a dimension of time before each shape: ${mismatch}`,
+    `the signature of the observer's tables must match createTrajectoryDataSpec of the data, with a time dimension before each shape: ${mismatch}`,
     { pushed: 0 },
   );
 }
@@ -90,7 +90,7 @@ function difference(signature: Signature | undefined, spec: Spec | undefined, pa
   if (table.leaf !== undefined || data.leaf !== undefined) {
     return table.leaf !== undefined && data.leaf !== undefined && matchesColumn(table.leaf, data.leaf)
       ? undefined
-      : `${path || "a step"} is ${table.text} in the tables, ${data.text} in the data`;
+      : `${path || "a step"} is ${table.text} in the tables, but ${data.text} in the data`;
   }
   for (const name of new Set([...Object.keys(table.nodes), ...Object.keys(data.nodes)])) {
     const mismatch = difference(table.nodes[name] as Signature | undefined, data.nodes[name] as Spec | undefined, path === "" ? name : `${path}.${name}`);
@@ -116,7 +116,7 @@ function summarizeNode(node: Signature | Spec | undefined): NodeSummary {
   if (typeof leaf?.dtype === "string") return { leaf, nodes: {}, text: textOf(leaf) };
   return {
     nodes: (node ?? {}) as { readonly [name: string]: unknown },
-    text: node === undefined ? "not there" : `nested with keys ${Object.keys(node).join(", ") || "none"}`,
+    text: node === undefined ? "missing" : `nested with keys ${Object.keys(node).join(", ") || "none"}`,
   };
 }
 

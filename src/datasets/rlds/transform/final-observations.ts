@@ -95,7 +95,7 @@ function ruledEpisode<S>(episode: RldsEpisode<S>, rule: FinalStepRule, index: nu
 export function noFinalError(episode: number): RldsError {
   return new RldsError(
     "INVALID_DATA",
-    'the episode has no final observation: its last step is a transition. Use finalStep "transition", which repeats the last observation, or "drop", which leaves that transition out',
+    'the episode has no final observation: its last step is a transition. Use finalStep "transition" to repeat the last observation, or "drop" to leave that transition out',
     { episode },
   );
 }

@@ -81,7 +81,7 @@ describe.each(WRITERS)("%s", (_, write) => {
     expectError(
       await errorFrom(write(episodes(), files, { strict: true })),
       "UNSUPPORTED",
-      /^strict refuses what would be lost: observation\/top: films are not copied/,
+      /^strict forbids losing data: observation\/top: films are not copied/,
     );
     expect(files.size).toBe(0);
   });

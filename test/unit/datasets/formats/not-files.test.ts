@@ -68,7 +68,7 @@ describe("TFRecordObserver", () => {
         name: "RldsError",
         code: "IO",
         file: `${path}${piped}`,
-        message: expect.stringContaining("a pipe, a device or a folder is in the place of the file: write elsewhere"),
+        message: expect.stringContaining("the path is a pipe, a device or a folder, not a file. Write elsewhere"),
       });
     }
     expect(isPipe(pipe)).toBe(true);
@@ -84,7 +84,7 @@ describe("writers that replace a file once the new one is whole", () => {
       [pipeAt("steps.npz"), (path: string) => writeNpz(everything(), path, { overwrite: true })],
     ] as const;
     for (const [path, write] of files) {
-      await expect(write(path)).rejects.toMatchObject({ code: "IO", message: expect.stringContaining("a pipe or a device is in the place of the file") });
+      await expect(write(path)).rejects.toMatchObject({ code: "IO", message: expect.stringContaining("the path is a pipe or a device, not a file") });
       expect(isPipe(path)).toBe(true);
     }
     await writeTfds(everything(), at("tfds"), { name: "made" });

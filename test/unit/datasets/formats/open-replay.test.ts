@@ -398,9 +398,9 @@ describe("what is none", () => {
     expectError(await errorFrom(openReplay(join(GOLDEN, "journal", segment as string))), "UNSUPPORTED", /a journal is a folder, got one of its files/);
     expectError(await errorFrom(openReplay("x", { split: "train" } as never)), TypeError, /split/);
     const two = new Map(["a", "b"].map((name) => [`${name}/00000001.rpr`, new Uint8Array(100)]));
-    expectError(await errorFrom(openReplay(two)), "UNSUPPORTED", /2 journals \(a, b\): open one of them/);
+    expectError(await errorFrom(openReplay(two)), "UNSUPPORTED", /2 journals \(a, b\)\. Open one of them/);
     const files = new Map(readdirSync(join(GOLDEN, "journal")).map((name) => [name, new Uint8Array(readFileSync(join(GOLDEN, "journal", name)))]));
-    expectError(await errorFrom(openReplay(files, { maxBytes: 1000 })), "UNSUPPORTED", /more than the 1000 bytes that maxBytes allows: raise it/);
+    expectError(await errorFrom(openReplay(files, { maxBytes: 1000 })), "UNSUPPORTED", /more than the 1000 bytes that maxBytes allows\. Increase maxBytes/);
   });
 
   it("rows that lead back into their own item are gone through once", async () => {

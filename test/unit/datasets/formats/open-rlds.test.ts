@@ -84,7 +84,7 @@ describe("what is no dataset", () => {
   it.each([
     ["text", new Blob(["hello"]), "beginnings of HDF5"],
     ["nothing", new Blob([]), "beginnings of HDF5"],
-    ["a record file without its folder", dataFolder("tfds/cartpole/1.0.0/cartpole-train.tfrecord-00000-of-00001"), "give the folder"],
+    ["a record file without its folder", dataFolder("tfds/cartpole/1.0.0/cartpole-train.tfrecord-00000-of-00001"), "pass the folder"],
     ["an empty folder", new Map<string, Uint8Array>(), "features.json, meta/info.json, data/main_data.hdf5"],
   ])("%s", async (_, source, message) => {
     await expect(openRlds(source)).rejects.toMatchObject({ name: "RldsError", code: "UNSUPPORTED", message: expect.stringContaining(message) });
@@ -125,21 +125,21 @@ describe("what is no dataset by itself is named, with what to open", () => {
         ["info.json", bytesOf(info)],
         ["tasks.parquet", bytesOf("PAR1")],
       ]),
-      /meta folder of a LeRobot dataset: open the folder above/,
+      /meta folder of a LeRobot dataset\. Open the folder above/,
     ],
-    ["a parent folder", new Map([["a/meta/info.json", bytesOf(info)]]), /the dataset is in a: open that folder/],
+    ["a parent folder", new Map([["a/meta/info.json", bytesOf(info)]]), /the dataset is in the folder a\. Open that folder/],
     [
       "a folder of datasets",
       new Map([
         ["a/meta/info.json", bytesOf(info)],
         ["b/c/features.json", bytesOf("{}")],
       ]),
-      /2 datasets \(a, b\/c\): open one of them/,
+      /2 datasets \(a, b\/c\)\. Open one of them/,
     ],
     ["a Zarr store of other things", new Map([["a/.zarray", bytesOf("{}")]]), /Zarr store without meta\/episode_ends/],
-    ["bzip2", new Blob(["BZh91AY"]), /compressed with bzip2: unpack it/],
+    ["bzip2", new Blob(["BZh91AY"]), /compressed with bzip2\. Unpack it/],
     ["xz", new Blob([Uint8Array.of(0xfd, 0x37, 0x7a, 0x58, 0x5a, 0)]), /compressed with xz/],
-    ["tar", new Blob([new Uint8Array(257), "ustar", new Uint8Array(250)]), /a tar archive: unpack it/],
+    ["tar", new Blob([new Uint8Array(257), "ustar", new Uint8Array(250)]), /a tar archive\. Unpack it/],
     ["7z", new Blob([Uint8Array.of(0x37, 0x7a, 0xbc, 0xaf, 0x27, 0x1c)]), /a 7z archive/],
   ] as [string, Parameters<typeof openRlds>[0], RegExp][])("%s", async (name, from, message) => {
     // A Git LFS pointer replaces a missing part of an otherwise valid dataset.

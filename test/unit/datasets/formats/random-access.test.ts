@@ -124,8 +124,8 @@ describe("Parquet of ours", () => {
     const bytes = files.get("part-00000.parquet") as Uint8Array;
     const text = Buffer.from(bytes).toString("latin1").replace('"episodes":2,', '"episodes":9,');
     const reader = await openParquet(new Map([["a.parquet", new Uint8Array(Buffer.from(text, "latin1"))]]));
-    expectError(await errorFrom(reader.lengths?.() as Promise<unknown>), "CORRUPT", /continues with episode 9 after 2/);
-    expectError(await errorFrom(all(reader.startingAt?.(1) ?? [])), "CORRUPT", /states that 9 episodes end with it/);
+    expectError(await errorFrom(reader.lengths?.() as Promise<unknown>), "CORRUPT", /episode 2 must follow, got episode 9/);
+    expectError(await errorFrom(all(reader.startingAt?.(1) ?? [])), "CORRUPT", /must end after 9 episodes/);
   });
 });
 

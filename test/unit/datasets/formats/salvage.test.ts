@@ -35,7 +35,7 @@ function copy(path: string): string {
 describe("LeRobot", () => {
   it("with counts that a crash left wrong", async () => {
     const path = dataFolder("wild/lerobot_crash_info");
-    expectError(await strict(path), "CORRUPT", /3 episodes.* 5; salvage: true reads the rest/);
+    expectError(await strict(path), "CORRUPT", /3 episodes.* 5\. Pass salvage: true to read the rest/);
     const { lengths, losses } = await read(path);
     expect(lengths).toEqual([5, 3, 4]);
     expect(losses.map(({ file, code }) => [file, code])).toEqual([["meta/info.json", "CORRUPT"]]);
@@ -80,7 +80,7 @@ describe("robots' HDF5", () => {
       const file = join(folder, name);
       truncateSync(file, 700);
       const error = await strict(folder);
-      expectError(error, "CORRUPT", /salvage: true reads the rest/);
+      expectError(error, "CORRUPT", /Pass salvage: true to read the rest/);
       const { lengths, losses } = await read(folder);
       expect(lengths).toEqual(whole.lengths.filter((_, i) => `episode_${i}.hdf5` !== name));
       expect(losses).toMatchObject([{ file: name, code: "CORRUPT" }]);
@@ -97,7 +97,7 @@ describe("robots' HDF5", () => {
     // The damage hits the last occurrence of the dataset's name in its demonstration's group.
     damage(file, (bytes) => bytes.lastIndexOf("actions") - 8);
     const error = await strict(file);
-    expectError(error, "CORRUPT", /salvage: true reads the rest/);
+    expectError(error, "CORRUPT", /Pass salvage: true to read the rest/);
     const { lengths, losses } = await read(file);
     expect(lengths.length).toBe(whole.lengths.length - 1);
     expect(whole.lengths).toEqual(expect.arrayContaining(lengths));
@@ -115,7 +115,7 @@ describe("TFDS", () => {
     const file = join(folder, shard as string);
     const bytes = readFileSync(file);
     writeFileSync(file, bytes.subarray(0, bytes.length - 100));
-    expectError(await strict(folder), "CORRUPT", /cut off.*; salvage: true reads the rest \(/);
+    expectError(await strict(folder), "CORRUPT", /truncated.*\. Pass salvage: true to read the rest \(/);
     const cut = await read(folder);
     expect(cut.lengths.length).toBe(whole.lengths.length - 1);
     expect(cut.losses.length).toBe(1);
@@ -134,7 +134,7 @@ describe("TFDS", () => {
 describe("JSON lines", () => {
   it("whose last line is cut", async () => {
     const path = dataFolder("wild/partial.jsonl");
-    expectError(await strict(path), "CORRUPT", /line 6 is not JSON.*; salvage: true reads the rest \(/);
+    expectError(await strict(path), "CORRUPT", /line 6 is not JSON.*\. Pass salvage: true to read the rest \(/);
     const { lengths, losses } = await read(path);
     expect(lengths).toEqual([6]);
     expect(losses).toMatchObject([{ code: "CORRUPT", offset: 474 }]);
@@ -175,7 +175,7 @@ describe("Parquet", () => {
     expect(parts.length).toBeGreaterThan(2);
     const rest = new Map(files);
     rest.set(parts[1] as string, (files.get(parts[1] as string) as Uint8Array).subarray(0, 500));
-    expectError(await strict(rest), "CORRUPT", /; salvage: true reads the rest/);
+    expectError(await strict(rest), "CORRUPT", /\. Pass salvage: true to read the rest/);
     const { lengths, losses } = await read(rest);
     expect(lengths.length).toBeLessThan(whole.lengths.length);
     expect(lengths.length).toBeGreaterThan(0);
@@ -210,7 +210,7 @@ describe("journals", () => {
     const bytes = readFileSync(file);
     bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] as number) ^ 255;
     writeFileSync(file, bytes);
-    expectError(await strict(dir), "CORRUPT", /; salvage: true reads the rest/);
+    expectError(await strict(dir), "CORRUPT", /\. Pass salvage: true to read the rest/);
     const { lengths, losses } = await read(dir);
     expect(lengths.length).toBeGreaterThan(0);
     expect(lengths.length).toBeLessThan(whole.lengths.length);

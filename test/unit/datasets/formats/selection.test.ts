@@ -62,7 +62,7 @@ describe("every reader", () => {
     expectError(
       await errorFrom(episodesOf(dataFolder(path), { without: ["no such"] })),
       RangeError,
-      /^without must be names of columns, of .*action.*, got "no such"$/,
+      /^without must be names of columns \(.*action.*, got "no such"$/,
     );
   });
 
@@ -100,7 +100,7 @@ describe("a bad column", () => {
   });
 
   it("of nulls in JSON lines", async () => {
-    expectError(await errorFrom(episodesOf(wild("nulllater.jsonl"))), "SPEC_MISMATCH", /note .* got null; without: \["note"\].* null: \{ "note": … \}/);
+    expectError(await errorFrom(episodesOf(wild("nulllater.jsonl"))), "SPEC_MISMATCH", /note .* got null\. Pass without: \["note"\].* null: \{ "note": … \}/);
     expect(names((await episodesOf(wild("nulllater.jsonl"), { without: ["note"] })).episodes)).not.toContain("note");
     const { episodes } = await episodesOf(wild("nulllater.jsonl"), { null: { note: "none" } });
     expect(episodes[0]?.steps.at(1).note).toBe("none");

@@ -73,7 +73,7 @@ describe.each(EVERY_FORM)("steps as %s", (form) => {
     const constant = { constantDimensions: 2 };
     expect(found(report)).toEqual({ nonFinite: 1, danglingTails: 1, ...constant, shortEpisodes: 1 });
     expect(report.faults.nonFinite.places).toEqual([{ episode: 1, step: 3, path: "observation/state", value: Number.NaN, text: "observation/state is NaN" }]);
-    expect(report.faults.danglingTails.places).toMatchObject([{ episode: 2, step: 4, text: "the last step is not is_last" }]);
+    expect(report.faults.danglingTails.places).toMatchObject([{ episode: 2, step: 4, text: "is_last is false at the last step" }]);
     expect(report.warnings.constantDimensions.places.map(({ text }) => text).sort()).toEqual([
       "action dimension 1 of 2 never changes: always -1",
       "observation/state dimension 2 of 3 never changes: always 0.5",
@@ -298,7 +298,7 @@ describe("films", () => {
     const report = await checkAt(short);
     expect(report.faults.shortFilms).toMatchObject({
       count: 1,
-      places: [{ path: "observation/images/top", file: film, value: frames - 1, text: `${film} has ${frames - 1} frames, and the steps need ${frames}` }],
+      places: [{ path: "observation/images/top", file: film, value: frames - 1, text: `${film} has ${frames - 1} frames, but the steps need ${frames}` }],
     });
     const long = copyOf("long");
     withFrames(long, (count) => count + 2);

@@ -170,7 +170,7 @@ describe("filterWhere", () => {
       expectFailure(
         await failure(filterWhere(data as never, `${path} > 1`)),
         RangeError,
-        "where must be a condition on observation/x or an element of it, whose shape is 2",
+        "where must be a condition on observation/x or one of its 2 elements",
       );
     const twice = await failure(filterWhere(Object.assign([...episodes], { metadataSpec: { note: leaf("string") } }) as never, "nothing"));
     expect((twice as Error).message.match(/\bnote\b/g)).toHaveLength(1);
@@ -298,8 +298,8 @@ describe("withFilmPixels", () => {
 
   test("films of an unknown size or rate, and too few pixels, are errors", async () => {
     const decode = () => new Uint8Array(1);
-    expect(() => withFilmPixels(filmed(["a"]), { films: filmsOf({}), decode })).toThrow("top must have a shape [height, width, 3]");
-    expect(() => withFilmPixels(filmed(["a"]), { films: { ...films, fps: undefined }, decode })).toThrow("the films must have a number of frames per second");
+    expect(() => withFilmPixels(filmed(["a"]), { films: filmsOf({}), decode })).toThrow("top must have the shape [height, width, 3]");
+    expect(() => withFilmPixels(filmed(["a"]), { films: { ...films, fps: undefined }, decode })).toThrow("the films have no number of frames per second");
     const [episode] = await listOf(withFilmPixels(filmed(["a"]), { films, decode }));
     expect(() => episode?.steps.at(0)).toThrow("the result of decode must be 6 bytes, got 1");
   });
@@ -357,16 +357,16 @@ describe("concatEpisodes and splitEpisodes", () => {
         [Symbol.asyncIterator]()
         .next(),
     );
-    expectFailure(error, "SPEC_MISMATCH", "the steps of b.jsonl must be those of a.jsonl to be put after them, but action is f32 [1], not f64 [1]");
+    expectFailure(error, "SPEC_MISMATCH", "the steps of b.jsonl must match those of a.jsonl, but action is f32 [1], not f64 [1]");
     const tasked = withTask(counted([1]), "x");
     expectFailure(
       await failure(concatEpisodes([counted([1]), tasked] as never)),
       "SPEC_MISMATCH",
-      "the metadata of dataset 1 must be those of dataset 0 to be put after them, but it has task as well",
+      "the metadata of dataset 1 must match those of dataset 0, but it also has task",
     );
     const grouped = Object.assign([{ id: 0, note: {}, steps: [] }], { stepSpec: counted([1]).stepSpec, metadataSpec: { id: leaf("i64"), note: {} } });
     const plain = Object.assign([], { stepSpec: grouped.stepSpec, metadataSpec: { id: leaf("i64") } });
-    expectFailure(await failure(concatEpisodes([plain, grouped] as never)), "SPEC_MISMATCH", "but it has the empty group note as well");
+    expectFailure(await failure(concatEpisodes([plain, grouped] as never)), "SPEC_MISMATCH", "but it also has the empty group note");
     expectFailure(await failure(concatEpisodes([grouped, plain] as never)), "SPEC_MISMATCH", "but the empty group note is missing");
     // A dataset without a spec is compared when its first step arrives.
     const late = [{ id: 0, final_step: "transition", steps: [{ other: 1 }] }];

@@ -168,7 +168,7 @@ const CASES: readonly {
   {
     name: "an observation that is not finite",
     steps: changed(goodEpisode(5, 1), { 3: state(1, NAN, Infinity) }),
-    says: /^observation\/state must be finite, got NaN\. .*"repair" .*ends the episode/,
+    says: /^observation\/state must be finite, got NaN\. .*"repair" .*end the episode/,
     fault: "nonFinite",
     count: 2,
     step: 3,
@@ -218,7 +218,7 @@ const CASES: readonly {
   {
     name: "a step of another form",
     steps: changed(goodEpisode(5, 1), { 2: state(1, 2) }),
-    says: /^observation\/state must be f32 of shape \[3\], got Float32Array\(2\)\. .*"repair" .*ends the episode/,
+    says: /^observation\/state must be f32 of shape \[3\], got Float32Array\(2\)\. .*"repair" .*end the episode/,
     fault: "wrongForms",
     code: "SPEC_MISMATCH",
     step: 2,
@@ -240,7 +240,7 @@ const CASES: readonly {
   {
     name: "an empty episode",
     steps: [],
-    says: /^the steps of an episode must be at least one, got 0\. .*"repair" .*leaves the episode out/,
+    says: /^the number of steps in an episode must be at least 1, got 0\. .*"repair" .*leave the episode out/,
     fault: "emptyEpisodes",
     repaired: {},
     pieces: [],

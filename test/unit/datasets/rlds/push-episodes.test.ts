@@ -285,7 +285,7 @@ describe("what does not fit is refused before anything is pushed", () => {
     [
       "another dtype",
       { ...SPEC, action: f32() },
-      /action is f32 of shape \[\] in the writer's spec, and action is i32 of shape \[\] in the data\. Convert it with mapSteps/,
+      /action is f32 of shape \[\] in the writer's spec, but action is i32 of shape \[\] in the data\. Convert it with mapSteps/,
     ],
     ["another shape", { ...SPEC, observation: { at: f32(3), far: f64() } }, /observation\.at is f32 of shape \[3\].*observation\/at is f32 of shape \[2\]/],
     ["a leaf that is not there", { ...SPEC, mask: f32(2) }, /mask is f32 of shape \[2\].*have no leaf mask\..* Name it in fields: action, discount, /],

@@ -276,7 +276,7 @@ describe("pushRldsToReverb", () => {
     })();
     // An array with one element is not a single number, so the spec differs.
     expect((await thrown(() => pushRldsToReverb(once, observer))).message).toContain(
-      "action is i32 of shape [any] in the tables, i32 of shape [1] in the data",
+      "action is i32 of shape [any] in the tables, but i32 of shape [1] in the data",
     );
     expect(
       await pushRldsToReverb(
@@ -316,7 +316,7 @@ describe("pushRldsToReverb", () => {
     const other = { ...(signatureOf(spec) as { [name: string]: Signature }), reward: { dtype: "f64", shape: [null] } as Signature };
     const error = await thrown(() => pushRldsToReverb(rlds, observerOf(other)));
     expect([error.code, error.pushed, calls.length]).toEqual(["SPEC_MISMATCH", 0, 0]);
-    expect(error.message).toContain("reward is f64 of shape [any] in the tables, f32 of shape [] in the data");
+    expect(error.message).toContain("reward is f64 of shape [any] in the tables, but f32 of shape [] in the data");
     expect(await pushRldsToReverb(rlds, observerOf(signatureOf(spec)))).toBe(3);
     // The observer also accepts a table with a fixed time dimension.
     const fixed = JSON.parse(JSON.stringify(signatureOf(spec)), (key, value) => (key === "shape" ? [2, ...(value as Leaf["shape"]).slice(1)] : value));
@@ -345,7 +345,7 @@ describe("pushRldsToReverb", () => {
     const client = LocalClient.of({ spec, tables: [{ name: "t", maxSize: 10 }] });
     const observer = new ReverbAddTrajectoryObserver(client, { tableName: "t", sequenceLength: 2 });
     expect((await thrown(() => pushRldsToReverb(rlds, observer))).message).toContain(
-      "policyInfo.action is i32 of shape [any] in the tables, not there in the data",
+      "policyInfo.action is i32 of shape [any] in the tables, but missing in the data",
     );
     expect(await pushRldsToReverb(rlds, observer, (step) => ({ action: step.action }))).toBe(3);
     expect([

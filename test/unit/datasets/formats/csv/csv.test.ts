@@ -98,7 +98,7 @@ describe("names of columns", () => {
       [{ place: 1, speed: 3 }, 0],
       [{ place: 1, speed: -1 }, 4],
     ]);
-    await expect(openCsv(file(), { without: ["nothing"] })).rejects.toThrow(/without must be names of columns, of .*note/);
+    await expect(openCsv(file(), { without: ["nothing"] })).rejects.toThrow(/without must be names of columns \(.*note/);
   });
 });
 
@@ -193,7 +193,7 @@ describe("bounds", () => {
     const wide = Array.from({ length: 5000 }, (_, i) => `name${i}x`).join(",");
     await expect(read(csv(`${HEAD},${wide}`, "1"))).rejects.toMatchObject({
       code: "UNSUPPORTED",
-      message: expect.stringMatching(/leaves, and a step has 4096 at most/),
+      message: expect.stringMatching(/leaves, .*4096/),
     });
     const begin = performance.now();
     const endless = new File([`${HEAD}\n1,2,3,4,"`, "x\n".repeat(2 ** 21)], "table.csv");

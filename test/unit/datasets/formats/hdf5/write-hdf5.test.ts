@@ -144,7 +144,7 @@ test("names that the layout has for something else are others in the file, and a
       const { "x/y": xy, ...others } = wanted.observation as Step;
       expectAlike([step.observation], [{ ...others, x_y_: xy }]);
     }
-  await expect(writeHdf5(asDataset(data), memorySink(), { strict: true })).rejects.toThrow(/strict refuses .*the name "dones"/);
+  await expect(writeHdf5(asDataset(data), memorySink(), { strict: true })).rejects.toThrow(/strict forbids .*the name "dones"/);
 });
 
 test("states of robomimic stay beside the observations, as many as actions", async () => {

@@ -93,7 +93,7 @@ describe("files that say more than they have", () => {
     expectError(await read(encrypted), "UNSUPPORTED", /encrypted/);
     const long = files["of pandas"]?.slice() as Uint8Array;
     long.fill(255, long.length - 8, long.length - 4);
-    expectError(await read(long), "CORRUPT", /footer has 4294967295 bytes/);
+    expectError(await read(long), "CORRUPT", /footer states 4294967295 bytes/);
   });
 
   it("footers whose lists and structs have no end", async () => {
@@ -106,7 +106,7 @@ describe("files that say more than they have", () => {
       bytes.set(magic, bytes.length - 4);
       return bytes;
     };
-    expectError(await read(withFooter([0x19, 0xfc, 0xff, 0xff, 0xff, 0x0f])), "CORRUPT", /longer than the bytes left/);
+    expectError(await read(withFooter([0x19, 0xfc, 0xff, 0xff, 0xff, 0x0f])), "CORRUPT", /more than the bytes that follow/);
     expectError(await read(withFooter(new Array(1000).fill(0x1c))), "CORRUPT", /nest too deeply/);
     expectError(await read(withFooter(new Array(1000).fill(0x19))), "CORRUPT", /nest too deeply|longer than/);
     expectError(await read(withFooter([0])), "CORRUPT", /footer cannot be read: a part of it is missing/);

@@ -338,26 +338,26 @@ describe("bombs", () => {
 
   test.each<[string, Files, RegExp]>([
     ["features nested 70 deep", dataset({ a: deep(70) }, nothing), /nested at most 64 deep/],
-    ["a shape that no number can hold", dataset({ a: tensor("float32", [2 ** 30, 2 ** 30]) }, nothing), /a size that a number can hold/],
+    ["a shape that no number can hold", dataset({ a: tensor("float32", [2 ** 30, 2 ** 30]) }, nothing), /too many elements/],
     [
       "a tensor of 4 GB in 100 bytes",
       dataset({ a: tensor("float32", [2 ** 30], "zlib") }, example([["steps/a", 1, field(1, deflateSync(new Uint8Array(9)))]])),
-      /more than maxBytes, 1048576/,
+      /more than the 1048576 that maxBytes allows/,
     ],
     [
       "zlib that comes to more than its shape",
       dataset({ a: tensor("uint8", [100], "zlib") }, example([["steps/a", 1, field(1, bomb)]])),
-      /come to more than 100/,
+      /decompresses to more than 100/,
     ],
     [
       "zlib of unknown shape that comes to more than maxBytes",
       dataset({ a: tensor("uint8", [-1], "zlib") }, example([["steps/a", 1, field(1, bomb)]])),
-      /come to more than/,
+      /decompresses to more than/,
     ],
     [
       "an image that is said to be 60,000 × 60,000",
       dataset({ a: imageOf([-1, -1, 3]) }, example([["steps/a", 1, field(1, png(60_000, 60_000, deflateSync(new Uint8Array(9))))]])),
-      /would take|more than maxBytes/,
+      /would take|that maxBytes allows/,
     ],
     [
       "an image of 4 × 4 whose pixels come to 64 MB",
@@ -367,13 +367,17 @@ describe("bombs", () => {
     [
       "a JPEG of 60,000 × 60,000",
       dataset({ a: imageOf([-1, -1, 3]) }, example([["steps/a", 1, field(1, jpegOf(60_000, 60_000, 1))]])),
-      /the JPEG cannot be 60000 × 60000/,
+      /the JPEG has only \d+ bytes for 60000 × 60000/,
     ],
     ["a JPEG of 10,000 scans", dataset({ a: imageOf([64, 64, 3]) }, example([["steps/a", 1, field(1, jpegOf(64, 64, 10_000))]])), /more than 100 scans/],
     ["groups nested 100,000 deep", dataset({ a: tensor("float32") }, new Uint8Array(100_000).fill(0x0b)), /not a tf.train.Example: maximum recursion depth/],
-    ["a varint without an end", dataset({ a: tensor("int64") }, example([["steps/a", 3, field(1, new Uint8Array(50).fill(255))]])), /one does not end/],
-    ["a length of 4 GB", dataset({ a: tensor("int64") }, Uint8Array.of(10, 255, 255, 255, 255, 15)), /4294967295 bytes should follow/],
-    ["a text for numbers", dataset({ a: tensor("float32") }, example([["steps/a", 1, field(1, text("x"))]])), /must hold floats, and holds bytes/],
+    [
+      "a varint without an end",
+      dataset({ a: tensor("int64") }, example([["steps/a", 3, field(1, new Uint8Array(50).fill(255))]])),
+      /one is longer or truncated/,
+    ],
+    ["a length of 4 GB", dataset({ a: tensor("int64") }, Uint8Array.of(10, 255, 255, 255, 255, 15)), /4294967295 bytes follow/],
+    ["a text for numbers", dataset({ a: tensor("float32") }, example([["steps/a", 1, field(1, text("x"))]])), /must hold floats, got bytes/],
     [
       "a number that its dtype cannot hold",
       dataset({ a: tensor("int8") }, example([["steps/a", 3, field(1, Uint8Array.of(1, 0x80, 1))]])),
@@ -389,12 +393,12 @@ describe("bombs", () => {
           ["steps/b", 3, field(1, new Uint8Array(3))],
         ]),
       ),
-      /of one length: steps\/a has 2 steps, steps\/b 3/,
+      /the same length: steps\/a has 2 steps, but steps\/b has 3/,
     ],
     [
       "20,000 texts of nothing",
       dataset({ a: { pythonClassName: "x.Text" } }, example([["steps/a", 1, joined(Array.from({ length: 20_000 }, () => Uint8Array.of(10, 0)))]])),
-      /more than maxBytes/,
+      /more than the \d+ that maxBytes allows/,
     ],
     ["floats that end within one", dataset({ a: tensor("float32") }, example([["steps/a", 2, field(1, new Uint8Array(7))]])), /floats of 4 bytes/],
   ])("%s", async (_, files, message) => {
@@ -470,7 +474,7 @@ describe("names that lead outside", () => {
 describe("shards that hold another number of records", () => {
   test.each([
     ["fewer", ["4"], /must have 4 records, as dataset_info.json states, got 3/],
-    ["more", ["2"], /must have 2 records, as dataset_info.json states, but has more/],
+    ["more", ["2"], /must have 2 records, as dataset_info.json states, got more/],
   ])("%s", async (_, shardLengths, message) => {
     const info = infoWith((split) => {
       split.shardLengths = shardLengths;

@@ -35,12 +35,12 @@ test("records come one by one, also empty ones", async () => {
 });
 
 test.each([
-  ["a length that the file has no room for", tfRecord(BYTES, 301), 0, /states 301 bytes, but the file has only 300 left/],
+  ["a length that the file has no room for", tfRecord(BYTES, 301), 0, /states 301 bytes, but only 300 are left/],
   ["a length of 64 bits", tfRecord(BYTES, 2n ** 64n - 1n), 0, /states 18446744073709552000 bytes/],
   ["a damaged length", tfRecord(BYTES).map((byte, i) => (i === 0 ? byte ^ 1 : byte)), 0, /checksum of a record's length/],
-  ["damaged data", tfRecord(BYTES).map((byte, i) => (i === 100 ? byte ^ 1 : byte)), 0, /checksum does not fit/],
-  ["a file that was cut off", tfRecord(BYTES).subarray(0, 200), 0, /cut off/],
-  ["a head that was cut off", tfRecord(BYTES).subarray(0, 9), 0, /the file has 9 left/],
+  ["damaged data", tfRecord(BYTES).map((byte, i) => (i === 100 ? byte ^ 1 : byte)), 0, /checksum of a record does not match/],
+  ["a file that was cut off", tfRecord(BYTES).subarray(0, 200), 0, /truncated/],
+  ["a head that was cut off", tfRecord(BYTES).subarray(0, 9), 0, /only 9 are left/],
   ["a second record that is damaged", joined([tfRecord(BYTES), BYTES]), 316, /checksum of a record's length/],
 ])("%s is told with file and offset", async (_, bytes, offset, message) => {
   const reader = records(bytes);
@@ -65,7 +65,7 @@ function noting<T>(file: SourceFile, asked: T[], note: (at: number, length: numb
 test("a record of more than maxBytes is refused before it is read", async () => {
   const asked: number[] = [];
   const file = noting(bytesFile("a", tfRecord(BYTES)), asked, (_, length) => length);
-  await expect(new TfRecords(file, { maxBytes: 299 }).next()).rejects.toThrow(/300 bytes is more than maxBytes, 299/);
+  await expect(new TfRecords(file, { maxBytes: 299 }).next()).rejects.toThrow(/300 bytes, more than the 299 that maxBytes allows/);
   expect(asked).toEqual([316]);
 });
 

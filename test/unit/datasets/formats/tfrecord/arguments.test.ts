@@ -20,11 +20,11 @@ async function files(): Promise<Map<string, Uint8Array>> {
 const BAD: readonly (readonly [name: string, bad: unknown, error: string, rule: RegExp])[] = [
   ["a number", 5, "TypeError", /must be a leaf such as f32\(4\), or an object or array of leaves, got 5$/],
   ["null", null, "TypeError", /must be a leaf such as f32\(4\), .*got null$/],
-  ["a function", f32, "TypeError", /call it/],
+  ["a function", f32, "TypeError", /f32\(\) instead of f32/],
   ["no leaves", [], "ReplayError", /must be a spec with at least one leaf, got an array of 0$/],
-  ["two leaves of one name", { "a/b": f32(), a: { b: f32() } }, "ReplayError", /must be a spec whose leaves have paths that differ, got "a\/b"$/],
-  ["another dtype", u32(), "ReplayError", /must be of a dtype that TF-Agents can write, one of f32, .*got "u32"$/],
-  ["a shape of 0", f32(3, 0), "ReplayError", /must be of a shape of positive integers, got \[3, 0\]$/],
+  ["two leaves of one name", { "a/b": f32(), a: { b: f32() } }, "ReplayError", /must be a spec with a different path for each leaf, got "a\/b"$/],
+  ["another dtype", u32(), "ReplayError", /must have a dtype that TF-Agents can write \(f32, .*got "u32"$/],
+  ["a shape of 0", f32(3, 0), "ReplayError", /must have a shape of positive integers, got \[3, 0\]$/],
 ];
 
 describe.each([
@@ -41,7 +41,7 @@ describe.each([
       const failure = (await errorFrom(call(spec as Spec))) as Error;
       expect(failure.name).toBe(error);
       expect(failure.message).toMatch(rule);
-      expect(failure.message.startsWith(`${where} must be `)).toBe(true);
+      expect(failure.message).toMatch(new RegExp(`^${where} must (be|have) `));
     }
   });
 });
@@ -51,7 +51,7 @@ describe("a file of a spec in the place of the records", () => {
     ["loadTfrecordDataset", async () => loadTfrecordDataset(["x.spec"], { from: await files() })],
     ["openRlds", () => openRlds(join(dataFolder("tfrecord"), "nest.tfrecord.spec"))],
   ] as const)("is refused by %s, with the remedy", async (_, call) => {
-    expect(await errorFrom(call())).toMatchObject({ code: "UNSUPPORTED", message: expect.stringContaining("name the file of that name without .spec") });
+    expect(await errorFrom(call())).toMatchObject({ code: "UNSUPPORTED", message: expect.stringContaining("Pass the file of that name without .spec") });
   });
 });
 
@@ -67,7 +67,10 @@ describe("TFRecordObserver", () => {
   it.each(["../y", "/y", "a//y", "a\\y"])("refuses the path %s in a folder", (path) => {
     const create = () => new TFRecordObserver(path, f32(), { to: new Map() });
     expect(create).toThrow(
-      expect.objectContaining({ name: "RangeError", message: `outputPath must be the path of a file inside to, with slashes, got ${JSON.stringify(path)}` }),
+      expect.objectContaining({
+        name: "RangeError",
+        message: `outputPath must be the path of a file in the given folder, with slashes, got ${JSON.stringify(path)}`,
+      }),
     );
   });
 });
@@ -79,7 +82,7 @@ describe("openTfrecord", () => {
     // Part of a trajectory may be a nest without leaves.
     if (/at least/.test(String(rule))) return;
     const inside = (await errorFrom(openTfrecord(await files(), { spec: { ...TRAJECTORY, observation: bad } as Spec }))) as Error;
-    expect(inside.message).toMatch(/differ/.test(String(rule)) ? /^spec must be a spec whose leaves/ : /^spec of observation must be /);
+    expect(inside.message).toMatch(/differ/.test(String(rule)) ? /^spec must be a spec with a different path/ : /^spec of observation must (be|have) /);
   });
 
   it("refuses step types that are no single number", async () => {

@@ -48,9 +48,9 @@ describe("compressImage", () => {
   });
 
   it.each([
-    ["nothing", undefined, /^what compressImage returns is required/],
-    ["a promise", Promise.resolve(JPEG), /^what compressImage returns must be a JPEG in a Uint8Array, got a promise/],
-    ["an ArrayBuffer", JPEG.buffer, /^what compressImage returns must be a JPEG in a Uint8Array, got /],
+    ["nothing", undefined, /^the result of compressImage is required/],
+    ["a promise", Promise.resolve(JPEG), /^the result of compressImage must be a JPEG in a Uint8Array, got a promise/],
+    ["an ArrayBuffer", JPEG.buffer, /^the result of compressImage must be a JPEG in a Uint8Array, got /],
     ["a text", "jpeg", /must be a JPEG in a Uint8Array, got "jpeg"$/],
     ["words", new Uint16Array(4), /must be a JPEG in a Uint8Array, got Uint16Array\(4\)$/],
     ["no bytes", new Uint8Array(), /must be a JPEG in a Uint8Array, which begins with the bytes 255, 216, got Uint8Array\(0\)$/],
@@ -75,7 +75,7 @@ describe("compressImage", () => {
     const create = async () => new TFRecordObserver("x", spec, { compressImage: () => JPEG, to: new Map() });
     expect(await errorFrom(create())).toMatchObject({
       code: "SPEC_MISMATCH",
-      message: `tensorDataSpec of a must be an image of 1 or 3 channels with compressImage, got [8, 16, ${channels}]: leave compressImage out`,
+      message: `tensorDataSpec of a must be an image of 1 or 3 channels with compressImage, got [8, 16, ${channels}]. Leave compressImage out`,
     });
     expect(() => new TFRecordObserver("x", spec, { to: new Map() })).not.toThrow();
   });
@@ -93,10 +93,10 @@ describe("reading", () => {
     observer(IMAGE);
     await observer.close();
     const refusal = async (from: Map<string, Uint8Array>, compressImage: boolean) => errorFrom(all(await loadTfrecordDataset(["x"], { from, compressImage })));
-    expect(await refusal(jpegs, false)).toMatchObject({ code: "UNSUPPORTED", message: expect.stringContaining("a JPEG, which compressImage: true decodes") });
+    expect(await refusal(jpegs, false)).toMatchObject({ code: "UNSUPPORTED", message: expect.stringContaining("Pass compressImage: true to decode the JPEG") });
     expect(await refusal(pixels, true)).toMatchObject({
       code: "UNSUPPORTED",
-      message: expect.stringContaining("pixels, and no JPEG: leave compressImage out"),
+      message: expect.stringContaining("pixels, not a JPEG. Leave compressImage out"),
     });
   });
 

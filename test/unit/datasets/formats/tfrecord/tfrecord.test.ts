@@ -427,7 +427,9 @@ describe("damage", () => {
     const options = { maxBytes: 4100 } as const;
     expect(await errorFrom(openRlds(from, options).then(all))).toMatchObject({
       code: "CORRUPT",
-      message: expect.stringMatching(/a record of 4\d+ bytes is more than maxBytes, 4100. Increase maxBytes; salvage: true reads the rest/),
+      message: expect.stringMatching(
+        /a record has 4\d+ bytes, more than the 4100 that maxBytes allows\. Increase maxBytes\. Pass salvage: true to read the rest/,
+      ),
     });
     const reader = await openRlds(from, { ...options, salvage: true });
     expect((await all(reader)).map(({ steps }) => [...steps][0]?.observation[0])).toEqual([1n, 2n]);
