@@ -298,7 +298,9 @@ test("a snapshot with another layout of steps, or items with columns, is refused
     expect(numbers.getFloat64(at + 1, true)).not.toBe(value);
     numbers.setFloat64(at + 1, value, true);
     seal(other, head);
-    expect(refusal(other), key).toBe("UNSUPPORTED: the steps of the snapshot have the layout of another version of Reprise. Load it with the version that wrote it");
+    expect(refusal(other), key).toBe(
+      "UNSUPPORTED: the steps of the snapshot have the layout of another version of Reprise. Load it with the version that wrote it",
+    );
   }
   const slots = sectionsIn(WHOLE).find(({ kind }) => kind === kinds.SLOTS) as Section;
   const shown = WHOLE.slice();
@@ -327,7 +329,9 @@ test("a refusal counts the host's lines, and names the snapshot where it is its 
     'INVALID: the snapshot: the name of a table must not be empty, a whole number or __proto__, got "12"',
   );
   const half = new Replay({ spec: { "\ud800": f32(2) }, tables: { t: { maxSize: 1 } } });
-  expect(refusal(new Uint8Array(Buffer.concat([...half.snapshot()])))).toMatch(/^UNSUPPORTED: the snapshot has a name that cannot be UTF-8 \(half a surrogate pair\)/);
+  expect(refusal(new Uint8Array(Buffer.concat([...half.snapshot()])))).toMatch(
+    /^UNSUPPORTED: the snapshot has a name that cannot be UTF-8 \(half a surrogate pair\)/,
+  );
 });
 
 test("chunks that are read after a change, or before the first, are refused", () => {
