@@ -64,7 +64,7 @@ export async function openCsv<S = RldsStep>(from: Source, options: CsvOptions = 
       first = line;
       break;
     }
-    if (first === undefined) throw new RldsError("EMPTY", "the table has no rows below the names of its columns", { file: file.name });
+    if (first === undefined) throw new RldsError("EMPTY", "the table has no rows below the header", { file: file.name });
     const rows = await GenericJsonl.open(file, first, stepSpec, {
       lines,
       maxBytes,
@@ -96,7 +96,7 @@ async function onlyFile(folder: SourceFolder): Promise<SourceFile> {
   const paths = (await folder.list())?.filter((path) => /\.(csv|tsv)$/i.test(path)) ?? [];
   const [path] = paths;
   if (path !== undefined && paths.length === 1) return folder.open(path);
-  throw unsupportedFile({ file: folder.name }, `a folder must contain one file of comma-separated values (.csv), got ${paths.length}: name the file`);
+  throw unsupportedFile({ file: folder.name }, `the folder must contain one .csv or .tsv file, got ${paths.length}. Pass the file`);
 }
 
 interface KindLeaf extends TableLeaf {
@@ -165,7 +165,7 @@ class CsvTable {
       }
       isAfterLoss ||= row.isAfterLoss === true;
       if (row.cells.length !== this.#width) {
-        const error = corruptFile(inLine(this.#file.name, row), `has ${row.cells.length} cells, and the first line ${this.#width}`);
+        const error = corruptFile(inLine(this.#file.name, row), `has ${row.cells.length} cells, but the first line has ${this.#width}`);
         if (losses === undefined) throw error;
         losses.add(error);
         isAfterLoss = true;

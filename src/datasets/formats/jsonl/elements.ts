@@ -87,9 +87,9 @@ class Scanner {
 
   /** @throws RldsError CORRUPT if the file ends inside a value */
   finish(size: number): void {
-    if (this.#depth > 0) throw this.#error("is cut: the file ends within it", this.#begin);
+    if (this.#depth > 0) throw this.#error("is truncated: the file ends within it", this.#begin);
     if (this.#inArray && this.#expected !== "nothing")
-      throw corruptFile({ file: this.#file, offset: size }, "the array of JSON is cut: the file ends within it");
+      throw corruptFile({ file: this.#file, offset: size }, "the JSON array is truncated: the file ends within it");
   }
 
   /** Returns whether a byte is between values. Otherwise a value begins with it. */
@@ -109,7 +109,7 @@ class Scanner {
       this.#hasComma = false;
       return false;
     }
-    throw this.#error(`must be a JSON object${this.#inArray ? ", with a comma before the next one" : ""}`, at);
+    throw this.#error(`must be a JSON object${this.#inArray ? ", with a comma between elements" : ""}`, at);
   }
 
   /** Returns undefined for a value that is lost. */

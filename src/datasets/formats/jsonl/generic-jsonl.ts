@@ -110,7 +110,7 @@ export class GenericJsonl {
       if (areEpisodes) metadata = this.#metadata(group.metadata, { ...fresh, episode });
       bytes += line.bytes;
       if (bytes > maxBytes)
-        throw corruptFile(inLine(this.#file.name, line), `is in an episode of more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
+        throw corruptFile(inLine(this.#file.name, line), `belongs to an episode of more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
       for (const [i, step] of group.steps.entries()) {
         if (layout !== "steps" && rows.begins(step, fresh)) {
           yield await finishEpisode(true);
@@ -119,7 +119,7 @@ export class GenericJsonl {
         place = { ...fresh, episode };
         const isEnd = rows.add(step, place, line.bytes);
         if (isEnd && layout === "steps" && i < group.steps.length - 1)
-          throw new RldsError("INVALID_DATA", "a step in the middle of the episode is marked as the last one", { ...place, step: i });
+          throw new RldsError("INVALID_DATA", "a step in the middle of the episode is marked as the last step", { ...place, step: i });
         if (isEnd && layout !== "steps") yield await finishEpisode(true);
       }
       if (areEpisodes && (rows.length > 0 || layout === "steps")) yield await finishEpisode(true);

@@ -29,7 +29,7 @@ export function isReprise(value: unknown): boolean {
 /** @throws RldsError CORRUPT */
 export function readRepriseSchema(line: Line, file: string): RepriseSchema {
   const { rlds, stepSpec, metadataSpec = {}, about } = line.value as { rlds: unknown; stepSpec?: unknown; metadataSpec?: unknown; about?: unknown };
-  if (rlds !== 1) throw corruptFile(inLine(file, line), `is of version ${JSON.stringify(rlds)}: 1 is read`);
+  if (rlds !== 1) throw corruptFile(inLine(file, line), `has version ${JSON.stringify(rlds)}, but this version of Reprise reads only version 1`);
   return {
     stepSpec: specFromJson(stepSpec, file),
     metadataSpec: specFromJson(metadataSpec, file) as { readonly [name: string]: StepSpec },
@@ -77,15 +77,15 @@ export async function* readRepriseEpisodes(
     if (first !== undefined) {
       if (metadata !== undefined) yield finishEpisode();
       episode++;
-      if (ofEpisode > line.bytes) throw lineError(`must have ${ofEpisode} elements, and has ${line.bytes} bytes`);
+      if (ofEpisode > line.bytes) throw lineError(`must have ${ofEpisode} elements, but has only ${line.bytes} bytes`);
       const collector = new Collector(metadataSpec as StepSpec, 1);
       collector.add(valuesOfJson(metadataSpec as StepSpec, first), { ...place, episode }, "the episode's metadata");
       metadata = new StepColumns<object>(metadataSpec as StepSpec, collector.take().data, 1).at(0);
     } else {
-      if (metadata === undefined) throw lineError("is a step before any episode");
-      if (elements > line.bytes) throw lineError(`must have ${elements} elements, and has ${line.bytes} bytes`);
+      if (metadata === undefined) throw lineError("is a step, but must be an episode, because no episode precedes it");
+      if (elements > line.bytes) throw lineError(`must have ${elements} elements, but has only ${line.bytes} bytes`);
       bytes += line.bytes;
-      if (bytes > maxBytes) throw lineError(`is in an episode of more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
+      if (bytes > maxBytes) throw lineError(`belongs to an episode of more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
       steps ??= new Collector(stepSpec, 1);
       steps.add(valuesOfJson(stepSpec, typeof step === "object" && step !== null ? selection.value(step) : step), { ...place, step: steps.length });
     }

@@ -29,7 +29,7 @@ export async function storedColumn(file: SourceFile, entry: ZipEntry, array: Npy
   let head = new Uint8Array(0);
   let header: Header | undefined;
   for (let length = HEAD; header === undefined; length *= 2) {
-    if (head.length === entry.size) throw corruptFile(inArray(array), `breaks off in its header, after ${head.length} bytes`);
+    if (head.length === entry.size) throw corruptFile(inArray(array), `ends within its header, after ${head.length} bytes`);
     head = new Uint8Array(await file.read(at, Math.min(length, entry.size)));
     header = headerOf(head, array);
   }
