@@ -5,13 +5,13 @@ import type { Fetch } from "../../../base/host.ts";
 import { setPart } from "../../../schema/nest.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
 import { finalStepSpec } from "../../model/final-step.ts";
-import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { checkFinalObservation, type FinalObservation } from "../columns/flat.ts";
 import { fieldsOf } from "../columns/names.ts";
 import { decompressedSource } from "../compression/decompressed-source.ts";
 import { damageOf, withDamage } from "../damage.ts";
 import { GenericJsonl } from "../jsonl/generic-jsonl.ts";
-import { inLine, type Line } from "../jsonl/lines.ts";
+import { type Line, lineError } from "../jsonl/lines.ts";
 import { READ_OPTIONS, type ReadOptions, type RldsReader } from "../reader.ts";
 import { type NullValue, Selection } from "../selection/selection.ts";
 import type { Source } from "../sources/open-source.ts";
@@ -165,7 +165,7 @@ class CsvTable {
       }
       isAfterLoss ||= row.isAfterLoss === true;
       if (row.cells.length !== this.#width) {
-        const error = corruptFile(inLine(this.#file.name, row), `has ${row.cells.length} cells, but the first line has ${this.#width}`);
+        const error = lineError(this.#file.name, row, `has ${row.cells.length} cells, but the first line has ${this.#width}`);
         if (losses === undefined) throw error;
         losses.add(error);
         isAfterLoss = true;

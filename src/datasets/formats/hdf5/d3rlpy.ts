@@ -76,8 +76,7 @@ export async function d3rlpyEpisode(
   const action = await treeOf("actions");
   const observation = await treeOf("observations");
   const reward = await treeOf("rewards");
-  if (action === undefined || observation === undefined || reward === undefined)
-    throw error("lacks a field that steps require: action, observation or reward");
+  if (action === undefined || observation === undefined || reward === undefined) throw error("lacks a field that steps require: action, observation or reward");
   const rows = columnsOf(action)[0]?.rows ?? -1;
   const others: [string, ColumnTree][] = [];
   const unread: string[] = [];

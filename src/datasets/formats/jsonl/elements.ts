@@ -3,7 +3,7 @@ import { corruptFile } from "../../model/rlds-error.ts";
 import type { Damage } from "../damage.ts";
 import { parseExactJson } from "../json.ts";
 import type { SourceFile } from "../sources/source.ts";
-import { inLine, type Line, type LinesOptions } from "./lines.ts";
+import { type Line, type LinesOptions, lineError } from "./lines.ts";
 
 const CHUNK_BYTES = 2 ** 18;
 const [QUOTE, BACKSLASH, COMMA, OPEN, CLOSE, OPEN_OBJECT, CLOSE_OBJECT] = [34, 92, 44, 91, 93, 123, 125] as const;
@@ -138,16 +138,16 @@ class Scanner {
     try {
       text = parts.map((part) => decoder.decode(part, { stream: true })).join("") + decoder.decode();
     } catch {
-      throw corruptFile(inLine(this.#file, place), "is not valid UTF-8");
+      throw lineError(this.#file, place, "is not valid UTF-8");
     }
     try {
       return { ...place, value: parseExactJson(text) };
     } catch (error) {
-      throw corruptFile(inLine(this.#file, place), `is not JSON: ${(error as Error).message}`);
+      throw lineError(this.#file, place, `is not JSON: ${(error as Error).message}`);
     }
   }
 
   #error(what: string, at: number) {
-    return corruptFile(inLine(this.#file, { number: this.#number, at, unit: "element" }), what);
+    return lineError(this.#file, { number: this.#number, at, unit: "element" }, what);
   }
 }

@@ -25,6 +25,7 @@ function specOf(value: unknown, file: string, depth: number): StepSpec {
   if (!Array.isArray(shape) || !shape.every((length) => Number.isSafeInteger(length) && length >= 0) || sizeOf(shape) > MAX_ELEMENTS)
     throw specError(`must have a valid shape, got ${JSON.stringify(shape) ?? "none"}`);
   if (maxBytes === undefined) return { dtype: dtype as "f32", shape };
-  if (dtype !== "string" || !Number.isSafeInteger(maxBytes) || (maxBytes as number) < 1) throw specError(`must have a valid maxBytes, got ${JSON.stringify(maxBytes) ?? "none"}`);
+  if (dtype !== "string" || !Number.isSafeInteger(maxBytes) || (maxBytes as number) < 1)
+    throw specError(`must have a valid maxBytes, got ${JSON.stringify(maxBytes) ?? "none"}`);
   return { dtype, shape, maxBytes: maxBytes as number };
 }

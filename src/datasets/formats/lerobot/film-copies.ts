@@ -140,7 +140,10 @@ export class FilmCopies {
       }
       film.cutFrames += span.frames;
     }
-    throw unsupportedFile({ file: path, episode }, `the frames of ${this.camera.name} must match the frames that the source lists for the episode, in the order of the film`);
+    throw unsupportedFile(
+      { file: path, episode },
+      `the frames of ${this.camera.name} must match the frames that the source lists for the episode, in the order of the film`,
+    );
   }
 
   #cutError(path: string, episode: number): RldsError {

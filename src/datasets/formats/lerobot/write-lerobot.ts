@@ -108,9 +108,13 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, folder
     const references = filmReferences(stepSpec).map((keys) => keys.join("/"));
     const film = existing.find((path) => path.startsWith("videos/"));
     if (film !== undefined && references.some((path) => !cameras.has(path)))
-      throw new RldsError("IO", "the steps refer to films, but the films in this folder would be deleted. Pass the option films, or write into another folder", {
-        file: `${folder.name}/${film}`,
-      });
+      throw new RldsError(
+        "IO",
+        "the steps refer to films, but the films in this folder would be deleted. Pass the option films, or write into another folder",
+        {
+          file: `${folder.name}/${film}`,
+        },
+      );
     const schema = createFrameSchema(stepSpec, about, { images, videos, cameras, taskLeaf });
     const losses = new Losses();
     losses.addEmptyGroups(stepSpec, metadataSpec);

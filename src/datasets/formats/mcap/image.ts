@@ -51,7 +51,8 @@ export function imageOf(message: unknown): Image {
     return { dtype: head.depth === 16 ? "u16" : "u8", shape: [head.height, head.width, head.channels === 1 ? 1 : 3], bytes: file };
   }
   const known = Object.hasOwn(ENCODINGS, encoding) ? ENCODINGS[encoding] : undefined;
-  if (known === undefined) throw new Error(`the image has the encoding ${JSON.stringify(encoding)}, but Reprise reads only ${Object.keys(ENCODINGS).join(", ")}`);
+  if (known === undefined)
+    throw new Error(`the image has the encoding ${JSON.stringify(encoding)}, but Reprise reads only ${Object.keys(ENCODINGS).join(", ")}`);
   const [dtype, channels, isBgr = false] = known;
   const shape = [Number(height), Number(width), channels] as const;
   const rowBytes = shape[1] * channels * DTYPES[dtype].bytes;

@@ -26,7 +26,8 @@ export function unlz4(bytes: Uint8Array, size: number): Uint8Array<ArrayBuffer> 
     need(at, 7);
     if (view.getUint32(at, true) !== MAGIC) throw new Error("the data is not an LZ4 frame");
     const flags = bytes[at + 4] as number;
-    if ((flags & 0b11_000000) !== VERSION || (flags & HAS_DICTIONARY) !== 0) throw new Error("the LZ4 frame has an unsupported version, or requires a dictionary");
+    if ((flags & 0b11_000000) !== VERSION || (flags & HAS_DICTIONARY) !== 0)
+      throw new Error("the LZ4 frame has an unsupported version, or requires a dictionary");
     at += (flags & HAS_CONTENT_SIZE) !== 0 ? 15 : 7;
     for (;;) {
       need(at, 4);

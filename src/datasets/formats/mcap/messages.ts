@@ -137,7 +137,10 @@ export class Records {
       const channel = this.channels.get(channelId) as Channel;
       const schema = this.schemas.get(channel.schemaId);
       if (schema === undefined && channel.schemaId !== 0)
-        throw corruptFile({ file: this.#file, offset }, `a message of ${channel.topic} refers to schema ${channel.schemaId}, which is not defined before the message`);
+        throw corruptFile(
+          { file: this.#file, offset },
+          `a message of ${channel.topic} refers to schema ${channel.schemaId}, which is not defined before the message`,
+        );
       yield { channel, schema, logTime, publishTime, data, offset };
     }
   }

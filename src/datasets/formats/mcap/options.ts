@@ -128,7 +128,7 @@ function leavesOf(topics: McapOptions["topics"]): TopicLeaf[] {
       throw mustBe(
         RangeError,
         "topics",
-        `an object with a key for ${required}, such as ${JSON.stringify(required === "action" ? "action" : "observation/state")}`,
+        `an object with a key for the ${required}, such as ${JSON.stringify(required === "action" ? "action" : "observation/state")}`,
         topics,
       );
   const paths = leaves.map(({ keys }) => keys.join("/"));

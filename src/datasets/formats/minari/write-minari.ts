@@ -189,8 +189,7 @@ async function episodeOf(
   // Steps without the flag also follow RLDS.
   const isLast = isLastColumn < 0 || (data[isLastColumn] as ArrayLike<unknown>)[length - 1] === 1;
   const actions = finalStepOf(metadata, isLast, finalStep) === "transition" ? length : length - 1;
-  if (actions >= MAX_ROWS)
-    throw unsupportedFile({ episode }, `an episode must have fewer than ${MAX_ROWS} actions, the limit of Minari, got ${actions}`);
+  if (actions >= MAX_ROWS) throw unsupportedFile({ episode }, `an episode must have fewer than ${MAX_ROWS} actions, the limit of Minari, got ${actions}`);
   return { data, length, actions, metadata: metadataOf(metadataSpec, collector.take().data) };
 }
 

@@ -223,7 +223,8 @@ function groupArrays(
   const nameError = (path: string) => corruptFile({ file }, `the archive has ${path} both as an array and as a group of arrays`);
   for (const [path, column] of arrays) {
     const keys = path.split("/");
-    if (keys.length > MAX_GROUP_DEPTH) throw unsupportedFile({ file }, `the archive is nested ${keys.length} deep, more than the maximum of ${MAX_GROUP_DEPTH}`);
+    if (keys.length > MAX_GROUP_DEPTH)
+      throw unsupportedFile({ file }, `the archive is nested ${keys.length} deep, more than the maximum of ${MAX_GROUP_DEPTH}`);
     const node = (at: ColumnTree | undefined, rest: readonly string[]): ColumnTree => {
       const [key, ...deeper] = rest;
       if (key === undefined) {

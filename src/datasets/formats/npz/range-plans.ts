@@ -67,7 +67,10 @@ export async function rangesByIndices(
   if (indices.leaf.shape.length > 0 || isText(indices.leaf) || indices.rows !== Math.max(0, episodes - 1))
     throw corruptFile({ file }, `indices must have ${Math.max(0, episodes - 1)} numbers, one per episode except the first, got ${indices.rows ?? "none"}`);
   if (observations !== rows + episodes)
-    throw corruptFile({ file }, `each of the ${episodes} episodes must have one more observation than actions, got ${observations} observations and ${rows} actions`);
+    throw corruptFile(
+      { file },
+      `each of the ${episodes} episodes must have one more observation than actions, got ${observations} observations and ${rows} actions`,
+    );
   budget.reserve(80 * episodes, "indices");
   const starts = Array.from((await indices.read(0, Math.max(0, episodes - 1))) as ArrayLike<number | bigint>, Number);
   let from = 0;

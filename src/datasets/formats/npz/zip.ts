@@ -105,7 +105,8 @@ export async function findEntryStart(file: SourceFile, { name, method, compresse
     throw corruptFile({ file: file.name, offset: at }, `${name} states ${size} bytes, but its ${compressed} compressed bytes cannot hold them`);
   if (at + 30 > file.size) throw corruptFile({ file: file.name, offset: at }, `${name} is beyond the end of the file`);
   const local = dataView(await file.read(at, 30));
-  if (local.getUint32(0, true) !== LOCAL) throw corruptFile({ file: file.name, offset: at }, `${name} does not begin at the offset that the directory of the archive states`);
+  if (local.getUint32(0, true) !== LOCAL)
+    throw corruptFile({ file: file.name, offset: at }, `${name} does not begin at the offset that the directory of the archive states`);
   const begin = at + 30 + local.getUint16(26, true) + local.getUint16(28, true);
   if (begin + compressed > file.size) throw corruptFile({ file: file.name, offset: at }, `${name} continues beyond the end of the file`);
   return begin;
