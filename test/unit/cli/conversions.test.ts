@@ -192,7 +192,7 @@ describe("LeRobot's films", () => {
     expectError(
       await errorFrom(writeLeRobot(reader, folder, { fps: 5, films: reader.films as never, overwrite: true })),
       "UNSUPPORTED",
-      /10 frames per second, got fps 5/,
+      /fps must be 10, as in the films, got 5/,
     );
     expect(filesOf(folder)).toEqual(before);
   });

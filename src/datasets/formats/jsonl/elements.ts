@@ -148,6 +148,6 @@ class Scanner {
   }
 
   #error(what: string, at: number) {
-    return lineError(this.#file, { number: this.#number, at, unit: "element" }, what);
+    return corruptFile({ file: this.#file, offset: at }, `element ${this.#number} ${what}`);
   }
 }

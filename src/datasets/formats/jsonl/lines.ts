@@ -67,13 +67,9 @@ export async function* linesOf(file: SourceFile, { maxBytes, signal, losses }: L
   yield* parse(parts, { number, at: begin, bytes: file.size - begin });
 }
 
-/** Returns the error for a line, or an element of an array, that violates the format. @param what the message after the number of the line */
-export function lineError(
-  file: string,
-  { number, at, unit = "line" }: Pick<Line, "number" | "at"> & { readonly unit?: "line" | "element" },
-  what: string,
-): RldsError {
-  return corruptFile({ file, offset: at }, `${unit} ${number} ${what}`);
+/** Returns the error for a line that violates the format. @param what the message after its number */
+export function lineError(file: string, { number, at, unit }: Pick<Line, "number" | "at" | "unit">, what: string): RldsError {
+  return corruptFile({ file, offset: at }, `${unit ?? "line"} ${number} ${what}`);
 }
 
 /** Returns undefined for a blank line. */

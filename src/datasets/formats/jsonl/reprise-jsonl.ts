@@ -64,7 +64,6 @@ export async function* readRepriseEpisodes(
     return { [FINAL_STEP]: finalStepOf({}, lastFlagOf(episodeSteps) === true), ...metadata, steps: episodeSteps };
   };
   const readLine = function* (line: Line): Generator<ReadEpisode, void, undefined> {
-    const error = (what: string) => lineError(name, line, what);
     const place = { file: name, offset: line.at, episode };
     // The spec, possibly after blank lines.
     if (!isHeadRead) {
@@ -72,19 +71,19 @@ export async function* readRepriseEpisodes(
       return;
     }
     const { episode: first, step } = (line.value ?? {}) as { episode?: unknown; step?: unknown };
-    if ((first === undefined) === (step === undefined)) throw error('must be {"episode": …} or {"step": …}');
+    if ((first === undefined) === (step === undefined)) throw lineError(name, line, 'must be {"episode": …} or {"step": …}');
     if (first !== undefined) {
       if (metadata !== undefined) yield finishEpisode();
       episode++;
-      if (ofEpisode > line.bytes) throw error(`must have ${ofEpisode} elements, but has only ${line.bytes} bytes`);
+      if (ofEpisode > line.bytes) throw lineError(name, line, `must have ${ofEpisode} elements, but has only ${line.bytes} bytes`);
       const collector = new Collector(metadataSpec as StepSpec, 1);
       collector.add(valuesOfJson(metadataSpec as StepSpec, first), { ...place, episode }, "the episode's metadata");
       metadata = new StepColumns<object>(metadataSpec as StepSpec, collector.take().data, 1).at(0);
     } else {
-      if (metadata === undefined) throw error("must be an episode, got a step before the first episode");
-      if (elements > line.bytes) throw error(`must have ${elements} elements, but has only ${line.bytes} bytes`);
+      if (metadata === undefined) throw lineError(name, line, "must be an episode, got a step before the first episode");
+      if (elements > line.bytes) throw lineError(name, line, `must have ${elements} elements, but has only ${line.bytes} bytes`);
       bytes += line.bytes;
-      if (bytes > maxBytes) throw error(`belongs to an episode of more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
+      if (bytes > maxBytes) throw lineError(name, line, `belongs to an episode of more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
       steps ??= new Collector(stepSpec, 1);
       steps.add(valuesOfJson(stepSpec, typeof step === "object" && step !== null ? selection.value(step) : step), { ...place, step: steps.length });
     }

@@ -83,7 +83,7 @@ describe("our own form", () => {
     const begin = `${JSON.stringify(head)}\n`.length;
     const cases: [unknown[], object][] = [
       [[head, "{]"], { code: "CORRUPT", offset: begin, message: expect.stringMatching(/^line 2 is not JSON/) }],
-      [[head, { step: {} }], { code: "CORRUPT", message: expect.stringMatching(/^line 2 is a step before any episode/) }],
+      [[head, { step: {} }], { code: "CORRUPT", message: expect.stringMatching(/^line 2 must be an episode, got a step before the first episode/) }],
       [[head, episode, { step: { observation: [1] } }], { code: "SPEC_MISMATCH", episode: 0, step: 0, offset: begin + 15 }],
       [[head, episode, { other: 1 }], { code: "CORRUPT" }],
       [[{ rlds: 2 }], { code: "CORRUPT" }],

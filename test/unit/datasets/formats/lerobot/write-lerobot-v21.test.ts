@@ -118,7 +118,7 @@ test("a film of one episode is copied, one of several would have to be cut", asy
   const films = filmed.films as Films;
   const refused = memorySink();
   await expect(writeLeRobot(filmed as RldsDataset<unknown>, refused, { ...options, films })).rejects.toThrow(
-    "version 2.1 has a film per episode, and films are not cut",
+    "version 2.1 requires a film per episode",
   );
   expect(refused.size).toBe(0);
   // The same film, with the number of frames of the first episode.

@@ -324,7 +324,7 @@ describe("options", () => {
     const topics = { observation: TOPICS["observation/position"], action: TOPICS["observation/joint"] };
     await expect(openMcap(path("lz4"), { topics, episodesBy: { topic: "/taks" } })).rejects.toMatchObject({
       code: "SPEC_MISMATCH",
-      message: expect.stringMatching(/no message of \/taks, which the option episodesBy names\. Did you mean \/task\?/),
+      message: expect.stringMatching(/the option episodesBy names \/taks, but the file has no message of that topic\. Did you mean \/task\?/),
     });
     await expect(openMcap(path("lz4"), { topics, episodesBy: { topic: "/task", field: "date" } })).rejects.toMatchObject({
       code: "SPEC_MISMATCH",
@@ -337,12 +337,12 @@ describe("options", () => {
     for (const done of ["/task", { topic: "/joint_states", field: "position" }])
       await expect(openMcap(path("lz4"), { topics: { ...topics, done } })).rejects.toMatchObject({
         code: "SPEC_MISMATCH",
-        message: expect.stringMatching(/done must be one number or flag, got .*: name its field/),
+        message: expect.stringMatching(/done must be one number or flag, got .*\. Set its field/),
       });
   });
 
   it.each([
-    [{ topics: { observation: "/camera" } }, /topics must be such that there is an action/],
+    [{ topics: { observation: "/camera" } }, /topics must be an object with a key for the action/],
     [{ topics: { observation: "/a", action: { topic: "/b", fild: "x" } } }, /topics\["action"\] has no option "fild"/],
     [{ topics: { observation: "/a", action: "/b", "observation/x": "/c" } }, /none within another/],
     [{ topics: { observation: "/a", action: "/b", is_last: "/c" } }, /episodesBy says where/],
