@@ -186,7 +186,7 @@ describe("LeRobot's films", () => {
     expectError(
       await errorFrom(writeLeRobot(data, folder, { fps: 10, overwrite: true })),
       "IO",
-      /steps refer to films, and the films in this folder would be deleted/,
+      /steps refer to films, but the films in this folder would be deleted/,
     );
     expect(filesOf(folder)).toEqual(before);
     expectError(

@@ -246,7 +246,7 @@ describe("times", () => {
   it("a topic without headers is refused by the option's name", async () => {
     await expect(read(path("none"), { topics: TOPICS, time: "header" })).rejects.toMatchObject({
       code: "SPEC_MISMATCH",
-      message: expect.stringMatching(/time: "log" takes/),
+      message: expect.stringMatching(/Pass time: "log" to use/),
     });
   });
 });
@@ -344,8 +344,8 @@ describe("options", () => {
   it.each([
     [{ topics: { observation: "/camera" } }, /topics must be an object with a key for the action/],
     [{ topics: { observation: "/a", action: { topic: "/b", fild: "x" } } }, /topics\["action"\] has no option "fild"/],
-    [{ topics: { observation: "/a", action: "/b", "observation/x": "/c" } }, /none within another/],
-    [{ topics: { observation: "/a", action: "/b", is_last: "/c" } }, /episodesBy says where/],
+    [{ topics: { observation: "/a", action: "/b", "observation/x": "/c" } }, /do not contain each other/],
+    [{ topics: { observation: "/a", action: "/b", is_last: "/c" } }, /episodesBy sets where/],
     [{ rate: 0 }, /rate must be/],
     [{ sample: "first" }, /sample must be "last" or "nearest"/],
     [{ time: "clock" }, /time must be "log"/],

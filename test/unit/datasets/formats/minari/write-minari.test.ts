@@ -178,7 +178,7 @@ describe("refuses", () => {
   });
 
   it("episodes without steps, data without episodes", async () => {
-    expectError(await errorFrom(written(made(base as StepSpec, [2, 0]))), "INVALID_DATA", /an episode must have a step.*\(episode 1\)/);
+    expectError(await errorFrom(written(made(base as StepSpec, [2, 0]))), "INVALID_DATA", /an episode must have at least one step.*\(episode 1\)/);
     expectError(await errorFrom(written(made(base as StepSpec, []))), "EMPTY", /no episodes/);
   });
 

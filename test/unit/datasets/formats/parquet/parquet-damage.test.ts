@@ -157,7 +157,7 @@ describe("LeRobot", () => {
       expectError(await read(info({ data_path })), "CORRUPT", /not a file inside the dataset's folder/);
     expectError(await read(info({ video_path: "../../{video_key}" })), "CORRUPT", /not a file inside/);
     expectError(await read(info({ data_path: "data/{episode_index.__class__}" })), "NOT_FOUND");
-    expectError(await read(info({ data_path: "data/{other}" })), "CORRUPT", /nothing fills in/);
+    expectError(await read(info({ data_path: "data/{other}" })), "CORRUPT", /unknown variable/);
   });
 
   it("an info that is not as it should be", async () => {
