@@ -45,7 +45,7 @@ export async function ownArchive(columns: Map<string, Column>, file: string): Pr
   const { version, about } = nestedAbout(description);
   if (version === undefined) return undefined;
   if (version !== VERSION)
-    throw corruptFile({ file }, `${MARK} has version ${JSON.stringify(version)}, but this version of Reprise reads only version ${VERSION}`);
+    throw corruptFile({ file }, `the array ${MARK} has version ${JSON.stringify(version)}, but this version of Reprise reads only version ${VERSION}`);
   columns.delete(MARK);
   const metadata: Column[] = [];
   for (const [path, column] of [...columns]) {
