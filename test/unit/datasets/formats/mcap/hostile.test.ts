@@ -154,7 +154,12 @@ describe("schemas and messages", () => {
       "SPEC_MISMATCH",
       /lists of different lengths/,
     ],
-    ["protobuf", { message: "protobuf", encoding: "protobuf", messages: [cdr(0)] }, "UNSUPPORTED", /messages of \/t have the encoding protobuf and the schema encoding protobuf/],
+    [
+      "protobuf",
+      { message: "protobuf", encoding: "protobuf", messages: [cdr(0)] },
+      "UNSUPPORTED",
+      /messages of \/t have the encoding protobuf and the schema encoding protobuf/,
+    ],
     ["IDL", { encoding: "ros2idl", messages: [cdr(0)] }, "UNSUPPORTED", /cdr and the schema encoding ros2idl/],
   ])("%s", async (_, options, code, message) => {
     const begin = performance.now();

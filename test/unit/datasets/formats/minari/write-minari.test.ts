@@ -249,7 +249,11 @@ describe("a damaged dataset", () => {
     const about = json(files, "made/all-v0/data/metadata.json");
     const withAbout = (more: object) =>
       new Map([...files, ["made/all-v0/data/metadata.json", new TextEncoder().encode(JSON.stringify({ ...about, ...more }))]]);
-    expectError(await errorFrom(openMinari(withAbout({ data_format: "arrow" }))), "UNSUPPORTED", /data_format "arrow", but Reprise reads only hdf5 and parquet/);
+    expectError(
+      await errorFrom(openMinari(withAbout({ data_format: "arrow" }))),
+      "UNSUPPORTED",
+      /data_format "arrow", but Reprise reads only hdf5 and parquet/,
+    );
     expectError(await errorFrom(openMinari(new Map([...files].filter(([path]) => !path.endsWith(".parquet"))))), "EMPTY", /no episodes/);
     const twice = new Map([...files, ["made/all-v0/data/0/part-1.parquet", readFileSync(join(import.meta.dirname, "../../../../data/extra/plain.parquet"))]]);
     expectError(await errorFrom(openMinari(twice)), "UNSUPPORTED", /episode 0 has several tables/);
