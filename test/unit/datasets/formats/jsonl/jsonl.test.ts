@@ -174,7 +174,7 @@ describe("a step a line", () => {
     for (const [more, error] of bad)
       await expect(read([transition(0, { done: false }), transition(1, { done: false, ...more })])).rejects.toMatchObject({ file: "a Blob", ...error });
     await expect(read([{ obs: null, action: 1, reward: 0 }])).rejects.toMatchObject({ code: "UNSUPPORTED", message: expect.stringContaining("stepSpec") });
-    await expect(read([{ obs: 1, reward: 0 }])).rejects.toMatchObject({ code: "UNSUPPORTED", message: expect.stringContaining("no action") });
+    await expect(read([{ obs: 1, reward: 0 }])).rejects.toMatchObject({ code: "UNSUPPORTED", message: expect.stringContaining("no field for action") });
     await expect(read([])).rejects.toMatchObject({ code: "EMPTY" });
     await expect(read([3])).rejects.toMatchObject({ code: "CORRUPT" });
   });

@@ -297,7 +297,7 @@ describe("refuses", () => {
   it.each([
     ["bytes", { ...base, raw: leaf("bytes") }, "UNSUPPORTED", /^raw is bytes of shape \[\], but LeRobot cannot store bytes\. Leave it out with mapSteps/],
     ["lists of texts", { ...base, words: leaf("string", [2]) }, "UNSUPPORTED", /^words is string of shape \[2\], but LeRobot stores only single texts/],
-    ["no elements", { ...base, none: leaf("f32", [0]) }, "UNSUPPORTED", /no value without elements/],
+    ["no elements", { ...base, none: leaf("f32", [0]) }, "UNSUPPORTED", /a value without elements/],
     ["six dimensions", { ...base, deep: leaf("f32", [1, 1, 1, 1, 1, 2]) }, "UNSUPPORTED", /at most 5 dimensions/],
     ["slashes in names", { ...base, "a/b": leaf("f32") }, "UNSUPPORTED", /names without slashes/],
     ["two of one name", { ...base, "next.reward": leaf("f32") }, "UNSUPPORTED", /^two features would be called next\.reward/],
@@ -318,7 +318,7 @@ describe("refuses", () => {
       stepSpec: { ...base, n: leaf("u64") },
       metadataSpec: {},
     });
-    expectError(await of(big), "INVALID_DATA", /^n must be below 2\^63, which is what Torch has, got 9223372036854775808 \(episode 0, step 0\)/);
+    expectError(await of(big), "INVALID_DATA", /^n must be below 2\^63, the limit of PyTorch, got 9223372036854775808 \(episode 0, step 0\)/);
   });
 
   it.each([
@@ -326,10 +326,10 @@ describe("refuses", () => {
     [{ fps: 0 }, RangeError, /^fps must be more than 0/],
     [{ images: ["observation"] }, RangeError, /images: observation must be u8 of shape \[height, width, 1 or 3 or 4\]/],
     [{ images: ["nothing"] }, RangeError, /^images must be paths of leaves of a step \(.*observation/],
-    [{ videos: ["observation"] }, TypeError, /^videoEncoder is required: a function that makes films/],
+    [{ videos: ["observation"] }, TypeError, /^videoEncoder is required: a function that encodes films/],
     [{ task: "a", taskLeaf: "b" }, RangeError, /exclude each other/],
     [{ taskLeaf: "action" }, RangeError, /^taskLeaf must be the path of a text/],
-    [{ names: { action: ["a"] } }, RangeError, /^names must be of leaves of a step that are vectors, got "?action/],
+    [{ names: { action: ["a"] } }, RangeError, /^the keys of names must be paths of vectors are vectors, got "?action/],
     [{ finalStep: "none" }, RangeError, /^finalStep must be "observation" or "transition"/],
     [{ colour: 1 }, TypeError, /colour/],
   ] as const)("%o", async (options, kind, message) => {
