@@ -329,7 +329,7 @@ describe("refuses", () => {
     [{ videos: ["observation"] }, TypeError, /^videoEncoder is required: a function that encodes films/],
     [{ task: "a", taskLeaf: "b" }, RangeError, /exclude each other/],
     [{ taskLeaf: "action" }, RangeError, /^taskLeaf must be the path of a text/],
-    [{ names: { action: ["a"] } }, RangeError, /^the keys of names must be paths of vectors are vectors, got "?action/],
+    [{ names: { action: ["a"] } }, RangeError, /^the keys of names must be paths of vectors in a step, got "?action/],
     [{ finalStep: "none" }, RangeError, /^finalStep must be "observation" or "transition"/],
     [{ colour: 1 }, TypeError, /colour/],
   ] as const)("%o", async (options, kind, message) => {

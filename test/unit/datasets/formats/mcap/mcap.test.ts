@@ -193,7 +193,7 @@ describe.each(some(["little", "big"], 1))("CDR, %s-endian", (name) => {
     });
     await expect(read10("points.1.z")).rejects.toMatchObject({
       code: "SPEC_MISMATCH",
-      message: expect.stringMatching(/no field points\.1\.z; the fields are x, flag, y/),
+      message: expect.stringMatching(/no field points\.1\.z\. The fields are x, flag, y/),
     });
     await expect(read10("pionts.1.x")).rejects.toMatchObject({ message: expect.stringMatching(/no field pionts\. Did you mean points\? The fields are /) });
   });
