@@ -102,7 +102,7 @@ function remedyOf(at: unknown, name: string): string {
   const names = Object.keys(at);
   if (names.length === 0) return "";
   const near = nearestWord(name, names);
-  return `${near === undefined ? "" : `. Did you mean ${near}?`} The fields are ${names.slice(0, MAX_SHOWN).join(", ")}`;
+  return `${near === undefined ? "." : `. Did you mean ${near}?`} The fields are ${names.slice(0, MAX_SHOWN).join(", ")}`;
 }
 
 /** A message with a single field, such as those of std_msgs, counts as that field. */
