@@ -76,7 +76,7 @@ const PHRASES: readonly (readonly [original: string, replacement: string])[] = [
 /** Options with names in them, and their flags. */
 const OPTION_PATTERNS: readonly (readonly [original: RegExp, replacement: string])[] = [
   [/\b[Ll]eave (it|the array|them) out (?:by|with) mapSteps/g, "Leave $1 out with --without"],
-  [/bytes of maxBytes\. \w+ maxBytes, or write Parquet/, "bytes that this format may take. Write Parquet instead"],
+  [/bytes that maxBytes allows\. Increase maxBytes, or write Parquet/, "bytes that this format may take. Write Parquet instead"],
   [/\b(?:Increase|[Rr]aise) maxBytes/, "Pass a larger --open maxBytes=BYTES"],
   [/\bwithout: \["([^"\\]+)"\]/g, "--without $1"],
   [/\bnull: \{ "([^"\\]+)": … \}/g, "--null $1=VALUE"],

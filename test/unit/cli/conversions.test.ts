@@ -186,13 +186,13 @@ describe("LeRobot's films", () => {
     expectError(
       await errorFrom(writeLeRobot(data, folder, { fps: 10, overwrite: true })),
       "IO",
-      /steps refer to films, and the films in this folder would be deleted/,
+      /steps refer to films, but the films in this folder would be deleted/,
     );
     expect(filesOf(folder)).toEqual(before);
     expectError(
       await errorFrom(writeLeRobot(reader, folder, { fps: 5, films: reader.films as never, overwrite: true })),
       "UNSUPPORTED",
-      /10 frames per second, got fps 5/,
+      /fps must be 10, as in the films, got 5/,
     );
     expect(filesOf(folder)).toEqual(before);
   });

@@ -48,7 +48,7 @@ test("a mapping is read by every verb", async () => {
 test("a mapping that is wrong is wrong usage", async () => {
   expect((await failure(1, "convert", ARM, temp("x.parquet"))).error).toMatchObject({
     code: "UNSUPPORTED",
-    message: expect.stringMatching(/its topics are \/bgr/),
+    message: expect.stringMatching(/The topics are \/bgr/),
   });
   const garbage = temp("garbage.json");
   writeFileSync(garbage, "{");

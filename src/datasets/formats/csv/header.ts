@@ -42,13 +42,13 @@ function partOf(name: string): Pick<Part, "base" | "place"> {
 /** @throws RldsError CORRUPT for a duplicate name · UNSUPPORTED for a line without names, or too many leaves */
 export function leavesOfHeader(names: readonly string[], place: Place): TableLeaf[] {
   if (names.every((name) => /^\s*[-+.\d]/.test(name) || name === ""))
-    throw unsupportedFile(place, "the first line must have the names of the columns: write them, such as observation.0, action, reward");
+    throw unsupportedFile(place, "the first line must contain the names of the columns. Add names such as observation.0, action, reward");
   const parts = names.map((cell, column): Part => {
     const name = cell.trim() || INDEX;
     return { column, name, ...partOf(name) };
   });
   const twice = parts.find(({ name }, i) => parts.findIndex((other) => other.name === name) !== i);
-  if (twice !== undefined) throw corruptFile(place, `two columns are called ${twice.name}. Give one of them another name`);
+  if (twice !== undefined) throw corruptFile(place, `two columns are called ${twice.name}. Rename one of them`);
   const bases = new Map<string, Part[]>();
   for (const part of parts) if (part.place.length > 0) bases.set(part.base, [...(bases.get(part.base) ?? []), part]);
   const single = new Set(parts.filter(({ place }) => place.length === 0).map(({ name }) => name));
@@ -60,7 +60,7 @@ export function leavesOfHeader(names: readonly string[], place: Place): TableLea
     const name = array === undefined ? part.name : part.base;
     if (!leaves.has(name)) leaves.set(name, array ?? { keys: keysOf(name), shape: [], columns: [part.column] });
   }
-  if (leaves.size > MAX_LEAVES) throw unsupportedFile(place, `the table has ${leaves.size} leaves, and a step has ${MAX_LEAVES} at most`);
+  if (leaves.size > MAX_LEAVES) throw unsupportedFile(place, `the table has ${leaves.size} leaves, but a step has at most ${MAX_LEAVES}`);
   return withoutGroups([...leaves]);
 }
 

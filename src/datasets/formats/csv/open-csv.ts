@@ -5,13 +5,13 @@ import type { Fetch } from "../../../base/host.ts";
 import { setPart } from "../../../schema/nest.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
 import { finalStepSpec } from "../../model/final-step.ts";
-import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { checkFinalObservation, type FinalObservation } from "../columns/flat.ts";
 import { fieldsOf } from "../columns/names.ts";
 import { decompressedSource } from "../compression/decompressed-source.ts";
 import { damageOf, withDamage } from "../damage.ts";
 import { GenericJsonl } from "../jsonl/generic-jsonl.ts";
-import { inLine, type Line } from "../jsonl/lines.ts";
+import { type Line, lineError } from "../jsonl/lines.ts";
 import { READ_OPTIONS, type ReadOptions, type RldsReader } from "../reader.ts";
 import { type NullValue, Selection } from "../selection/selection.ts";
 import type { Source } from "../sources/open-source.ts";
@@ -64,7 +64,7 @@ export async function openCsv<S = RldsStep>(from: Source, options: CsvOptions = 
       first = line;
       break;
     }
-    if (first === undefined) throw new RldsError("EMPTY", "the table has no rows below the names of its columns", { file: file.name });
+    if (first === undefined) throw new RldsError("EMPTY", "the table has no rows below the header", { file: file.name });
     const rows = await GenericJsonl.open(file, first, stepSpec, {
       lines,
       maxBytes,
@@ -96,7 +96,7 @@ async function onlyFile(folder: SourceFolder): Promise<SourceFile> {
   const paths = (await folder.list())?.filter((path) => /\.(csv|tsv)$/i.test(path)) ?? [];
   const [path] = paths;
   if (path !== undefined && paths.length === 1) return folder.open(path);
-  throw unsupportedFile({ file: folder.name }, `a folder must contain one file of comma-separated values (.csv), got ${paths.length}: name the file`);
+  throw unsupportedFile({ file: folder.name }, `the folder must contain one .csv or .tsv file, got ${paths.length}. Pass the file`);
 }
 
 interface KindLeaf extends TableLeaf {
@@ -165,7 +165,7 @@ class CsvTable {
       }
       isAfterLoss ||= row.isAfterLoss === true;
       if (row.cells.length !== this.#width) {
-        const error = corruptFile(inLine(this.#file.name, row), `has ${row.cells.length} cells, and the first line ${this.#width}`);
+        const error = lineError(this.#file.name, row, `has ${row.cells.length} cells, but the first line has ${this.#width}`);
         if (losses === undefined) throw error;
         losses.add(error);
         isAfterLoss = true;

@@ -1,7 +1,7 @@
 /** Reads the rows of a text table one at a time with papaparse. */
-import { corruptFile, type RldsError } from "../../model/rlds-error.ts";
+import type { RldsError } from "../../model/rlds-error.ts";
 import type { Damage } from "../damage.ts";
-import { inLine } from "../jsonl/lines.ts";
+import { lineError } from "../jsonl/lines.ts";
 import type { SourceFile } from "../sources/source.ts";
 
 export interface TableRow {
@@ -69,7 +69,7 @@ export async function* tableRows(file: SourceFile, { delimiter, newline }: Table
       number += row.includes('"') ? Math.max(1, row.split(newline).length - 1) : 1;
       if (cells.length === 1 && (cells[0] as string).trim() === "") continue;
       if (fault !== undefined) {
-        const error = corruptFile(inLine(file.name, place), `is not a row of a table: ${fault}`);
+        const error = lineError(file.name, place, `is not a valid row: ${fault}`);
         if (losses === undefined) throw error;
         losses.add(error);
         isAfterLoss = true;
@@ -81,7 +81,7 @@ export async function* tableRows(file: SourceFile, { delimiter, newline }: Table
     text = text.slice(done);
     awaited = 2 * text.length;
   };
-  const encodingError = (): RldsError => corruptFile(inLine(file.name, { number, at: begin }), "or a later one is not valid UTF-8");
+  const encodingError = (): RldsError => lineError(file.name, { number, at: begin }, "or a later line is not valid UTF-8");
   for (let at = 0; at < file.size; at += CHUNK_BYTES) {
     signal?.throwIfAborted();
     const chunk = await file.read(at, Math.min(CHUNK_BYTES, file.size - at));
@@ -92,7 +92,7 @@ export async function* tableRows(file: SourceFile, { delimiter, newline }: Table
     }
     if (text.length >= awaited) yield* rows(false);
     if (text.length > maxBytes)
-      throw corruptFile(inLine(file.name, { number, at: begin }), `is longer than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
+      throw lineError(file.name, { number, at: begin }, `is longer than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
   }
   try {
     text += decoder.decode();

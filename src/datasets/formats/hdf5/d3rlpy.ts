@@ -76,8 +76,7 @@ export async function d3rlpyEpisode(
   const action = await treeOf("actions");
   const observation = await treeOf("observations");
   const reward = await treeOf("rewards");
-  if (action === undefined || observation === undefined || reward === undefined)
-    throw error("leaves out a field that steps need: action, observation or reward");
+  if (action === undefined || observation === undefined || reward === undefined) throw error("lacks a field that steps require: action, observation or reward");
   const rows = columnsOf(action)[0]?.rows ?? -1;
   const others: [string, ColumnTree][] = [];
   const unread: string[] = [];
@@ -93,6 +92,6 @@ export async function d3rlpyEpisode(
   }
   const tree: TransitionTree = { ...Object.fromEntries(others), observation, action, reward: squeezeColumn(columnsOf(reward)[0] as Column) };
   for (const column of columnsOf(tree as unknown as ColumnTree))
-    if (column.rows !== rows) throw error(`has ${column.rows ?? "no"} rows of ${column.path}, and ${rows} actions`);
+    if (column.rows !== rows) throw error(`has ${column.rows ?? "no"} rows of ${column.path}, but ${rows} actions`);
   return { tree, range: { from: 0, to: rows, observedFrom: 0, finalStep: false, ending: isTerminated ? "terminated" : "truncated" }, unread };
 }

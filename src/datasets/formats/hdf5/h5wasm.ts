@@ -106,6 +106,6 @@ async function createInstance(reason: unknown): Promise<Library> {
     const { default: make } = await import(/* webpackIgnore: true */ /* @vite-ignore */ factory);
     return (await make({ noInitialRun: true })) as Library;
   } catch (cause) {
-    throw unsupportedFile({}, `h5wasm failed on an earlier file (${reason}), and cannot be loaded again. Reload the page`, cause);
+    throw unsupportedFile({}, `h5wasm failed on an earlier file (${reason}) and cannot be loaded again. Reload the page`, cause);
   }
 }

@@ -103,19 +103,19 @@ export class Hdf5File {
       if (type === library.H5G_GROUP) return "group";
       if (type === library.H5G_DATASET) return "dataset";
       if (type === -1) return undefined;
-      throw unsupportedFile({ file: this.name }, `${path} is a link that leads nowhere in this file, or a type`);
+      throw unsupportedFile({ file: this.name }, `${path} is a broken link, an external link or a named type, which Reprise cannot read`);
     });
   }
 
   #countNames(names: readonly string[], count: NameCount, group: string): void {
     count.value += names.length;
     // Links can give a few groups an unlimited number of paths.
-    if (count.value > MAX_LEAVES) throw unsupportedFile({ file: this.name }, `links lead to more than ${MAX_LEAVES} groups and datasets at ${group}`);
+    if (count.value > MAX_LEAVES) throw unsupportedFile({ file: this.name }, `the links in ${group} lead to more than ${MAX_LEAVES} groups and datasets`);
   }
 
   /** Returns the datasets below a group, by name. @throws RldsError CORRUPT, UNSUPPORTED */
   async datasets(group = "", depth = 0, count: NameCount = { value: 0 }): Promise<string[][]> {
-    if (depth > MAX_GROUP_DEPTH) throw unsupportedFile({ file: this.name }, `groups are nested deeper than ${MAX_GROUP_DEPTH} at ${group}`);
+    if (depth > MAX_GROUP_DEPTH) throw unsupportedFile({ file: this.name }, `groups are nested more than ${MAX_GROUP_DEPTH} deep at ${group}`);
     const found: string[][] = [];
     const names = await this.names(group || "/");
     this.#countNames(names, count, group);
@@ -132,7 +132,7 @@ export class Hdf5File {
     const entry = await this.entry(path);
     if (entry === undefined) throw corruptFile({ file: this.name }, `the file has no ${path}`);
     if (entry === "dataset") return this.column(path);
-    if (depth === MAX_GROUP_DEPTH) throw unsupportedFile({ file: this.name }, `groups are nested deeper than ${MAX_GROUP_DEPTH} at ${path}`);
+    if (depth === MAX_GROUP_DEPTH) throw unsupportedFile({ file: this.name }, `groups are nested more than ${MAX_GROUP_DEPTH} deep at ${path}`);
     const nodes = new Map<string, ColumnTree>();
     const names = await this.names(path);
     this.#countNames(names, count, path);
@@ -163,11 +163,11 @@ export class Hdf5File {
     for (const { id, name } of filters) {
       if (FILTERS.includes(id)) continue;
       const plugin = pluginOf(id);
-      if (plugin === undefined) throw unsupported(`is compressed by ${name || "a filter"} (${id}), which is not read. Write it with gzip`);
-      await this.#install(plugin, `${path} is compressed by ${plugin}`);
+      if (plugin === undefined) throw unsupported(`is compressed with ${name || "a filter"} (${id}), which Reprise cannot read. Write it with gzip`);
+      await this.#install(plugin, `${path} is compressed with ${plugin}`);
     }
-    if (type.virtual_sources !== undefined) throw unsupported("is a virtual dataset, whose rows are in other files");
-    if (type.shape === null) throw unsupported("is empty: it has no rows at all");
+    if (type.virtual_sources !== undefined) throw unsupported("is a virtual dataset, whose rows are in other files. Copy the rows into this file");
+    if (type.shape === null) throw unsupported("is a null dataset, which has no rows");
     const element = elementOf(type, this.name, path);
     const { shape } = type;
     const row = shape.slice(1);
@@ -322,7 +322,7 @@ export class Hdf5File {
     this.#checkBytes(subject, bytes);
     if (bytes === 0) return element.decode(new Uint8Array(0), library);
     const at = bytes > library.MAXIMUM_MEMORY ? 0 : library._malloc(bytes);
-    if (at === 0) throw corruptFile({ file: this.name }, `${subject} needs ${bytes} bytes, more than HDF5 has here`);
+    if (at === 0) throw corruptFile({ file: this.name }, `${subject} needs ${bytes} bytes, more than HDF5 can allocate`);
     try {
       // A read that fails halfway must not leave invalid pointers.
       library.HEAPU8.fill(0, at, at + bytes);

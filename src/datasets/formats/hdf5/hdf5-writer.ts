@@ -99,7 +99,7 @@ export class Hdf5Writer {
     const { buffer, byteOffset, byteLength } = data as unknown as Uint8Array;
     const { library } = this.#instance;
     const at = library._malloc(Math.max(byteLength, 1));
-    if (at === 0) throw new RldsError("UNSUPPORTED", `${subject} needs ${byteLength} bytes, more than HDF5 has here. Write shorter episodes, or Parquet`);
+    if (at === 0) throw new RldsError("UNSUPPORTED", `${subject} needs ${byteLength} bytes, more than HDF5 can allocate. Write shorter episodes, or Parquet`);
     try {
       library.HEAPU8.set(new Uint8Array(buffer, byteOffset, byteLength), at);
       return use(at);

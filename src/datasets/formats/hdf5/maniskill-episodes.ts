@@ -28,7 +28,7 @@ const OTHER_NAMES = ["steps", "episode_id"];
 /** The caller keeps ownership of the file. @returns undefined for any other JSON file @throws RldsError CORRUPT, UNSUPPORTED */
 export async function maniskillEpisodes(file: SourceFile): Promise<ManiskillEpisodes | undefined> {
   const place = { file: file.name };
-  if (file.size > MAX_METADATA_BYTES) throw corruptFile(place, `the file has ${file.size} bytes, more than ${MAX_METADATA_BYTES}`);
+  if (file.size > MAX_METADATA_BYTES) throw corruptFile(place, `the file has ${file.size} bytes, more than the maximum of ${MAX_METADATA_BYTES}`);
   let value: unknown;
   try {
     value = parseExactJson(new TextDecoder().decode(await file.read(0, file.size)));

@@ -57,7 +57,7 @@ async function fileIn(folder: SourceFolder, names: readonly string[]): Promise<{
       const examples = matches.slice(0, 4).join(", ");
       throw unsupportedFile(
         { file: folder.name },
-        `the folder has ${matches.length} datasets (${examples}${matches.length > 4 ? ", …" : ""}): open one of them`,
+        `the folder has ${matches.length} datasets (${examples}${matches.length > 4 ? ", …" : ""}). Open one of them`,
       );
     }
     try {
@@ -66,5 +66,5 @@ async function fileIn(folder: SourceFolder, names: readonly string[]): Promise<{
       if (!(error instanceof RldsError && error.code === "NOT_FOUND")) throw error;
     }
   }
-  throw new RldsError("NOT_FOUND", `the folder has no ${names.join(", and no ")}`, { file: folder.name });
+  throw new RldsError("NOT_FOUND", `the folder has no ${names.join(" or ")}`, { file: folder.name });
 }

@@ -100,7 +100,7 @@ export async function robotEpisode(hdf5: Hdf5File, format: RobotFormat, group: s
   const observed = await firstWithRows(hdf5, observedNames.map(at), (path) =>
     keepsBeside(path, observedNames.find((name) => isBelow(path, at(name))) as string),
   );
-  if (observed === undefined) throw error(`has no ${names.observation.join(" and no ")}`);
+  if (observed === undefined) throw error(`has no ${names.observation.join(" or ")}`);
   const observedName = observed.path.slice(group.length + 1);
   const keeps = (path: string) => keepsBeside(path, observedName);
   if (!entries.includes(names.action)) throw error(`has no ${names.action}`);
@@ -133,9 +133,9 @@ export async function robotEpisode(hdf5: Hdf5File, format: RobotFormat, group: s
     reward,
   };
   for (const column of [...columnsOf(action), reward])
-    if (column.rows !== rows) throw error(`has ${column.rows ?? "no"} rows of ${column.path}, and ${rows} of ${names.action}`);
+    if (column.rows !== rows) throw error(`has ${column.rows ?? "no"} rows of ${column.path}, but ${rows} of ${names.action}`);
   for (const column of columnsOf(tree.observation))
-    if (column.rows !== rows + Number(hasFinal)) throw error(`has ${column.rows ?? "no"} rows of ${column.path}, and ${rows} of ${names.action}`);
+    if (column.rows !== rows + Number(hasFinal)) throw error(`has ${column.rows ?? "no"} rows of ${column.path}, but ${rows} of ${names.action}`);
   const range = { from: 0, to: rows, observedFrom: 0, finalStep: hasFinal, ending: flag ? "terminated" : "truncated" } as const;
   return { tree, range, unread };
 }
@@ -203,7 +203,7 @@ function mapTree(tree: ColumnTree, change: (column: Column) => Column): ColumnTr
 async function lastFlag(hdf5: Hdf5File, paths: readonly string[], rows: number): Promise<boolean> {
   for (const path of paths) {
     const { rows: flags, read } = await hdf5.column(path);
-    if (flags !== rows) throw corruptFile({ file: hdf5.name }, `${path} has ${flags ?? "no"} rows, and there are ${rows} actions`);
+    if (flags !== rows) throw corruptFile({ file: hdf5.name }, `${path} has ${flags ?? "no"} rows, but there are ${rows} actions`);
     if (rows > 0 && Number((await read(rows - 1, rows))[0]) !== 0) return true;
   }
   return false;
@@ -216,13 +216,13 @@ function squeezed(column: Column): Column {
 /** Returns the observations, followed by the last next observation. @throws RldsError CORRUPT */
 function withFinal(observation: ColumnTree, next: ColumnTree, file: string): ColumnTree {
   const difference = specDifference(rowSpec(observation), rowSpec(next));
-  if (difference !== undefined) throw corruptFile({ file }, `next_obs are not observations: ${difference}`);
+  if (difference !== undefined) throw corruptFile({ file }, `next_obs do not match observations: ${difference}`);
   const nextColumns = columnsOf(next);
   const order = columnsOf(observation);
   return mapTree(observation, (column) => {
     const follower = nextColumns[order.indexOf(column)] as Column;
     const rows = column.rows as number;
-    if (follower.rows !== rows) throw corruptFile({ file }, `${follower.path} has ${follower.rows ?? "no"} rows, and ${column.path} ${rows}`);
+    if (follower.rows !== rows) throw corruptFile({ file }, `${follower.path} has ${follower.rows ?? "no"} rows, but ${column.path} has ${rows}`);
     return new Column({
       ...column,
       rows: rows + 1,

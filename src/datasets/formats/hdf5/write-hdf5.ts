@@ -68,7 +68,7 @@ export function writeHdf5(rlds: RldsDataset<unknown>, to: Sink, options: Hdf5Wri
         if (hdf5.bytes > maxBytes)
           throw new RldsError(
             "UNSUPPORTED",
-            `HDF5 files are built in memory, and this file takes more than the ${maxBytes} bytes of maxBytes. Raise maxBytes, or write Parquet`,
+            `an HDF5 file is built in memory, and this file takes more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes, or write Parquet`,
             {
               episode: episodes - 1,
             },

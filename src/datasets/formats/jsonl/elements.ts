@@ -3,7 +3,7 @@ import { corruptFile } from "../../model/rlds-error.ts";
 import type { Damage } from "../damage.ts";
 import { parseExactJson } from "../json.ts";
 import type { SourceFile } from "../sources/source.ts";
-import { inLine, type Line, type LinesOptions } from "./lines.ts";
+import { type Line, type LinesOptions, lineError } from "./lines.ts";
 
 const CHUNK_BYTES = 2 ** 18;
 const [QUOTE, BACKSLASH, COMMA, OPEN, CLOSE, OPEN_OBJECT, CLOSE_OBJECT] = [34, 92, 44, 91, 93, 123, 125] as const;
@@ -87,9 +87,9 @@ class Scanner {
 
   /** @throws RldsError CORRUPT if the file ends inside a value */
   finish(size: number): void {
-    if (this.#depth > 0) throw this.#error("is cut: the file ends within it", this.#begin);
+    if (this.#depth > 0) throw this.#error("is truncated: the file ends within it", this.#begin);
     if (this.#inArray && this.#expected !== "nothing")
-      throw corruptFile({ file: this.#file, offset: size }, "the array of JSON is cut: the file ends within it");
+      throw corruptFile({ file: this.#file, offset: size }, "the JSON array is truncated: the file ends within it");
   }
 
   /** Returns whether a byte is between values. Otherwise a value begins with it. */
@@ -109,7 +109,7 @@ class Scanner {
       this.#hasComma = false;
       return false;
     }
-    throw this.#error(`must be a JSON object${this.#inArray ? ", with a comma before the next one" : ""}`, at);
+    throw this.#error(`must be a JSON object${this.#inArray ? ", with a comma between elements" : ""}`, at);
   }
 
   /** Returns undefined for a value that is lost. */
@@ -138,16 +138,16 @@ class Scanner {
     try {
       text = parts.map((part) => decoder.decode(part, { stream: true })).join("") + decoder.decode();
     } catch {
-      throw corruptFile(inLine(this.#file, place), "is not valid UTF-8");
+      throw lineError(this.#file, place, "is not valid UTF-8");
     }
     try {
       return { ...place, value: parseExactJson(text) };
     } catch (error) {
-      throw corruptFile(inLine(this.#file, place), `is not JSON: ${(error as Error).message}`);
+      throw lineError(this.#file, place, `is not JSON: ${(error as Error).message}`);
     }
   }
 
   #error(what: string, at: number) {
-    return corruptFile(inLine(this.#file, { number: this.#number, at, unit: "element" }), what);
+    return corruptFile({ file: this.#file, offset: at }, `element ${this.#number} ${what}`);
   }
 }

@@ -2,14 +2,14 @@
 import { Collector } from "../../model/collector.ts";
 import type { StepSpec } from "../../model/dataset.ts";
 import { FINAL_STEP, statedFinalStep } from "../../model/final-step.ts";
-import { corruptFile, type Place, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import { type Place, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { StepColumns } from "../../model/step-columns.ts";
 import type { FinalObservation } from "../columns/flat.ts";
 import { checkLeaves } from "../leaf-count.ts";
 import type { ReadEpisode } from "../reader.ts";
 import type { Selection } from "../selection/selection.ts";
 import { valuesOfJson } from "./json-values.ts";
-import { inLine, type Line, type LinesOptions } from "./lines.ts";
+import { type Line, type LinesOptions, lineError } from "./lines.ts";
 import type { StepGroup } from "./records.ts";
 import { inferRowSchema, type RowSchema, Rows, RowTypes } from "./rows.ts";
 import { SelectedRecords } from "./selected-records.ts";
@@ -106,11 +106,11 @@ export class GenericJsonl {
     /** Yields the complete episodes among the rows of a line. */
     const readLine = async function* (this: GenericJsonl, line: Line): AsyncGenerator<ReadEpisode, void, undefined> {
       const fresh = { file: this.#file.name, offset: line.at };
-      const group = this.#records.of(line.value, { ...inLine(this.#file.name, line), episode });
+      const group = this.#records.of(line.value, { file: this.#file.name, offset: line.at, episode });
       if (areEpisodes) metadata = this.#metadata(group.metadata, { ...fresh, episode });
       bytes += line.bytes;
       if (bytes > maxBytes)
-        throw corruptFile(inLine(this.#file.name, line), `is in an episode of more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
+        throw lineError(this.#file.name, line, `belongs to an episode of more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
       for (const [i, step] of group.steps.entries()) {
         if (layout !== "steps" && rows.begins(step, fresh)) {
           yield await finishEpisode(true);
@@ -119,7 +119,7 @@ export class GenericJsonl {
         place = { ...fresh, episode };
         const isEnd = rows.add(step, place, line.bytes);
         if (isEnd && layout === "steps" && i < group.steps.length - 1)
-          throw new RldsError("INVALID_DATA", "a step in the middle of the episode is marked as the last one", { ...place, step: i });
+          throw new RldsError("INVALID_DATA", "a step in the middle of the episode is marked as the last step", { ...place, step: i });
         if (isEnd && layout !== "steps") yield await finishEpisode(true);
       }
       if (areEpisodes && (rows.length > 0 || layout === "steps")) yield await finishEpisode(true);

@@ -1,5 +1,5 @@
 /** Reads the lines of a JSON lines file, one at a time. */
-import { corruptFile, type Fault } from "../../model/rlds-error.ts";
+import { corruptFile, type RldsError } from "../../model/rlds-error.ts";
 import type { Damage } from "../damage.ts";
 import { parseExactJson } from "../json.ts";
 import type { SourceFile } from "../sources/source.ts";
@@ -62,15 +62,14 @@ export async function* linesOf(file: SourceFile, { maxBytes, signal, losses }: L
     }
     if (from < chunk.length) parts.push(chunk.subarray(from));
     bytes += chunk.length - from;
-    if (bytes > maxBytes)
-      throw corruptFile(inLine(file.name, { number, at: begin }), `is longer than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
+    if (bytes > maxBytes) throw lineError(file.name, { number, at: begin }, `is longer than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
   }
   yield* parse(parts, { number, at: begin, bytes: file.size - begin });
 }
 
-/** Returns a line as the place of a fault. @param file the name of the file */
-export function inLine(file: string, { number, at, unit = "line" }: Pick<Line, "number" | "at"> & { readonly unit?: "line" | "element" }): Fault {
-  return { file, offset: at, subject: `${unit} ${number}` };
+/** Returns the error for a line that violates the format. @param what the message after its number */
+export function lineError(file: string, { number, at, unit }: Pick<Line, "number" | "at" | "unit">, what: string): RldsError {
+  return corruptFile({ file, offset: at }, `${unit ?? "line"} ${number} ${what}`);
 }
 
 /** Returns undefined for a blank line. */
@@ -80,14 +79,14 @@ function parseLine(parts: readonly Uint8Array[], place: Omit<Line, "value">, fil
   try {
     text = parts.map((part) => decoder.decode(part, { stream: true })).join("") + decoder.decode();
   } catch {
-    throw corruptFile(inLine(file, place), "is not valid UTF-8");
+    throw lineError(file, place, "is not valid UTF-8");
   }
   if (text.trim() === "") return undefined;
   let value: unknown;
   try {
     value = parseExactJson(text);
   } catch (error) {
-    throw corruptFile(inLine(file, place), `is not JSON: ${(error as Error).message}`);
+    throw lineError(file, place, `is not JSON: ${(error as Error).message}`);
   }
   return { ...place, value };
 }

@@ -35,7 +35,7 @@ export class Records {
     const value = areSteps ? {} : valuesIn(first);
     this.#isRllib = value.type === RLLIB;
     if (value.type === "MultiAgentBatch")
-      throw unsupportedFile(place, "the file holds batches of several agents of RLlib. Write one file for each policy, with SampleBatch lines");
+      throw unsupportedFile(place, "the file contains RLlib batches of several agents. Write one file per policy, with SampleBatch lines");
     this.layout = Array.isArray(value.steps) ? "steps" : isColumns(value, place) ? "columns" : "step";
     const rows = this.layout === "columns" ? lengthOf(fieldIn(value, "action")) : undefined;
     const fields = fieldsOf(Object.keys(value));
@@ -61,10 +61,10 @@ export class Records {
     if (this.layout === "step") return { steps: [value], metadata: {} };
     const { steps, ...metadata } = valuesIn(value);
     if (this.layout === "steps") {
-      if (!Array.isArray(steps)) throw corruptFile(place, "a line must be an episode as the first one is, with its steps");
+      if (!Array.isArray(steps)) throw corruptFile(place, "a line must be an episode with its steps, like the first line");
       return { steps, metadata };
     }
-    if (!isColumns(valuesIn(value), place)) throw corruptFile(place, "a line must hold columns as the first one does");
+    if (!isColumns(valuesIn(value), place)) throw corruptFile(place, "a line must contain columns, like the first line");
     return this.#rows(valuesIn(value), place);
   }
 
@@ -139,7 +139,7 @@ function isColumns(value: Values, place: Place): boolean {
   if (isRllib) {
     const packed = Object.entries(value).find(([name, column]) => isRowField(name) && typeof column === "string");
     if (packed !== undefined)
-      throw unsupportedFile(place, `RLlib compressed the column ${packed[0]}: write the file again with output_config={"compress_columns": []}`);
+      throw unsupportedFile(place, `RLlib compressed the column ${packed[0]}. Write the file again with output_config={"compress_columns": []}`);
   }
   if (!Array.isArray(rewards) || !(rewards.every(isNumber) || rewards.every((reward) => Array.isArray(reward) && reward.length === 1))) return false;
   const rows = rewards.length;
@@ -165,7 +165,7 @@ function isColumnsWithoutRewards(value: Values, place: Place): boolean {
   if (!isPlural && !isNested) return false;
   throw unsupportedFile(
     place,
-    `a line has lists of ${rows} actions and ${lengthOf(observations)} observations, and no rewards that show whether it is one step or ${rows}. Write one step per line, or rewards as a list`,
+    `a line has lists of ${rows} actions and ${lengthOf(observations)} observations but no rewards, so it may be one step or ${rows}. Write one step per line, or add rewards as a list`,
   );
 }
 
@@ -187,6 +187,6 @@ function lengthError(name: string, column: unknown, rows: number, place: Place) 
   const rule = fieldOf(name) === "observation" ? `${rows} or ${rows + 1} values` : `${rows} values`;
   return corruptFile(
     place,
-    `a line has a list of ${rows} rewards, so ${name} must be a list of ${rule}, got ${length === undefined ? "none" : length}. Write one step per line, or one episode per line as columns of one length`,
+    `a line has a list of ${rows} rewards, so ${name} must be a list of ${rule}, got ${length === undefined ? "none" : length}. Write one step per line, or one episode per line as columns of equal length`,
   );
 }

@@ -5,7 +5,6 @@ import type { RldsStep, StepSpec } from "../../model/dataset.ts";
 import { lastFlagOf } from "../../model/final-observation.ts";
 import { FINAL_STEP, finalStepOf } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
-import { corruptFile } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { type About, nestedAbout } from "../about.ts";
 import type { ReadEpisode } from "../reader.ts";
@@ -13,7 +12,7 @@ import type { SelectedSpec } from "../selection/selected-spec.ts";
 import type { Selection } from "../selection/selection.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { valuesOfJson } from "./json-values.ts";
-import { inLine, type Line, type LinesOptions, linesOf } from "./lines.ts";
+import { type Line, type LinesOptions, lineError, linesOf } from "./lines.ts";
 import { specFromJson } from "./spec-json.ts";
 
 export interface RepriseSchema {
@@ -29,7 +28,7 @@ export function isReprise(value: unknown): boolean {
 /** @throws RldsError CORRUPT */
 export function readRepriseSchema(line: Line, file: string): RepriseSchema {
   const { rlds, stepSpec, metadataSpec = {}, about } = line.value as { rlds: unknown; stepSpec?: unknown; metadataSpec?: unknown; about?: unknown };
-  if (rlds !== 1) throw corruptFile(inLine(file, line), `is of version ${JSON.stringify(rlds)}: 1 is read`);
+  if (rlds !== 1) throw lineError(file, line, `has version ${JSON.stringify(rlds)}, but this version of Reprise reads only version 1`);
   return {
     stepSpec: specFromJson(stepSpec, file),
     metadataSpec: specFromJson(metadataSpec, file) as { readonly [name: string]: StepSpec },
@@ -65,7 +64,6 @@ export async function* readRepriseEpisodes(
     return { [FINAL_STEP]: finalStepOf({}, lastFlagOf(episodeSteps) === true), ...metadata, steps: episodeSteps };
   };
   const readLine = function* (line: Line): Generator<ReadEpisode, void, undefined> {
-    const lineError = (what: string) => corruptFile(inLine(name, line), what);
     const place = { file: name, offset: line.at, episode };
     // The spec, possibly after blank lines.
     if (!isHeadRead) {
@@ -73,19 +71,19 @@ export async function* readRepriseEpisodes(
       return;
     }
     const { episode: first, step } = (line.value ?? {}) as { episode?: unknown; step?: unknown };
-    if ((first === undefined) === (step === undefined)) throw lineError('must be {"episode": …} or {"step": …}');
+    if ((first === undefined) === (step === undefined)) throw lineError(name, line, 'must be {"episode": …} or {"step": …}');
     if (first !== undefined) {
       if (metadata !== undefined) yield finishEpisode();
       episode++;
-      if (ofEpisode > line.bytes) throw lineError(`must have ${ofEpisode} elements, and has ${line.bytes} bytes`);
+      if (ofEpisode > line.bytes) throw lineError(name, line, `must have ${ofEpisode} elements, but has only ${line.bytes} bytes`);
       const collector = new Collector(metadataSpec as StepSpec, 1);
       collector.add(valuesOfJson(metadataSpec as StepSpec, first), { ...place, episode }, "the episode's metadata");
       metadata = new StepColumns<object>(metadataSpec as StepSpec, collector.take().data, 1).at(0);
     } else {
-      if (metadata === undefined) throw lineError("is a step before any episode");
-      if (elements > line.bytes) throw lineError(`must have ${elements} elements, and has ${line.bytes} bytes`);
+      if (metadata === undefined) throw lineError(name, line, "must be an episode, got a step before the first episode");
+      if (elements > line.bytes) throw lineError(name, line, `must have ${elements} elements, but has only ${line.bytes} bytes`);
       bytes += line.bytes;
-      if (bytes > maxBytes) throw lineError(`is in an episode of more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
+      if (bytes > maxBytes) throw lineError(name, line, `belongs to an episode of more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
       steps ??= new Collector(stepSpec, 1);
       steps.add(valuesOfJson(stepSpec, typeof step === "object" && step !== null ? selection.value(step) : step), { ...place, step: steps.length });
     }

@@ -95,11 +95,11 @@ function rowOf(value: unknown, place: Place, names?: ReadonlyMap<string, Field>)
   const metadata: [string, unknown][] = [];
   const known = fieldsOf(Object.keys(value));
   for (const [name, field] of names ?? [])
-    if (Object.hasOwn(value, name) && known.get(name) !== field) throw corruptFile(place, `a step has ${field} twice: one of them is named ${name}`);
+    if (Object.hasOwn(value, name) && known.get(name) !== field) throw corruptFile(place, `a step has two values for ${field}, one of them named ${name}`);
   for (const [name, part] of Object.entries(value)) {
     const field = known.get(name) ?? (isWeakName(name) ? undefined : fieldOf(name));
     if (field === undefined || field === "lengths") metadata.push([name, part]);
-    else if (field in fields) throw corruptFile(place, `a step has ${field} twice: one of them is named ${name}`);
+    else if (field in fields) throw corruptFile(place, `a step has two values for ${field}, one of them named ${name}`);
     else fields[field] = part;
   }
   return { fields, metadata: Object.fromEntries(metadata) };
@@ -123,10 +123,10 @@ export function inferRowSchema(
   if (steps && !has.includes("is_terminal") && !has.includes("terminated"))
     throw unsupportedFile(place, "the steps have is_first or is_last, but no is_terminal");
   if (finalObservation === "next" && !has.includes("next_observation"))
-    throw unsupportedFile(place, "the steps have no next_observation, which finalObservation needs");
+    throw unsupportedFile(place, "the steps have no next_observation, which finalObservation requires");
   const part = (name: string, inferred: StepSpec | undefined): [string, StepSpec] => {
     const fieldSpec = Object.hasOwn(spec, name) ? spec[name] : inferred;
-    if (fieldSpec === undefined) throw unsupportedFile(place, `${name} of the first step is null or nested too deeply: describe it in stepSpec`);
+    if (fieldSpec === undefined) throw unsupportedFile(place, `${name} of the first step is null or nested too deeply. Describe it in stepSpec`);
     checkLeaves(fieldSpec, `${name} of the steps`, place);
     return [name, fieldSpec];
   };
@@ -134,7 +134,7 @@ export function inferRowSchema(
   const hasReward = has.includes("reward") || types.field("reward") !== undefined || Object.hasOwn(spec, "reward");
   const requiredFields = (["observation", "action", "reward", "discount"] as const).filter((name) => name !== "discount" || has.includes(name));
   const missing = requiredFields.find((name) => name !== "reward" && !has.includes(name));
-  if (missing !== undefined) throw unsupportedFile(place, `the first step has no ${missing} under any known name`);
+  if (missing !== undefined) throw unsupportedFile(place, `the first step has no field for ${missing}`);
   const metadataTypes = types.metadata;
   checkLeaves(metadataTypes, "the metadata of the steps", place);
   const metadataNames = new Set([...Object.keys(metadata), ...Object.keys(metadataTypes)]);
@@ -191,11 +191,11 @@ export class Rows {
   add(value: unknown, place: Place, bytes: number): boolean {
     const { rowSpec, steps, hasReward } = this.#schema;
     const { fields, metadata } = rowOf(value, place, this.#schema.names);
-    if (this.#elements > bytes) throw new RldsError("SPEC_MISMATCH", `a step must have ${this.#elements} elements, and takes ${bytes} bytes`, place);
+    if (this.#elements > bytes) throw new RldsError("SPEC_MISMATCH", `a step must have ${this.#elements} elements, but takes only ${bytes} bytes`, place);
     // Missing values also take memory.
     const perRow = this.#collector.bytes / Math.max(this.#collector.length, 1);
     if (this.#collector.bytes + perRow > 4 * this.#maxBytes)
-      throw corruptFile(place, `an episode takes more than ${4 * this.#maxBytes} bytes in memory, four times what maxBytes allows`);
+      throw corruptFile(place, `an episode takes more than ${4 * this.#maxBytes} bytes in memory, four times what maxBytes allows. Increase maxBytes`);
     const row: { [name: string]: unknown } = { ...(withMissing(this.#metadataSpec, metadata) as object) };
     for (const name of ["observation", "action", "reward", "discount", ...FLAGS] as const)
       if (Object.hasOwn(rowSpec, name)) row[name] = SINGLE.includes(name) && isScalar(rowSpec[name]) ? single(fields[name]) : fields[name];

@@ -21,10 +21,11 @@ function specOf(value: unknown, file: string, depth: number): StepSpec {
   if (Array.isArray(value)) return value.map((part) => specOf(part, file, depth + 1));
   const { dtype, shape, maxBytes } = value as { dtype?: unknown; shape?: unknown; maxBytes?: unknown };
   if (typeof dtype !== "string") return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, specOf(part, file, depth + 1)]));
-  if (!isDtype(dtype) && dtype !== "string" && dtype !== "bytes") throw specError(`has no dtype ${JSON.stringify(dtype)}`);
+  if (!isDtype(dtype) && dtype !== "string" && dtype !== "bytes") throw specError(`must have a known dtype, got ${JSON.stringify(dtype) ?? "none"}`);
   if (!Array.isArray(shape) || !shape.every((length) => Number.isSafeInteger(length) && length >= 0) || sizeOf(shape) > MAX_ELEMENTS)
-    throw specError(`has no shape ${JSON.stringify(shape)}`);
+    throw specError(`must have a valid shape, got ${JSON.stringify(shape) ?? "none"}`);
   if (maxBytes === undefined) return { dtype: dtype as "f32", shape };
-  if (dtype !== "string" || !Number.isSafeInteger(maxBytes) || (maxBytes as number) < 1) throw specError(`has no maxBytes ${JSON.stringify(maxBytes)}`);
+  if (dtype !== "string" || !Number.isSafeInteger(maxBytes) || (maxBytes as number) < 1)
+    throw specError(`must have a valid maxBytes, got ${JSON.stringify(maxBytes) ?? "none"}`);
   return { dtype, shape, maxBytes: maxBytes as number };
 }

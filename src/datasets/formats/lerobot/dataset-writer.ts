@@ -165,7 +165,7 @@ export class DatasetWriter {
     collector.add(withoutFinalStep(metadata), { episode }, "the episode's metadata");
     const metadataRow = collector.take().data;
     if (length === 0)
-      throw new RldsError("INVALID_DATA", "an episode must have a frame, because LeRobot has no empty episodes: filterEpisodes can leave it out", { episode });
+      throw new RldsError("INVALID_DATA", "an episode must have at least one frame, as LeRobot requires. Leave it out with filterEpisodes", { episode });
     const tasks = this.#tasksOf(episodeColumns, metadataRow, length);
     const frameTimes = this.#frameTimes(episodeColumns.get(schema.timestamp ?? -1), length);
     const generatedColumns = this.#generateColumns(episodeColumns.get(schema.isLast ?? -1), { tasks, frameTimes, isTruncated: final !== undefined });
@@ -381,8 +381,8 @@ function floats(values: Float64Array, isPicture: boolean): unknown {
 function checkNames({ names }: WriterSettings, leaves: readonly LeafEntry[]): void {
   for (const [path, leafNames] of Object.entries(names)) {
     const length = leaves.find((entry) => entry.path === path && entry.leaf.shape.length === 1)?.leaf.shape[0];
-    if (length === undefined) throw mustBe(RangeError, "names", "of leaves of a step that are vectors", path);
+    if (length === undefined) throw mustBe(RangeError, "the keys of names", "paths of vectors in a step", path);
     const count = Object.values(leafNames).flat().length;
-    if (count !== length) throw mustBe(RangeError, `names: ${path}`, `${length} names`, count);
+    if (count !== length) throw mustBe(RangeError, `the number of names of ${path}`, String(length), count);
   }
 }

@@ -134,7 +134,7 @@ function checkRange(pieces: readonly BigUint64Array[], size: number, path: strin
   for (const data of pieces) {
     const at = data.findIndex((value) => value >= I64_END);
     if (at >= 0)
-      throw new RldsError("INVALID_DATA", `${path} must be below 2^63, which is what Torch has, got ${data[at]}`, {
+      throw new RldsError("INVALID_DATA", `${path} must be below 2^63, the limit of PyTorch, got ${data[at]}`, {
         episode,
         step: Math.floor((before + at) / size),
       });

@@ -42,7 +42,7 @@ export async function listEpisodes(folder: SourceFolder, info: LeRobotInfo, vide
   if (invalidIndex >= 0)
     throw corruptFile(
       { file, episode: invalidIndex },
-      `episode ${invalidIndex} must follow, with a length, got ${entries[invalidIndex]?.index} of length ${entries[invalidIndex]?.length}`,
+      `episode ${invalidIndex} must follow and have a length, got episode ${entries[invalidIndex]?.index} of length ${entries[invalidIndex]?.length}`,
     );
   if (entries.length !== info.episodes) throw corruptFile({ file }, `there are ${entries.length} episodes, but meta/info.json states ${info.episodes}`);
   return { episodes: entries, metadataSpec };
@@ -140,7 +140,7 @@ async function wholeColumn(table: ParquetFile, column: FileColumn): Promise<Arra
 /** Returns the tasks by number. @throws RldsError CORRUPT */
 export async function tasksOf(folder: SourceFolder, { version }: LeRobotInfo, maxBytes: number): Promise<ReadonlyMap<number, string>> {
   const path = version === 2 ? "meta/tasks.jsonl" : "meta/tasks.parquet";
-  const corrupt = () => corruptFile({ file: path }, "the file must have a task and a task_index for each");
+  const corrupt = () => corruptFile({ file: path }, "every row of the file must have a task and a task_index");
   if (version === 2) {
     const lines = jsonLines(await readText(folder, path, maxBytes), path);
     if (!lines.every(({ task_index, task }) => Number.isSafeInteger(task_index) && typeof task === "string")) throw corrupt();

@@ -88,7 +88,7 @@ export function createFrameSchema(stepSpec: StepSpec, metadataSpec: { readonly [
   const films = [...cameras].flatMap(([path, camera]): FilmFeature[] => {
     // The name becomes a folder of the new dataset.
     if (camera.name.split(".").includes("") || /[\\/\0]/.test(camera.name))
-      throw new RldsError("UNSUPPORTED", `${JSON.stringify(camera.name)} must be the name of a folder, as a film of it is to be copied`);
+      throw new RldsError("UNSUPPORTED", `the camera name ${JSON.stringify(camera.name)} must be valid as a folder name, because its films are copied`);
     const [file, timestamp] = [at(`${path}/path`), at(`${path}/timestamp`)];
     return file === undefined || timestamp === undefined ? [] : [{ camera, path: file, timestamp }];
   });
@@ -106,7 +106,7 @@ export function createFrameSchema(stepSpec: StepSpec, metadataSpec: { readonly [
   const hasDone = features.some(({ name }) => name === "next.done");
   if (hasDone) featureNames.delete("next.done");
   for (const { name } of [...features, ...films.map(({ camera }) => camera)]) {
-    if (featureNames.has(name)) throw new RldsError("UNSUPPORTED", `${name} must be a name of its own among the features. Rename a leaf with mapSteps`);
+    if (featureNames.has(name)) throw new RldsError("UNSUPPORTED", `two features would be called ${name}. Rename a leaf with mapSteps`);
     featureNames.add(name);
   }
   const flag = (path: string) => {
@@ -129,7 +129,7 @@ function isPicture({ dtype, shape }: StepLeaf, channels: readonly number[]): boo
 /** Returns the feature name that LeRobot uses: `next.reward`, or `observation.state` or `observation.image` for an observation with a single value. */
 function nameOf(keys: readonly string[], kind: OutputFeature["kind"]): string {
   if (keys.length === 0 || keys.some((key) => key === "" || key.includes("/")))
-    throw new RldsError("UNSUPPORTED", `${keys.join(" in ") || "a step"} must be called by names without slashes, since LeRobot has none in a feature's name`);
+    throw new RldsError("UNSUPPORTED", `${keys.join(" in ") || "a step"} must have names without slashes, as LeRobot requires. Rename it with mapSteps`);
   if (keys.length > 1) return keys.join(".");
   const [name] = keys as readonly [string];
   if (name === "observation") return kind === "image" || kind === "video" ? "observation.image" : "observation.state";
@@ -139,11 +139,11 @@ function nameOf(keys: readonly string[], kind: OutputFeature["kind"]): string {
 function checkFeature(path: string, leaf: StepLeaf, size: number): void {
   const description = `${leaf.dtype} of shape [${leaf.shape.join(", ")}]`;
   const unsupported = (reason: string) =>
-    new RldsError("UNSUPPORTED", `${path} is ${description}, ${reason}: leave it out by mapSteps, or give it another form`);
-  if (leaf.dtype === "bytes") throw unsupported("and LeRobot has no bytes");
-  if (leaf.dtype === "string" && leaf.shape.length > 0) throw unsupported("and LeRobot has only single texts");
-  if (size === 0) throw unsupported("and LeRobot has no value without elements");
-  if (leaf.shape.length > MAX_DIMENSIONS) throw unsupported(`and LeRobot has at most ${MAX_DIMENSIONS} dimensions`);
+    new RldsError("UNSUPPORTED", `${path} is ${description}, but LeRobot ${reason}. Leave it out with mapSteps, or convert it`);
+  if (leaf.dtype === "bytes") throw unsupported("cannot store bytes");
+  if (leaf.dtype === "string" && leaf.shape.length > 0) throw unsupported("stores only single texts");
+  if (size === 0) throw unsupported("cannot store a value without elements");
+  if (leaf.shape.length > MAX_DIMENSIONS) throw unsupported(`stores at most ${MAX_DIMENSIONS} dimensions`);
 }
 
 function tasksOf(stepSpec: StepSpec, metadataSpec: { readonly [name: string]: StepSpec }, path: string | undefined): readonly TaskLeaf[] {
@@ -162,5 +162,5 @@ function tasksOf(stepSpec: StepSpec, metadataSpec: { readonly [name: string]: St
   // An explicit path means a single leaf.
   if (taskLeaves.length > 0) return taskLeaves.slice(0, 1);
   const textPaths = sides.flatMap(([, leaves]) => leaves.filter(isText).map((leaf) => leaf.path));
-  throw mustBe(RangeError, "taskLeaf", `the path of a text (${textPaths.join(", ") || "there is none"})`, path, textPaths);
+  throw mustBe(RangeError, "taskLeaf", `the path of a text (${textPaths.join(", ") || "there are none"})`, path, textPaths);
 }

@@ -68,7 +68,7 @@ export class FilmCopies {
     const isApart = (i: number) => paths[i] !== path || Math.abs((times[i] as number) - from - (frameTimes[i] as number)) > TOLERANCE;
     const at = paths.findIndex((_, i) => isApart(i));
     if (at >= 0)
-      throw unsupportedFile({ episode, step: at }, `${this.camera.name} must have its frames one after the other in one film, so that they can be copied`);
+      throw unsupportedFile({ episode, step: at }, `the frames of ${this.camera.name} must be consecutive in one film, so that Reprise can copy them`);
     if (layout.isPerEpisode) return this.#addAlone(path, { from, frames: paths.length }, episode);
     const film = await this.#filmAt(path);
     const start = from - this.#cutBefore(film, { from, frames: paths.length }, episode) / fps;
@@ -119,7 +119,7 @@ export class FilmCopies {
     const known = this.#files.get(path);
     // Nothing records whether this video was cut, so its episodes must be consecutive.
     if (known !== undefined && cutFilm !== undefined)
-      throw unsupportedFile({ file: path }, `${this.camera.name}: the episodes of a film must follow each other`);
+      throw unsupportedFile({ file: path }, `the episodes of a film of ${this.camera.name} must be consecutive`);
     const file = known ?? this.#count++;
     this.#files.set(path, file);
     const film = { path, file, spans: films.spans?.(path), written: new Set<number>(), next: 0, cutFrames: 0 };
@@ -140,13 +140,16 @@ export class FilmCopies {
       }
       film.cutFrames += span.frames;
     }
-    throw unsupportedFile({ file: path, episode }, `${this.camera.name}: the episode must have the frames that the source lists, in the order of the film`);
+    throw unsupportedFile(
+      { file: path, episode },
+      `the frames of ${this.camera.name} must match the frames that the source lists for the episode, in the order of the film`,
+    );
   }
 
   #cutError(path: string, episode: number): RldsError {
-    const reason = "version 2.1 has a film per episode, and films are not cut";
-    const remedy = "Write version 3.0, or use reprise edit or the option cutFilm, which cut films with ffmpeg";
-    return unsupportedFile({ file: path, episode }, `${this.camera.name}: the film has several episodes, ${reason}. ${remedy}`);
+    const reason = "but version 2.1 requires a film per episode";
+    const remedy = "Write version 3.0, or cut the film with reprise edit or the option cutFilm, which use ffmpeg";
+    return unsupportedFile({ file: path, episode }, `the film of ${this.camera.name} has several episodes, ${reason}. ${remedy}`);
   }
 
   async #copy(path: string, number: number): Promise<void> {
@@ -161,7 +164,7 @@ export class FilmCopies {
   async #cut(path: string, number: number, ranges: readonly FrameRange[], count: number | undefined): Promise<void> {
     const { cutFilm, fps } = this.#plan;
     const needed = ranges.at(-1)?.to ?? 0;
-    if (count !== undefined && count < needed) throw corruptFile({ file: path }, `the film has ${count} frames, and the steps need ${needed}`);
+    if (count !== undefined && count < needed) throw corruptFile({ file: path }, `the film has ${count} frames, but the steps need ${needed}`);
     const file = await this.#create(number);
     await (cutFilm as CutFilm)(filmCut(this.camera, { path, fps, ranges, write: (bytes) => file.write(bytes) }));
     await file.close();
@@ -193,5 +196,5 @@ async function countFrames(source: SourceFile): Promise<number> {
 /** @throws RldsError UNSUPPORTED if the rate differs, since copying keeps the frames at their times */
 export function checkFilmRate({ fps }: Films, wanted: number): void {
   if (fps !== undefined && fps !== wanted)
-    throw new RldsError("UNSUPPORTED", `the films have ${fps} frames per second, got fps ${wanted}. Leave fps as it is, or the films out`);
+    throw new RldsError("UNSUPPORTED", `fps must be ${fps}, as in the films, got ${wanted}. Keep the fps of the films, or leave the films out`);
 }

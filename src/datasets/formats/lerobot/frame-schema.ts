@@ -30,7 +30,7 @@ export function frameMapping(file: ParquetFile, { features }: LeRobotInfo, selec
     if (dtype === "video" || name === "episode_index") continue;
     const column = find(dtype === "image" ? [name, "bytes"] : [name]);
     if (column?.dtype === undefined)
-      throw corruptFile({ file: file.name }, `meta/info.json names a ${name} of ${dtype}, but the file has no such column${columnRemedy([name])}`);
+      throw corruptFile({ file: file.name }, `meta/info.json declares a feature ${name} of ${dtype}, but the file has no such column${columnRemedy([name])}`);
     if (name === "is_terminal" && column.dtype === "bool" && column.listDepth === 0) terminal = column;
     else leaves.push({ column: { ...column, nullValue: nullFor(column, selection.nullOf([name], keys)) }, keys });
   }
@@ -73,7 +73,7 @@ export function frameSpec(schema: GenericSchema, info: LeRobotInfo, images: read
     const fileLeaf = schema.leaves.find((leaf) => leaf.keys.join("/") === keys.join("/"));
     if (feature.dtype === "video" || feature.dtype === "image" || fileLeaf === undefined) continue;
     if (sizeOf(fileLeaf.leaf.shape) !== sizeOf(feature.shape))
-      throw corruptFile({ file: INFO }, `${name} must be of shape [${feature.shape.join(", ")}], the data has [${fileLeaf.leaf.shape.join(", ")}]`);
+      throw corruptFile({ file: INFO }, `${name} must have the shape [${feature.shape.join(", ")}], got [${fileLeaf.leaf.shape.join(", ")}]`);
     set(keys, { dtype: fileLeaf.leaf.dtype, shape: isVector(feature) ? feature.shape : fileLeaf.leaf.shape });
   }
   for (const { path, shape, type } of images) set(path.split("/"), { dtype: type, shape });

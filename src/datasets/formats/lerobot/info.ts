@@ -36,7 +36,7 @@ export const INFO = "meta/info.json";
 /** @throws RldsError CORRUPT; UNSUPPORTED for another version */
 export function leRobotInfo(json: unknown): LeRobotInfo {
   const where = { file: INFO };
-  if (typeof json !== "object" || json === null) throw corruptFile(where, "the file is not an object");
+  if (typeof json !== "object" || json === null) throw corruptFile(where, "the file must be a JSON object");
   const {
     codebase_version,
     total_episodes,
@@ -85,7 +85,7 @@ export function leRobotInfo(json: unknown): LeRobotInfo {
  */
 export function fillTemplate(template: string, values: { readonly [name: string]: number | string }): string {
   const path = template.replace(/\{(\w+)(?::0(\d+)d)?\}/g, (all, name: string, digits: string | undefined) => {
-    if (!Object.hasOwn(values, name)) throw corruptFile({ file: INFO }, `the template ${JSON.stringify(template)} has ${all}, which nothing fills in`);
+    if (!Object.hasOwn(values, name)) throw corruptFile({ file: INFO }, `the template ${JSON.stringify(template)} contains the unknown variable ${all}`);
     return String(values[name]).padStart(Math.min(Number(digits ?? 0), 20), "0");
   });
   return checkInside(path, INFO);

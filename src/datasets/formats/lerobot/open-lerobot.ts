@@ -194,7 +194,7 @@ async function* episodes<S>(
     yield { ...about.metadata, episode_index: BigInt(next), [FINAL_STEP]: "transition", steps: framesOf<S>(steps, about, frames) };
     next++;
   }
-  if (next < entries.length) throw corruptFile({ file: entries[next]?.path, episode: next }, `the data ends with episode ${next - 1}, of ${entries.length}`);
+  if (next < entries.length) throw corruptFile({ file: entries[next]?.path, episode: next }, `the data has only ${next} of ${entries.length} episodes`);
 }
 
 async function* tables(folder: SourceFolder, paths: readonly string[], maxBytes: number): AsyncGenerator<ParquetFile, void> {

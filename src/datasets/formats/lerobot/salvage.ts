@@ -33,7 +33,7 @@ export async function salvageLists(
   };
   const { episodes, metadataSpec } = await attempt(() => readEpisodeList(folder, info, videos, maxBytes), { episodes: [], metadataSpec: {} });
   if (episodes.length !== info.episodes)
-    losses.add(corruptFile({ file: INFO }, `the file counts ${info.episodes} episodes, and the list of episodes has ${episodes.length}`));
+    losses.add(corruptFile({ file: INFO }, `the file states ${info.episodes} episodes, but the list of episodes has ${episodes.length}`));
   const tasks = info.features.has("task_index") ? await attempt(() => tasksOf(folder, info, maxBytes), new Map<number, string>()) : new Map<number, string>();
   const files = await folder.list();
   const missing = (path: string) => files !== undefined && !files.includes(path);
@@ -74,11 +74,11 @@ export async function* salvageEpisodes(
         const lose = (what: string) => losses.add(corruptFile({ file: path, episode: index }, what));
         if (found.has(index)) lose(`episode ${index} is present twice`);
         else if (entry !== undefined && entry.length !== steps.length)
-          lose(`the episode must have ${entry.length} frames, as in the list, got ${steps.length}`);
+          lose(`the episode must have ${entry.length} frames, as in the dataset's list of episodes, got ${steps.length}`);
         else if (!isWhole) lose("the frames of the episode have gaps");
         else {
           // The data contains an episode that the list does not contain.
-          if (entry === undefined) lose("the list of episodes does not have this episode, which is read");
+          if (entry === undefined) lose("the list of episodes does not contain this episode, whose frames were read");
           yield { steps, entry: entry ?? { index, length: steps.length, path, videos: new Map() } };
           found.add(index);
         }
@@ -90,7 +90,7 @@ export async function* salvageEpisodes(
     }
   }
   for (const { index, path } of episodes)
-    if (!found.has(index)) losses.add(new RldsError("NOT_FOUND", `the frames of episode ${index} are not there, or not whole`, { file: path, episode: index }));
+    if (!found.has(index)) losses.add(new RldsError("NOT_FOUND", `the frames of episode ${index} are missing or incomplete`, { file: path, episode: index }));
 }
 
 export async function openTable(

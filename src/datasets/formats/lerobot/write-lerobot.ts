@@ -108,9 +108,13 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, folder
     const references = filmReferences(stepSpec).map((keys) => keys.join("/"));
     const film = existing.find((path) => path.startsWith("videos/"));
     if (film !== undefined && references.some((path) => !cameras.has(path)))
-      throw new RldsError("IO", "steps refer to films, and the films in this folder would be deleted. Pass films, or write into another folder", {
-        file: `${folder.name}/${film}`,
-      });
+      throw new RldsError(
+        "IO",
+        "the steps refer to films, but the films in this folder would be deleted. Pass the option films, or write into another folder",
+        {
+          file: `${folder.name}/${film}`,
+        },
+      );
     const schema = createFrameSchema(stepSpec, about, { images, videos, cameras, taskLeaf });
     const losses = new Losses();
     losses.addEmptyGroups(stepSpec, metadataSpec);
@@ -133,7 +137,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, folder
 }
 
 function throwUnexpectedImage(): never {
-  throw new Error("no image was to be stored");
+  throw new Error("an image was not expected");
 }
 
 /** Lists the files of an existing dataset, which a new one replaces. */
@@ -188,8 +192,8 @@ function parseOptions(options: LeRobotWriteOptions): LeRobotSettings {
     ...rest
   } = known;
   const { overwrite = false, strict = false, about, signal, onProgress } = rest;
-  if (typeof fps !== "number") throw mustBe(TypeError, "fps", "frames per second", fps);
-  if (!(fps > 0 && fps < 1e6)) throw mustBe(RangeError, "fps", "more than 0, and less than a million", fps);
+  if (typeof fps !== "number") throw mustBe(TypeError, "fps", "a number of frames per second", fps);
+  if (!(fps > 0 && fps < 1e6)) throw mustBe(RangeError, "fps", "more than 0 and less than a million", fps);
   for (const [subject, text] of Object.entries({ task, taskLeaf, robotType }))
     if (text !== undefined && typeof text !== "string") throw mustBe(TypeError, subject, "a string", text);
   if (options.task !== undefined && taskLeaf !== undefined) throw new RangeError("task and taskLeaf exclude each other");
@@ -197,15 +201,15 @@ function parseOptions(options: LeRobotWriteOptions): LeRobotSettings {
   const isNames = (value: unknown) => isTexts(value) || (typeof value === "object" && value !== null && Object.values(value).every(isTexts));
   for (const [subject, paths] of Object.entries({ images: images ?? [], videos }))
     if (!isTexts(paths)) throw mustBe(TypeError, subject, "an array of paths", paths);
-  if (typeof names !== "object" || names === null) throw mustBe(TypeError, "names", "an object of arrays of names", names);
+  if (typeof names !== "object" || names === null) throw mustBe(TypeError, "names", "an object with an array of names per leaf", names);
   for (const [path, leafNames] of Object.entries(names)) if (!isNames(leafNames)) throw mustBe(TypeError, `names: ${path}`, "an array of names", leafNames);
   if (videos.length > 0 && typeof videoEncoder !== "function")
-    throw mustBe(TypeError, "videoEncoder", "a function that makes films, because videos are requested", videoEncoder);
+    throw mustBe(TypeError, "videoEncoder", "a function that encodes films, because the option videos is set", videoEncoder);
   if (!LEROBOT_VERSIONS.includes(version)) throw mustBe(RangeError, "version", '"2.1" or "3.0"', version);
   if (fileBytes !== undefined) integer("fileBytes", fileBytes, 1);
   flag("overwrite", overwrite);
   flag("strict", strict);
-  if (films !== undefined && typeof films?.open !== "function") throw mustBe(TypeError, "films", "the films of a reader of LeRobot", films);
+  if (films !== undefined && typeof films?.open !== "function") throw mustBe(TypeError, "films", "the films of a LeRobot reader", films);
   if (cutFilm !== undefined && typeof cutFilm !== "function") throw mustBe(TypeError, "cutFilm", "a function that cuts films", cutFilm);
   if (films !== undefined) checkFilmRate(films, fps);
   return {

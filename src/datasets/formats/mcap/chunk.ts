@@ -20,14 +20,14 @@ export interface ChunkBounds {
 /** Returns the record of the chunk without compression. @param body the body of the record @throws Error if the chunk is damaged · RldsError UNSUPPORTED */
 export async function plainChunk(body: Uint8Array, bounds: ChunkBounds): Promise<Uint8Array> {
   const view = dataView(body);
-  if (body.length < HEAD_BYTES) throw new Error("its head is cut");
+  if (body.length < HEAD_BYTES) throw new Error("its header is truncated");
   const size = Number(view.getBigUint64(16, true));
   const nameBytes = view.getUint32(28, true);
-  if (HEAD_BYTES + nameBytes + 8 > body.length) throw new Error("its head is cut");
+  if (HEAD_BYTES + nameBytes + 8 > body.length) throw new Error("its header is truncated");
   const compression = new TextDecoder().decode(body.subarray(HEAD_BYTES, HEAD_BYTES + nameBytes));
   const from = HEAD_BYTES + nameBytes + 8;
   const length = Number(view.getBigUint64(from - 8, true));
-  if (from + length > body.length) throw new Error(`its records have ${length} bytes, and ${body.length - from} are there`);
+  if (from + length > body.length) throw new Error(`its records have ${length} bytes, but only ${body.length - from} are left`);
   if (size > bounds.maxBytes) throw new Error(`it has ${size} bytes, more than the ${bounds.maxBytes} that maxBytes allows. Increase maxBytes`);
   const records = await decompressed(body.subarray(from, from + length), compression, size, bounds);
   if (records.length !== size) throw new Error(`it has ${records.length} bytes instead of the stated ${size}`);
@@ -47,13 +47,13 @@ async function decompressed(bytes: Uint8Array, compression: string, size: number
   if (compression !== "zstd")
     throw unsupportedFile(
       { file, offset },
-      `a chunk is compressed by ${JSON.stringify(compression)}: lz4, zstd and none are read; "mcap compress" writes it again`,
+      `a chunk is compressed with ${JSON.stringify(compression)}, but Reprise reads only lz4 and zstd. Write the file again with "mcap compress"`,
     );
   const pieces: Uint8Array[] = [];
   let done = 0;
   for await (const piece of unzstdPieces(bytesFile("a chunk", bytes), signal)) {
     done += piece.length;
-    if (done > size) throw new Error(`more than the ${size} bytes that it should have come out of Zstandard`);
+    if (done > size) throw new Error(`the Zstandard data decompresses to more than the stated ${size} bytes`);
     pieces.push(piece.slice());
   }
   return concat(pieces);

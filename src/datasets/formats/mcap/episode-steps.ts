@@ -64,7 +64,7 @@ export class EpisodeSteps {
       if (begin === undefined)
         throw new RldsError(
           "INVALID_DATA",
-          `${keys.join("/")} is from ${topic}, and the episode has no message of it; salvage: true leaves the episode out`,
+          `${keys.join("/")} is read from ${topic}, but the episode has no message of that topic. Pass salvage: true to leave the episode out`,
           this.place,
         );
       from = Math.max(from, begin);
@@ -123,7 +123,7 @@ export class EpisodeSteps {
         for (let i = from; i < to; i++) {
           try {
             const pixels = pixelsOf(images[i] as never, decode, maxBytes) as Uint8Array<ArrayBuffer>;
-            if (pixels.length !== size) throw new Error(`it has ${pixels.length} numbers, and the first one ${size}`);
+            if (pixels.length !== size) throw new Error(`it has ${pixels.length} numbers, but the first image has ${size}`);
             all.set(pixels, (i - from) * size);
           } catch (cause) {
             throw corruptFile({ ...this.place, step: i }, `an image of ${path} cannot be read: ${(cause as Error).message}`, cause);
@@ -138,7 +138,7 @@ export class EpisodeSteps {
     const { maxBytes } = this.#form;
     throw corruptFile(
       this.place,
-      `the episode needs more than the ${maxBytes} bytes that maxBytes allows: ${what}. Set episodesBy: { gap: … } if there are pauses, or a lower rate`,
+      `the episode needs more than the ${maxBytes} bytes that maxBytes allows: ${what}. Set episodesBy: { gap: … } if there are pauses, or set a lower rate`,
     );
   }
 }

@@ -40,9 +40,10 @@ export function fieldValue(message: unknown, type: MessageType, paths: readonly 
     return { path, value, shape: shapeOf(value, 0) };
   });
   const dtype = dtypeOfAll(parts.map(({ path, value }) => (type.fields === undefined ? jsonDtype(value, path) : rosDtype(type, path))));
+  const name = paths.join(", ") || "the message";
   const [only] = parts;
   const shape = parts.length === 1 && only !== undefined ? only.shape : [parts.reduce((sum, part) => sum + sizeOf(part.shape), 0)];
-  if (sizeOf(shape) > bytes * paths.length) throw new Error(`${paths.join(", ")} has lists of several lengths`);
+  if (sizeOf(shape) > bytes * paths.length) throw new Error(`${name} has lists of different lengths`);
   const elements: unknown[] | undefined = dtype === "string" ? [] : undefined;
   const array = dtype === "string" ? undefined : new DTYPES[dtype].array(sizeOf(shape));
   let done = 0;
@@ -59,17 +60,17 @@ export function fieldValue(message: unknown, type: MessageType, paths: readonly 
         done += (value as Uint8Array).length;
       } else for (const part of ArrayBuffer.isView(value) ? (value as Uint8Array) : Object.values(value)) put(part);
     } else if (elements !== undefined) {
-      if (typeof value !== "string") throw new Error(`${paths.join(", ")} has texts and others`);
+      if (typeof value !== "string") throw new Error(`${name} has texts and other values`);
       elements.push(value);
     } else {
-      if (typeof value === "string" || value === undefined) throw new Error(`${paths.join(", ")} has numbers and others`);
+      if (typeof value === "string" || value === undefined) throw new Error(`${name} has numbers and other values`);
       if (done < (array as Uint8Array).length)
         (array as { [i: number]: unknown })[done] = DTYPES[dtype as Dtype].big ? BigInt(value as bigint) : Number(value ?? Number.NaN);
       done++;
     }
   };
   for (const { value } of parts) put(value);
-  if ((elements?.length ?? done) !== sizeOf(shape)) throw new Error(`${paths.join(", ")} has lists of several lengths`);
+  if ((elements?.length ?? done) !== sizeOf(shape)) throw new Error(`${name} has lists of different lengths`);
   return { dtype, shape, data: (elements ?? array) as ColumnData };
 }
 
@@ -96,12 +97,12 @@ function remedyOf(at: unknown, name: string): string {
   if (typeof at !== "object" || at === null) return "";
   if (Array.isArray(at) || ArrayBuffer.isView(at)) {
     const { length } = at as unknown[];
-    return length === 0 ? "; the list is empty" : `; the elements of the list are 0 … ${length - 1}`;
+    return length === 0 ? ". The list is empty" : `. The elements of the list are 0 … ${length - 1}`;
   }
   const names = Object.keys(at);
   if (names.length === 0) return "";
   const near = nearestWord(name, names);
-  return `${near === undefined ? "; the" : `. Did you mean ${near}? The`} fields are ${names.slice(0, MAX_SHOWN).join(", ")}`;
+  return `${near === undefined ? "." : `. Did you mean ${near}?`} The fields are ${names.slice(0, MAX_SHOWN).join(", ")}`;
 }
 
 /** A message with a single field, such as those of std_msgs, counts as that field. */
@@ -181,6 +182,6 @@ function dtypeOfAll(dtypes: readonly ValueDtype[]): ValueDtype {
   const [only = "f64"] = all;
   if (all.length < 2) return only;
   if (all.some((dtype) => dtype === "string" || dtype === "i64" || dtype === "u64"))
-    throw new Error(`it has values of several kinds, ${all.join(", ")}: name the fields of one kind, as a list`);
+    throw new Error(`it has values of several kinds (${all.join(", ")}). Pass a list of fields of one kind`);
   return "f64";
 }

@@ -51,12 +51,13 @@ export function imageOf(message: unknown): Image {
     return { dtype: head.depth === 16 ? "u16" : "u8", shape: [head.height, head.width, head.channels === 1 ? 1 : 3], bytes: file };
   }
   const known = Object.hasOwn(ENCODINGS, encoding) ? ENCODINGS[encoding] : undefined;
-  if (known === undefined) throw new Error(`the image has the encoding ${JSON.stringify(encoding)}; read are ${Object.keys(ENCODINGS).join(", ")}`);
+  if (known === undefined)
+    throw new Error(`the image has the encoding ${JSON.stringify(encoding)}, but Reprise reads only ${Object.keys(ENCODINGS).join(", ")}`);
   const [dtype, channels, isBgr = false] = known;
   const shape = [Number(height), Number(width), channels] as const;
   const rowBytes = shape[1] * channels * DTYPES[dtype].bytes;
   if (!(shape[0] > 0 && shape[1] > 0 && Number(step) >= rowBytes && bytes.length >= (shape[0] - 1) * Number(step) + rowBytes))
-    throw new Error(`the image states ${shape[0]} rows of ${shape[1]} pixels, ${Number(step)} bytes each, but has ${bytes.length} bytes`);
+    throw new Error(`the image states ${shape[0]} rows of ${shape[1]} pixels, with ${Number(step)} bytes per row, but has ${bytes.length} bytes`);
   return { dtype, shape, bytes, rows: { step: Number(step), isBigEndian: Boolean(is_bigendian), isBgr } };
 }
 

@@ -15,18 +15,19 @@ const MAX_RATIO = 255;
 
 /** @param size the required size of the result @throws Error if the data is not LZ4 or has another size */
 export function unlz4(bytes: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
-  if (size > MAX_RATIO * bytes.length) throw new Error(`${bytes.length} bytes of LZ4 cannot hold ${size}`);
+  if (size > MAX_RATIO * bytes.length) throw new Error(`${bytes.length} bytes of LZ4 data cannot decompress to ${size} bytes`);
   const output = new Uint8Array(size);
   const view = dataView(bytes);
   const need = (at: number, length: number) => {
-    if (at + length > bytes.length) throw new Error("the frame of LZ4 ends too early");
+    if (at + length > bytes.length) throw new Error("the LZ4 frame is truncated");
   };
   let done = 0;
   for (let at = 0; at < bytes.length; ) {
     need(at, 7);
-    if (view.getUint32(at, true) !== MAGIC) throw new Error("no frame of LZ4 begins here");
+    if (view.getUint32(at, true) !== MAGIC) throw new Error("the data is not an LZ4 frame");
     const flags = bytes[at + 4] as number;
-    if ((flags & 0b11_000000) !== VERSION || (flags & HAS_DICTIONARY) !== 0) throw new Error("the frame of LZ4 has another version, or needs a dictionary");
+    if ((flags & 0b11_000000) !== VERSION || (flags & HAS_DICTIONARY) !== 0)
+      throw new Error("the LZ4 frame has an unsupported version, or requires a dictionary");
     at += (flags & HAS_CONTENT_SIZE) !== 0 ? 15 : 7;
     for (;;) {
       need(at, 4);
@@ -37,7 +38,7 @@ export function unlz4(bytes: Uint8Array, size: number): Uint8Array<ArrayBuffer> 
       need(at, length);
       const block = bytes.subarray(at, at + length);
       if (head >= IS_STORED) {
-        if (done + length > size) throw new Error(`more than the ${size} bytes that it should have come out of LZ4`);
+        if (done + length > size) throw new Error(`the LZ4 data decompresses to more than the stated ${size} bytes`);
         output.set(block, done);
         done += length;
       } else done = unlz4Block(block, output, done);
@@ -45,7 +46,7 @@ export function unlz4(bytes: Uint8Array, size: number): Uint8Array<ArrayBuffer> 
     }
     at += (flags & HAS_CONTENT_CHECKSUM) !== 0 ? 4 : 0;
   }
-  if (done !== size) throw new Error(`${done} of ${size} bytes came out of LZ4`);
+  if (done !== size) throw new Error(`the LZ4 data decompresses to ${done} bytes instead of ${size}`);
   return output;
 }
 
@@ -54,7 +55,7 @@ function unlz4Block(block: Uint8Array, output: Uint8Array, from: number): number
   let done = from;
   let at = 0;
   const next = (): number => {
-    if (at >= block.length) throw new Error("a block of LZ4 ends too early");
+    if (at >= block.length) throw new Error("an LZ4 block is truncated");
     return block[at++] as number;
   };
   const lengthOf = (nibble: number): number => {
@@ -67,12 +68,12 @@ function unlz4Block(block: Uint8Array, output: Uint8Array, from: number): number
     return length;
   };
   const room = (length: number) => {
-    if (done + length > output.length) throw new Error(`more than the ${output.length} bytes that it should have come out of LZ4`);
+    if (done + length > output.length) throw new Error(`the LZ4 data decompresses to more than the stated ${output.length} bytes`);
   };
   while (at < block.length) {
     const token = next();
     const literals = lengthOf(token >> 4);
-    if (at + literals > block.length) throw new Error("a block of LZ4 ends too early");
+    if (at + literals > block.length) throw new Error("an LZ4 block is truncated");
     room(literals);
     output.set(block.subarray(at, at + literals), done);
     at += literals;
@@ -81,7 +82,7 @@ function unlz4Block(block: Uint8Array, output: Uint8Array, from: number): number
     if (at === block.length) return done;
     const distance = next() | (next() << 8);
     const length = lengthOf(token & 15) + MIN_MATCH;
-    if (distance === 0 || distance > done) throw new Error("a match of LZ4 begins before the output");
+    if (distance === 0 || distance > done) throw new Error("an LZ4 match begins before the output");
     room(length);
     // A match may overlap its own output.
     if (distance >= length) output.copyWithin(done, done - distance, done - distance + length);

@@ -66,11 +66,11 @@ export class MessageTypes {
     if (messageEncoding !== "cdr" || schema?.encoding !== "ros2msg")
       throw unsupportedFile(
         place,
-        `messages of ${topic} are ${messageEncoding} by a schema of ${schema?.encoding ?? "none"}: JSON, and CDR by ros2msg are read; ` +
-          `record with ROS 2 Humble or newer, or convert the file with "ros2 bag convert" or "mcap convert"`,
+        `messages of ${topic} have the encoding ${messageEncoding} and the schema encoding ${schema?.encoding ?? "none"}, but Reprise reads only JSON, and CDR with ros2msg. ` +
+          `Record with ROS 2 Humble or newer, or convert the file with "ros2 bag convert" or "mcap convert"`,
       );
     if (schema.data.length > MAX_SCHEMA_BYTES)
-      throw corruptFile(place, `the schema ${schema.name} has ${schema.data.length} bytes, more than ${MAX_SCHEMA_BYTES}`);
+      throw corruptFile(place, `the schema ${schema.name} has ${schema.data.length} bytes, more than the maximum of ${MAX_SCHEMA_BYTES}`);
     const { parse, MessageReader } = await import("./packages.ts");
     try {
       const definitions = parse(new TextDecoder().decode(schema.data), { ros2: true, skipTypeFixup: false });
@@ -79,7 +79,7 @@ export class MessageTypes {
       const least = leastBytes(fields, types, new Map(), 0);
       const reader = new MessageReader(definitions);
       const decode = (data: Uint8Array) => {
-        if (data.length < CDR_HEAD + least) throw new RangeError(`it has ${data.length} bytes, and needs ${CDR_HEAD + least} at least`);
+        if (data.length < CDR_HEAD + least) throw new RangeError(`it has ${data.length} bytes, but needs at least ${CDR_HEAD + least}`);
         // After the header and 4 more bytes, arrays of 8-byte numbers are aligned for views.
         const buffer = new Uint8Array(CDR_HEAD + data.length);
         buffer.set(data, CDR_HEAD);
@@ -97,18 +97,18 @@ type Types = ReadonlyMap<string, readonly MessageField[]>;
 
 /** Returns the minimum size of a message without padding. @throws Error if a type contains itself, or does not exist */
 function leastBytes(fields: readonly MessageField[], types: Types, known: Map<string, number>, depth: number): number {
-  if (depth > MAX_NEST_DEPTH) throw new Error(`its types are nested more than ${MAX_NEST_DEPTH} deep, or within themselves`);
+  if (depth > MAX_NEST_DEPTH) throw new Error(`its types are nested more than ${MAX_NEST_DEPTH} deep, or contain themselves`);
   let bytes = 0;
   for (const { name, type, isComplex, isConstant, isArray, arrayLength } of fields) {
     if (isConstant) continue;
     let each = known.get(type) ?? BYTES[type];
     if (isComplex && !known.has(type)) {
       const nested = types.get(type);
-      if (nested === undefined) throw new Error(`it lacks the type ${type} of ${name}`);
+      if (nested === undefined) throw new Error(`it does not define the type ${type} of ${name}`);
       each = leastBytes(nested, types, known, depth + 1);
       known.set(type, each);
     }
-    if (each === undefined) throw new Error(`${name} has the type ${type}, which there is not`);
+    if (each === undefined) throw new Error(`${name} has the unknown type ${type}`);
     bytes += !isArray ? each : arrayLength === undefined ? 4 : arrayLength * each;
   }
   // A message without fields takes a byte.

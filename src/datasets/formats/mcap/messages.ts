@@ -59,14 +59,14 @@ export async function* messagesOf(file: SourceFile, options: MessageOptions): As
   let sincePause = 0;
   for (let offset = await skipMagic(input); ; offset = input.position) {
     const fail = (what: string, cause?: unknown) => corruptFile({ file: file.name, offset }, what, cause);
-    if (input.remaining < RECORD_HEAD) return addDamage(losses, fail("the file ends before its last record: it was cut, or is still written"));
+    if (input.remaining < RECORD_HEAD) return addDamage(losses, fail("the file ends before its last record: it is truncated, or is still being written"));
     const head = dataView(await input.read(RECORD_HEAD));
     const opcode = head.getUint8(0);
     const length = Number(head.getBigUint64(1, true));
     if (length > input.remaining)
-      return addDamage(losses, fail(`a record has ${length} bytes, and ${input.remaining} follow: the file was cut, or is damaged`));
+      return addDamage(losses, fail(`a record states ${length} bytes, but only ${input.remaining} are left: the file is truncated or damaged`));
     if (opcode === DATA_END || opcode === FOOTER) return;
-    if (opcode === 0) return addDamage(losses, fail("a record has the number 0, which there is not"));
+    if (opcode === 0) return addDamage(losses, fail("a record has the invalid opcode 0"));
     if (![SCHEMA, CHANNEL, MESSAGE, CHUNK].includes(opcode)) {
       input.position += length;
       continue;
@@ -100,7 +100,7 @@ export async function* messagesOf(file: SourceFile, options: MessageOptions): As
 async function skipMagic(input: ReadAhead): Promise<number> {
   const magic = input.remaining < MAGIC.length ? undefined : await input.read(MAGIC.length);
   if (magic === undefined || !MAGIC.every((byte, i) => magic[i] === byte))
-    throw corruptFile({ file: input.file.name, offset: 0 }, "the file does not begin as MCAP does");
+    throw corruptFile({ file: input.file.name, offset: 0 }, "the file does not begin with the magic bytes of MCAP");
   return input.position;
 }
 
@@ -137,7 +137,10 @@ export class Records {
       const channel = this.channels.get(channelId) as Channel;
       const schema = this.schemas.get(channel.schemaId);
       if (schema === undefined && channel.schemaId !== 0)
-        throw corruptFile({ file: this.#file, offset }, `a message of ${channel.topic} names schema ${channel.schemaId}, which is not defined before it`);
+        throw corruptFile(
+          { file: this.#file, offset },
+          `a message of ${channel.topic} refers to schema ${channel.schemaId}, which is not defined before the message`,
+        );
       yield { channel, schema, logTime, publishTime, data, offset };
     }
   }
@@ -149,7 +152,7 @@ export class Records {
       else if (found.type === "Channel") this.channels.set(found.id, found);
       yield found;
     }
-    if (this.#reader.bytesRemaining() > 0) throw new Error(`${this.#reader.bytesRemaining()} bytes are left`);
+    if (this.#reader.bytesRemaining() > 0) throw new Error(`${this.#reader.bytesRemaining()} bytes remain after its end`);
   }
 
   /** Replaces the reader after an error, and keeps the known channels. */

@@ -86,7 +86,7 @@ async function recordingsOf({ file, folder }: SourceTarget): Promise<Recording[]
     return [{ name: file.name, files: [async () => ({ ...file, read: (at, length) => file.read(at, length), close: async () => undefined })] }];
   const paths = (await folder.list()) ?? [];
   const names = sortPaths(paths.filter((path) => /\.mcap$/i.test(path)));
-  if (names.length === 0) throw unsupportedFile({ file: folder.name }, "the folder has no .mcap file: name the file");
+  if (names.length === 0) throw unsupportedFile({ file: folder.name }, "the folder has no .mcap file. Pass the file");
   const recordings = new Map<string, string[]>();
   for (const path of names) {
     const parent = path.slice(0, path.lastIndexOf("/") + 1);
@@ -163,7 +163,7 @@ async function specOf(recordings: readonly Recording[], { leaves, marker }: Mapp
       const names = near === undefined ? "" : `. Did you mean ${near}?`;
       return new RldsError(
         "SPEC_MISMATCH",
-        `there is no message of ${topic}, which the option ${option} names${names}${mappingText(topics, near !== undefined)}`,
+        `the option ${option} names ${topic}, but the file has no message of that topic${names}${mappingText(topics, near !== undefined)}`,
         {
           file: file.name,
         },
@@ -177,7 +177,7 @@ async function specOf(recordings: readonly Recording[], { leaves, marker }: Mapp
 /** @throws RldsError SPEC_MISMATCH if a field that ends episodes is not a single number or flag */
 function checkEnd(file: string, { keys, topic }: TopicLeaf, { dtype, shape }: StepLeaf, { offset }: McapMessage): void {
   if (!TERMINALS.includes(keys[0] as string) || (dtype !== "string" && shape.length === 0)) return;
-  const text = `${keys.join("/")} must be one number or flag, got ${dtype} of shape [${shape.join(", ")}] of ${topic}: name its field`;
+  const text = `${keys.join("/")} must be one number or flag, got ${dtype} of shape [${shape.join(", ")}] from ${topic}. Set its field`;
   throw new RldsError("SPEC_MISMATCH", text, { file, offset });
 }
 
@@ -242,7 +242,7 @@ async function* cutsOf(recording: Recording, form: StepForm, options: MessageOpt
         const leaf = expected.get(path);
         const [is, was] = [leafOf(found), leaf].map((leaf) => leaf && `${leaf.dtype} of shape [${leaf.shape.join(", ")}]`);
         if (leaf !== undefined && is !== was)
-          throw new RldsError("SPEC_MISMATCH", `${path} is ${is} in a message of ${topic}, and ${was} in the first one`, { file, offset: message.offset });
+          throw new RldsError("SPEC_MISMATCH", `${path} is ${is} in a message of ${topic}, but ${was} in the first message`, { file, offset: message.offset });
       }
       episode ??= new EpisodeSteps(form, time, { file, episode: number() });
       for (const { i, value: found } of values) episode.add(i, time, found);

@@ -113,13 +113,13 @@ function leavesOf(topics: McapOptions["topics"]): TopicLeaf[] {
   const fields = fieldsOf([...new Set(entries.map(({ keys }) => keys[0] as string))]);
   for (const [top, field] of fields)
     if (!STEP_PARTS.includes(field))
-      throw mustBe(RangeError, "topics", `by paths of ${STEP_PARTS.join(", ")} or metadata: episodesBy says where episodes begin`, top, STEP_PARTS);
+      throw mustBe(RangeError, "the keys of topics", `paths of ${STEP_PARTS.join(", ")} or metadata (episodesBy sets where episodes begin)`, top, STEP_PARTS);
   const leaves = entries.map(({ keys: [top = "", ...below], path, value }): TopicLeaf => {
     const name = `topics[${JSON.stringify(path)}]`;
-    if ([top, ...below].includes("")) throw mustBe(RangeError, "topics", "by paths such as observation/state", path);
+    if ([top, ...below].includes("")) throw mustBe(RangeError, "the keys of topics", "paths such as observation/state", path);
     const { topic, field } = typeof value === "string" ? { topic: value } : onlyKeys(name, value, "topic, field");
     const paths = field === undefined ? [""] : typeof field === "string" ? [text(`${name}.field`, field)] : field;
-    if (!Array.isArray(paths) || paths.length === 0) throw mustBe(TypeError, `${name}.field`, "a path, or a list of paths", field);
+    if (!Array.isArray(paths) || paths.length === 0) throw mustBe(TypeError, `${name}.field`, "a path or a list of paths", field);
     for (const path of paths) if (path !== "" || field !== undefined) text(`${name}.field`, path);
     return { keys: [fields.get(top) ?? top, ...below], topic: text(`${name}.topic`, topic), fields: paths, isWhole: field === undefined };
   });
@@ -128,11 +128,11 @@ function leavesOf(topics: McapOptions["topics"]): TopicLeaf[] {
       throw mustBe(
         RangeError,
         "topics",
-        `such that there is an ${required}, such as ${JSON.stringify(required === "action" ? "action" : "observation/state")}`,
+        `an object with a key for the ${required}, such as ${JSON.stringify(required === "action" ? "action" : "observation/state")}`,
         topics,
       );
   const paths = leaves.map(({ keys }) => keys.join("/"));
   const double = paths.find((path, i) => paths.some((other, k) => k !== i && (other === path || other.startsWith(`${path}/`))));
-  if (double !== undefined) throw mustBe(RangeError, "topics", "by paths of leaves, each once, and none within another", double);
+  if (double !== undefined) throw mustBe(RangeError, "the keys of topics", "different paths that do not contain each other", double);
   return leaves;
 }

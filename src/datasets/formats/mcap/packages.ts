@@ -18,6 +18,6 @@ const { sequenceLength } = cdr.CdrReader.prototype;
 cdr.CdrReader.prototype.sequenceLength = function (this: InstanceType<typeof cdr.CdrReader>): number {
   const length = sequenceLength.call(this);
   const { view, offset } = this as unknown as Position;
-  if (length > view.byteLength - offset) throw new RangeError(`a sequence of ${length} elements in the last ${view.byteLength - offset} bytes`);
+  if (length > view.byteLength - offset) throw new RangeError(`a sequence has ${length} elements, but only ${view.byteLength - offset} bytes are left`);
   return length;
 };

@@ -34,7 +34,7 @@ export class McapTopicsError extends RldsError {
   readonly remedy: string;
 
   constructor(file: string, topics: readonly McapTopicInfo[]) {
-    super("UNSUPPORTED", `an MCAP file does not say what the leaves of a step are${mappingText(topics)}`, { file });
+    super("UNSUPPORTED", `an MCAP file does not define the leaves of a step, so the option topics is required${mappingText(topics)}`, { file });
     this.topics = topics;
     this.remedy = mappingRemedy(topics);
   }
@@ -44,7 +44,7 @@ export class McapTopicsError extends RldsError {
 export function mappingText(topics: readonly McapTopicInfo[], isSentence = false): string {
   const texts = topics.slice(0, MAX_SHOWN).map(topicText);
   const more = topics.length > MAX_SHOWN ? `, … and ${topics.length - MAX_SHOWN} more` : "";
-  return `${isSentence ? " The" : "; its"} topics are ${texts.join(", ") || "none"}${more}. ${mappingRemedy(topics)}`;
+  return `${isSentence ? "" : "."} The topics are ${texts.join(", ") || "none"}${more}. ${mappingRemedy(topics)}`;
 }
 
 function topicText({ topic, schema, encoding, messages, rate }: McapTopicInfo): string {
@@ -57,7 +57,7 @@ function mappingRemedy(topics: readonly McapTopicInfo[]): string {
   const others = topics.filter((info) => info !== observation);
   const action = others.find(({ topic, schema }) => COMMANDS.test(`${topic} ${schema}`)) ?? others[0] ?? observation;
   const example = { "observation/state": exampleOf(observation, "/joint_states"), action: exampleOf(action, "/command") };
-  return `Write which topic each leaf is from, as JSON, such as ${JSON.stringify(example)}: in a file for --topics, or in the option topics`;
+  return `Map each leaf to a topic, as in ${JSON.stringify(example)}, in the option topics or in a JSON file for --topics`;
 }
 
 function exampleOf(info: McapTopicInfo | undefined, fallback: string): unknown {

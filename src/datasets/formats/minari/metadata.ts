@@ -12,7 +12,7 @@ export async function metadataOf(folder: SourceFolder, name: string, parse = par
   });
   if (file === undefined) return {};
   try {
-    if (file.size > MAX_METADATA_BYTES) throw corruptFile({ file: name }, `metadata takes at most ${MAX_METADATA_BYTES} bytes, this file ${file.size}`);
+    if (file.size > MAX_METADATA_BYTES) throw corruptFile({ file: name }, `the file has ${file.size} bytes, more than the maximum of ${MAX_METADATA_BYTES}`);
     return parseObject(new TextDecoder().decode(await file.read(0, file.size)), name, parse);
   } finally {
     await file.close();
@@ -26,7 +26,7 @@ function parseObject(text: string, file: string, parse: (text: string) => unknow
   } catch (cause) {
     throw corruptFile({ file }, `the file is not JSON: ${(cause as Error).message}`, cause);
   }
-  if (typeof about !== "object" || about === null || Array.isArray(about)) throw corruptFile({ file }, "the file must hold a JSON object");
+  if (typeof about !== "object" || about === null || Array.isArray(about)) throw corruptFile({ file }, "the file must be a JSON object");
   return about as { readonly [key: string]: unknown };
 }
 

@@ -63,7 +63,7 @@ export class MinariSchema {
     const fields = Object.fromEntries(Object.entries(whole).map(([name, part]) => [name, withoutEmptyGroups(part as StepSpec)]));
     const stepSpec = fields as StepSpec;
     for (const field of ["observation", "action"])
-      if (!Object.hasOwn(fields, field)) throw new RldsError("UNSUPPORTED", `a step must have an ${field}, which Minari requires`);
+      if (!Object.hasOwn(fields, field)) throw new RldsError("UNSUPPORTED", `a step must have an ${field}, as Minari requires`);
     const {
       observation,
       action,

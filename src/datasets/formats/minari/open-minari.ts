@@ -103,12 +103,12 @@ async function baseOf(folder: SourceFolder): Promise<string> {
   if (paths.includes(METADATA)) return "";
   const metadataPaths = paths.filter((path) => path === `data/${METADATA}` || path.endsWith(`/data/${METADATA}`));
   if (metadataPaths.length > 1)
-    throw unsupportedFile({ file: folder.name }, `the folder has ${metadataPaths.length} datasets (${metadataPaths.slice(0, 4).join(", ")}): open one of them`);
+    throw unsupportedFile({ file: folder.name }, `the folder has ${metadataPaths.length} datasets (${metadataPaths.slice(0, 4).join(", ")}). Open one of them`);
   return metadataPaths[0]?.slice(0, -METADATA.length) ?? "";
 }
 
 function dataFormatError(dataFormat: unknown, file: string): RldsError {
-  return unsupportedFile({ file }, `the dataset's format is ${JSON.stringify(dataFormat)}: only Minari's hdf5 and parquet are read`);
+  return unsupportedFile({ file }, `the dataset has the data_format ${JSON.stringify(dataFormat)}, but Reprise reads only hdf5 and parquet`);
 }
 
 function spacesOf({ observation_space, action_space }: { readonly [key: string]: unknown }, file: string): EpisodeReadOptions["spaces"] {
@@ -301,10 +301,10 @@ async function findColumns(store: EpisodeStore, group: string, episode: number, 
     const { rows } = columns[i] as Column;
     const max = keys[0] === "observation" || keys[0] === "infos" ? length + 1 : length;
     if (rows !== max && !(keys[0] === "infos" && rows === length))
-      throw corruptFile({ file, episode }, `${group} has ${rows ?? "no"} rows of ${path}, and ${length} rewards: ${max} would match`);
+      throw corruptFile({ file, episode }, `${group} has ${rows ?? "no"} rows of ${path}, but needs ${max} for its ${length} rewards`);
   });
   if (columnsOf(observation).length === 0 || columnsOf(action).length === 0)
-    throw corruptFile({ file, episode }, `${group} has no columns of observations or of actions`);
+    throw corruptFile({ file, episode }, `${group} must have columns of observations and of actions`);
   if (terminations.rows !== length || terminations.leaf.dtype !== "bool" || sizeOf(terminations.leaf.shape) !== 1)
     throw corruptFile({ file, episode }, `${group}/terminations must have one boolean per reward`);
   const bytes = columns.reduce((sum, { rows, rowBytes }) => sum + (rows as number) * rowBytes, 0);

@@ -64,7 +64,7 @@ export class ParquetStore implements EpisodeStore {
     const paths = new Map<string, EpisodePaths>();
     const add = (number: string, table: string) => {
       const group = `episode_${number}`;
-      if (paths.has(group)) throw unsupportedFile({ file: table }, `episode ${number} has several tables: Minari writes one`);
+      if (paths.has(group)) throw unsupportedFile({ file: table }, `episode ${number} has several tables, but Minari writes only one`);
       paths.set(group, { table, folder: `${base}${number}/` });
     };
     for (const path of all === undefined ? [] : sortPaths(all)) {
@@ -136,7 +136,7 @@ export class ParquetStore implements EpisodeStore {
     try {
       const file = await parquetFile(tableFile, maxBytes);
       const { rows, groups } = file;
-      if (rows === 0) throw corruptFile({ file: path }, "the table has no rows, and an episode has one at least");
+      if (rows === 0) throw corruptFile({ file: path }, "the table has no rows, but an episode has at least one");
       const columns: MemoryColumn[] = [];
       let bytes = 0;
       for (const column of file.columns.filter(({ keys }) => keys[0] === "observations" || PADDED.has(keys[0] as string) || (infos && keys[0] === "infos"))) {

@@ -28,20 +28,20 @@ export function isEncodable({ shape: [, , channels] }: StepLeaf): boolean {
 /** @throws RldsError UNSUPPORTED if Minari cannot store a leaf */
 export function checkLeaves(spec: StepSpec, name: string): void {
   const leaves = leavesOf(spec);
-  if (leaves.length === 0) throw new RldsError("UNSUPPORTED", `${name} must have a leaf`);
+  if (leaves.length === 0) throw new RldsError("UNSUPPORTED", `${name} must have at least one leaf`);
   const [empty] = emptyGroups(spec);
   if (empty !== undefined)
-    throw new RldsError("UNSUPPORTED", `${name}/${empty} has no leaf, and its place in an array cannot be left out: leave the array out with mapSteps`);
+    throw new RldsError("UNSUPPORTED", `${name}/${empty} has no leaf, but an element of an array cannot be left out. Leave the array out with mapSteps`);
   for (const { path, leaf, size } of leaves) {
     const place = path === "" ? name : `${name}/${path}`;
     const unsupported = (reason: string) =>
       new RldsError(
         "UNSUPPORTED",
-        `${place} is ${leaf.dtype} of shape [${leaf.shape.join(", ")}], and ${reason}: leave it out by mapSteps, or give it another form`,
+        `${place} is ${leaf.dtype} of shape [${leaf.shape.join(", ")}], but Minari ${reason}. Leave it out with mapSteps, or convert it`,
       );
-    if (leaf.dtype === "bytes") throw unsupported("Minari has no bytes");
-    if (leaf.dtype === "string" && leaf.shape.length > 0) throw unsupported("Minari has only single texts");
-    if (size === 0) throw unsupported("Minari has no value without elements");
+    if (leaf.dtype === "bytes") throw unsupported("cannot store bytes");
+    if (leaf.dtype === "string" && leaf.shape.length > 0) throw unsupported("stores only single texts");
+    if (size === 0) throw unsupported("cannot store a value without elements");
   }
 }
 

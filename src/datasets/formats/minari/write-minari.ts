@@ -185,12 +185,11 @@ async function episodeOf(
   collector.add(withoutFinalStep(metadata), { episode }, "the episode's metadata");
   const { data, length } = await columnsOf(steps, stepSpec, { episode, signal });
   if (length === 0)
-    throw new RldsError("INVALID_DATA", "an episode must have a step, because Minari has no empty episodes: filterEpisodes can leave it out", { episode });
+    throw new RldsError("INVALID_DATA", "an episode must have at least one step, as Minari requires. Leave it out with filterEpisodes", { episode });
   // Steps without the flag also follow RLDS.
   const isLast = isLastColumn < 0 || (data[isLastColumn] as ArrayLike<unknown>)[length - 1] === 1;
   const actions = finalStepOf(metadata, isLast, finalStep) === "transition" ? length : length - 1;
-  if (actions >= MAX_ROWS)
-    throw unsupportedFile({ episode }, `an episode must have fewer than ${MAX_ROWS} actions, the most that Minari reads, got ${actions}`);
+  if (actions >= MAX_ROWS) throw unsupportedFile({ episode }, `an episode must have fewer than ${MAX_ROWS} actions, the limit of Minari, got ${actions}`);
   return { data, length, actions, metadata: metadataOf(metadataSpec, collector.take().data) };
 }
 
@@ -203,10 +202,10 @@ function metadataOf(spec: StepSpec, data: readonly ColumnData[]): object {
 /** Checks the options. */
 function parseOptions(options: MinariWriteOptions): MinariWriteOptions {
   const { id, finalStep, overwrite = false, strict = false, about, signal, onProgress, ...texts } = onlyKeys("options", options, OPTIONS);
-  if (typeof id !== "string") throw mustBe(TypeError, "id", "a text as namespace/name-v0", id);
+  if (typeof id !== "string") throw mustBe(TypeError, "id", "a text such as namespace/name-v0", id);
   const parts = id.split("/");
   if (!parts.every((part) => NAME_PART.test(part)) || !VERSIONED.test(parts.at(-1) as string))
-    throw mustBe(RangeError, "id", "namespace/name-v0, of letters, digits, _ and -", id);
+    throw mustBe(RangeError, "id", "a name such as namespace/name-v0, of letters, digits, _ and -", id);
   for (const [subject, text] of Object.entries(texts)) if (text !== undefined && typeof text !== "string") throw mustBe(TypeError, subject, "a string", text);
   flag("overwrite", overwrite);
   flag("strict", strict);

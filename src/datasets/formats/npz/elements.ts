@@ -48,7 +48,7 @@ export class Elements {
 
   /** Returns all elements. @throws RldsError CORRUPT if some are missing */
   finish(): ColumnData {
-    if (this.#done !== this.#count) throw this.#corrupt(`breaks off after ${this.#done} of ${this.#count} elements`);
+    if (this.#done !== this.#count) throw this.#corrupt(`ends after ${this.#done} of ${this.#count} elements`);
     return this.#column;
   }
 

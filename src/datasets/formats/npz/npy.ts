@@ -2,7 +2,7 @@
 import { concat, dataView } from "../../../base/bytes.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
-import { corruptFile, type Fault, unsupportedFile } from "../../model/rlds-error.ts";
+import { corruptFile, type RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import type { MemoryBudget } from "../memory-budget.ts";
 import { Elements } from "./elements.ts";
@@ -60,7 +60,7 @@ export async function npyArray(chunks: AsyncIterable<Uint8Array> | Iterable<Uint
     elements.add(headBytes.subarray(header.begin));
     headBytes = headBytes.subarray(0, 0);
   }
-  if (elements === undefined || header === undefined) throw corruptFile(inArray(array), `breaks off in its header, after ${headBytes.length} bytes`);
+  if (elements === undefined || header === undefined) throw arrayError(array, `ends within its header, after ${headBytes.length} bytes`);
   return { dtype: header.type.dtype, shape: header.shape, data: elements.finish() };
 }
 
@@ -68,23 +68,23 @@ export async function npyArray(chunks: AsyncIterable<Uint8Array> | Iterable<Uint
 export function headerOf(bytes: Uint8Array, array: NpyFile): Header | undefined {
   const { file, name, size } = array;
   if (bytes.length < 12) return undefined;
-  if (latin1(bytes.subarray(0, 6)) !== MAGIC) throw corruptFile(inArray(array), "is not a NumPy array: its first bytes are wrong");
+  if (latin1(bytes.subarray(0, 6)) !== MAGIC) throw arrayError(array, "is not a NumPy array: its first bytes are wrong");
   const version = bytes[6] as number;
-  if (version < 1 || version > 3) throw unsupportedFile({ file }, `${name} has .npy version ${version}; only 1 … 3 can be read`);
+  if (version < 1 || version > 3) throw unsupportedFile({ file }, `${name} has .npy version ${version}, but Reprise reads only versions 1 … 3`);
   const view = dataView(bytes);
   const from = version === 1 ? 10 : 12;
   const length = version === 1 ? view.getUint16(8, true) : view.getUint32(8, true);
   const begin = from + length;
-  if (length > MAX_HEADER || begin > size) throw corruptFile(inArray(array), `has a header of ${length} bytes, which cannot be`);
+  if (length > MAX_HEADER || begin > size) throw arrayError(array, `has a header with the invalid length ${length}`);
   if (begin > bytes.length) return undefined;
   const text = latin1(bytes.subarray(from, begin));
   const descrMatch = DESCR.exec(text);
   const fortran = FORTRAN.exec(text)?.[1];
   const shape = shapeOf(SHAPE.exec(text)?.[1]);
   if (descrMatch === null || fortran === undefined || shape === undefined)
-    throw corruptFile(inArray(array), `has a header that is none: ${JSON.stringify(text.slice(0, 80))}`);
-  if (descrMatch[3] !== undefined) throw new ElementTypeError(file, `${name} has elements with several fields, which cannot be a leaf of a step`);
-  if (shape.length > MAX_DIMENSIONS) throw corruptFile(inArray(array), `has ${shape.length} dimensions, more than NumPy's ${MAX_DIMENSIONS}`);
+    throw arrayError(array, `has an invalid header: ${JSON.stringify(text.slice(0, 80))}`);
+  if (descrMatch[3] !== undefined) throw new ElementTypeError(file, `${name} has elements with several fields, which Reprise cannot read`);
+  if (shape.length > MAX_DIMENSIONS) throw arrayError(array, `has ${shape.length} dimensions, more than NumPy's maximum of ${MAX_DIMENSIONS}`);
   return { type: typeOf(descrMatch[1] ?? descrMatch[2] ?? "", file, name), shape, fortran: fortran === "True", begin };
 }
 
@@ -103,7 +103,7 @@ export function countOf({ type, shape, begin }: Header, array: NpyFile): number 
   const count = sizeOf(shape);
   const elementBytes = count * type.bytes;
   if (size - begin !== elementBytes)
-    throw corruptFile(inArray(array), `has ${size - begin} bytes of elements, and ${elementBytes} would match its shape (${shape.join(", ")})`);
+    throw arrayError(array, `has ${size - begin} bytes of elements, but its shape (${shape.join(", ")}) needs ${elementBytes}`);
   return count;
 }
 
@@ -111,12 +111,12 @@ function elementsOf(header: Header, array: NpyFile): Elements {
   const { type, shape, fortran } = header;
   const count = countOf(header, array);
   array.budget.reserve(count * type.memoryBytes, array.name);
-  return new Elements(type, count, fortran && shape.length > 1 ? shape : undefined, (what) => corruptFile(inArray(array), what));
+  return new Elements(type, count, fortran && shape.length > 1 ? shape : undefined, (what) => arrayError(array, what));
 }
 
-/** Returns an array as the place of a fault. */
-export function inArray({ file, name }: NpyFile): Fault {
-  return { file, subject: name };
+/** Returns the error for an array that violates the format. @param what the message after the name of the array */
+export function arrayError({ file, name }: NpyFile, what: string): RldsError {
+  return corruptFile({ file }, `${name} ${what}`);
 }
 
 function latin1(bytes: Uint8Array): string {

@@ -15,7 +15,7 @@ export async function openNpzFolder(
   { salvage, signal }: { readonly salvage?: boolean; readonly signal?: AbortSignal },
 ): Promise<RldsReader> {
   const paths = sortPaths(((await folder.list()) ?? []).filter((path) => path.endsWith(".npz")));
-  if (paths.length === 0) throw unsupportedFile({ file: folder.name }, "the folder has no .npz file: name the file");
+  if (paths.length === 0) throw unsupportedFile({ file: folder.name }, "the folder has no .npz file. Pass the file");
   const losses = salvage === true ? new FolderLosses() : undefined;
   const first = await firstReader(folder, paths, open, losses);
   const { stepSpec, metadataSpec, about } = first;
@@ -62,7 +62,7 @@ async function checkForms(folder: SourceFolder, paths: readonly string[], open: 
     if (difference !== undefined)
       throw unsupportedFile(
         { file: folder.name },
-        `the folder has ${paths.length} .npz files, and ${path} is of another form than ${paths[0]}: name the file (${difference})`,
+        `the folder has ${paths.length} .npz files, but ${path} differs from ${paths[0]} (${difference}). Pass the file`,
       );
   }
 }

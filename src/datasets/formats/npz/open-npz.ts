@@ -155,7 +155,7 @@ async function arraysOf(
   if (arrays.length === 0 && all.length > 0)
     throw unsupportedFile(
       { file: file.name },
-      `the file is a zip archive without arrays of NumPy (its first entry is ${all[0]?.name}): unpack it, and open the folder that results`,
+      `the file is a zip archive without NumPy arrays (its first entry is ${all[0]?.name}). Unpack it, and open the resulting folder`,
     );
   const tops = [...new Set(arrays.map(({ name }) => name.slice(0, -".npy".length).split("/")[0] as string))];
   const dreamer = dreamerVersion(tops);
@@ -220,10 +220,11 @@ function groupArrays(
   namesOf: typeof fieldsOf,
 ): { fields: Fields; metadata: { readonly [name: string]: ColumnTree } } {
   const groups = new Map<string, ColumnTree>();
-  const nameError = (path: string) => corruptFile({ file }, `the archive has ${path} as an array and as a group of them`);
+  const nameError = (path: string) => corruptFile({ file }, `the archive has ${path} both as an array and as a group of arrays`);
   for (const [path, column] of arrays) {
     const keys = path.split("/");
-    if (keys.length > MAX_GROUP_DEPTH) throw unsupportedFile({ file }, `the archive nests ${keys.length} deep`);
+    if (keys.length > MAX_GROUP_DEPTH)
+      throw unsupportedFile({ file }, `the archive is nested ${keys.length} deep, more than the maximum of ${MAX_GROUP_DEPTH}`);
     const node = (at: ColumnTree | undefined, rest: readonly string[]): ColumnTree => {
       const [key, ...deeper] = rest;
       if (key === undefined) {
@@ -243,7 +244,7 @@ function groupArrays(
   for (const [name, tree] of groups) {
     const field = known.get(name);
     if (field === undefined) metadata.push([name, tree]);
-    else if (fields[field] !== undefined) throw corruptFile({ file }, `the archive has two arrays for ${field}: one is called ${name}`);
+    else if (fields[field] !== undefined) throw corruptFile({ file }, `the archive has two arrays for ${field}, one of them called ${name}`);
     else fields[field] = tree;
   }
   return { fields, metadata: Object.fromEntries(metadata) };

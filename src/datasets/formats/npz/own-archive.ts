@@ -44,7 +44,8 @@ export async function ownArchive(columns: Map<string, Column>, file: string): Pr
   }
   const { version, about } = nestedAbout(description);
   if (version === undefined) return undefined;
-  if (version !== VERSION) throw corruptFile({ file, subject: MARK }, `is of version ${JSON.stringify(version)}: ${VERSION} is read`);
+  if (version !== VERSION)
+    throw corruptFile({ file }, `the array ${MARK} has version ${JSON.stringify(version)}, but this version of Reprise reads only version ${VERSION}`);
   columns.delete(MARK);
   const metadata: Column[] = [];
   for (const [path, column] of [...columns]) {

@@ -33,7 +33,7 @@ export async function planOf(
   const reward = fields.reward ?? absentReward(columnsOf(action)[0]?.rows ?? 0);
   const single = (field: Field) => {
     const column = fields[field];
-    if (column !== undefined && !(column instanceof Column)) throw corruptFile({ file }, `${field} must be one array`);
+    if (column !== undefined && !(column instanceof Column)) throw corruptFile({ file }, `${field} must be a single array`);
     return column;
   };
   const [first, last, terminal, terminated, truncated, lengths] = (["is_first", "is_last", "is_terminal", "terminated", "truncated", "lengths"] as const).map(
@@ -62,9 +62,9 @@ export async function planOf(
   if (lengths === undefined && first === undefined && last === undefined && terminations !== undefined) {
     const transition = main;
     const different = fields.next_observation === undefined ? undefined : specDifference(rowSpec(observation), rowSpec(fields.next_observation));
-    if (different !== undefined) throw corruptFile({ file }, `the next observations do not have the form of observations: ${different}`);
+    if (different !== undefined) throw corruptFile({ file }, `next_observations do not match observations: ${different}`);
     if (options.finalObservation === "next" && fields.next_observation === undefined)
-      throw unsupportedFile({ file }, "the archive has no next_observations, which finalObservation needs");
+      throw unsupportedFile({ file }, "the archive has no next_observations, which finalObservation requires");
     const rows = rowsOf([...columnsOf(transition), terminations], file);
     const memory = (bytes: Uint8Array, path: string) =>
       new Column({ path, leaf: { dtype: "bool", shape: [] }, rows: bytes.length, rowBytes: 1, read: async (a, b) => bytes.slice(a, b) });
@@ -72,7 +72,7 @@ export async function planOf(
     const timeouts = truncated && memory(await flags(truncated), truncated.path);
     const table = { file, transition, terminals, timeouts, areEnds: single("done") !== undefined, nextObservation: fields.next_observation };
     rowsOf([terminals, ...(timeouts === undefined ? [] : [timeouts])], file);
-    if (terminals.rows !== rows) throw corruptFile({ file }, `${terminals.path} does not have one flag per row`);
+    if (terminals.rows !== rows) throw corruptFile({ file }, `${terminals.path} must have one flag per row`);
     const index = lazy(() => flatIndex(table, options));
     return {
       stepSpec: stepSpecOf(rowSpec(transition) as unknown as TransitionSpec),
@@ -90,7 +90,7 @@ export async function planOf(
   if (isTerminal === undefined || (lengths === undefined && first === undefined && last === undefined))
     throw unsupportedFile(
       { file },
-      "the archive does not mark the ends of episodes. Add lengths or is_first or is_last with is_terminal, or terminals with timeouts",
+      "the archive does not mark the ends of episodes. Add is_terminal with lengths, is_first or is_last, or add terminals with timeouts",
     );
   const flagColumns = [first, last, isTerminal].filter((column) => column !== undefined);
   const rows = rowsOf([...columnsOf(main), ...flagColumns], file);

@@ -63,11 +63,14 @@ export async function rangesByIndices(
   const rows = rowsOf(columnsOf(others), file);
   const observations = rowsOf(columnsOf(observation as ColumnTree), file);
   const episodes = terminal.length;
-  if (episodes === 0 && rows > 0) throw corruptFile({ file }, `terminal has no flags, and there are ${rows} actions`);
+  if (episodes === 0 && rows > 0) throw corruptFile({ file }, `terminal has no flags, but there are ${rows} actions`);
   if (indices.leaf.shape.length > 0 || isText(indices.leaf) || indices.rows !== Math.max(0, episodes - 1))
-    throw corruptFile({ file }, `indices must have one number for each of the ${episodes} episodes but the first, got ${indices.rows ?? "none"}`);
+    throw corruptFile({ file }, `indices must have ${Math.max(0, episodes - 1)} numbers, one per episode except the first, got ${indices.rows ?? "none"}`);
   if (observations !== rows + episodes)
-    throw corruptFile({ file }, `there must be one observation more than actions of each of ${episodes} episodes, got ${observations} and ${rows}`);
+    throw corruptFile(
+      { file },
+      `each of the ${episodes} episodes must have one more observation than actions, got ${observations} observations and ${rows} actions`,
+    );
   budget.reserve(80 * episodes, "indices");
   const starts = Array.from((await indices.read(0, Math.max(0, episodes - 1))) as ArrayLike<number | bigint>, Number);
   let from = 0;

@@ -6,7 +6,7 @@ import type { ColumnData } from "../../model/step-columns.ts";
 import { Column } from "../columns/column.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { Elements } from "./elements.ts";
-import { countOf, type Header, headerOf, inArray, type NpyFile } from "./npy.ts";
+import { arrayError, countOf, type Header, headerOf, type NpyFile } from "./npy.ts";
 import { crc32, findEntryStart, type ZipEntry } from "./zip.ts";
 
 /** The number of bytes read for an array's header; most headers are shorter. */
@@ -29,7 +29,7 @@ export async function storedColumn(file: SourceFile, entry: ZipEntry, array: Npy
   let head = new Uint8Array(0);
   let header: Header | undefined;
   for (let length = HEAD; header === undefined; length *= 2) {
-    if (head.length === entry.size) throw corruptFile(inArray(array), `breaks off in its header, after ${head.length} bytes`);
+    if (head.length === entry.size) throw arrayError(array, `ends within its header, after ${head.length} bytes`);
     head = new Uint8Array(await file.read(at, Math.min(length, entry.size)));
     header = headerOf(head, array);
   }
@@ -58,9 +58,9 @@ export async function storedColumn(file: SourceFile, entry: ZipEntry, array: Npy
       if (from === next) {
         sum = crc32(bytes, sum);
         next = to;
-        if (to === rows && sum !== entry.crc) throw corruptFile(inArray(array), "has another checksum than its bytes");
+        if (to === rows && sum !== entry.crc) throw corruptFile({ file: file.name }, `the checksum of ${array.name} does not match its bytes`);
       }
-      const elements = new Elements(type, (to - from) * size, undefined, (what) => corruptFile(inArray(array), what));
+      const elements = new Elements(type, (to - from) * size, undefined, (what) => arrayError(array, what));
       elements.add(bytes);
       return elements.finish();
     },

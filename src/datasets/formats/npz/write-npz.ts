@@ -138,7 +138,7 @@ class Archive {
     if (this.bytes > this.#maxBytes)
       throw new RldsError(
         "UNSUPPORTED",
-        `a NumPy archive stays in memory until its last step is known, and takes more than the ${this.#maxBytes} bytes of maxBytes. Raise maxBytes, or write Parquet`,
+        `a NumPy archive is built in memory, and this archive takes more than the ${this.#maxBytes} bytes that maxBytes allows. Increase maxBytes, or write Parquet`,
         { episode: this.episodes - 1 },
       );
   }

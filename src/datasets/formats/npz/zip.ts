@@ -28,15 +28,15 @@ const MAX_COMMENT = 65535;
 export async function zipEntries(file: SourceFile, maxBytes: number): Promise<ZipEntry[]> {
   const { entries, size, at } = await directory(file);
   if (size > maxBytes || at + size > file.size)
-    throw corruptFile({ file: file.name, offset: at }, `the archive's directory has ${size} bytes, the file ${file.size}`);
+    throw corruptFile({ file: file.name, offset: at }, `the directory of the archive has ${size} bytes, but the file has ${file.size}`);
   const view = dataView(await file.read(at, size));
   const zipped: ZipEntry[] = [];
   for (let p = 0; zipped.length < entries; ) {
     if (p + 46 > size || view.getUint32(p, true) !== ENTRY)
-      throw corruptFile({ file: file.name, offset: at + p }, `the archive's directory breaks off after ${zipped.length} of ${entries} entries`);
+      throw corruptFile({ file: file.name, offset: at + p }, `the directory of the archive ends after ${zipped.length} of ${entries} entries`);
     const [nameLength, extraLength, commentLength] = [28, 30, 32].map((k) => view.getUint16(p + k, true)) as [number, number, number];
     const end = p + 46 + nameLength + extraLength;
-    if (end > size) throw corruptFile({ file: file.name, offset: at + p }, "an entry of the archive is longer than its directory");
+    if (end > size) throw corruptFile({ file: file.name, offset: at + p }, "an entry extends beyond the directory of the archive");
     const name = new TextDecoder().decode(new Uint8Array(view.buffer, view.byteOffset + p + 46, nameLength));
     const extra = new DataView(view.buffer, view.byteOffset + p + 46 + nameLength, extraLength);
     const places = [24, 20, 42].map((k) => view.getUint32(p + k, true));
@@ -66,7 +66,7 @@ export async function* zipPieces(file: SourceFile, entry: ZipEntry, signal?: Abo
   const begin = await findEntryStart(file, entry);
   const inflate = method === DEFLATED ? await inflater(() => corruptFile({ file: file.name, offset: begin }, `${name} is not valid deflate data`)) : undefined;
   const sizeError = (actualSize: number) =>
-    corruptFile({ file: file.name, offset: begin }, `${name} is not valid deflate data: ${actualSize} bytes of ${size}`);
+    corruptFile({ file: file.name, offset: begin }, `${name} is not valid deflate data: got ${actualSize} of ${size} bytes`);
   let [done, sum, sincePause] = [0, 0, 0];
   for (let at = 0; at < compressed; at += BLOCK) {
     const block = await file.read(begin + at, Math.min(BLOCK, compressed - at));
@@ -85,7 +85,7 @@ export async function* zipPieces(file: SourceFile, entry: ZipEntry, signal?: Abo
     }
   }
   if (done !== size) throw sizeError(done);
-  if (sum !== crc) throw corruptFile({ file: file.name, offset: begin }, `the checksum of ${name} is not that of its bytes`);
+  if (sum !== crc) throw corruptFile({ file: file.name, offset: begin }, `the checksum of ${name} does not match its bytes`);
 }
 
 /** Returns whether an entry is stored without compression. */
@@ -98,14 +98,15 @@ export async function findEntryStart(file: SourceFile, { name, method, compresse
   if (method !== STORED && method !== DEFLATED)
     throw unsupportedFile(
       { file: file.name, offset: at },
-      `${name} is ${method === -1 ? "encrypted" : `compressed by method ${method}`}: only deflate is read`,
+      `${name} is ${method === -1 ? "encrypted" : `compressed with method ${method}`}, which Reprise cannot read. Write the archive again with numpy.savez`,
     );
   // Deflate never reduces data to less than a thousandth.
   if (method === STORED ? compressed !== size : size > compressed * 1040 + 64)
-    throw corruptFile({ file: file.name, offset: at }, `${name} cannot have ${size} bytes in ${compressed}`);
+    throw corruptFile({ file: file.name, offset: at }, `${name} states ${size} bytes, but its ${compressed} compressed bytes cannot hold them`);
   if (at + 30 > file.size) throw corruptFile({ file: file.name, offset: at }, `${name} is beyond the end of the file`);
   const local = dataView(await file.read(at, 30));
-  if (local.getUint32(0, true) !== LOCAL) throw corruptFile({ file: file.name, offset: at }, `${name} does not begin at the offset in the archive's directory`);
+  if (local.getUint32(0, true) !== LOCAL)
+    throw corruptFile({ file: file.name, offset: at }, `${name} does not begin at the offset that the directory of the archive states`);
   const begin = at + 30 + local.getUint16(26, true) + local.getUint16(28, true);
   if (begin + compressed > file.size) throw corruptFile({ file: file.name, offset: at }, `${name} continues beyond the end of the file`);
   return begin;
@@ -134,13 +135,13 @@ async function directory(file: SourceFile): Promise<{ entries: number; size: num
   const tail = dataView(await file.read(from, length));
   let p = length - 22;
   while (p >= 0 && tail.getUint32(p, true) !== END) p--;
-  if (p < 0) throw corruptFile({ file: file.name, offset: from }, "the file is not a zip archive, or its end is missing");
+  if (p < 0) throw corruptFile({ file: file.name, offset: from }, "the file is not a zip archive, or it is truncated");
   const endRecord = { entries: tail.getUint16(p + 10, true), size: tail.getUint32(p + 12, true), at: tail.getUint32(p + 16, true) };
   if (p < 20 || tail.getUint32(p - 20, true) !== LOCATOR_64) return endRecord;
   const at64 = number(tail, p - 12);
-  if (at64 + 56 > file.size) throw corruptFile({ file: file.name, offset: from + p - 20 }, "the archive's end of 64 bits is beyond the end of the file");
+  if (at64 + 56 > file.size) throw corruptFile({ file: file.name, offset: from + p - 20 }, "the zip64 end record is beyond the end of the file");
   const end = dataView(await file.read(at64, 56));
-  if (end.getUint32(0, true) !== END_64) throw corruptFile({ file: file.name, offset: at64 }, "the archive's end of 64 bits is not there");
+  if (end.getUint32(0, true) !== END_64) throw corruptFile({ file: file.name, offset: at64 }, "the zip64 end record is missing");
   return { entries: number(end, 32), size: number(end, 40), at: number(end, 48) };
 }
 

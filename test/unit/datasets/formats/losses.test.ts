@@ -177,9 +177,9 @@ describe("films", () => {
   test.each([
     ["two files in one episode", filmed(["a.mp4", 0], ["b.mp4", 0.1]), films(), "UNSUPPORTED", /one after the other.*episode 0, step 1/],
     ["a gap between frames", filmed(["a.mp4", 0], ["a.mp4", 0.5]), films(), "UNSUPPORTED", /one after the other.*episode 0, step 1/],
-    ["another rate", filmed(["a.mp4", 0]), films({ fps: 30 }), "UNSUPPORTED", /30 frames per second, got fps 10/],
-    ["a name that leads out of the folder", filmed(["a.mp4", 0]), films({}, "../../top"), "UNSUPPORTED", /must be the name of a folder/],
-    ["a name with a slash", filmed(["a.mp4", 0]), films({}, "a/b"), "UNSUPPORTED", /must be the name of a folder/],
+    ["another rate", filmed(["a.mp4", 0]), films({ fps: 30 }), "UNSUPPORTED", /fps must be 30, as in the films, got 10/],
+    ["a name that leads out of the folder", filmed(["a.mp4", 0]), films({}, "../../top"), "UNSUPPORTED", /must be valid as a folder name/],
+    ["a name with a slash", filmed(["a.mp4", 0]), films({}, "a/b"), "UNSUPPORTED", /must be valid as a folder name/],
     ["no films at all", filmed(["a.mp4", 0]), 7 as never, TypeError, /^films must be/],
   ] as const)("are refused: %s", async (_, steps, given, code, message) => {
     const files = memorySink();

@@ -152,7 +152,7 @@ describe("what is no dataset by itself is named, with what to open", () => {
     const archive = zipSync({ "data/a.parquet": new Uint8Array(8) }) as Uint8Array<ArrayBuffer>;
     await expect(openRlds(new Blob([archive]))).rejects.toMatchObject({
       code: "UNSUPPORTED",
-      message: expect.stringMatching(/zip archive without arrays .*data\/a\.parquet.*unpack it/),
+      message: expect.stringMatching(/zip archive without NumPy arrays .*data\/a\.parquet.*Unpack it/),
     });
   });
 

@@ -105,7 +105,7 @@ describe("without the package", () => {
     await expect(openD4rl(dataFolder("extra/d4rl/lzf.hdf5"))).rejects.toMatchObject({
       code: "UNSUPPORTED",
       file: "lzf.hdf5",
-      message: expect.stringMatching(/compressed by lzf.*npm install --legacy-peer-deps h5wasm h5wasm-plugins.*gzip/),
+      message: expect.stringMatching(/compressed with lzf.*npm install --legacy-peer-deps h5wasm h5wasm-plugins.*gzip/),
     });
   });
 

@@ -152,7 +152,7 @@ it("other layouts are refused by name", async () => {
   });
   await expect(openRobots(path("maniskill.h5"), { split: "train" })).rejects.toMatchObject({
     code: "UNSUPPORTED",
-    message: expect.stringContaining("no filters"),
+    message: expect.stringContaining("no splits"),
   });
   const read = async () => {
     const reader = await openRobots(path("robomimic.hdf5"), { maxBytes: 2000 });

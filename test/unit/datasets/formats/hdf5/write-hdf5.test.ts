@@ -110,7 +110,7 @@ test("what the layout has no place for is lost, refused by strict, or an error",
   expect(episodes).toBe(2);
   const files = memorySink();
   await expect(writeHdf5(data, files, { strict: true })).rejects.toMatchObject({ code: "UNSUPPORTED" });
-  await expect(writeHdf5(asDataset(everything([9, 9])), files, { maxBytes: 1000 })).rejects.toThrow("Raise maxBytes, or write Parquet");
+  await expect(writeHdf5(asDataset(everything([9, 9])), files, { maxBytes: 1000 })).rejects.toThrow("Increase maxBytes, or write Parquet");
   await expect(writeHdf5(asDataset(everything([1])), files)).rejects.toMatchObject({ code: "EMPTY" });
   expect(files.size).toBe(0);
 });

@@ -41,8 +41,8 @@ describe("an array", () => {
   });
 
   it.each([
-    ["cut within an element", '[{"observation": [1], "action": 0, "rewa', /element 1 is cut/],
-    ["cut between elements", `[${JSON.stringify(step(0))}, `, /the array of JSON is cut/],
+    ["cut within an element", '[{"observation": [1], "action": 0, "rewa', /element 1 is truncated/],
+    ["cut between elements", `[${JSON.stringify(step(0))}, `, /the JSON array is truncated/],
     ["without a comma", `[${JSON.stringify(step(0))} ${JSON.stringify(step(1))}]`, /element 2 must be a JSON object, with a comma/],
     ["with a comma too many", `[${JSON.stringify(step(0))}, ]`, /element 2 must be a JSON object/],
     ["of numbers", "[1, 2, 3]", /element 1 must be a JSON object/],
@@ -102,7 +102,7 @@ describe("RLlib", () => {
   it("compressed columns and several agents are named, with what to do", async () => {
     await expect(episodesOf(JSON.stringify(batch({ obs: "BCJNGGhAIg8AAAA" })))).rejects.toMatchObject({
       code: "UNSUPPORTED",
-      message: expect.stringMatching(/RLlib compressed the column obs: .*compress_columns/),
+      message: expect.stringMatching(/RLlib compressed the column obs\. .*compress_columns/),
     });
     await expect(episodesOf('{"type": "MultiAgentBatch", "policy_batches": {}}')).rejects.toMatchObject({
       code: "UNSUPPORTED",

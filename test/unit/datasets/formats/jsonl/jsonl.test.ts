@@ -83,7 +83,7 @@ describe("our own form", () => {
     const begin = `${JSON.stringify(head)}\n`.length;
     const cases: [unknown[], object][] = [
       [[head, "{]"], { code: "CORRUPT", offset: begin, message: expect.stringMatching(/^line 2 is not JSON/) }],
-      [[head, { step: {} }], { code: "CORRUPT", message: expect.stringMatching(/^line 2 is a step before any episode/) }],
+      [[head, { step: {} }], { code: "CORRUPT", message: expect.stringMatching(/^line 2 must be an episode, got a step before the first episode/) }],
       [[head, episode, { step: { observation: [1] } }], { code: "SPEC_MISMATCH", episode: 0, step: 0, offset: begin + 15 }],
       [[head, episode, { other: 1 }], { code: "CORRUPT" }],
       [[{ rlds: 2 }], { code: "CORRUPT" }],
@@ -174,7 +174,7 @@ describe("a step a line", () => {
     for (const [more, error] of bad)
       await expect(read([transition(0, { done: false }), transition(1, { done: false, ...more })])).rejects.toMatchObject({ file: "a Blob", ...error });
     await expect(read([{ obs: null, action: 1, reward: 0 }])).rejects.toMatchObject({ code: "UNSUPPORTED", message: expect.stringContaining("stepSpec") });
-    await expect(read([{ obs: 1, reward: 0 }])).rejects.toMatchObject({ code: "UNSUPPORTED", message: expect.stringContaining("no action") });
+    await expect(read([{ obs: 1, reward: 0 }])).rejects.toMatchObject({ code: "UNSUPPORTED", message: expect.stringContaining("no field for action") });
     await expect(read([])).rejects.toMatchObject({ code: "EMPTY" });
     await expect(read([3])).rejects.toMatchObject({ code: "CORRUPT" });
   });

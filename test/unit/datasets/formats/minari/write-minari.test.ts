@@ -166,11 +166,11 @@ describe("refuses", () => {
   const base = { observation: leaf("f32", [2]), action: leaf("f32", [1]), reward: leaf("f32"), ...FLAGS };
   it.each([
     ["no action", { observation: leaf("f32"), reward: leaf("f32"), ...FLAGS }, /^a step must have an action/],
-    ["bytes", { ...base, observation: { raw: leaf("bytes") } }, /^observation\/raw is bytes of shape \[\], and Minari has no bytes/],
-    ["lists of texts", { ...base, words: leaf("string", [2]) }, /^a step\/words is string of shape \[2\], and Minari has only single texts/],
-    ["no elements", { ...base, action: leaf("f32", [0]) }, /no value without elements/],
+    ["bytes", { ...base, observation: { raw: leaf("bytes") } }, /^observation\/raw is bytes of shape \[\], but Minari cannot store bytes/],
+    ["lists of texts", { ...base, words: leaf("string", [2]) }, /^a step\/words is string of shape \[2\], but Minari stores only single texts/],
+    ["no elements", { ...base, action: leaf("f32", [0]) }, /a value without elements/],
     ["rewards of several numbers", { ...base, reward: leaf("f32", [2]) }, /^the reward must be a single number/],
-    ["an empty observation", { ...base, observation: {} }, /^observation must have a leaf/],
+    ["an empty observation", { ...base, observation: {} }, /^observation must have at least one leaf/],
   ] as const)("%s", async (_, spec, message) => {
     const files = memorySink();
     expectError(await errorFrom(writeMinari(made(spec as unknown as StepSpec, [2]) as never, files, { id: "a-v0" })), "UNSUPPORTED", message);
@@ -178,7 +178,7 @@ describe("refuses", () => {
   });
 
   it("episodes without steps, data without episodes", async () => {
-    expectError(await errorFrom(written(made(base as StepSpec, [2, 0]))), "INVALID_DATA", /an episode must have a step.*\(episode 1\)/);
+    expectError(await errorFrom(written(made(base as StepSpec, [2, 0]))), "INVALID_DATA", /an episode must have at least one step.*\(episode 1\)/);
     expectError(await errorFrom(written(made(base as StepSpec, []))), "EMPTY", /no episodes/);
   });
 
@@ -249,7 +249,11 @@ describe("a damaged dataset", () => {
     const about = json(files, "made/all-v0/data/metadata.json");
     const withAbout = (more: object) =>
       new Map([...files, ["made/all-v0/data/metadata.json", new TextEncoder().encode(JSON.stringify({ ...about, ...more }))]]);
-    expectError(await errorFrom(openMinari(withAbout({ data_format: "arrow" }))), "UNSUPPORTED", /format is "arrow": only Minari's hdf5 and parquet are read/);
+    expectError(
+      await errorFrom(openMinari(withAbout({ data_format: "arrow" }))),
+      "UNSUPPORTED",
+      /data_format "arrow", but Reprise reads only hdf5 and parquet/,
+    );
     expectError(await errorFrom(openMinari(new Map([...files].filter(([path]) => !path.endsWith(".parquet"))))), "EMPTY", /no episodes/);
     const twice = new Map([...files, ["made/all-v0/data/0/part-1.parquet", readFileSync(join(import.meta.dirname, "../../../../data/extra/plain.parquet"))]]);
     expectError(await errorFrom(openMinari(twice)), "UNSUPPORTED", /episode 0 has several tables/);

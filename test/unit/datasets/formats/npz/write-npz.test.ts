@@ -87,7 +87,7 @@ test("what NumPy has no form for is lost, or refused by strict", async () => {
   expect(files.size).toBe(0);
   const { reward: _, ...incomplete } = stepSpec as { [name: string]: StepSpec };
   await expect(writeNpz(made(incomplete, [2], {}) as unknown as RldsDataset<unknown>, files)).rejects.toMatchObject({ code: "SPEC_MISMATCH" });
-  await expect(writeNpz(everything([9]) as unknown as RldsDataset<unknown>, files, { maxBytes: 100 })).rejects.toThrow("Raise maxBytes, or write Parquet");
+  await expect(writeNpz(everything([9]) as unknown as RldsDataset<unknown>, files, { maxBytes: 100 })).rejects.toThrow("Increase maxBytes, or write Parquet");
   expect(files.size).toBe(0);
 });
 

@@ -157,7 +157,7 @@ describe("LeRobot", () => {
       expectError(await read(info({ data_path })), "CORRUPT", /not a file inside the dataset's folder/);
     expectError(await read(info({ video_path: "../../{video_key}" })), "CORRUPT", /not a file inside/);
     expectError(await read(info({ data_path: "data/{episode_index.__class__}" })), "NOT_FOUND");
-    expectError(await read(info({ data_path: "data/{other}" })), "CORRUPT", /nothing fills in/);
+    expectError(await read(info({ data_path: "data/{other}" })), "CORRUPT", /unknown variable/);
   });
 
   it("an info that is not as it should be", async () => {
@@ -165,7 +165,7 @@ describe("LeRobot", () => {
     expectError(await read(info({ codebase_version: "v1.6" })), "UNSUPPORTED", /codebase_version must be v2\.0, v2\.1 or v3\.0, got "v1\.6"/);
     expectError(await read(info({ total_episodes: 7 })), "CORRUPT", /3 episodes.* 7/);
     expectError(await read(info({ features: { action: { dtype: "float32", shape: [-1] } } })), "CORRUPT", /feature action/);
-    expectError(await read(info({ features: { nothing: single } })), "UNSUPPORTED", /no feature is the observation .*rename/);
+    expectError(await read(info({ features: { nothing: single } })), "UNSUPPORTED", /no feature for observation.*rename/);
     const features = { "observation.state": { dtype: "float32", shape: [3] }, action: { dtype: "float32", shape: [3] }, nothing: single };
     expectError(await read(info({ features })), "CORRUPT", /names a nothing of float32.*without: \["nothing"\]/);
     expectError(await read(info({ data_path: 3 })), "CORRUPT", /data_path/);
