@@ -36,7 +36,7 @@ function dataset(world: BufferWorld, { on, args, take }: Args): Result {
     throw new Malformed(`unknown sequence_preprocess_fn ${String(sequencePreprocessFn)}`);
   const fn = sequencePreprocessFn === undefined ? undefined : (items: unknown) => double(world.spec, items);
   const elements: unknown[] = [];
-  // A rejected call has no elements; an iteration that breaks off has some.
+  // A rejected call returns no elements. An iteration that fails midway has returned some.
   const found = buffer.asDataset({ ...options, sequencePreprocessFn: fn });
   try {
     for (const [items, info] of found) {

@@ -16,7 +16,7 @@ replay.writer({ items: [{ table: "t", length: 1 }] }).append({ x: 7 });
 console.log(replay.table("t").sample(1).steps.x.data[0], typeof trajectorySpec);
 `;
 
-/** Without fsync nothing is acknowledged. */
+/** Without fsync, nothing is acknowledged. */
 const NO_JOURNAL = "IO: locking files/journal failed: Node's permission model disables fsync, which durability requires. Run Node without --permission";
 
 const WITH = ", with the optional packages";
@@ -26,7 +26,7 @@ const lines = (text) => text.trim().split("\n");
 
 export async function rows(workshop) {
   const bin = (name) => runtimes()[name] ?? workshop.tool(name, "bin/node");
-  // The Node that runs this is the machine's.
+  // This process runs in the Node of the machine.
   const versioned = async (name) => ({ version: (await run(".", bin(name), ["--version"])).match(/\d+\.\d+\.\d+/)[0], found: name === "node" });
   const suite = async (where, name, { peers, args = () => [], entry = "main.mjs", ...rest } = {}) => ({
     where,
