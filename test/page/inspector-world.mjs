@@ -17,7 +17,7 @@ export function world({ maxSize = 4000 } = {}) {
   let steps = 0;
   let length = 0;
   let long = 12;
-  /** One step, and now and then a draw whose items get new priorities. */
+  /** Appends one step, and occasionally draws and updates the priorities. */
   const step = () => {
     const image = new Uint8Array(256);
     for (let i = 0; i < 256; i++) image[i] = (i * (1 + (steps % 7)) + steps) & 255;

@@ -42,7 +42,7 @@ export async function playTransitions({ outputs, snapshots }: Sinks, module: Web
   replay.dispose();
 }
 
-/** A step of every lane, a block, or an end; what is refused is refused everywhere. */
+/** Writes a step of every lane, a block, or an end. Every runtime rejects the same calls. */
 function write(random: TestRandom, writer: Writer, sink: Sink): void {
   const { lanes, autoreset } = writer.options;
   const flags = (n: number) => Array.from({ length: n }, () => random.below(7) === 0);
