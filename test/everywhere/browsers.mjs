@@ -26,8 +26,9 @@ export class Browsers {
   }
 
   /**
-   * Returns `globalThis.lines` of a page once its title is "done", or another result once it is ready. @param headers of every response @param bytesOf returns
-   * the content of a URL, or undefined to serve a file of the folder
+   * Returns `globalThis.lines` of a page once its title is "done", or another result once it is ready.
+   * @param headers of every response
+   * @param bytesOf returns the content of a URL, or undefined to serve a file of the folder
    */
   async lines(name, folder, { path = "/index.html", headers = {}, bytesOf = () => undefined, ...what } = {}) {
     const server = createServer(({ url }, response) => serve(folder, url, headers, bytesOf, response));

@@ -8,8 +8,9 @@ const LENGTHS = [0, 1, 100, 1000, 4096, 5000, 70_000];
 const LONG = 1_300_000;
 
 /**
- * Makes random calls on an empty directory, and compares all readable data after each. @param again opens the same place once more, if possible @throws Error
- * with the first difference
+ * Makes random calls on an empty directory, and compares all readable data after each.
+ * @param again opens the same place once more, if possible
+ * @throws Error with the first difference
  */
 export function playDirectory(directory: Directory, seed: number, calls: number, again: () => Directory = () => directory): void {
   const random = new TestRandom(seed);

@@ -9,7 +9,8 @@ const HOMES = ["python", "datasets"];
 
 /**
  * Returns the first Python that can import all of the packages: that of REPRISE_PYTHON, those in build/, or python3. If none can, returns undefined and prints
- * a line on stderr. @throws Error in that case if REPRISE_PYTHON_REQUIRED is set, because .ci/exports.mjs skips nothing
+ * a line on stderr.
+ * @throws Error in that case if REPRISE_PYTHON_REQUIRED is set, because .ci/exports.mjs skips nothing
  */
 export function pythonWith(...packages: readonly string[]): string | undefined {
   const { REPRISE_PYTHON, REPRISE_PYTHON_REQUIRED } = process.env;

@@ -82,8 +82,8 @@ const UNSEEN = [37, 42];
 const isLimited = ({ maxTimesSampled }) => maxTimesSampled < 2 ** 32;
 
 /**
- * Returns a digest of all visible state of a Replay, and the places of its rows, which differ between Replays with different histories. @param counts false:
- * without state that a kill can lose, such as how often each item was drawn
+ * Returns a digest of all visible state of a Replay, and the places of its rows, which differ between Replays with different histories.
+ * @param counts false: without state that a kill can lose, such as how often each item was drawn
  */
 export function digestOf(replay, counts = true) {
   const hash = createHash("sha1");

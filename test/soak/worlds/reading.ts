@@ -70,8 +70,8 @@ function untilEnd({ first, length }: Rows, ends: Ends): Rows {
 }
 
 /**
- * Returns the return of at most n steps from the first row. One row is only the bootstrap, and no row of another episode counts. @param asked whether n rewards
- * were requested. In that case, an episode without a final step only cuts a shorter return
+ * Returns the return of at most n steps from the first row. One row is only the bootstrap, and no row of another episode counts.
+ * @param asked whether n rewards were requested. In that case, an episode without a final step only cuts a shorter return
  */
 function returnOf(rows: Rows, { n, gamma, asked }: Returns, ends: Ends) {
   const { first, length } = untilEnd(rows, ends);

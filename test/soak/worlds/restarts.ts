@@ -51,8 +51,8 @@ export class Restarts {
 const KEPT = { durability: "manual", segmentBytes: 4096, logger: null } as const;
 
 /**
- * Returns a Replay restored from a snapshot of another one. Both have identical snapshots. @param last whether the original is no longer used, so that draws of
- * both are compared
+ * Returns a Replay restored from a snapshot of another one. Both have identical snapshots.
+ * @param last whether the original is no longer used, so that draws of both are compared
  */
 export function sameSnapshot(replay: AnyReplay, options: { readonly writers: OpenWriters }, last: boolean): AnyReplay {
   const bytes = bytesOf(replay);
