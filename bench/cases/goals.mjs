@@ -8,7 +8,7 @@ import { BATCH, STEPS } from "../source.mjs";
 /** FetchPush of Gymnasium-Robotics (Plappert et al., 2018): observations of 25 numbers, goals of 3, actions of 4, episodes of 50 steps. */
 const EPISODE = 50;
 const spec = { observation: { seen: f32(25), achieved: f32(3), desired: f32(3) }, action: f32(4), reward: f32() };
-/** The column holds the numbers of 10 leaves together, so that one column serves all of them. */
+/** The number of distinct episodes, which all share one column per leaf. */
 const TOGETHER = 10;
 
 function filled(nStep) {

@@ -180,7 +180,7 @@ function definitionOf(table: TableArgs): NamedTable {
   return { name: table.name, ...tableOptions(table), ...signatureOf(table) };
 }
 
-/** The signature of a table: `signature` has each leaf without its time dimension, `item_signature` includes it. */
+/** Returns the signature of a table: `signature` has each leaf without its time dimension, `item_signature` includes it. */
 export function signatureOf({ signature, item_signature: own }: TableArgs): { readonly signature?: Signature } {
   if (own !== undefined && own !== null) return { signature: ourSpec(own) as Signature };
   return signature === undefined || signature === null ? {} : { signature: timed(ourSpec(signature)) };

@@ -76,7 +76,7 @@ function read(file) {
     const numbers = Array.from({ length: count }, (_, i) => view.getFloat64(at + 8 + 8 * i, true));
     const from = at + 8 + 8 * count;
     at = from + padded(bytes);
-    // Integers, as in a typical program: engines convert doubles slowly at each call. The last number may be a fraction.
+    // Integers, as in a typical program: engines convert doubles slowly at each call. Only the last number may be a fraction.
     return { call, args: Int32Array.from(numbers), last: numbers.at(-1), payload: file.subarray(from, from + bytes) };
   });
   return { text: file.subarray(16, 16 + textBytes), operations };

@@ -6,7 +6,7 @@ import { Embed } from "./host.ts";
 
 const TEXT = "leaf a f32\ntable t size 4\nrule t length 1";
 
-/** Returns the error for a rejected text. The text must be valid UTF-8; otherwise it is not read. */
+/** Returns the error of an invalid text. Reading it fails unless its bytes are UTF-8. */
 function refusalOf(embed: Embed, text: string): string {
   expect(() => embed.create(text)).toThrowError();
   return embed.error;

@@ -159,7 +159,7 @@ export class Twin {
     return this.#embed.pack(this.#values.bytes(steps));
   }
 
-  /** The lines of the views, which snapshots do not contain. */
+  /** Returns the lines of the views, which snapshots do not contain. */
   #views(): string {
     return this.#world.views.map(viewLine).join("\n");
   }

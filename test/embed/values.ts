@@ -71,7 +71,7 @@ export class Values {
     const { dtype } = leaf;
     const array = new DTYPES[dtype].array(size) as Float64Array;
     if (leaf.packed !== undefined && random.below(6) > 0) return this.#screen(path, array, size / (leaf.stack ?? 1), dtype);
-    // Long values mostly repeat the previous value.
+    // A quarter of the values stay zeros.
     if (random.below(4) > 0) for (let i = 0; i < size; i++) array[i] = this.#number(dtype) as number;
     if (dtype === "bool" && random.below(400) === 0) array[0] = 2;
     // Finite in f32, but not as a half float.
@@ -105,7 +105,7 @@ export class Values {
   }
 }
 
-/** A length that exceeds the maximum of the text, and zeros. */
+/** Returns a text whose stated length exceeds its maximum, followed by zeros; usually undefined. */
 function tooLong(text: string, maxBytes: number): Uint8Array | undefined {
   if (Buffer.byteLength(text) <= maxBytes) return undefined;
   const bytes = textBytes("", maxBytes);

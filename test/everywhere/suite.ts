@@ -51,7 +51,7 @@ export async function suite(say: (line: string) => void, { folder, embed, short 
   say(`file: written ${await written(`${folder}/cartpole`, `${folder}/cartpole.jsonl`)}`);
 }
 
-/** The parts that run.mjs does not expect of a short suite. */
+/** Prints the parts that run.mjs does not expect of a short suite. */
 async function long(say: (line: string) => void): Promise<void> {
   const { outputs, snapshots } = await digest();
   say(`digest ${outputs}`);

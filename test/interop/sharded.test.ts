@@ -63,7 +63,7 @@ describe.skipIf(python === undefined)("several servers", () => {
     for (let act = 0; act < 9; act++) await client.insert({ act }, { heap: act });
     const keys = new Map<number, bigint>();
     for (let k = 0; keys.size < 9 && k < 500; k++) {
-      // Returns the head of the heap of each server in turn.
+      // Each draw returns the head of the heap on another server.
       for await (const { info } of client.sample("heap", 1, { emitTimesteps: false })) {
         if (info.priority >= 0) keys.set(info.priority, info.key as bigint);
         await client.mutatePriorities("heap", { deletes: [info.key] });

@@ -1,6 +1,6 @@
-"""What the packages' own sources say, as JSON: their public names and the functions of their tests. Nothing is imported.
+"""Prints facts from the sources of the packages as JSON: their public names and the functions of their tests. Nothing is imported.
 
-Usage: read.py FOLDER..., each with the folders `reverb` or `tf_agents`: a Python's site-packages, or a checkout.
+Usage: read.py FOLDER..., each with the folders `reverb` or `tf_agents`: the site-packages of a Python, or a checkout.
 """
 import ast
 import json

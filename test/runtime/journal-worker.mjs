@@ -6,7 +6,7 @@ import { open } from "./open-story.mjs";
 
 self.onmessage = async ({ data }) => {
   try {
-    // Writes many segments without waiting.
+    // Many segments are written without waiting.
     const directory = await opfs("runs/a", { spare: 60 });
     if (data === "write") {
       write(directory);

@@ -72,7 +72,7 @@ def cycling(draw, update, batch, dtype=np.float64):
 
 
 def adding(add, all_steps):
-    """Adds n steps, which repeat."""
+    """Returns a function that adds n steps, which repeat."""
     at = 0
 
     def run(n):

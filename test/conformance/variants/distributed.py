@@ -1,4 +1,4 @@
-"""Records what TF-Agents' BatchedObserverUnbatching and ReverbVariableContainer do, on real Reverb servers: `distributed.py OUT_DIR`, with tf-agents and
+"""Records the behavior of TF-Agents' BatchedObserverUnbatching and ReverbVariableContainer on real Reverb servers: `distributed.py OUT_DIR`, with tf-agents and
 dm-reverb.
 
 Inputs are written here, or random with a fixed seed; every `expect` is the recorded result. tfagents/README.md describes values, specs and errors. These parts

@@ -207,7 +207,7 @@ static uint32_t sum_of(uint32_t sum, const uint8_t *bytes, size_t count) {
   return ~sum;
 }
 
-/* Recomputes the sums of all sections (kind, …, bytes, sum), then the sum of the whole. */
+/* Recomputes the sums of all sections. A section has kind, …, bytes, sum, then the summed bytes. */
 static void seal(uint8_t *bytes, size_t count) {
   for (size_t at = 8; at + 16 <= count;) {
     uint32_t length;

@@ -62,7 +62,7 @@ function numbers(d: Draw, start: i32, count: u32, step: i32): i32[] {
   return listed(d, list);
 }
 
-/** Returns the output for the numbers of these steps. */
+/** Returns the address of an output for the numbers of these steps. */
 function outputOf(steps: i32[]): usize {
   const o = changetype<Output>(output);
   o.leaf = NUMBER;

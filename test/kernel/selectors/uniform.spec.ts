@@ -163,7 +163,7 @@ describe("uniform", () => {
     }
     const from = changetype<usize>(uniform) + offsetof<Uniform>() + 16;
     for (let at = from; at < changetype<usize>(uniform) + uniformBytes(5); at += 4) expect<u32>(load<u32>(at)).toBe(0);
-    // Writes begin here.
+    // From here on, the inserts write entries.
     for (; count < 4; count++) uniform.insert(1 + ((oldest - 1 + count) % 4));
     uniform.remove(1 + (oldest % 4));
     expect<bool>(uniform.written != 0).toBe(true);
