@@ -21,7 +21,7 @@ export default defineConfig({
     include: ["**/*.test.ts"],
     setupFiles: ["support/equality.ts", "support/stack-traces.ts", "support/address-space.ts"],
     exclude: ["kernel/**", "**/node_modules/**"],
-    // Only for what hangs: whole suites take their time on a busy machine.
+    // The timeout only stops tests that hang: whole suites take long on a busy machine.
     testTimeout: IS_QUICK ? 60_000 : 300_000,
     hookTimeout: IS_QUICK ? 60_000 : 300_000,
     // What was transformed is kept for the next run, by the hash of its source.

@@ -1,7 +1,7 @@
 /**
  * The targets of Reprise: the table of the issue that set them, row by row, unchanged. Each number is how many operations Reprise must do in the time of one
  * operation of the other side. `--check` fails if a target is missed. `recycled` has the target of `into`. `peers` is the best of the libraries in the run,
- * with either malloc, except those listed apart (workloads.mjs gives the reasons).
+ * with either malloc, except those listed apart (workloads.mjs states the reasons).
  */
 const held = (workload, into, fresh, touch) => [
   { workload, ours: "into", to: "peers", least: into },

@@ -1,4 +1,4 @@
-/** Epochs of embed.wasm compared with those of the public API: the same random numbers give the same items in the same order. */
+/** Compares epochs of embed.wasm with those of the public API: the same random numbers produce the same items in the same order. */
 import { expect, test } from "vitest";
 import { i32, Replay } from "../../src/index.ts";
 import { Embed, EmbedError } from "./host.ts";

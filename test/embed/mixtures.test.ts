@@ -1,4 +1,4 @@
-/** Mixtures of embed.wasm compared with those of TypeScript: the same steps, the same draws, the same bytes. */
+/** Compares mixtures of embed.wasm with those of TypeScript: the same steps produce the same draws and bytes. */
 import { describe, expect, test } from "vitest";
 import { f32, i32, type Leaf, mixture, prioritized, Replay, text, u8 } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";

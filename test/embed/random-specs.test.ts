@@ -1,4 +1,4 @@
-/** Random specs, tables, rules and views: the public API and embed.wasm must give the same results. */
+/** Tests random specs, tables, rules and views: the public API and embed.wasm must return the same results. */
 import { expect, test } from "vitest";
 import { TestRandom } from "../support/random.ts";
 import { scaled, slow } from "../support/size.ts";

@@ -105,7 +105,7 @@ test.runIf(whole)("hindsight teaches the way to goals that no episode reached", 
 
 test.runIf(whole)("R2D2's sequences begin with the state that was stored", () => {
   expect(numberAfter("last quarter: ", run("r2d2", 200))).toBe(100);
-  // Episodes have at least 2 steps, so many are shorter than a window.
+  // Many episodes are shorter than a window, because the minimum is 2 steps.
   expect(numberAfter("last quarter: ", run("r2d2", 200, ["12 + Math.floor(random() * 8)", "1 + Math.floor(random() * 12)"]))).toBeGreaterThan(95);
   const forgets = run("r2d2", 200, ["next(state.data[i], ", "next(0, "]);
   expect(numberAfter("last quarter: ", forgets)).toBeLessThan(80);

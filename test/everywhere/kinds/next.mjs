@@ -1,4 +1,4 @@
-// Next with both of its bundlers: a page, whose code runs in Chromium, and a route, whose code runs on its server.
+// Runs Next with both of its bundlers: a page, whose code runs in Chromium, and a route, whose code runs on its server.
 import { serving } from "../servers.mjs";
 import { clean, warningsIn } from "../warnings.mjs";
 import { run } from "../workshop.mjs";
