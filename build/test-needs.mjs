@@ -20,7 +20,7 @@ const NEEDS = [
   { name: "types", pattern: /typescript|dist\/types/, build: declarations },
 ];
 
-/** Its table of all targets contains each of them. */
+/** The table of all targets in this file contains each of them. */
 const CORE = join(root, "test/support/core.ts");
 
 /** Everything that `npm test` needs. */

@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Files that take minutes when they run whole: begun last, one of them would keep one worker busy while the others have nothing left. */
+/** Files that take minutes in whole runs. If one of them started last, it would keep a single worker busy while the other workers are idle. */
 const LONG = /page\/memory|storage\/(moments|open-damage)|rlds\/bounded-memory|package\/consumer|conformance\.test|hostile\/engine/;
 
 class LongFirst extends BaseSequencer {

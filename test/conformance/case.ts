@@ -1,4 +1,4 @@
-/** A case of the tables' family in its file format (tfagents/README.md), validated as far as the runner relies on it. */
+/** A case of the table family in its file format (tfagents/README.md), validated as far as the runner relies on it. */
 
 export type Op = readonly [kind: string, args: { readonly [name: string]: unknown }];
 export type Result = { readonly [field: string]: unknown };

@@ -12,7 +12,7 @@ export type Answer = { readonly result: Result } | { readonly error: unknown };
 export function difference(test: TableCase, i: number, expected: Result, answer: Answer): string | undefined {
   const op = test.ops[i] as Op;
   if (expected.error !== undefined || expected.hangs === true) {
-    // Our calls never hang: if theirs hangs, ours must throw.
+    // Our calls never hang. If the recorded call hangs, ours must throw.
     const kinds = expected.hangs === true ? undefined : accepted(test, i, expected.error as Result);
     if (!("error" in answer)) return differs("", kinds === undefined ? "an error where the real call never comes back" : kinds.join(" or "), answer.result);
     const kind = kindOf(answer.error);

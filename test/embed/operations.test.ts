@@ -1,4 +1,6 @@
-/** One digest of 10,000 operations, and one of 1,500 with packed leaves: every host of embed.wasm prints the same digest as the public TypeScript API. */
+/**
+ * Checks one digest of 10,000 operations, and one of 1,500 with packed leaves: every host of embed.wasm prints the same digest as the public TypeScript API.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

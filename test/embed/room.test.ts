@@ -1,4 +1,4 @@
-/** A request that fits into memory succeeds, however large it is. A request that does not fit is refused, and changes nothing. */
+/** Checks that a request succeeds if it fits into memory, however large it is, and that other requests are rejected without changes. */
 import { describe, expect, test } from "vitest";
 import { TestRandom } from "../support/random.ts";
 import { Embed } from "./host.ts";

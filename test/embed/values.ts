@@ -1,4 +1,4 @@
-/** Random steps, each in two forms: the value that TypeScript receives, and the bytes of a packed step. */
+/** Generates random steps in two forms: the value that TypeScript receives, and the bytes of a packed step. */
 import { DTYPES } from "../../src/schema/dtype.ts";
 import { isHalf } from "../../src/schema/half.ts";
 import type { RowLeaf } from "../../src/schema/leaf.ts";

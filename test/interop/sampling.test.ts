@@ -140,7 +140,7 @@ describe.each(kinds)("$name", ({ name, missing, start }) => {
         await new Promise((resolve) => setTimeout(resolve, 50));
         await other.cancel();
         await read;
-        // The server learns of it a moment later. Until then, a real server sends the next items to both streams.
+        // The server learns of the change a moment later. Until then, a real server sends the next items to both streams.
         const size = async () => (await client.serverInfo()).left?.currentSize as number;
         let before = 0;
         await vi.waitFor(

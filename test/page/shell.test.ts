@@ -76,7 +76,7 @@ inBrowsers((open, name) => {
     await page.getByRole("heading", { level: 1 }).waitFor();
     const outcome = await page.evaluate(async () => {
       const here = globalThis as { ran?: boolean };
-      // Trusted Types reject some of it with an error before the policy rejects the rest.
+      // Trusted Types reject some attempts with an error before the policy rejects the others.
       const attempt = (what: () => void) => {
         try {
           what();

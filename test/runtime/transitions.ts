@@ -1,4 +1,4 @@
-/** The last part of the digest: episodes that end in every way, and their transitions in views. */
+/** Computes the last part of the digest: episodes that end in every way, and their transitions in views. */
 import { f32, i32, prioritized, Replay, u8, type Writer } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
 import type { Sinks } from "./script.ts";

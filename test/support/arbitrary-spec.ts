@@ -1,4 +1,4 @@
-/** Random specs and matching steps for fast-check. */
+/** Generates random specs and matching steps for fast-check. */
 
 import fc from "fast-check";
 import type { Spec } from "../../src/index.ts";

@@ -1,4 +1,4 @@
-/** Converts values of the replay buffers' cases to ours, and ours back. */
+/** Converts values of the replay buffer cases to ours, and vice versa. */
 
 import type { Leaf, Spec } from "../../../src/index.ts";
 import type { Column } from "../../../src/schema/column.ts";

@@ -87,7 +87,7 @@ async function answerOf(world: ClientWorld, ops: Ops, [kind, args]: Op): Promise
 
 function found_(test: TableCase, i: number, expected: Result, answer: Answer): string | undefined {
   const [kind] = test.ops[i] as Op;
-  // Our calls never hang: if theirs hangs, ours must throw.
+  // Our calls never hang. If the recorded call hangs, ours must throw.
   if (expected.hangs === true)
     return "error" in answer ? undefined : `expected an error where the real call never comes back, got ${JSON.stringify(answer.result)}`;
   const broken = isObject(expected.error) ? expected.error : undefined;

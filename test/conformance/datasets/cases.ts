@@ -213,7 +213,7 @@ async function againstError({ error }: Result, answer: () => Promise<string | un
   return got !== undefined && wanted.includes(got) ? undefined : `expected ${wanted.join(" or ")}, got ${thrown}`;
 }
 
-/** Renames our fields to theirs. */
+/** Renames our fields to the recorded names. */
 function theirFields(step: unknown): unknown {
   return Object.fromEntries(Object.entries(step as object).map(([name, value]) => [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value]));
 }

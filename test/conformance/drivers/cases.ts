@@ -1,4 +1,4 @@
-/** Runs a case of the drivers' family. */
+/** Runs a case of the driver family. */
 import { isObject, Malformed, type Result, readOps, whyNotRun } from "../case.ts";
 import { valueDifference } from "../compare.ts";
 import { kindOf } from "../meaning.ts";

@@ -1,4 +1,4 @@
-/** The environment and the policy that the drivers' cases name, and a driver for them. */
+/** The environment and the policy of the driver cases, and a driver for them. */
 import {
   type DriveState,
   DynamicEpisodeDriver,

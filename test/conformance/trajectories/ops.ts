@@ -1,4 +1,4 @@
-/** The ops of the trajectories' cases, by name: the call of our function, and our answer in the format of the cases. */
+/** The ops of the trajectory cases, by name: the call of our function, and our answer in the format of the cases. */
 
 import type { Column } from "../../../src/schema/column.ts";
 import * as agents from "../../../src/tf-agents/index.ts";

@@ -188,7 +188,7 @@ def main(out):
         builder = tfds.builder_from_directory(f"{out}/{name}/1.0.0")
         if name in ("dtypes", "images", "tiny"):
             expected[name] = {split: read(builder, split, ("observation/jpeg", "observation/grey_jpeg")) for split in splits}
-        # Writes the same file without whitespace, which takes most of it.
+        # Writes the same file without whitespace, which is most of its size.
         path = f"{out}/{name}/1.0.0/features.json"
         text = json.dumps(json.load(open(path)), separators=(",", ":"))
         open(path, "w").write(text)

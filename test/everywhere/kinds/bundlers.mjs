@@ -1,5 +1,5 @@
-// Bundlers for pages: their output runs in Chromium, with and without the optional packages. A bundler fails if it reports an error, or a warning about our
-// package.
+// Runs bundlers for pages: their output runs in Chromium, with and without the optional packages. A bundler fails if it reports an error, or a warning about
+// our package.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -36,7 +36,7 @@ export async function rows(workshop, browsers) {
     where: peers ? "Vite's own server, with the optional packages" : "Vite's own server",
     version: workshop.version("vite"),
     peers,
-    // `Vite` uses the same components.
+    // `Vite` has the same engine and bundler, so this suite is short.
     short: true,
     suite: (short) => dev(workshop, browsers, peers, short),
   }));

@@ -1,4 +1,4 @@
-// Pages: without a bundler, with an import map, with a strict policy, and in a worker.
+// Runs pages without a bundler, with an import map, with a strict policy, and in a worker.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { manifestIn, subpaths } from "../../../build/manifest.mjs";

@@ -1,4 +1,4 @@
-// Actors over WebSockets: in Node, Deno and Bun to a server in the same runtime, in pages to a server in Node.
+// Runs actors over WebSockets: in Node, Deno and Bun with a server in the same runtime, in pages with a server in Node.
 import { cpSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";

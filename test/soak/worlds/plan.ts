@@ -139,7 +139,7 @@ function tableOf(random: TestRandom, name: string, writers: readonly PlannedWrit
   };
 }
 
-/** Returns whether the twin can follow a call that makes several items: all of them are inserted, and their victims do not depend on chance. */
+/** Returns whether the twin can follow a call that creates several items: all of them are inserted, and evictions do not depend on chance. */
 export function takesMany({ limiter, remover }: Pick<TwinOptions, "limiter" | "remover">): boolean {
   return limiter.maxDiff === Number.MAX_VALUE && !isRandom(remover);
 }

@@ -319,7 +319,7 @@ export class Writers {
     return new Call(plan, ruled, lanes, this.#known, given);
   }
 
-  /** @param all all items created together, some of them by this call */
+  /** @param all items created together, some of them by this call */
   #done(seat: Seat, call: Call, all: readonly Made[]): void {
     call.done(seat.lanes);
     for (const episode of call.ended) this.#ended.add(episode);
