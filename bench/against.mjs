@@ -10,7 +10,7 @@ import { countProcessorTime, median, scaleOf, Timed } from "./measure.mjs";
 import { againstHeadOf, againstLineOf } from "./report.mjs";
 
 const SAMPLE_MS = 5;
-/** All orders of three processes. */
+/** The order of the three processes in each round. */
 const ORDERS = [
   [0, 1, 2],
   [2, 1, 0],
@@ -20,12 +20,12 @@ const ORDERS = [
   [1, 0, 2],
 ];
 const ROUNDS = 36;
-/** Rounds of cases whose samples take longer. */
+/** The number of rounds for cases with long samples. */
 const LAPS = 12;
-/** The difference beyond the spread that is not marked. */
+/** A difference up to this much beyond the spread is not marked. */
 const TOLERANCE = 0.03;
 
-/** Runs in the process of one build: makes its side of a case, then answers the requests of `launch`. */
+/** Runs in the process of one build: creates its side of a case, then responds to the requests of `launch`. */
 export async function serve({ ours, fact, laps }) {
   process.on("disconnect", () => process.exit());
   if (ours === undefined) return process.send({ value: (await fact()).ours });
@@ -69,7 +69,7 @@ class Side {
   }
 }
 
-/** Returns the samples of each process, in nanoseconds, this build's first. A case without a timing returns one figure. */
+/** Returns the samples of each process in nanoseconds, those of this build first. A case without a timing returns one number. */
 async function launch(dir, number, rounds) {
   const sides = [undefined, dir, dir].map((dist) => new Side(dist, number));
   try {

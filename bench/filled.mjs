@@ -1,21 +1,24 @@
-/** Filled structures to measure: a replay with a table of n two-step items, and its rivals with the same number of steps. */
+/** Creates filled structures to measure: a Replay with a table of n two-step items, and its rivals with the same number of steps. */
 import { fifo, opened, prioritized, Replay, uniform } from "./package.mjs";
 import { Random } from "./random.mjs";
 import { ColumnRing } from "./rivals/column-ring.mjs";
 import { block, SOURCE_STEPS, source, spec } from "./source.mjs";
 
-/** Learners use an exponent; 1 would save both sides the power. */
+/** Learners use an exponent. An exponent of 1 would save both sides the power. */
 export const EXPONENT = 0.6;
 const BLOCK = 4096;
 
-/** A full table of n items of two or more steps, each new step an item. `episode`: steps until a discount of 0; without it, it is 0 or 1 at random. */
+/**
+ * Returns a full table of n items of two or more steps. Each new step creates an item. `episode` is the number of steps until a discount of 0; without it,
+ * discounts are 0 or 1 at random.
+ */
 export function fullTable(n, sampler = uniform(), length = 2, episode = 0) {
   const options = optionsOf(n, { sampler });
   const replay = new Replay(options);
   return { replay, table: filled(replay, n, length, episode), plan: Replay.plan(options) };
 }
 
-/** The same table in a directory. */
+/** Returns the same table with a journal in a directory. */
 export async function journaledTable(dir, n, sampler = uniform()) {
   const replay = await opened({ ...optionsOf(n, { sampler }), dir });
   const table = filled(replay, n, 2, 0);
@@ -23,7 +26,7 @@ export async function journaledTable(dir, n, sampler = uniform()) {
   return table;
 }
 
-/** A full table with options other than a sampler. */
+/** Returns a full table with options other than a sampler. */
 export function tableWith(n, options) {
   const replay = new Replay(optionsOf(n, options));
   return { replay, table: filled(replay, n, 2, 0) };
@@ -38,7 +41,7 @@ function filled(replay, n, length, episode) {
   const random = new Random(7);
   const columns = block(source().columns, BLOCK);
   if (episode > 0) columns.discount = columns.discount.map((_, i) => Number(i % episode !== 0));
-  // One full round and a little more: every slot has been used, and the next item evicts.
+  // Appends a little more than one round: every slot has been used, and the next item evicts another.
   for (let steps = 0; steps < n + 2 * BLOCK; steps += BLOCK) {
     writer.appendColumns(columns, { priorities: { t: Float64Array.from({ length: BLOCK }, () => priority(random)) } });
   }
@@ -59,7 +62,7 @@ export function fullRing(n) {
   return ring;
 }
 
-/** Appends n steps one by one; separate, because all rows with this rival time the same loop. */
+/** Appends n steps one by one. It is a separate function, because all rows with this rival time the same loop. */
 export function fillRing(ring, { observation, action, reward, discount, stepType }, n) {
   for (let k = 0; k < n; k++) {
     const i = k & (SOURCE_STEPS - 1);

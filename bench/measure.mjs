@@ -8,7 +8,7 @@ const SAMPLE_MS = 20;
 const ROUNDS = 15;
 const WARM_MS = 300;
 
-/** Wall-clock milliseconds. */
+/** Returns wall-clock milliseconds. */
 export let now = () => performance.now();
 
 /** Makes `now` the processor time of all threads of this process, so that other programs matter less, and waiting for a disk does not count. */
@@ -20,13 +20,13 @@ export function countProcessorTime() {
 }
 
 /**
- * One side of a case, ready to be timed. A side does n operations and may return a promise. In a case with `laps` it does one piece of work
- * and returns the nanoseconds per operation itself, because some of its work is only preparation.
+ * A side of a case, ready to be timed. A side does n operations and may return a promise. In a case with `laps`, it runs once and returns the nanoseconds per
+ * operation itself, because some of its work is only preparation.
  */
 export class Timed {
   #side;
   #laps;
-  /** Operations per sample. */
+  /** The number of operations per sample. */
   n = 1;
 
   constructor(side, laps = false) {
@@ -38,12 +38,12 @@ export class Timed {
   async sample() {
     if (this.#laps) return this.#side();
     const start = now();
-    // Prevents the result from being optimised away.
+    // Prevents the result from being optimized away.
     do_not_optimize(await this.#side(this.n));
     return ((now() - start) * 1e6) / this.n;
   }
 
-  /** Finds how many operations make a sample, and warms the function up. */
+  /** Determines the number of operations per sample, and warms the function up. */
   async calibrate(sampleMs = SAMPLE_MS) {
     const until = now() + WARM_MS;
     let ms;
@@ -63,7 +63,7 @@ export function counting(draw) {
   };
 }
 
-/** Returns the nanoseconds of a unit. */
+/** Converts a unit to nanoseconds. */
 export function scaleOf(unit) {
   return unit === "ms" ? 1e6 : unit.startsWith("µs") ? 1000 : 1;
 }
@@ -79,7 +79,7 @@ export async function race(ours, rival, { laps, rounds = ROUNDS }) {
   const sides = [ours, rival].map((side) => ({ timed: new Timed(side, laps), best: Number.POSITIVE_INFINITY }));
   for (const { timed } of sides) await timed.calibrate();
   for (let round = 0; round < rounds; round++) {
-    // Each goes first as often as the other.
+    // Each side goes first equally often.
     for (const one of round % 2 === 0 ? sides : sides.toReversed()) one.best = Math.min(one.best, await one.timed.sample());
   }
   return sides.map((one) => one.best);
@@ -92,11 +92,11 @@ export async function race(ours, rival, { laps, rounds = ROUNDS }) {
 export function heapGrowth(side, n) {
   const READINGS = 50;
   const WINDOWS = 3;
-  // Compiles the code, and makes every lazy array.
+  // Compiles the code, and creates every lazy array.
   grown(side, n, READINGS);
   globalThis.gc();
   globalThis.gc();
-  // The first readings after a collection include some 150 KB of its own.
+  // The first readings after a collection include some 150 KB from the collection itself.
   grown(side, n / 10, READINGS / 10);
   return Math.min(...Array.from({ length: WINDOWS }, () => grown(side, n, READINGS)));
 }

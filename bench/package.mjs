@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 const folder = process.env.REPRISE_DIST;
 export const dist = folder === undefined ? new URL("../dist/", import.meta.url) : pathToFileURL(`${resolve(folder)}/`);
 
-/** Returns the exports of an entry of the package, by its file. */
+/** Returns the exports of an entry of the package by file name. */
 export const entry = (name) => import(new URL(`${name}.js`, dist));
 
 const main = await entry("index");
@@ -19,10 +19,10 @@ const old = isMethod ? undefined : await entry("snapshot");
 
 /** Returns the chunks of a snapshot. */
 export const snapshotOf = (replay) => (isMethod ? replay.snapshot() : old.snapshot(replay));
-/** Returns a Replay restored from them, or a promise of it. */
+/** Returns a Replay restored from these chunks, or a promise of it. */
 export const restored = (chunks) => (isMethod ? Replay.restore(chunks) : old.restore(chunks));
 
-/** Returns a promise of a Replay with a journal. */
+/** Returns a Replay with a journal. */
 export async function opened(options) {
   if (!isMethod) await entry("storage");
   return Replay.open(options);

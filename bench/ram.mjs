@@ -1,9 +1,9 @@
-/** A directory in memory, to measure the cost of a journal without the disk. The one in reprise/storage is for tests and records every call. */
+/** A directory in memory, to measure the cost of a journal without the disk. The memory directory of reprise/storage is for tests and records every call. */
 export class Ram {
   name = "ram";
   #files = new Map();
 
-  /** @param files of another such directory, which are copied */
+  /** @param files files of another Ram directory, which are copied */
   constructor(files = []) {
     for (const [name, bytes] of files) this.#files.set(name, { bytes: bytes.slice(), size: bytes.length });
   }

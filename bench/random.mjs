@@ -6,7 +6,7 @@ export class Random {
     this.#state = Math.imul(seed, 0x9e3779b1) | 1;
   }
 
-  /** Returns a number in [0, 1), 32 bits. */
+  /** Returns a 32-bit number in [0, 1). */
   next() {
     let s = this.#state;
     s ^= s << 13;

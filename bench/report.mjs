@@ -25,7 +25,7 @@ export function againstLineOf({ name, ours, rival, unit, ratio, ratios, spread, 
   return `${shown}${range(ratios).padStart(15)}${`${(100 * spread).toFixed(1)} %`.padStart(9)}${range(selves).padStart(16)}  ${verdict}`.trimEnd();
 }
 
-/** Returns a row; if it has a limit, also whether that is met. */
+/** Returns a row, including whether it meets its limit, if any. */
 export function lineOf({ name, ours, rival, rivalName, unit, ratio }, limit) {
   const verdict = limit === undefined ? "" : `${figure(limit)} ${ratio >= limit ? "reached" : "NOT REACHED"}`;
   return `${line([name, figure(ours), figure(rival), unit, `${figure(ratio)} ×`])}  ${verdict.padEnd(18)}${rivalName}`;

@@ -1,9 +1,9 @@
-/** A process with a full table of n items, of a transition of 41 bytes or of a 24-byte step of n-step items; reports its resident bytes. */
+/** Runs a process with a full table of n items: transitions of 41 bytes, or n-step items of 24-byte steps. Reports its resident bytes. */
 import { f32, fifo, i32, prioritized, Replay, u8, uniform } from "./package.mjs";
 
 const BLOCK = 1000;
 
-/** The kinds of steps: the items of a rule, and columns of a block. */
+/** The kinds of steps: the items of a rule, and the columns of a block. */
 const KINDS = {
   "41-byte transition, uniform": { next: true, sampler: uniform() },
   "24-byte n-step, uniform": { next: false, sampler: uniform() },
@@ -19,6 +19,6 @@ const writer = replay.writer({ items: [{ table: "t", length: next ? 1 : 4 }] });
 const observation = new Float32Array(4 * BLOCK).fill(1);
 const reward = new Float32Array(BLOCK).fill(1);
 const columns = { observation, action: new Int32Array(BLOCK).fill(1), reward, ...(next && { next: observation, done: new Uint8Array(BLOCK).fill(1) }) };
-// Two rounds, so that each slot and row was used and reused.
+// Appends two rounds, so that each slot and row was used and reused.
 for (let steps = 0; steps < 2 * n; steps += BLOCK) writer.appendColumns(columns);
 console.log(process.memoryUsage.rss());

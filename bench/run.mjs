@@ -1,6 +1,6 @@
-// `npm run bench [-- [--json] [WORDS]]` runs every row, or those whose names contain the words. Each row runs in its own process, so that
-// the compiler's state after one row does not slow the next one down; both sides of a row run in turns in the same process.
-// `npm run bench -- --against DIR`: the rival is another build's `dist`; see against.mjs.
+// `npm run bench [-- [--json] [WORDS]]` runs every row, or the rows whose names contain the words. Each row runs in a separate process, so that the compiler's
+// state after one row does not slow the next one down. Both sides of a row run in turns in the same process. With `npm run bench -- --against DIR`, the rival
+// is the `dist` of another build; see against.mjs.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -17,14 +17,14 @@ const { values, positionals } = parseArgs({
     json: { type: "boolean" },
     against: { type: "string" },
     launches: { type: "string" },
-    // Only for processes started by this program: the number of a case.
+    // The number of a case, only for processes started by this program.
     row: { type: "string" },
     side: { type: "string" },
   },
   allowPositionals: true,
 });
 
-/** Measures a case: the time of each side, in the case's unit. */
+/** Measures a case: the time of each side, in the unit of the case. */
 async function measured({ unit, ours, rival, fact, ...rest }) {
   if (fact !== undefined) return fact();
   const [own, other] = await race(await ours(), await rival(), rest);
@@ -50,7 +50,7 @@ function round(value) {
 const cases = (await Promise.all(GROUPS.map((group) => import(`./cases/${group}.mjs`)))).flatMap((group) => group.cases);
 if (values.row !== undefined) {
   console.log(JSON.stringify(await measured(cases[Number(values.row)])));
-  // A journal's timer would keep the process alive.
+  // The timer of a journal would keep the process alive.
   process.exit();
 } else if (values.side !== undefined) {
   await serve(cases[Number(values.side)]);

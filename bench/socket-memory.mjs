@@ -1,5 +1,5 @@
 /**
- * A process whose Replay has 1,000 idle actors over WebSockets, and then 100 that write continuously: reports the resident bytes per idle actor, and the
+ * Runs a process whose Replay has 1,000 idle actors over WebSockets, and then 100 that write continuously. Reports the resident bytes per idle actor, and the
  * additional bytes per busy one. The actors are in a separate process.
  */
 import { fork } from "node:child_process";
@@ -31,7 +31,7 @@ async function act(port) {
   process.send("busy");
 }
 
-/** Returns the resident bytes once garbage is collected and the memory of messages is released. */
+/** Returns the resident bytes after garbage is collected and the memory of messages is released. */
 function resident() {
   globalThis.gc();
   return process.memoryUsage.rss();

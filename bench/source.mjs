@@ -1,13 +1,15 @@
-/** The data of all cases: a spec of 32 bytes per step, and a short run of steps that fits the first-level cache, so that reading it costs neither side. */
+/**
+ * The data of all cases: a spec of 32 bytes per step, and a short run of steps that fits the first-level cache, so that reading it does not slow either side.
+ */
 import { f32, i32 } from "./package.mjs";
 import { Random } from "./random.mjs";
 
 export const spec = { observation: f32(4), action: i32(), reward: f32(), discount: f32(), stepType: i32() };
-/** Bytes per row. */
+/** The number of bytes per row. */
 export const STEP_BYTES = 32;
 export const STEPS = 1_000_000;
 export const BATCH = 256;
-/** A power of two. */
+/** The number of steps: a power of two. */
 export const SOURCE_STEPS = 256;
 
 /** Returns seeded steps as flat columns, and as nested objects of the same values. */
@@ -30,7 +32,7 @@ export function source() {
   return { columns, steps };
 }
 
-/** Returns columns of n steps: the source, repeated. */
+/** Returns columns of n steps that repeat the source. */
 export function block(columns, n) {
   const repeat = (array, size) => array.constructor.from({ length: n * size }, (_, i) => array[i % array.length]);
   return Object.fromEntries(Object.entries(columns).map(([name, array]) => [name, repeat(array, array.length / SOURCE_STEPS)]));

@@ -1,4 +1,4 @@
-// Bundles the package's JavaScript: readable modules with source maps, and chunks with the code that entries share.
+// Bundles the JavaScript of the package: readable modules with source maps, and chunks with the code that entries share.
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { companions, sourcesIn, together } from "./chunks.mjs";
@@ -9,17 +9,17 @@ import { textOf } from "./wasm-bytes.mjs";
 
 const SUBPATHS = subpaths();
 
-/** What a program imports, by the page that it is made of. */
+/** The entries that a program imports, by the page in which their name occurs. */
 const ENTRIES = Object.fromEntries(SUBPATHS.map(({ entry, source }) => [entry, source]));
 
-/** Entries that only entries of ours and the command line import. */
+/** Entries that only our other entries and the command line import. */
 export const INNER = {
   "set-module": "src/replay/set-module.ts",
   "open-journal": "src/datasets/formats/replay/open-journal.ts",
   "program-parts": "src/cli/program-parts.ts",
 };
 
-/** The targets of `#builtins` in package.json. Each is bundled by itself, without shared chunks. */
+/** The targets of `#builtins` in package.json. Each is bundled separately, without shared chunks. */
 const BUILTINS = { "builtins/node": "src/files/builtins/node.ts", "builtins/none": "src/files/builtins/none.ts" };
 
 export const COMMON = {
@@ -29,24 +29,24 @@ export const COMMON = {
   target: "es2022",
   charset: "utf8",
   logLevel: "warning",
-  // papaparse asks for Node's streams in a function that nobody calls.
+  // papaparse requires Node's streams in a function that is never called.
   external: [...PEERS, "#builtins", "stream"],
 };
 
-/** Nothing is minified: who wants it small does that with the whole app. */
+/** Nothing is minified, because a program minifies its whole app. */
 const PACKAGED = { ...COMMON, outdir: "dist", sourcemap: "linked", sourcesContent: true, legalComments: "none", metafile: true };
 
-/** What stands before the command line's code: packages in it are of the old kind, and ask for Node's modules by `require`. Its sources may import `createRequire` themselves. */
+/** The code before that of the command line: its CommonJS packages use `require` for Node's modules. Its sources may import `createRequire` themselves. */
 const PROGRAM = `#!/usr/bin/env node
 import { createRequire as createRequireOfPackages } from "node:module";
 const require = createRequireOfPackages(import.meta.url);`;
 
-/** What `require` finds where Node cannot give it an ES module. */
+/** The module that `require` finds in versions of Node that cannot require an ES module. */
 const REQUIRED = `"use strict";
 throw new Error('reprise is an ES module: load it by await import("reprise") or an import statement, or take Node 22.12, where require works too');
 `;
 
-/** An entry for a host that compiles no WebAssembly, but imports it. */
+/** Returns an entry for a host that cannot compile WebAssembly, but can import it. */
 const WORKERD = (name) => `import core from "../core.wasm";
 import { setModule } from "../set-module.js";
 export * from "../${name}.js";
@@ -68,9 +68,9 @@ export async function bundle() {
   await step("bundle", "dist/.stamp-bundle", sources, async () => {
     const { build } = await import("esbuild");
     removeOld();
-    // One build of them all: a class that two entries need is in a chunk, and there once.
+    // All entries are built together, so that a class that two entries need is in one shared chunk.
     const split = { splitting: true, chunkNames: "chunks/[name]-[hash]", mainFields: ["module", "main"] };
-    // Companions are there to share a chunk, and for none of their effects.
+    // Companions are imported only to share a chunk, not for their effects.
     const options = { ...PACKAGED, ...split, entryPoints: { ...ENTRIES, ...INNER }, logOverride: { "ignored-bare-import": "silent" } };
     const { metafile } = await build({ ...options, write: false, plugins: [bytes, unmapped] });
     const entries = await build({ ...options, plugins: [together(companions(metafile)), bytes, unmapped] });
@@ -79,7 +79,7 @@ export async function bundle() {
     writeFileSync("dist/require.cjs", REQUIRED);
     mkdirSync("dist/workerd", { recursive: true });
     for (const { entry, workerd } of SUBPATHS) if (workerd) writeFileSync(`dist/workerd/${entry}.js`, WORKERD(entry));
-    // The command line is a program on top of them that runs only in Node.
+    // The command line is a program that imports these entries and runs only in Node.
     const program = await build({ ...PACKAGED, ...ofNode, banner: { js: PROGRAM }, entryPoints: { cli: "src/cli/index.ts" }, plugins: [beside] });
     chmodSync("dist/cli.js", 0o755);
     console.error(await report());
@@ -94,13 +94,16 @@ export async function bundle() {
   });
 }
 
-/** Recorded cases that are in dist/suite.mjs. */
+/** The recorded cases included in dist/suite.mjs. */
 const CASES = "test/conformance/tfagents";
 
-/** Files whose bytes are there. */
+/** Files whose bytes are included. */
 const EMBEDDED = ["test/data/extra/plain.parquet", "test/data/extra/d4rl/tail.hdf5", "dist/embed.wasm", "dist/embed/operations.bin"];
 
-/** Bundles the programs that tests run outside of the test runner: the digest beside the package's own bundles, the conformance cases and the soak with the sources. */
+/**
+ * Bundles the programs that tests run outside of the test runner: the digest with the bundles of the package, the conformance cases and the soak with the
+ * sources.
+ */
 export async function programs() {
   const sources = [
     ...files("src"),
@@ -126,13 +129,13 @@ export async function programs() {
   });
 }
 
-/** What an earlier build has left: names of chunks change with what is in them. */
+/** Removes the output of an earlier build, because the names of chunks change with their content. */
 function removeOld() {
   for (const folder of ["chunks", "builtins", "workerd"]) rmSync(`dist/${folder}`, { recursive: true, force: true });
   for (const file of readdirSync("dist")) if (/\.js(\.map)?$/.test(file) && !file.endsWith("-bytes.js")) rmSync(`dist/${file}`);
 }
 
-/** A map of its own that has nothing keeps the core's bytes out of a bundle's source map, where they would be once more. */
+/** An empty source map keeps the bytes of the core out of a bundle's source map, where they would be duplicated. */
 const NO_MAP =
   '//# sourceMappingURL=data:application/json,{"version":3,"sources":["../src/memory/core.wasm"],"sourcesContent":["WebAssembly"],"mappings":"AAAA"}';
 
@@ -147,7 +150,7 @@ const bytes = {
   },
 };
 
-/** A package that is a bundle itself has a map to sources that nobody here has. */
+/** The source map of a prebundled package refers to sources that are not available here. */
 const unmapped = {
   name: "bundles without their maps",
   setup(build) {
@@ -158,7 +161,7 @@ const unmapped = {
   },
 };
 
-/** A program on top of the package takes these of its entries as they are, by such names. */
+/** Returns a plugin for a program that imports entries of the package without bundling them. `nameOf` returns their new names. */
 const entriesBy = (taken, nameOf) => ({
   name: "entries from outside the program",
   setup(build) {
@@ -170,10 +173,10 @@ const entriesBy = (taken, nameOf) => ({
   },
 });
 
-/** From beside it. */
+/** Imports the entries from the same folder. */
 const beside = entriesBy({ ...ENTRIES, ...INNER }, (name) => `./${name}.js`);
 
-/** A module of no file: an object of what some imports give, by names. */
+/** Returns a plugin for a virtual module: an object with the results of several imports, by name. */
 const gathered = (path, clause, imports) => ({
   name: path,
   setup(build) {
@@ -184,14 +187,14 @@ const gathered = (path, clause, imports) => ({
   },
 });
 
-/** Every subpath, by the name that users import. */
+/** Exports every subpath by the name that users import. */
 const everySubpath = gathered(
   "subpaths",
   "* as ",
   SUBPATHS.map(({ name }) => [name, name]),
 );
 
-/** Every file of recorded cases. */
+/** Exports every file of recorded cases. */
 const recorded = gathered(
   "recorded",
   "",
@@ -200,10 +203,10 @@ const recorded = gathered(
 
 const LINE = "-".repeat(80);
 
-/** Packages that are bundles of others. */
+/** Packages that bundle other packages. */
 const INNER_PACKAGES = [["@foxglove/rosmsg", ["@foxglove/message-definition", "md5-typescript", "moo", "nearley"]]];
 
-/** The names and licences of the packages that some sources are of: they go where their code goes. @param head a sentence above them */
+/** Returns the names and licenses of the packages that contain these sources, which must accompany their code. @param head a sentence above them */
 export function noticesOf(sources, head) {
   const folderOf = (file) => file.match(/^.*node_modules\/(@[^/]+\/)?[^/]+/)?.[0];
   const folders = new Set(sources.map(folderOf).filter((folder) => folder !== undefined));
@@ -212,7 +215,7 @@ export function noticesOf(sources, head) {
   const notices = [...folders].sort().map((folder) => {
     const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
     const files = readdirSync(folder).filter((each) => /^(licen[cs]e|notice)/i.test(each));
-    // A file may be of somebody else than its package, and say so.
+    // A file may state another owner than that of its package.
     const heads = new Set(sources.filter((file) => folderOf(file) === folder).flatMap(copyrightsOf));
     const texts = [...files.map((file) => readFileSync(join(folder, file), "utf8").trim()), ...heads];
     if (texts.length === 0) throw new Error(`${name} has no text of its licence`);
@@ -223,7 +226,7 @@ export function noticesOf(sources, head) {
   return `${head}\n\n${notices.join(`\n${LINE}\n\n`)}`;
 }
 
-/** The comments at the head of a source that say whose it is. */
+/** Returns the copyright comments at the head of a source. */
 function copyrightsOf(file) {
   const found = [];
   for (let text = readFileSync(file, "utf8").trimStart(); ; ) {

@@ -1,13 +1,14 @@
-// Decides which sources share a chunk. Without this, the bundler makes a chunk for each set of entries that need the same sources, and the main entry would load twenty.
+// Decides which sources share a chunk. Otherwise the bundler creates a chunk for each set of entries that need the same sources, and the main entry would load
+// twenty.
 import { relative } from "node:path";
 import { root } from "./step.mjs";
 
-/** The entry that has to be loaded fast; a source of all entries with a Replay, and one of all with WebAssembly. */
+/** The entry that must load fast, a source that all entries with a Replay have, and a source that all entries with WebAssembly have. */
 const MAIN = "src/index.ts";
 const REPLAY = "src/replay/replay.ts";
 const CORE = "src/memory/module.ts";
 
-/** The virtual pages that entries are made of. */
+/** The namespace of the virtual pages from which entries are built. */
 const NAMESPACE = "entry";
 
 /**
@@ -22,7 +23,7 @@ export function companions({ inputs, outputs }) {
   const loads = new Map();
   for (const { entryPoint } of all) if (entryPoint !== undefined) loads.set(entryPoint, sourcesOf(inputs, kept, entryPoint));
   const main = [...loads.get(MAIN)];
-  // What the main entry loads later finds all of that there.
+  // Modules that the main entry loads later find all of these sources already loaded.
   const later = main.flatMap((source) => inputs[source].imports.filter(({ kind }) => kind === "dynamic-import").map(({ path }) => path));
   const whole = [...loads.keys()].filter((entry) => loads.get(entry).has(REPLAY) || later.includes(entry));
   const light = [...loads.keys()].filter((entry) => !loads.get(entry).has(CORE) && !whole.includes(entry));
@@ -33,7 +34,7 @@ export function companions({ inputs, outputs }) {
   return new Map([...loads.keys()].map((entry) => [entry, companionsOf(entry)]));
 }
 
-/** A source, and those that it imports, as far as the build kept them. */
+/** Returns a source and its imports, as far as the build kept them. */
 function sourcesOf(inputs, kept, source, found = new Set()) {
   found.add(source);
   for (const { path, kind } of inputs[source].imports)
@@ -41,7 +42,7 @@ function sourcesOf(inputs, kept, source, found = new Set()) {
   return found;
 }
 
-/** Has entries import their companions, after their own sources: the order in which these run stays as it is. */
+/** Makes entries import their companions after their own sources, so that the execution order stays the same. */
 export function together(companions) {
   return {
     name: "chunks of what is loaded together",
@@ -60,7 +61,7 @@ export function together(companions) {
   };
 }
 
-/** The sources of a build. */
+/** Returns the sources of a build. */
 export function sourcesIn({ inputs }) {
   return Object.keys(inputs).filter((source) => !source.startsWith(`${NAMESPACE}:`));
 }

@@ -1,7 +1,7 @@
 // Installs programs from Debian packages. This needs Debian and root; on other systems, users install the programs themselves.
 import { spawnSync } from "node:child_process";
 
-/** Installs packages. Reports each package that it could not install, and continues: only the steps that need it fail. */
+/** Installs packages. Reports each package that it could not install, and continues, because only the steps that need it fail. */
 export function installDebian(names) {
   if (names.length === 0) return;
   const apt = (...args) => spawnSync("apt-get", args, { stdio: ["ignore", "ignore", "inherit"] }).status === 0;

@@ -1,5 +1,5 @@
-// Checks which files import which, and the names of declarations: `node build/direction.mjs [ROOT]` lists each file that breaks a rule, and the remedy. It exits with 1 if
-// there is one.
+// Checks which files import which, and the names of declarations: `node build/direction.mjs [ROOT]` lists each file that breaks a rule, and the remedy. It
+// exits with 1 if there are any.
 import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, posix, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,7 +7,7 @@ import { read } from "./imports.mjs";
 import { ANYWHERE, GENERATED, LAYERS, OUTER, RAW } from "./layers.mjs";
 import { NO_NAMES } from "./names.mjs";
 
-/** The faults of a tree, one line each, and how many files were read. */
+/** Returns the faults of a tree, one line each, and the number of files read. */
 export function direction(root, layers = LAYERS) {
   const faults = [];
   const modules = new Map();
@@ -53,17 +53,17 @@ export function direction(root, layers = LAYERS) {
   return { files: modules.size, faults };
 }
 
-/** Matches the views of a core. Only modules of RAW may use them, like its exports. */
+/** Matches the views of a core. Only modules of RAW may use them and its exports. */
 const VIEWS = /^(x|bool|[uif](8|16|32|64))$/;
 
-/** Names of the core's exports. */
+/** Returns the names of the core's exports. */
 function exportsOf(root) {
   const page = join(root, "src/base/abi.ts");
   const text = existsSync(page) ? readFileSync(page, "utf8") : "";
   return new Set([...text.matchAll(/^ {2}(\w+_\w+): Fn</gm)].map(([, name]) => name));
 }
 
-/** What is wrong with an import; undefined where nothing is. */
+/** Returns the fault of an import, or undefined if it is allowed. */
 function judge(file, to, modules, rank) {
   const assembly = file.startsWith("assembly/");
   if (!to.startsWith(".")) {
@@ -88,7 +88,7 @@ function resolved(file, to) {
   return /\.[a-z]+$/.test(path) ? path : `${path}.ts`;
 }
 
-/** Whether a file stands in a folder of a tree. In the tree's own folder ("src/") only the files beside the other folders do. */
+/** Returns whether a file is in a folder of a tree. The tree's own folder ("src/") only contains the files next to the other folders. */
 function stands(file, folder) {
   const isTree = folder.indexOf("/") === folder.length - 1;
   return isTree ? posix.dirname(file) === folder.slice(0, -1) : file.startsWith(folder);
@@ -98,7 +98,7 @@ function isOuter(file) {
   return OUTER.some((folder) => file.startsWith(folder));
 }
 
-/** Files that import each other in a circle, the first one at both ends. */
+/** Returns files that import each other in a circle, with the first file at both ends. */
 function cycle(modules) {
   const state = new Map();
   const path = [];

@@ -1,21 +1,17 @@
-// The groups of pages in docs/README.md, which the generated site has as its navigation.
+// Reads the groups of pages in docs/README.md, which are the navigation of the generated site.
 import { posix } from "node:path";
 
-/** The page that has the groups, without `.md`. */
+/** The page that lists the groups, without `.md`. */
 export const INDEX = "docs/README";
-/** The group of pages that the index does not name. */
+/** The group of pages that the index does not list. */
 export const REST = "For visitors and maintainers";
 
-/** The first heading of a page. @param {string} text @returns {string | undefined} */
+/** Returns the first heading of a page. @param {string} text @returns {string | undefined} */
 export function titleOf(text) {
   return text.match(/^# (.+)$/m)?.[1].replaceAll("`", "");
 }
 
-/**
- * The groups of the index with the paths that their links name, each path once.
- * @param {string} index
- * @returns {{ title: string, paths: string[] }[]}
- */
+/** Returns the groups of the index with the paths of their links, each path once. @param {string} index @returns {{ title: string, paths: string[] }[]} */
 export function groupsOf(index) {
   const seen = new Set();
   return index

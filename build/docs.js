@@ -1,11 +1,11 @@
-// On narrow pages, only a mouse or a finger opens the menu, which covers the text. This script lets a key open it and focuses its first link; Escape closes it.
+// On narrow pages, only a mouse or a finger opens the menu, which covers the text. This script lets a key open it and focuses its first link. Escape closes it.
 const button = document.getElementById("tsd-toolbar-menu-trigger");
-/** Acts as the mouse, or on a touch screen as the finger, for which typedoc listens. */
+/** Simulates the mouse or, on a touch screen, the finger that typedoc listens for. */
 const act = (element, ...types) => {
   for (const type of types) element.dispatchEvent(new Event(type, { bubbles: true, cancelable: true }));
 };
 button.addEventListener("click", ({ detail }) => {
-  // A click by keyboard has no count of clicks.
+  // A click from the keyboard has no click count.
   if (detail !== 0) return;
   act(button, "mouseup", "touchend");
   document.getElementById("navigation").focus();

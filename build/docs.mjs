@@ -1,4 +1,4 @@
-// Makes dist/docs: the documents and the reference as one folder of pages with a search, without dead links.
+// Builds dist/docs: the documents and the reference as one folder of pages with a search, without dead links.
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { subpaths } from "./manifest.mjs";
@@ -7,12 +7,12 @@ import { execute, files, npm, root, step } from "./step.mjs";
 const TOOLS = join(root, "build/tools");
 const OUT = join(root, "dist/docs");
 
-/** Installs what documents and releases need. */
+/** Installs the tools for documents and releases. */
 export async function tools() {
   await step("tools", join(TOOLS, "node_modules/.reprise-stamp"), [join(TOOLS, "package.json")], () => npm(["install", "--no-package-lock"], TOOLS));
 }
 
-/** Makes the folder. @throws Error with each link that leads nowhere */
+/** Builds the folder. @throws Error that lists each dead link */
 export async function docs() {
   await tools();
   const entries = subpaths().flatMap(({ source }) => ["--entryPoints", source]);
@@ -22,9 +22,9 @@ export async function docs() {
   console.log(`${relative(root, OUT)}/index.html: ${files(OUT, ".html").length} pages, all links inside checked`);
 }
 
-/** Links of a folder's pages, to files that are not there, or to parts that a page does not have. */
+/** Returns links of a folder's pages to missing files, or to missing parts of a page. */
 export function broken(folder) {
-  // Under media/ are files that pages link to, as they are.
+  // The folder media/ contains files that pages link to, unchanged.
   const pages = new Map(
     files(folder, ".html")
       .filter((file) => !file.includes("/media/"))

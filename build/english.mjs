@@ -1,5 +1,5 @@
-// Finds habits that the style sheet forbids, in Markdown, comments and messages. `node build/english.mjs [ROOT]` lists each place and what to write instead, and fails if
-// there is one. `-- WORDS` checks only files whose paths contain a word.
+// Finds habits that the style sheet forbids, in Markdown, comments and messages. `node build/english.mjs [ROOT]` lists each place and its remedy, and fails if
+// there are any. `-- WORDS` checks only files whose paths contain a word.
 import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,21 +8,21 @@ import { textsOf } from "./texts.mjs";
 /** Folders whose prose is written by hand. */
 const FOLDERS = [".", "assembly", "bench", "build", "docs", "embed", "examples", "page", "src", "test"];
 const PROSE = /\.(?:ts|mjs|js|md|py|lua|c|h|cs|rs)$/;
-/** Files that a tool or other people wrote, and data. */
+/** Files from a tool or from other people, and data. */
 const NO_PROSE = /(?:^|\/)(?:node_modules|dist|\.[^/]+)\/|\.d\.ts$|^test\/(?:data|originals)\/|^(?:build|embed\/python\/build)\/[^/]+\/|egg-info|__pycache__/;
-/** Files whose literals are values to compare, and not messages. */
+/** Files whose literals are values to compare, not messages. */
 const TESTS = /^test\/|\/tests\//;
 
-/** Nouns that something is counted per. */
+/** Nouns of units in phrases like "bytes per step". */
 const UNIT =
   "batch|byte|call|camera|chunk|column|connection|draw|element|entry|episode|file|folder|format|frame|group|item|key|kind|lane|leaf|line|machine|message|minute|page|pixel|process|Replay|request|room|row|run|sample|second|server|slot|step|table|tick|transition|value|verb|writer";
-/** Nouns that are counted. COUNTED_VERBS may also be verbs: they count only after a number. */
+/** Nouns of amounts. COUNTED_VERBS may also be verbs, so they match only after a number. */
 const AMOUNT =
   "bits|bytes|columns|elements|entries|episodes|floats|items|milliseconds|rows|seconds|steps|times|transitions|values|words|once|twice|one|two|three|[mµn]s|[KMG]i?B";
 const COUNTED_VERBS = "calls|draws|files|frames|lanes|leaves|messages|pages|samples|updates";
 const NO_NOUN = "[a-z]+s|after|and|at|before|behind|but|by|for|from|if|in|into|like|of|on|or|per|than|that|to|until|when|where|which|while|with|without";
 
-/** Each habit has a pattern, in which a space matches any blank, and says what to write instead. */
+/** Each habit has a pattern, in which a space matches any blank, and a remedy. */
 export const HABITS = [
   { habit: "`is no`", pattern: /(?<!\b[Tt]here )\b(?:is|are|was|were) no\b(?! (?:longer|more|less|fewer|later|earlier)\b)/, write: "is not a …, or: has no …" },
   { habit: "`must be said`", pattern: /\b(?:must|has to|have to) be said\b/, write: "is required" },
@@ -103,7 +103,7 @@ function lineNumbers(source) {
   };
 }
 
-/** Returns the places of a tree by path. @param words of which a path must contain one; empty: all paths */
+/** Returns the places of a tree by path. @param words parts of paths, of which each path must contain at least one; if empty, all paths are checked */
 export function english(root, words = []) {
   const found = new Map();
   for (const path of sources(root).filter((path) => words.length === 0 || words.some((word) => path.includes(word)))) {

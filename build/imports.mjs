@@ -1,7 +1,7 @@
-// Finds what a TypeScript or AssemblyScript file imports and names, with lines. It reads the syntax tree, so that comments and strings do not count.
+// Finds the imports and names in a TypeScript or AssemblyScript file, with lines. It reads the syntax tree, so that comments and strings do not count.
 import { createRequire } from "node:module";
 
-// Imported, all 9 MB of it would be searched for names first.
+// An import would search all 9 MB of it for names first.
 const ts = createRequire(import.meta.url)("typescript");
 
 const RUNTIME = new Set(["Buffer", "Bun", "Deno", "document", "process", "require", "window"]);
@@ -13,7 +13,10 @@ const DECLARATIONS = new Set([
   ...[Parameter, PropertyDeclaration, PropertySignature, SetAccessor, TypeAliasDeclaration, VariableDeclaration],
 ]);
 
-/** @returns imports as {to, line}; declared names as {name, line}; runtime names as {name, line}; members that are used as {of, name, line}, `of` the name of what has them; outside declarations (`declare`, `@external`) as {name, line} */
+/**
+ * @returns imports as {to, line}; declared names as {name, line}; runtime names as {name, line}; used members as {of, name, line}, where `of` is the name of
+ * their owner; outside declarations (`declare`, `@external`) as {name, line}
+ */
 export function read(text) {
   const source = ts.createSourceFile("file.ts", text, ts.ScriptTarget.Latest, true);
   const found = { imports: [], declared: [], names: [], members: [], outside: [] };
@@ -41,7 +44,7 @@ export function read(text) {
   return found;
 }
 
-/** The string that an import, a re-export, `import()` or an import type names. */
+/** Returns the string of an import, a re-export, `import()` or an import type. */
 function specifierOf(node) {
   if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return node.moduleSpecifier;
   if (ts.isImportTypeNode(node)) return node.argument.literal;
@@ -49,24 +52,24 @@ function specifierOf(node) {
   return imports && node.arguments[0] && ts.isStringLiteralLike(node.arguments[0]) ? node.arguments[0] : undefined;
 }
 
-/** `core` of `core`, `engine.core`, `this.#core`. */
+/** Returns `core` for `core`, `engine.core`, and `this.#core`. */
 function lastName(node) {
   return (ts.isPropertyAccessExpression(node) ? node.name : node).getText().replace("#", "");
 }
 
-/** Whether an identifier is being declared in this file: its uses are not the runtime's. */
+/** Returns whether this file declares an identifier. Its uses then do not refer to the runtime. */
 function declares({ parent, text }) {
   const declared = ts.isVariableDeclaration(parent) || ts.isParameter(parent) || ts.isBindingElement(parent) || ts.isFunctionDeclaration(parent);
   return (declared || ts.isImportSpecifier(parent)) && parent.name?.text === text;
 }
 
-/** Whether a node gives a name to something of its own: a type, a function, a variable, a member. */
+/** Returns whether a node declares a name: of a type, a function, a variable, or a member. */
 function isDeclaration({ kind, name, propertyName }) {
   const isName = name !== undefined && (ts.isIdentifier(name) || ts.isPrivateIdentifier(name));
   return isName && DECLARATIONS.has(kind) && (kind !== ts.SyntaxKind.BindingElement || propertyName !== undefined);
 }
 
-/** Whether an identifier only names a member of something: `.name`, `name:` */
+/** Returns whether an identifier only names a member: `.name`, `name:` */
 function isKey(node) {
   const { parent } = node;
   if (ts.isPropertyAccessExpression(parent)) return parent.name === node && parent.expression.getText() !== "globalThis";

@@ -1,13 +1,16 @@
-/** Runs the tests of reprise/reverb against a real server and the client of Python. Their Python, build/interop, is made once from examples/reverb/requirements.txt. */
+/**
+ * Runs the tests of reprise/reverb against a real server and the Python client. Their Python, build/interop, is created once from
+ * examples/reverb/requirements.txt.
+ */
 import { join } from "node:path";
 import { root } from "./step.mjs";
 import { test } from "./test.mjs";
 import { venv } from "./venv.mjs";
 
-/** A Python with the real packages: its program, or why there is none. REPRISE_REVERB_PYTHON names one that is there already. */
+/** Returns the program of a Python with the real packages, or the reason why there is none. REPRISE_REVERB_PYTHON selects an existing Python. */
 export function python() {
   if (process.env.REPRISE_REVERB_PYTHON !== undefined) return { program: process.env.REPRISE_REVERB_PYTHON };
-  // tensorflow 2.15 has no wheels for others.
+  // tensorflow 2.15 has no wheels for other versions.
   return venv(join(root, "build/interop"), join(root, "examples/reverb/requirements.txt"), ["3.11", "3.10", "3.9"]);
 }
 

@@ -1,21 +1,18 @@
-// Runs the kernels without the package: specs of test/kernel, compiled together with as-pect's own sources, in one instance.
-// as-pect's command line would compile every spec by itself and print no cause of a trap, so its TestContext is driven from here.
+// Runs the kernels without the package: specs of test/kernel, compiled together with as-pect's own sources, in one instance. The command line of as-pect would
+// compile every spec separately and would not print the cause of a trap, so this program drives its TestContext.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, relative } from "node:path";
 import { files, root, step } from "./steps.mjs";
 
 const CONFIG = "test/kernel/as-pect.asconfig.json";
 const MODULE = "dist/kernel-tests.wasm";
-/** Specs that a word has selected: they are compiled each time, in about a second. */
+/** The module of specs that a word has selected. They are compiled each time, in about a second. */
 const SELECTED = "dist/kernel-tests-selected.wasm";
 const SOURCES = [...files("assembly"), ...files("test/kernel"), "asconfig.json", "package-lock.json"];
 
-/**
- * Runs them and prints what fails; how many passed and failed.
- * @param words parts of the paths of specs; without any, all specs run
- */
+/** Runs the specs and prints failures. Returns the numbers of passed and failed tests. @param words parts of the paths of specs; without any, all specs run */
 export async function kernelTests(words = []) {
-  // Not before: this file is read in a clone that has no node_modules yet.
+  // Imported only now, because this file is also read in a clone without node_modules.
   const { TestContext } = await import("@as-pect/core");
   const { instantiateSync } = await import("@assemblyscript/loader");
   const all = files("test/kernel", ".spec.ts").map((spec) => relative(root, spec));
@@ -43,7 +40,7 @@ export async function kernelTests(words = []) {
   return { passed: report.passed, failed: report.failed };
 }
 
-/** Compiles specs into one module. @throws Error with the compiler's messages, if it does not compile */
+/** Compiles specs into one module. @throws Error with the compiler's messages if compilation fails */
 async function compile(specs, module) {
   const { main: asc } = await import("assemblyscript/asc");
   mkdirSync("dist", { recursive: true });
@@ -55,13 +52,13 @@ async function compile(specs, module) {
   if (error) throw new Error(stderr.toString() || error.message);
 }
 
-/** as-pect tells it of every test and group that ends. */
+/** Receives every test and group that ends from as-pect. */
 class Report {
   passed = 0;
   failed = 0;
   #where = "";
 
-  /** Where an assertion or a throw stopped the test. */
+  /** Notes the location at which an assertion or an error stopped the test. */
   stopped(file, line, column) {
     this.#where = `${file}:${line}:${column}`;
   }
@@ -76,9 +73,9 @@ class Report {
   onExit(context, node) {
     const isTest = node.type === 0;
     if (isTest && node.pass) this.passed++;
-    // A group fails on its own where it stops before its tests, or between two of them; else its tests tell.
+    // A group only fails itself if it stops before its tests, or between two of them. Otherwise its tests report failures.
     else if (isTest || (!node.pass && node.children.every((child) => child.pass || !child.ran))) this.fail(nameOf(node), this.#why(context, node));
-    // The next one to trap must not show this one's values.
+    // The next trap must not show the values of this one.
     context.message = context.stack = this.#where = "";
     context.actual = context.expected = null;
   }
@@ -96,7 +93,7 @@ class Report {
   }
 }
 
-/** Groups and test, from the outermost on. */
+/** Returns the names of the groups and the test, outermost first. */
 function nameOf(node) {
   return node.parent?.parent ? `${nameOf(node.parent)} › ${node.name}` : node.name || "test/kernel";
 }

@@ -3,12 +3,13 @@ import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { root } from "./step.mjs";
 
-/** package.json of a folder: of this project, or of a package that was installed. */
+/** Returns package.json of a folder: of this project, or of an installed package. */
 export const manifestIn = (folder = root) => JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
 
 /**
- * The subpaths that are JavaScript, in package.json's order.
- * @returns of each its `path` ("./agents"), the `name` that a user imports, its `file`, its `entry` (the file's name), its `source`, and whether it has a file for `workerd`
+ * Returns the JavaScript subpaths in the order of package.json.
+ * @returns for each its `path` ("./agents"), the `name` that a user imports, its `file`, its `entry` (the name of the file), its `source`, and whether it has a
+ * file for `workerd`
  */
 export function subpaths({ name, exports } = manifestIn()) {
   const scripts = Object.entries(exports).filter(([, target]) => target.default?.endsWith(".js"));
@@ -22,5 +23,5 @@ export function subpaths({ name, exports } = manifestIn()) {
   }));
 }
 
-/** The optional packages that the sources import. The other peers are given to an adapter by the user. */
+/** The optional packages that the sources import. A user passes the other peers to an adapter. */
 export const PEERS = ["h5wasm", "h5wasm-plugins", "hyparquet", "hyparquet-compressors", "hyparquet-writer", "zarrita"];

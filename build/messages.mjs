@@ -6,13 +6,13 @@ import { dirname, join, posix, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { textsOf } from "./texts.mjs";
 
-// Imported, all 9 MB of it would be searched for names first.
+// An import would search all 9 MB of it for names first.
 const ts = createRequire(import.meta.url)("typescript");
 
 const FOLDERS = ["assembly/embed", "embed/c", "embed/lua", "embed/python/reprise_replay", "page", "src"];
 export const GOLDEN = "test/package/messages.txt";
 
-/** What makes a message of its arguments: the code, and the parts of the message as texts or numbers of arguments. */
+/** Functions that build a message: the code, and the parts of the message as texts or argument indices. */
 const BUILDERS = {
   ReplayError: { code: 0, parts: [1] },
   RldsError: { code: 0, parts: [1] },
@@ -47,7 +47,7 @@ const LOGS = /^(?:warn|log)$/;
 const BASE = "src/base/error.ts";
 const MAX_ROUNDS = 4;
 
-/** The list as text: a heading per folder, then a line per message, with its code. */
+/** Returns the list as text: a heading per folder, then a line per message, with its code. */
 export function messages(root) {
   const files = FOLDERS.flatMap((folder) => sources(root, folder)).map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
   const found = new Map();
@@ -89,7 +89,7 @@ function sources(root, folder) {
     .filter((path) => /(?<!\.d)\.(?:ts|py|lua|c)$/.test(path));
 }
 
-/** The builders by the file and name of their declaration: the helpers that pass a parameter on into a message. Those of BASE are the same everywhere. */
+/** Returns the builders by file and name of their declaration: the helpers that pass a parameter on into a message. Those of BASE are the same everywhere. */
 function buildersIn(trees) {
   const builders = new Map([[`${BASE}#corrupt`, { code: "CORRUPT", parts: [0, ": ", 1] }]]);
   for (let round = 0; round < MAX_ROUNDS; round++) {
@@ -108,7 +108,7 @@ function buildersIn(trees) {
   return builders;
 }
 
-/** The messages that a file makes: {code, message, parts, owner}, `owner` being the function around. */
+/** Yields the messages that a file builds: {code, message, parts, owner}, where `owner` is the enclosing function. */
 function* built(path, tree, builders) {
   const imports = importsOf(path, tree);
   const nodes = [tree];
@@ -123,7 +123,7 @@ function* built(path, tree, builders) {
     const builder = (Object.hasOwn(BUILDERS, name) ? BUILDERS[name] : undefined) ?? helper ?? standard(node, name);
     if (builder === undefined) continue;
     const given = builder.parts.map((part) => (typeof part === "number" && args[part] !== undefined ? partsOf(args[part]) : [part]));
-    // A helper's own message is listed with the names of its parameters. Again with texts, if these are sentences.
+    // The message of a helper is listed with the names of its parameters, and again with texts if these are sentences.
     if (builder === helper && !given.flat().some((part) => typeof part === "string" && !builder.parts.includes(part) && part.trim().includes(" "))) continue;
     const parts = given.flat().filter((part) => typeof part !== "number");
     const owner = ownerOf(node, path);
@@ -132,7 +132,7 @@ function* built(path, tree, builders) {
   }
 }
 
-/** What a file imports from its own package: the file and name of each declaration, by local name. */
+/** Returns the imports of a file from its own package: the file and name of each declaration, by local name. */
 function importsOf(path, tree) {
   const imports = new Map();
   for (const statement of tree.statements) {
@@ -144,7 +144,7 @@ function importsOf(path, tree) {
   return imports;
 }
 
-/** Where a callee is declared: in this file, or where it is imported from. Methods are those of this file. */
+/** Returns the declaration of a callee: in this file, or in an imported file. Methods belong to this file. */
 function keyOf(callee, name, path, imports) {
   if (ts.isIdentifier(callee)) return imports.get(name) ?? `${path}#${name}`;
   return callee.expression.kind === ts.SyntaxKind.ThisKeyword ? `${path}#${name}` : undefined;
@@ -169,7 +169,7 @@ function codeOf(node) {
   return ts.isIdentifier(node) && /Error$/.test(node.text) ? node.text : "-";
 }
 
-/** The function around a node that has a name, with the names of its parameters. */
+/** Returns the enclosing named function of a node, with the names of its parameters. */
 function ownerOf(node, path) {
   for (let at = node.parent; at !== undefined; at = at.parent) {
     if (!ts.isFunctionLike(at)) continue;
@@ -181,7 +181,7 @@ function ownerOf(node, path) {
   return undefined;
 }
 
-/** An expression as parts of a message: texts, and {name} for what is only known later. */
+/** Returns an expression as parts of a message: texts, and {name} for values known only at run time. */
 function partsOf(node, depth = 0) {
   if (ts.isStringLiteralLike(node)) return [node.text];
   if (ts.isParenthesizedExpression(node) || ts.isAsExpression(node) || ts.isNonNullExpression(node)) return partsOf(node.expression, depth);
@@ -205,7 +205,7 @@ function texted(parts) {
   return parts.map((part) => (typeof part === "object" ? `\${${part.name}}` : part)).join("");
 }
 
-/** The text that a constant of the file or of a function around has. */
+/** Returns the text of a constant in the file or in an enclosing function. */
 function constantOf(node) {
   for (let at = node.parent; at !== undefined; at = at.parent) {
     if (ts.isFunctionLike(at) && at.parameters.some(({ name }) => ts.isIdentifier(name) && name.text === node.text)) return undefined;
@@ -223,7 +223,7 @@ function constantOf(node) {
   return undefined;
 }
 
-/** `name` for `show(name)`, `a.name`, `names.join(", ")` and `f(name)`. */
+/** Returns `name` for `show(name)`, `a.name`, `names.join(", ")` and `f(name)`. */
 function shortName(node) {
   if (ts.isIdentifier(node) || ts.isPrivateIdentifier(node)) return node.text.replace("#", "");
   if (ts.isPropertyAccessExpression(node)) return node.name.text === "length" ? `${shortName(node.expression)}.length` : node.name.text.replace("#", "");
@@ -248,7 +248,7 @@ function lastName(node) {
   return ts.isPropertyAccessExpression(node) ? node.name.text.replace("#", "") : undefined;
 }
 
-/** The messages of the core for other hosts: chains of `put`, `word` and `number` on a Refusal, and those of the helpers in REFUSALS. */
+/** Yields the messages of the core for other hosts: chains of `put`, `word` and `number` on a Refusal, and those of the helpers in REFUSALS. */
 function* refusals(tree) {
   const nodes = [tree];
   for (let node = nodes.pop(); node !== undefined; node = nodes.pop()) {

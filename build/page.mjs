@@ -1,4 +1,5 @@
-// Bundles the page and its package, `reprise-page`: the folder page/ for any server, with a manifest of its own. It loads the main package by its name, as users do.
+// Bundles the page and its package, `reprise-page`: the folder page/ for any server, with a separate manifest. It imports the main package by name, as users
+// do.
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { noticesOf } from "./bundle.mjs";
@@ -6,19 +7,19 @@ import { sourcesIn } from "./chunks.mjs";
 import { manifestIn } from "./manifest.mjs";
 import { files, root, step } from "./step.mjs";
 
-/** The package, as npm packs it. `npx reprise serve-page` of a clone finds it here (src/cli/page/page-folder.ts). */
+/** The package in the form that npm packs. `npx reprise serve-page` of a clone finds it here (src/cli/page/page-folder.ts). */
 export const PAGE_PACKAGE = "dist/reprise-page";
 
-/** The folder in it that a server shows. */
+/** The folder of the package that a server shows. */
 export const PAGE = `${PAGE_PACKAGE}/page`;
 
 /** The README of the package, which is not part of the page. */
 export const PAGE_README = "page/README.md";
 
-/** Files that stand in the folder as they are. */
+/** Files that are copied unchanged. */
 const ASIDE = ["index.html", "icon.svg"];
 
-/** The package has the version of the main package, and npm refuses to install it next to another one. */
+/** Returns the manifest, with the version of the main package. npm rejects it next to another version. */
 function manifestOfPage({ name, version, private: unpublished, license, engines } = manifestIn()) {
   return {
     name: `${name}-page`,
@@ -71,18 +72,18 @@ export async function page() {
       metafile: true,
     });
     for (const file of ASIDE) copyFileSync(`page/${file}`, `${PAGE}/${file}`);
-    // The page also holds the third-party code that the package holds.
+    // The page also contains the third-party code of the package.
     const inside = sourcesIn(metafile).filter((file) => !file.startsWith("(disabled)"));
     const notices = noticesOf(inside, "This page holds code of these packages.");
     writeFileSync(`${PAGE}/third-party.txt`, `${notices}\n${readFileSync("dist/third-party.txt", "utf8")}`);
     copyFileSync("LICENSE", `${PAGE_PACKAGE}/LICENSE`);
     copyFileSync(PAGE_README, `${PAGE_PACKAGE}/README.md`);
-    // Last: a package without a manifest is one whose build has failed, and nobody finds it.
+    // The manifest is written last: a package without one belongs to a failed build and is not found.
     writeFileSync(`${PAGE_PACKAGE}/package.json`, `${JSON.stringify(manifestOfPage(), null, 2)}\n`);
   });
 }
 
-/** Serves the page on loopback, and says where. @param port the wanted one, or another where that is taken */
+/** Serves the page on loopback, and prints its address. @param port the preferred port; another port is used if it is taken */
 export async function servePage(port) {
   await page();
   const { pages } = await import("./pages.mjs");

@@ -1,10 +1,10 @@
-// Shows the pages of examples/ on this machine, over loopback only.
+// Serves the pages of examples/ on this machine, over loopback only.
 import { root } from "./steps.mjs";
 
 /** Headers of a page that needs a clock finer than 0.1 ms. */
 export const ISOLATED = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
 
-/** Serves the files of a folder, the project's own where none is given: at which address, and what ends it. */
+/** Serves the files of a folder, by default of the project. Returns the address, and a function that stops the server. */
 export async function pages(port, servedir = root) {
   const { context, stop } = await import("esbuild");
   const server = await context({ logLevel: "error" });

@@ -1,4 +1,5 @@
-// Lays out dist/release for publishing: both packages as npm packs them, with the address of the repository wherever it belongs. `npm run release [-- --publish]`.
+// Prepares dist/release for publishing: both packages in the form that npm packs, with the address of the repository wherever it belongs. `npm run release [--
+// --publish]`.
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { manifestIn, PEERS } from "./manifest.mjs";
@@ -8,7 +9,7 @@ import { printed, root } from "./step.mjs";
 
 const ADDRESS = "build/address.json";
 
-/** @returns the address, as build/address.json has it, or as it is given. @throws Error where there is none */
+/** @returns the address from build/address.json, or the one that was passed @throws Error if there is none */
 export function addressOf(given, address = JSON.parse(readFileSync(join(root, ADDRESS), "utf8"))) {
   const repository = given ?? address.repository;
   if (typeof repository !== "string") throw new Error(`no release without an address: write the repository's URL into ${ADDRESS}, or give --repository URL`);
@@ -16,7 +17,7 @@ export function addressOf(given, address = JSON.parse(readFileSync(join(root, AD
   return { ...address, repository };
 }
 
-/** The manifest of a published package: nothing of how it is made, and where it comes from. */
+/** Returns the manifest of a published package: without build settings, and with its repository. */
 export function manifestOf({ private: _, scripts, devDependencies, overrides, ...manifest }, { repository }) {
   return {
     ...manifest,
@@ -27,10 +28,13 @@ export function manifestOf({ private: _, scripts, devDependencies, overrides, ..
   };
 }
 
-/** What README says only as long as nothing is published. */
+/** The part of README that applies only until the first release. */
 const UNTIL = /<!-- until the release -->\n[\s\S]*?<!-- released -->\n\n?/;
 
-/** A page as it stands in a registry: there no file is beside it, so that links and pictures name the repository. @throws Error for a link to nothing */
+/**
+ * Returns a page as it is shown in a registry. It has no neighboring files there, so links and pictures refer to the repository.
+ * @throws Error for a dead link
+ */
 export function absolute(page, path, { repository, file, picture }, version) {
   const fill = (pattern, target) => pattern.replace("{repository}", repository).replace("{version}", version).replace("{path}", target);
   const link = (pattern) => (whole, before, target, after) => {
@@ -47,7 +51,7 @@ export function absolute(page, path, { repository, file, picture }, version) {
     .replaceAll(/((?<!!)\[(?:[^\]]|\]\()*?\]\()([^)\s]+)(\))/g, link(file));
 }
 
-/** Lays a package out in a folder. @param pages its documents with links, and the files of this project that they are */
+/** Copies a package into a folder. @param pages its documents with links, and the corresponding files of this project */
 export function stage(folder, address, from = root, pages = { "README.md": "README.md", "CHANGELOG.md": "CHANGELOG.md" }) {
   const manifest = manifestIn(from);
   rmSync(folder, { recursive: true, force: true });
@@ -61,7 +65,7 @@ export function stage(folder, address, from = root, pages = { "README.md": "READ
   }
 }
 
-/** Lays the sources out for JSR, which takes TypeScript: Deno and its like have the host's types themselves, and packages come by the names of npm. */
+/** Prepares the sources for JSR, which accepts TypeScript. Deno and similar runtimes have the host's types, and packages have their npm names. */
 export function stageJsr(folder, address) {
   const { devDependencies, peerDependencies, version } = manifestIn();
   const jsr = JSON.parse(readFileSync(join(root, "jsr.json"), "utf8"));
@@ -79,27 +83,27 @@ export function stageJsr(folder, address) {
   writeFileSync(join(folder, "jsr.json"), `${JSON.stringify({ ...jsr, imports }, null, 2)}\n`);
 }
 
-/** A peer's range, ">=VERSION <BOUND", as JSR takes it: a bound within a major version is that of ~VERSION. What a bundle contains has no bound here. */
+/** Converts the range of a peer, ">=VERSION <BOUND", for JSR: a bound within a major version becomes ~VERSION. Bundled packages have no bound here. */
 export function rangeOf(range) {
   const [version, bound = ""] = range.replace(">=", "").split(" ");
   return `${bound.includes(".") ? "~" : "^"}${version}`;
 }
 
-/** What the sources import by the names of packages: the build puts the others than peers into the bundles. */
+/** The packages that the sources import by name. The build bundles them, except the peers. */
 const PACKAGES = [
   ...PEERS,
   ...["@bufbuild/protobuf", "@foxglove/cdr", "@foxglove/rosmsg", "@foxglove/rosmsg2-serialization", "@mcap/core"],
   ...["fast-png", "fflate", "fzstd", "jpeg-js", "papaparse", "uplot"],
 ];
 
-/** JSR takes no types that are declared for all. */
+/** JSR rejects global type declarations. */
 function hostOfDeno(text) {
   const without = text.replace(/^\/\/\/.*\n/m, "").replace(/declare global \{[\s\S]*?\n\}\n/, "");
   if (without === text) throw new Error("src/base/host.ts declares no globals any more: take this step out of build/release.mjs");
   return without;
 }
 
-/** Lays out what goes to npm and to JSR, has both checked, and does a dry run, unless it is to be published. */
+/** Prepares the packages for npm and JSR, checks both, and does a dry run unless they are to be published. */
 export function release(args) {
   const at = args.indexOf("--repository");
   const address = addressOf(at < 0 ? undefined : args[at + 1]);
@@ -113,7 +117,7 @@ export function release(args) {
   const { deno } = runtimes();
   const tools = {
     publint: () => printed(npm, bin("publint"), ["--strict"]),
-    // What old versions of Node `require` is a sentence (require.cjs), no module that types belong to.
+    // Old versions of Node `require` a module that throws a message (require.cjs), which has no types.
     "are the types wrong?": () => printed(npm, bin("attw"), ["--pack", ".", "--profile", "esm-only", "--ignore-rules", "false-esm"]),
   };
   const publish = {
@@ -132,7 +136,7 @@ export function release(args) {
   }
 }
 
-/** Links name the version's tag, and npm takes a provenance from few places. @throws Error before anything is published */
+/** Links refer to the tag of the version, and npm accepts a provenance from few places. @throws Error before anything is published */
 function checkOrigin() {
   const { version } = manifestIn();
   if (printed(root, "git", ["status", "--porcelain"]) !== "") throw new Error("publish from a clean checkout: commit what git status shows");

@@ -1,4 +1,4 @@
-// Runs one script per verb, each with its own set-up: `node build/run.mjs VERB [arguments]`. It needs only Node, and skips steps that are up to date.
+// Runs one script per verb, each with its own setup: `node build/run.mjs VERB [arguments]`. It needs only Node, and skips steps that are up to date.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ const verbs = {
   async "example:python"() {
     await core(["release", "embed"]);
     await bundle();
-    // It ends what it has started, also when it is interrupted, and is waited for.
+    // The example stops the processes that it started, even if it is interrupted, and this waits for it.
     const example = spawn(process.execPath, ["embed/python/examples/run.mjs", ...args], { stdio: "inherit", cwd: root });
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => example.kill(signal));
     process.exitCode = await new Promise((resolve) => example.once("exit", (code) => resolve(code ?? 1)));
@@ -80,7 +80,7 @@ const verbs = {
   async docs() {
     await core();
     await bundle();
-    // TypeDoc reads the tests too (tsconfig.json), which take the package by its name.
+    // TypeDoc also reads the tests (tsconfig.json), which import the package by name.
     await declarations();
     const { docs } = await import("./docs.mjs");
     await docs();
@@ -187,7 +187,7 @@ const verbs = {
   async check() {
     await core();
     await bundle();
-    // Tests take the package by its name.
+    // Tests import the package by name.
     await declarations();
     run("node_modules/typescript/bin/tsc", ["-p", "tsconfig.json"]);
     run("node_modules/typescript/bin/tsc", ["-p", "page/tsconfig.json"]);
@@ -250,13 +250,13 @@ const verbs = {
   },
 };
 
-/** In this process: the clock of the example began with the set-up, and Ctrl-C is its own. */
+/** Runs in this process: the clock of the example started with the setup, and the example handles Ctrl-C itself. */
 async function example(folder) {
   process.argv.splice(1, 2, join(root, "examples", folder, "main.js"));
   await import(pathToFileURL(process.argv[1]));
 }
 
-/** Builds what the tests need, and runs them. */
+/** Builds the targets that the tests need, and runs them. */
 async function tested(size) {
   const words = wordsOf(args);
   const builds = words.length === 0 ? await buildEverything() : await buildFor(words);
@@ -264,14 +264,14 @@ async function tested(size) {
   if (process.exitCode !== 0 && builds !== undefined) console.log(`Built for these files: ${builds.join(", ")}. "npm run build" builds everything.`);
 }
 
-/** The library for C, with what its tests take. */
+/** Builds the library for C, and the files that its tests need. */
 async function madeC() {
   const { installC } = await import("../embed/c/tools.mjs");
   installC();
   await verbs["build:c"]();
 }
 
-/** Runs a script with this Node; its failure is ours. */
+/** Runs a script with this Node. If it fails, so does this process. */
 function run(script, scriptArgs, nodeArgs = []) {
   const { status } = spawnSync(process.execPath, [...nodeArgs, script, ...scriptArgs], { stdio: "inherit", cwd: root });
   if (status !== 0) process.exit(status ?? 1);

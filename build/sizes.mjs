@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { manifestIn, subpaths } from "./manifest.mjs";
 
-/** A file of a build, and those that are loaded with it, each once. */
+/** Returns a file of a build, and the files that are loaded with it, each once. */
 export function loadedWith(dist, file, found = new Set([file])) {
   for (const [, name] of readFileSync(join(dist, file), "utf8").matchAll(/^(?:import|export)\b[^;"]*"(\.[^"]+)";$/gm)) {
     const other = join(dirname(file), name);
@@ -13,20 +13,20 @@ export function loadedWith(dist, file, found = new Set([file])) {
   return [...found];
 }
 
-/** The same of minified files, by name. */
+/** Like `loadedWith`, for minified files by name. */
 function loadedBy(app, file, found = new Set([file])) {
   for (const [, name] of app[file].toString().matchAll(/(?:from|import)"\.\/([^"]+)"/g)) if (!found.has(name)) loadedBy(app, name, found.add(name));
   return [...found];
 }
 
-/** Bytes of an entry and of what it loads: each file by itself, as a server sends it. */
+/** Returns the bytes of an entry and of its dependencies, with each file compressed separately, as a server sends it. */
 function readable(dist, entry) {
   return loadedWith(dist, entry).reduce((sum, file) => sum + gzip(readFileSync(join(dist, file))), 0);
 }
 
 const gzip = (bytes) => gzipSync(bytes, { level: 9 }).length;
 
-/** Bytes of the main entry of a build. */
+/** Returns the bytes of the main entry of a build. */
 export async function sizes(dist = "dist") {
   const { build } = await import("esbuild");
   const bundled = { bundle: true, splitting: true, format: "esm", target: "es2022", outdir: "app", write: false };
@@ -41,13 +41,13 @@ export async function sizes(dist = "dist") {
   };
 }
 
-/** The same as lines to read, with each subpath. */
+/** Returns the sizes as lines of text, with each subpath. */
 export async function report() {
   const { readable: main, minified, wasm, wasmGzip } = await sizes();
   const kb = (bytes) => `${(bytes / 1024).toFixed(1)} KB`;
   const others = subpaths().filter(({ path }) => path !== ".");
   const each = others.map(({ path, file }) => `${path.slice(2)} ${kb(readable("dist", basename(file)))}`);
-  // A build may have made some of them only.
+  // A build may have created only some of the files.
   const modules = Object.values(manifestIn().exports).flatMap(({ default: file }) => (file?.endsWith(".wasm") && existsSync(file) ? [file] : []));
   const made = modules.map((file) => `${basename(file)} ${kb(statSync(file).size)}, ${kb(gzip(readFileSync(file)))} gzipped`);
   return [

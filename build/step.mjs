@@ -21,7 +21,7 @@ export async function step(name, stamp, sources, make) {
   process.stderr.write(`${name} done in ${((performance.now() - start) / 1000).toFixed(1)} s\n`);
 }
 
-/** The files below a folder, in an order that is the same everywhere. */
+/** Returns the files below a folder, in an order that is the same everywhere. */
 export function files(folder, ending = "") {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { recursive: true })
@@ -30,7 +30,7 @@ export function files(folder, ending = "") {
     .sort();
 }
 
-/** Runs a command; its failure is ours. */
+/** Runs a command. If it fails, so does this process. */
 export function execute(command, args, cwd = root) {
   const { status, error } = spawnSync(command, args, { stdio: ["inherit", 2, "inherit"], cwd });
   if (status === 0) return;
@@ -38,14 +38,14 @@ export function execute(command, args, cwd = root) {
   process.exit(status ?? 1);
 }
 
-/** What a command printed. @throws Error with all that it said, where it failed */
+/** Returns the output of a command. @throws Error with all output if the command fails */
 export function printed(cwd, command, args) {
   const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, encoding: "utf8", shell: process.platform === "win32" });
   if (status !== 0) throw new Error(error?.message ?? `${command} ${args.join(" ")}: exit ${status}\n${stdout}${stderr}`);
   return stdout;
 }
 
-/** Runs the npm that runs us, quietly. */
+/** Runs the npm that started this process, quietly. */
 export function npm(args, cwd) {
   const all = [...args, "--no-audit", "--no-fund", "--loglevel=error"];
   if (process.env.npm_execpath !== undefined) execute(process.execPath, [process.env.npm_execpath, ...all], cwd);

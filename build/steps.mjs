@@ -7,7 +7,7 @@ export { bundle, programs } from "./bundle.mjs";
 export { operations } from "./operations.mjs";
 export { files, npm, root, step };
 
-/** Installs what package-lock.json says. */
+/** Installs the packages of package-lock.json. */
 export async function dependencies() {
   await step("dependencies", "node_modules/.reprise-stamp", ["package-lock.json"], () => npm(["ci"], root));
 }
@@ -33,7 +33,7 @@ export async function core(targets = ["release"]) {
       execute(process.execPath, ["node_modules/assemblyscript/bin/asc.js", entry, "--config", "asconfig.json", "--target", target, "-o", file]);
       if (target === "release") writeBytes(file);
     });
-    // Python's module finds it beside itself, in the clone and installed. A wheel cannot take a licence from a folder above it.
+    // The Python module finds it in its own folder, in the clone and installed. A wheel cannot include a license from a parent folder.
     if (target === "embed") {
       copyFileSync(TARGETS.embed.file, "embed/python/reprise_replay/embed.wasm");
       copyFileSync("LICENSE", "embed/python/LICENSE");
@@ -41,7 +41,7 @@ export async function core(targets = ["release"]) {
   }
 }
 
-/** What the subpaths of WebAssembly are where a host or a bundler imports it. */
+/** The declarations of the WebAssembly subpaths, which a host or a bundler imports. */
 const WASM = (name, what) => `import "./base/host.js";
 
 /** ${what} */
@@ -49,7 +49,7 @@ declare const ${name}: WebAssembly.Module;
 export default ${name};
 `;
 
-/** The declarations of all entries. They are not checked here: `npm run check` does that. */
+/** Creates the declarations of all entries without checking them, because `npm run check` does that. */
 export async function declarations() {
   await step("types", "dist/.stamp-types", [...files("src"), "tsconfig.json", "tsconfig.build.json", "build/steps.mjs"], () => {
     rmSync("dist/types", { recursive: true, force: true });

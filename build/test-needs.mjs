@@ -1,13 +1,13 @@
-// Finds the builds that test files need, from the files that they name. `npm test -- WORD` makes only these builds.
+// Finds the builds that test files need, from the paths in their text. `npm test -- WORD` runs only these builds.
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { page } from "./page.mjs";
 import { bundle, core, declarations, files, operations, programs, root, TARGET_NAMES } from "./steps.mjs";
 
-/** Folders whose tests look at the package as a whole. */
+/** Folders whose tests inspect the package as a whole. */
 const WHOLE = /^test\/(package|page|runtime|everywhere)\//;
 
-/** Builds in their order, each with what the text of a test says that needs it. Programs that a test starts take the bundles. */
+/** Builds in order, each with the pattern in the text of a test that needs it. Programs that a test starts use the bundles. */
 const NEEDS = [
   { name: "core (scalar)", pattern: /"scalar"|core\.scalar/, build: () => core(["scalar"]) },
   { name: "core (debug)", pattern: /"debug"|core\.debug/, build: () => core(["debug"]) },
@@ -20,7 +20,7 @@ const NEEDS = [
   { name: "types", pattern: /typescript|dist\/types/, build: declarations },
 ];
 
-/** Its table of all targets names each of them. */
+/** The table of all targets in this file contains each of them. */
 const CORE = join(root, "test/support/core.ts");
 
 /** Everything that `npm test` needs. */
@@ -29,7 +29,7 @@ export async function buildEverything() {
   for (const { build } of NEEDS.filter(({ name }) => !/^(core|embed)/.test(name))) await build();
 }
 
-/** Builds the release core, and what else the test files need whose paths contain one of the words. @returns the names of the builds */
+/** Builds the release core, and the targets for test files whose paths contain one of the words. @returns the names of the builds */
 export async function buildFor(words) {
   const named = (file) => words.some((word) => join(root, file).split(sep).join("/").toLowerCase().includes(word.toLowerCase()));
   const tests = files("test", ".test.ts").filter(named);
@@ -45,7 +45,7 @@ function needOf(tests) {
   return ({ pattern }) => texts.some((text) => pattern.test(text));
 }
 
-/** The files with all files of test/ that they name by a relative path. */
+/** Returns the files, and all files of test/ that they refer to by a relative path. */
 function closure(tests) {
   const found = new Set(tests.map((file) => join(root, file)));
   for (const file of found) {

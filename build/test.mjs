@@ -6,26 +6,26 @@ import { kernelTests } from "./kernel-tests.mjs";
 import { runtimes } from "./runtimes.mjs";
 import { root } from "./steps.mjs";
 
-/** One per process: CI runs several at a time. */
+/** One file per process, because CI runs several at a time. */
 const REPORT = join(root, `dist/vitest-${process.pid}.json`);
-/** Files that `npm test` leaves to whole runs, each with the file that tries the same kind of behaviour there. */
+/** Files that `npm test` leaves to whole runs, each with a file that tests the same kind of behavior in quick runs. */
 const STAND_INS = JSON.parse(readFileSync(join(root, "test/stand-ins.json"), "utf8"));
 const SLOWEST = 8;
-/** Seconds that a test file should take in `npm test`. A file above it is reported and does not fail. */
+/** The limit in seconds for a test file in `npm test`. A slower file is reported, but does not fail. */
 const BUDGET = 5;
 
-/** The words that stand before all options of vitest's: parts of the paths of test files. */
+/** Returns the words before all vitest options: parts of the paths of test files. */
 export function wordsOf(args) {
   const own = args.filter((arg) => !OWN.includes(arg));
   const end = own.findIndex((arg) => arg.startsWith("-"));
   return end < 0 ? own : own.slice(0, end);
 }
 
-/** Options that are not vitest's, or that may stand before the words. */
+/** Options that vitest does not have, or that may precede the words. */
 const OWN = ["--rest", "--watch"];
 
 /**
- * @param args of vitest; --rest runs only the suites that "quick" runs in part, --watch runs tests again when a file changes
+ * @param args for vitest; --rest runs only the suites that "quick" runs in part, --watch runs tests again when a file changes
  * @param size "quick" or "all": test/support/size.ts reads it
  */
 export async function test(args, size) {
@@ -38,7 +38,7 @@ export async function test(args, size) {
   }
   const rest = args.includes("--rest");
   const left = Object.keys(STAND_INS);
-  // A word may mean one of them: then it runs, in part as the others do.
+  // If a word selects one of these files, the file runs in part, like the others.
   const leaves = size === "quick" && wordsOf(args).length === 0;
   const kernels = args.length === 0 ? await kernelTests() : { passed: 0, failed: 0 };
   const vitest = [
@@ -47,7 +47,7 @@ export async function test(args, size) {
     ...(leaves ? left.flatMap((file) => ["--exclude", file]) : []),
     "--config",
     "test/vitest.config.ts",
-    // A log names what fails; only a terminal shows how far it is.
+    // A log lists failures. Only a terminal shows progress.
     `--reporter=${process.stdout.isTTY ? "dot" : "minimal"}`,
     "--reporter=json",
     `--outputFile=${REPORT}`,
@@ -57,7 +57,7 @@ export async function test(args, size) {
   const report = existsSync(REPORT) ? JSON.parse(readFileSync(REPORT, "utf8")) : { numPassedTests: 0, numFailedTests: 1, numPendingTests: 0, testResults: [] };
   rmSync(REPORT, { force: true });
   const passed = kernels.passed + report.numPassedTests;
-  // A file that could not even be loaded has no tests that fail, and what ran nothing has not passed.
+  // A file that could not be loaded has no failed tests, so it is counted separately. A run without tests has not passed.
   const failed = kernels.failed + Math.max(report.numFailedTests, status === 0 && passed > 0 ? 0 : 1);
   const times = timesOf(report.testResults);
   console.log(`\n${((performance.now() - start) / 1000).toFixed(0)} s. SLOWEST: ${listed(times.slice(0, SLOWEST))}`);
@@ -70,7 +70,7 @@ export async function test(args, size) {
   return failed === 0 ? 0 : 1;
 }
 
-/** Files with their seconds, the slowest first. */
+/** Returns files with their seconds, slowest first. */
 function timesOf(files) {
   const times = files.map(({ name, startTime, endTime }) => [(endTime - startTime) / 1000, relative(join(root, "test"), name)]);
   return times.sort(([a], [b]) => b - a);
@@ -80,7 +80,7 @@ function listed(times) {
   return times.map(([seconds, name]) => `${name} ${seconds.toFixed(1)} s`).join(", ");
 }
 
-/** Why tests were left out, and what to do about it. */
+/** Returns why tests were skipped, and the remedy. */
 function leftOut(tests, size) {
   const missing = Object.entries(runtimes()).flatMap(([name, program]) => (program === undefined ? [name] : []));
   const reasons = [

@@ -1,11 +1,11 @@
-// Splits the prose of a file into blocks: paragraphs of Markdown, comments, and literals. A block's text is as long as its source, with marks and code blanked, so that
-// positions stay the same.
+// Splits the prose of a file into blocks: paragraphs of Markdown, comments, and literals. The text of a block is as long as its source, with marks and code
+// blanked, so that positions stay the same.
 import { createRequire } from "node:module";
 
 // TypeScript is loaded for the first file that needs it. An import would search all 9 MB of it for names.
 const require = createRequire(import.meta.url);
 
-/** How the other languages write comments and strings: docstrings of Python count as comments. */
+/** The syntax of comments and strings in the other languages. Docstrings of Python count as comments. */
 const LANGUAGES = {
   py: { line: "#", comments: [['"""', '"""']], strings: ['"', "'"] },
   lua: { line: "--", comments: [["--[[", "]]"]], strings: ['"', "'"] },
@@ -13,7 +13,7 @@ const LANGUAGES = {
 };
 const SAME = { h: "c", cs: "c", rs: "c" };
 
-/** The blocks of a file, as {kind, text, offset}: "paragraph", "cell" and "heading" of Markdown, "comment" and "literal" of code. */
+/** Returns the blocks of a file as {kind, text, offset}: "paragraph", "cell" and "heading" of Markdown, "comment" and "literal" of code. */
 export function textsOf(path, source) {
   const extension = path.slice(path.lastIndexOf(".") + 1);
   if (extension === "md") return markdown(source);
@@ -22,12 +22,12 @@ export function textsOf(path, source) {
   return blocks.map((block) => ({ ...block, text: withoutCode(block.text) }));
 }
 
-/** Blocks of TypeScript, JavaScript and AssemblyScript, by TypeScript's scanner. */
+/** Returns blocks of TypeScript, JavaScript and AssemblyScript, using TypeScript's scanner. */
 function typescript(source) {
   const ts = require("typescript");
   const scanner = ts.createScanner(ts.ScriptTarget.Latest, false, ts.LanguageVariant.Standard, source);
   const blocks = [];
-  // Templates that are open: how many braces are open within their current expression, and the text before it.
+  // The open templates: the number of open braces in their current expression, and the text before it.
   const templates = [];
   let before = ts.SyntaxKind.Unknown;
   let lineComment;
@@ -70,7 +70,7 @@ function typescript(source) {
   return blocks;
 }
 
-/** Whether a slash after a token divides. After all other tokens it begins a regular expression. */
+/** Returns whether a slash after a token divides. After all other tokens it begins a regular expression. */
 function endsValue({ SyntaxKind }, kind) {
   const { Identifier, NumericLiteral, BigIntLiteral, StringLiteral, NoSubstitutionTemplateLiteral, TemplateTail, RegularExpressionLiteral } = SyntaxKind;
   const { CloseParenToken, CloseBracketToken, CloseBraceToken, ThisKeyword, TrueKeyword, FalseKeyword, NullKeyword, SuperKeyword } = SyntaxKind;
@@ -78,7 +78,7 @@ function endsValue({ SyntaxKind }, kind) {
   return [...values, CloseParenToken, CloseBracketToken, CloseBraceToken, ThisKeyword, TrueKeyword, FalseKeyword, NullKeyword, SuperKeyword].includes(kind);
 }
 
-/** Blocks of a language whose strings have no expressions that matter here. */
+/** Returns blocks of a language whose string expressions are irrelevant here. */
 function script(source, { line, comments, strings }) {
   const blocks = [];
   let last;
@@ -115,14 +115,14 @@ function after(source, mark, from) {
   return at < 0 ? source.length : at + mark.length;
 }
 
-/** The end of a string of one line. */
+/** Returns the end of a single-line string. */
 function endOfString(source, start) {
   let at = start + 1;
   while (at < source.length && source[at] !== source[start] && source[at] !== "\n") at += source[at] === "\\" ? 2 : 1;
   return Math.min(at + 1, source.length);
 }
 
-/** Paragraphs, items of lists, headings and cells of tables. Code, addresses of links and remarks are blanked. */
+/** Returns paragraphs, list items, headings and table cells. Code, link addresses and HTML comments are blanked. */
 function markdown(source) {
   const text = source
     .replace(/^([ \t]*)(```+|~~~+)[^\n]*\n(?:[\s\S]*?\n)?\1?\2[ \t]*$/gm, blank)
@@ -154,12 +154,12 @@ function markdown(source) {
   return blocks;
 }
 
-/** A literal without its quotes, and with blanks for ends of lines. */
+/** Returns a literal without its quotes, and with blanks for line ends. */
 function literal(text) {
   return text.replace(/^(?:["'`]|\})|(?:["'`]|\$\{)$/g, blank).replace(/\\[nrt]/g, blank);
 }
 
-/** A text whose code is one word. */
+/** Returns a text in which each piece of code is one word. */
 function withoutCode(text) {
   return text
     .replace(/^([ \t]*)```[\s\S]*?```/gm, blank)

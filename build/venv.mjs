@@ -1,4 +1,4 @@
-/** Makes a Python environment for the project from a file of requirements, and makes it again when that file changes. */
+/** Creates a Python environment for the project from a file of requirements, and recreates it when that file changes. */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { installDebian } from "./debian.mjs";
 
 /**
  * Returns the program of a virtual environment of Python, or the reason why there is none.
- * @param versions of Python that will do, in the order of preference
+ * @param versions accepted Python versions in order of preference
  * @param first names of packages among the requirements that are installed before the others
  * @param bare names of packages that are installed last, without their own dependencies
  */
@@ -40,7 +40,7 @@ export function venv(home, requirements, versions, first = [], bare = []) {
   return { program };
 }
 
-/** The version of a Python that can make others. */
+/** Returns the version of a Python that can create virtual environments. */
 function versionOf(name) {
   const { status, stdout } = spawnSync(name, ["-c", "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])"], { encoding: "utf8" });
   return status === 0 ? stdout.trim() : undefined;

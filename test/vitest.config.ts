@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Files that take minutes when they run whole: begun last, one of them would keep one worker busy while the others have nothing left. */
+/** Files that take minutes in whole runs. If one of them started last, it would keep a single worker busy while the other workers are idle. */
 const LONG = /page\/memory|storage\/(moments|open-damage)|rlds\/bounded-memory|package\/consumer|conformance\.test|hostile\/engine/;
 
 class LongFirst extends BaseSequencer {
@@ -21,7 +21,7 @@ export default defineConfig({
     include: ["**/*.test.ts"],
     setupFiles: ["support/equality.ts", "support/stack-traces.ts", "support/address-space.ts"],
     exclude: ["kernel/**", "**/node_modules/**"],
-    // Only for what hangs: whole suites take their time on a busy machine.
+    // The timeout only stops tests that hang: whole suites take long on a busy machine.
     testTimeout: IS_QUICK ? 60_000 : 300_000,
     hookTimeout: IS_QUICK ? 60_000 : 300_000,
     // What was transformed is kept for the next run, by the hash of its source.

@@ -1,4 +1,4 @@
-/** The cost of appending a step in each form, compared with a ring filled one by one. */
+/** Measures the cost of appending a step in each form, compared with a ring filled one by one. */
 
 import { fillRing, fullRing, fullTable, priority, tableWith } from "../filled.mjs";
 import { fifo, minHeap, Replay, uniform } from "../package.mjs";
@@ -11,7 +11,7 @@ import { BATCH, SOURCE_STEPS, STEPS, source, spec } from "../source.mjs";
 const MASK = SOURCE_STEPS - 1;
 const ITEM = { length: 2 };
 const UNIT = "ns/step";
-/** Steps of a long item; items of its table. */
+/** The number of steps of a long item, and of items in its table. */
 const LONG = 1000;
 const LONG_TABLE = 100_000;
 export const WRITERS = 10_000;
@@ -38,7 +38,7 @@ export function staged(writer, { observation, action, reward, discount, stepType
   };
 }
 
-/** Like `staged`, plus an item with `createItem`. */
+/** Like `staged`, but also creates an item with `createItem`. */
 function stagedItem(writer, { observation, action, reward, discount, stepType }) {
   const step = writer.staged;
   return (n) => {
@@ -61,7 +61,7 @@ function stagedItem(writer, { observation, action, reward, discount, stepType })
   };
 }
 
-/** Creates a new object per step, like an environment's wrapper; its observation belongs to the environment. */
+/** Creates a new object per step, like the wrapper of an environment. The environment owns its observation. */
 function nested(append, { steps }) {
   return (n) => {
     for (let k = 0; k < n; k++) {
@@ -87,7 +87,7 @@ function byRule() {
   return fullTable(STEPS).replay.writer({ items: [{ table: "t", length: 2 }] });
 }
 
-/** Appends steps with an item each, of any priority, to a full table. With a heap, the item that leaves may be anywhere. */
+/** Appends steps with an item each, of any priority, to a full table. With a heap, the evicted item may be anywhere. */
 function itemsIn(remover) {
   const { replay } = tableWith(STEPS, { remover });
   const writer = replay.writer();
@@ -105,12 +105,12 @@ function itemsIn(remover) {
     }
     return writer.length;
   };
-  // One full round, so that items are as mixed as in the long run.
+  // Runs one full round, so that items are as mixed as in the long run.
   side(2 * STEPS);
   return side;
 }
 
-/** Returns a writer whose first item can be made: one step exists already. */
+/** Returns a writer that has one step, so that its first item can be created. */
 export function byCall(steps) {
   const writer = fullTable(STEPS).replay.writer();
   writer.append(steps[0]);
@@ -129,7 +129,7 @@ function againstRing(name, limit, ours) {
   return { name, unit: UNIT, rivalName: "column ring, one by one", limit, ours: () => ours(source()), rival: () => ringSide(source().columns) };
 }
 
-/** The fastest filling that we found, in addition to the ring that can also be sampled; no limit applies. */
+/** Compares with the fastest filling that we found. The other rival, a ring, can also be sampled. No limit applies. */
 function againstClosure(name, ours) {
   const rivalName = "column closure, one by one";
   return { name: `${name}, closure`, again: true, unit: UNIT, rivalName, ours: () => ours(source().columns), rival: () => closureSide(source().columns) };
@@ -173,7 +173,7 @@ function blocks(writer, columns) {
   };
 }
 
-/** A rule of long items in a full table, compared with one of short items. */
+/** Compares a rule of long items in a full table with a rule of short items. */
 function longItems(length) {
   return fullTable(LONG_TABLE, uniform(), length).replay.writer({ items: [{ table: "t", length }] });
 }
@@ -216,7 +216,7 @@ export const cases = [
   againstObjects("nested append + item by rule, tfjs snake", "tfjs snake memory", ({ steps }) => {
     const memory = new SnakeMemory(STEPS);
     const own = ({ observation, action, reward, discount, stepType }) => ({ observation: observation.slice(), action, reward, discount, stepType });
-    // A transition is a pair of steps; the second is the first of the next pair.
+    // A transition is a pair of steps. The second step is also the first of the next pair.
     let last = own(steps[0]);
     const fill = (n) => {
       for (let k = 0; k < n; k++) {

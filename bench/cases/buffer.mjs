@@ -1,11 +1,11 @@
-/** TF-Agents replay buffers: windows of two steps, compared with engine samples of two-step items, and the cost of adding and storing a step. */
+/** Measures TF-Agents replay buffers: windows of two steps, compared with engine samples of two-step items, and the cost of adding and storing a step. */
 import { fullTable } from "../filled.mjs";
 import { entry, Replay, withBytes } from "../package.mjs";
 import { BATCH, block, SOURCE_STEPS, STEP_BYTES, STEPS, source, spec } from "../source.mjs";
 
 const { EpisodicReplayBuffer, ReverbReplayBuffer, TFUniformReplayBuffer } = await entry("agents");
 const LENGTH = 2;
-/** The size of small batches, and of the table that they are drawn from: these rows measure garbage, not memory. */
+/** The size of small batches, and of their table. These rows measure garbage, not memory. */
 const SMALL = 32;
 const SMALL_STEPS = 100_000;
 const ENVIRONMENTS = 8;
@@ -19,7 +19,7 @@ function fullUniform(batchSize) {
   return { buffer, add };
 }
 
-/** Adds frames, for all environments together. */
+/** Adds frames for all environments together. */
 function adding(buffer, batchSize) {
   const batches = batchesOf(batchSize);
   return (n) => {
@@ -28,7 +28,7 @@ function adding(buffer, batchSize) {
   };
 }
 
-/** Yields the source's steps, `size` at a time. */
+/** Yields the steps of the source, `size` at a time. */
 function batchesOf(size) {
   const { columns } = source();
   const part = (array, i) => array.slice((i * size * array.length) / SOURCE_STEPS, ((i + 1) * size * array.length) / SOURCE_STEPS);
@@ -71,7 +71,7 @@ function iterating({ replay, table }) {
   };
 }
 
-/** A writer with the same number of lanes, also with nested columns. */
+/** Returns a writer with the same number of lanes, also with nested columns. */
 function lanes() {
   const writer = new Replay({ spec }).writer({ lanes: ENVIRONMENTS, keep: STEPS / ENVIRONMENTS });
   const batches = batchesOf(ENVIRONMENTS);
@@ -81,7 +81,7 @@ function lanes() {
   };
 }
 
-/** Returns the bytes of a full buffer per step beyond its row: the difference between STEPS of them and half as many. */
+/** Returns the bytes per step of a full buffer beyond its row, from the difference between STEPS steps and half as many. */
 function bytesBeyond() {
   const [half, whole] = [STEPS / 2, STEPS].map((maxLength) => {
     const { made, bytes } = withBytes(() => new TFUniformReplayBuffer(spec, { batchSize: 1, maxLength }));

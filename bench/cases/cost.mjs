@@ -1,4 +1,4 @@
-/** Cost by table size: the three calls of a learner's loop in tables of 10^3 … 10^7 items. */
+/** Measures cost by table size: the three calls of a learner's loop in tables of 10^3 … 10^7 items. */
 import { fillRing, fullRing, fullTable, prioritizedTable } from "../filled.mjs";
 import { BatchSumTree } from "../rivals/sum-tree.mjs";
 import { BATCH, SOURCE_STEPS, source } from "../source.mjs";

@@ -1,4 +1,4 @@
-/** Wide steps: rows of 84 × 84 × 4 bytes, from a store larger than any cache, compared with one contiguous copy of the same bytes. */
+/** Measures wide steps: rows of 84 × 84 × 4 bytes from a store larger than any cache, compared with one contiguous copy of the same bytes. */
 import { Replay, u8, uniform } from "../package.mjs";
 import { Random } from "../random.mjs";
 
@@ -25,7 +25,7 @@ function ours(items, length) {
   };
 }
 
-/** Copies BATCH rows of a store of the same size, with `sets` copies that each begin at a random row. */
+/** Copies BATCH rows from a store of the same size, in `sets` copies that each begin at a random row. */
 function copies(sets) {
   const store = new Uint8Array(ROW * ROWS);
   const frame = frames();
@@ -50,7 +50,7 @@ function against(name, items, length, sets, rest) {
 }
 
 export const cases = [
-  // A contiguous copy compares with a window. Scattered rows are also compared with it, and with the same number of copies.
+  // The limit for windows is a contiguous copy. Scattered rows are compared with it, and with the same number of copies.
   against(`gather of ${BATCH} rows of ${ROW} bytes`, 1, BATCH, 1, { limit: 0.8 }),
   against(`gather of ${BATCH} scattered rows of ${ROW} bytes`, BATCH, 1, 1),
   against(`gather of ${BATCH} scattered rows, row by row`, BATCH, 1, BATCH, { again: true }),

@@ -1,14 +1,14 @@
-/** Hindsight goals compared with transitions of the same table, without the cost of a caller's reward function. */
+/** Compares hindsight goals with transitions of the same table, without the cost of a caller's reward function. */
 
 import { counting } from "../measure.mjs";
 import { f32, fifo, Replay, uniform } from "../package.mjs";
 import { Random } from "../random.mjs";
 import { BATCH, STEPS } from "../source.mjs";
 
-/** FetchPush of Gymnasium-Robotics (Plappert et al., 2018): 25 numbers, goals of 3, actions of 4, episodes of 50 steps. */
+/** FetchPush of Gymnasium-Robotics (Plappert et al., 2018): observations of 25 numbers, goals of 3, actions of 4, episodes of 50 steps. */
 const EPISODE = 50;
 const spec = { observation: { seen: f32(25), achieved: f32(3), desired: f32(3) }, action: f32(4), reward: f32() };
-/** Out of 10, so that one column serves all of them. */
+/** The number of distinct episodes, which all share one column per leaf. */
 const TOGETHER = 10;
 
 function filled(nStep) {
@@ -33,7 +33,7 @@ function filled(nStep) {
   return replay.tables.t;
 }
 
-/** @param reward whether to call a function, which returns stored numbers */
+/** @param reward whether to call a function that returns stored numbers */
 function against(nStep, reward, strategy = "future") {
   let table;
   const viewOf = (options) => {
@@ -47,7 +47,7 @@ function against(nStep, reward, strategy = "future") {
   const relabel = { goal: "observation.desired", achieved: "observation.achieved", strategy, share: 0.8, reward: reward ? known : "stored" };
   const what = nStep === 1 ? "" : ` of ${nStep} steps`;
   const name = `${BATCH} goals, ${strategy}${what}${reward ? ", with rewards that are there" : ""}`;
-  // Limit: twice the time.
+  // The limit is twice the time.
   return { name, unit: "µs/batch", rivalName: "transitions without goals", ours: () => viewOf({ relabel }), rival: () => viewOf({}), limit: 0.5 };
 }
 

@@ -1,9 +1,9 @@
-/** Half floats compared with f32: the same numbers in half the memory, and the same batches. */
+/** Compares half floats with f32: the same numbers in half the memory, and the same batches. */
 import { Replay, uniform } from "../package.mjs";
 import { Random } from "../random.mjs";
 
 const FORMS = {
-  // A state, which is stored in a row; an image, which is stored in a column of its own, from a store larger than any cache.
+  // A state, which is stored in the row, and an image, which is stored in a separate column, from a store larger than any cache.
   "f16[64]": { leaf: { dtype: "f16", shape: [64] }, rows: 100_000, batch: 256 },
   "bf16[64]": { leaf: { dtype: "bf16", shape: [64] }, rows: 100_000, batch: 256 },
   "f16[84, 84]": { leaf: { dtype: "f16", shape: [84, 84] }, rows: 4096, batch: 256 },

@@ -1,4 +1,4 @@
-/** The cost of a journal compared with plain file system calls: the same bytes, in the same blocks, to new files. */
+/** Measures the cost of a journal, compared with plain file system calls: the same bytes, in the same blocks, to new files. */
 import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, readSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { sampling } from "./sample.mjs";
 const { Log, node } = await entry("storage");
 const BYTES = 128 << 20;
 const ROUNDS = 7;
-/** Sections per group. */
+/** The number of sections per group. */
 const GROUP = 32;
 /** The block size in which a log writes and reads. */
 const WRITE_BYTES = 1 << 17;
@@ -55,7 +55,7 @@ function append(folder, payload) {
   return log;
 }
 
-/** Returns the bytes that a journal of such payloads wrote; the journal stays in the folder. */
+/** Returns the number of bytes that a journal of these payloads wrote. The journal stays in the folder. */
 function bytesOf(folder, payload) {
   append(folder, payload).close();
   const journal = join(folder, "journal");
@@ -119,7 +119,7 @@ function limitCase(size, again) {
   return replayCase(size, { name, again, rivalName: "500 MB/s", limit: 1, rival: () => () => (MIB / 500) * 1000 });
 }
 
-/** Draws from a table in a directory compared with one without; the time includes a second's worth of journal writes. */
+/** Compares draws from a table with a journal to draws without one. The time includes the journal writes of one second. */
 function drawCase(name, sampler, rest) {
   const ours = async () => sampling(await journaledTable(folder(), STEPS, sampler));
   const rival = () => sampling(fullTable(STEPS, sampler).table);

@@ -1,4 +1,4 @@
-/** Bytes per item and per step, and the garbage of 10^6 calls. */
+/** Measures the bytes per item and per step, and the garbage of 10^6 calls. */
 
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -11,14 +11,14 @@ import { byCall, staged, WRITERS } from "./append.mjs";
 
 const CALLS = 1_000_000;
 const MAX_GROWTH = 64 * 1024;
-/** Items per draw or update; small, because the number of calls matters. */
+/** The number of items per draw or update. It is small because the number of calls matters. */
 const BATCH = 16;
 
 function fact(name, limit, measure) {
   return { name, unit: "bytes", rivalName: "limit", limit: 1, fact: () => ({ ours: measure(), rival: limit }) };
 }
 
-/** Returns the bytes of the store per step beyond its row, without the tables: the difference between STEPS steps and half as many. */
+/** Returns the bytes of the store per step beyond its row, without the tables, from the difference between STEPS steps and half as many. */
 function storeBytes() {
   const [half, whole] = [STEPS / 2, STEPS].map((n) => {
     const { replay, plan } = fullTable(n);
@@ -28,7 +28,7 @@ function storeBytes() {
   return (whole.bytes - half.bytes) / (whole.steps - half.steps) - STEP_BYTES;
 }
 
-/** Returns the resident bytes per step: a process with 3 × 10^6 steps less one with 10^6. */
+/** Returns the resident bytes per step, from the difference between a process with 3 × 10^6 steps and one with 10^6. */
 function residentBytes(kind) {
   const [small, large] = [1e6, 3e6].map((n) => {
     const { stdout, stderr, status } = spawnSync(process.execPath, [fileURLToPath(new URL("../resident.mjs", import.meta.url)), kind, String(n)], {
@@ -51,7 +51,7 @@ function nestedGrowth() {
   const item = { length: 2 };
   return heapGrowth((n) => {
     for (let k = 0; k < n; k++) {
-      // The program owns the object, so it is reused.
+      // The program owns the object, so it can be reused.
       writer.append(steps[k & (SOURCE_STEPS - 1)]);
       writer.createItem("t", item);
     }
@@ -76,7 +76,7 @@ function updateGrowth() {
   }, CALLS);
 }
 
-/** Returns the memory of an open writer, on the heap and in linear memory. */
+/** Returns the memory of an open writer on the heap and in linear memory. */
 function writerBytes() {
   const replay = new Replay({ spec, tables: { t: { maxSize: 1000 } } });
   const taken = () => {
@@ -93,7 +93,7 @@ export const cases = [
     const tables = { t: { maxSize: STEPS, sampler: prioritized(0.6), remover: fifo() } };
     return Replay.plan({ spec, tables }).tables.t.bytesPerItem;
   }),
-  // A HEAD, and a 1,024th of a row, because each block gives up one row.
+  // The excess is a HEAD, and a 1,024th of a row because each block loses one row.
   fact("store bytes per step beyond the row", 12.1, storeBytes),
   ...Object.entries({ "41-byte transition, uniform": 88, "24-byte n-step, uniform": 70, "41-byte transition, prioritized": 98 }).map(([kind, limit]) =>
     fact(`resident bytes per step: ${kind}`, limit, () => residentBytes(kind)),

@@ -1,4 +1,4 @@
-/** An observer call: a trajectory window of two steps, compared with the engine's append and createItem of the same steps. */
+/** Measures an observer call: a trajectory window of two steps, compared with the engine's append and createItem of the same steps. */
 import { entry, f32, fifo, i32, Replay, uniform } from "../package.mjs";
 import { SOURCE_STEPS, STEPS, source } from "../source.mjs";
 
@@ -6,14 +6,14 @@ const { ReverbAddTrajectoryObserver, trajectorySpec } = await entry("agents");
 const MASK = SOURCE_STEPS - 1;
 const ITEM = { length: 2 };
 
-/** Without a boundary, because the end of an episode is a separate cost. */
+/** The trajectories have no boundary, because the end of an episode is a separate cost. */
 function trajectories() {
   return source().steps.map(({ observation, action, reward, discount }) => {
     return { stepType: 1, observation, action, policyInfo: [], nextStepType: 1, reward, discount };
   });
 }
 
-/** A full table of 1 M items. */
+/** Returns a Replay with a full table of 1 M items. */
 function fullReplay() {
   const spec = trajectorySpec({ observation: f32(4), action: i32() });
   const replay = new Replay({ spec, tables: { t: { maxSize: STEPS, sampler: uniform(), remover: fifo() } } });

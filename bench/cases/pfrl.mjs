@@ -1,4 +1,4 @@
-/** reprise/pfrl compared with the underlying engine. */
+/** Compares reprise/pfrl with the underlying engine. */
 
 import { EXPONENT, priority } from "../filled.mjs";
 import { bool, entry, f32, fifo, i32, prioritized, Replay } from "../package.mjs";
@@ -8,11 +8,11 @@ import { SOURCE_STEPS, STEPS, source } from "../source.mjs";
 const { PrioritizedReplayBuffer, ReplayBuffer } = await entry("pfrl");
 const BATCH = 32;
 const BETA = 0.4;
-/** Transitions of the rows with new arrays, which measure garbage, not memory. */
+/** The number of transitions in rows with new arrays. These rows measure garbage, not memory. */
 const FRESH_STEPS = 100_000;
-/** Batches of errors made beforehand; a power of two. */
+/** The number of precomputed batches of errors: a power of two. */
 const SETS = 16;
-/** Atari: frames of 84 × 84 bytes, four per state. */
+/** Atari frames of 84 × 84 bytes, four per state. */
 const FRAME = 84 * 84;
 const STACK = 4;
 const ATARI_STEPS = 100_000;
@@ -27,14 +27,14 @@ function errors() {
 
 const { observation, action, reward } = source().columns;
 
-/** Returns transition k of the common source; its arrays are views. */
+/** Returns transition k of the common source. Its arrays are views. */
 function transitionAt(k) {
   const i = k % (SOURCE_STEPS - 1);
   const [state, nextState] = [i, i + 1].map((at) => observation.subarray(4 * at, 4 * at + 4));
   return { state, action: action[i], reward: reward[i], nextState, isStateTerminal: k % EPISODE === EPISODE - 1 };
 }
 
-/** A learner's cycle: sample with weights, then errors of the same items. */
+/** Runs the cycle of a learner: samples with weights, then updates the errors of these items. */
 function bufferCycle() {
   const buffer = new PrioritizedReplayBuffer(STEPS, { alpha: EXPONENT, spec, seed: 1 });
   for (let k = 0; k < STEPS; k++) buffer.append(transitionAt(k));
@@ -50,7 +50,7 @@ function bufferCycle() {
   };
 }
 
-/** The same cycle with the engine's table. */
+/** Runs the same cycle with the engine's table. */
 function tableCycle() {
   const tables = { t: { maxSize: STEPS, sampler: prioritized(EXPONENT, { withMin: true }), remover: fifo() } };
   const replay = new Replay({ spec: { ...spec, nextState: f32(4), isStateTerminal: bool() }, tables, seed: 1 });
@@ -67,14 +67,14 @@ function tableCycle() {
   };
 }
 
-/** A buffer with uniform draws. */
+/** Returns a buffer with uniform draws. */
 function uniformBuffer() {
   const buffer = new ReplayBuffer(FRESH_STEPS, { spec, seed: 1 });
   for (let k = 0; k < FRESH_STEPS; k++) buffer.append(transitionAt(k));
   return buffer;
 }
 
-/** Samples whose arrays a learner keeps or refills. */
+/** Draws samples whose arrays a learner keeps or refills. */
 function bufferSampling(isFilled) {
   const buffer = uniformBuffer();
   const options = isFilled ? { into: buffer.sample(BATCH) } : {};
@@ -85,7 +85,7 @@ function bufferSampling(isFilled) {
   };
 }
 
-/** The cycle with new arrays, as in PFRL's learners. */
+/** Runs the cycle with new arrays, as in PFRL's learners. */
 function freshCycle() {
   const buffer = new PrioritizedReplayBuffer(FRESH_STEPS, { alpha: EXPONENT, spec, seed: 1 });
   for (let k = 0; k < FRESH_STEPS; k++) buffer.append(transitionAt(k));
@@ -101,7 +101,7 @@ function freshCycle() {
 }
 
 /**
- * Returns the bytes per transition beyond the distinct frames, for stacks given as arrays of frames, and the limit: 5 % of the frames and 64 bytes per
+ * Returns the bytes per transition beyond the distinct frames, for stacks passed as arrays of frames, and the limit: 5 % of the frames and 64 bytes per
  * transition.
  */
 function atariBytes() {

@@ -1,4 +1,4 @@
-/** Prioritized replay: only the tree, and the cycle of a learner. */
+/** Measures prioritized replay: only the tree, and the cycle of a learner. */
 import { readFileSync } from "node:fs";
 import { EXPONENT, fullRing, prioritizedTable, priority, tableWith } from "../filled.mjs";
 import { dist, prioritized } from "../package.mjs";
@@ -11,7 +11,7 @@ const UNIT = "µs/batch";
 const LEAVES = 2 ** 20;
 const BETA = 0.4;
 const FEW = 32;
-/** Batches of priorities made beforehand; a power of two. */
+/** The number of precomputed batches of priorities: a power of two. */
 const SETS = 16;
 
 function priorities() {
@@ -19,7 +19,7 @@ function priorities() {
   return Array.from({ length: SETS }, () => Float64Array.from({ length: BATCH }, () => priority(random)));
 }
 
-/** The core's tree without a table. */
+/** Measures the tree of the core without a table. */
 function coreTree() {
   const instance = (file, imports) => new WebAssembly.Instance(new WebAssembly.Module(readFileSync(new URL(file, dist))), imports);
   const core = instance("core.wasm", {}).exports;
@@ -72,7 +72,7 @@ function jsTree(tree) {
   };
 }
 
-/** Sample with importance weights, then new priorities by key. */
+/** Samples with importance weights, then updates priorities by key. */
 export function cycle(table) {
   const into = table.batch(BATCH, { length: 2, beta: BETA });
   const options = { into, beta: BETA };
@@ -84,11 +84,11 @@ export function cycle(table) {
   };
 }
 
-/** The same cycle by hand: without keys, so an overwritten step goes unnoticed. */
+/** Runs the same cycle on a handwritten ring. It has no keys, so an overwritten step goes unnoticed. */
 export function ringCycle(steps, Tree) {
   const ring = fullRing(steps);
   const tree = filled(new Tree(2 ** Math.ceil(Math.log2(steps)), BATCH));
-  // Nothing is stored past the ring, and the pair at its seam is invalid.
+  // Nothing is stored past the end of the ring, and the pair at its seam is invalid.
   for (let slot = steps; slot < tree.leaves; slot++) tree.nodes[tree.leaves + slot] = 0;
   tree.nodes[tree.leaves + ((ring.head + steps - 1) % steps)] = 0;
   tree.fill(tree.nodes.slice(tree.leaves));
@@ -119,7 +119,7 @@ export function ringCycle(steps, Tree) {
   };
 }
 
-/** Draws of a few items. */
+/** Draws a few items. */
 function drawing(table) {
   const options = { into: table.batch(FEW, { length: 2 }) };
   return (n) => {
@@ -129,7 +129,7 @@ function drawing(table) {
   };
 }
 
-/** Items that leave after more draws than a measurement makes: this shows the cost of the limit itself. */
+/** Items leave only after more draws than a measurement makes, so this shows the cost of the limit itself. */
 function limited() {
   return drawing(tableWith(STEPS, { sampler: prioritized(EXPONENT), maxTimesSampled: 1_000_000 }).table);
 }

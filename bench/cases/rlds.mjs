@@ -1,5 +1,5 @@
 /**
- * reprise/rlds compared with Python's tensorflow_datasets, on the same files. REPRISE_PYTHON selects the Python; without it those rows are skipped, except when
+ * Compares reprise/rlds with Python's tensorflow_datasets on the same files. REPRISE_PYTHON selects the Python. Without it those rows are skipped, except when
  * two builds are compared.
  */
 import { spawnSync } from "node:child_process";
@@ -14,7 +14,7 @@ const { openTfds } = await entry("rlds");
 const FOLDER = fileURLToPath(new URL("../../test/data/tfds/half_cheetah/1.0.0", import.meta.url));
 const RIVAL = fileURLToPath(new URL("../rivals/tfds.py", import.meta.url));
 const PYTHON = process.env.REPRISE_PYTHON;
-/** Why a row cannot be measured. */
+/** The reason why a row cannot be measured. */
 const skip = PYTHON === undefined ? "Set REPRISE_PYTHON to a python that has tensorflow_datasets." : undefined;
 const STEPS = 10_040;
 const ROUNDS = 15;
@@ -22,7 +22,7 @@ const PYTHON_ROUNDS = 5;
 const SHARDS = 10;
 /** How many times the smaller dataset repeats the records of the first shard in each shard. */
 const REPEATS = 3;
-/** How often memory is sampled on the way. */
+/** The number of memory samples during a pass. */
 const LOOKS = 200;
 const MIB = 2 ** 20;
 
@@ -39,7 +39,7 @@ async function steps() {
   if (count !== STEPS || !(sum > 0)) throw new Error(`there must be ${STEPS} steps, got ${count}`);
 }
 
-/** Reads only the columns, like the rival that makes no steps. */
+/** Reads only the columns, like the rival without step objects. */
 async function columns() {
   let count = 0;
   for await (const episode of await openTfds(FOLDER)) count += episode.steps.length;
@@ -53,7 +53,7 @@ async function timed(pass) {
   return ((now() - start) * 1e6) / STEPS;
 }
 
-/** Returns the nanoseconds per step of each side: the minimum of several rounds. Python's compiler and caches are warm from its first round. */
+/** Returns the nanoseconds per step of each side: the minimum of several rounds. Python's compiler and caches are warm from the first round. */
 async function beside(ours, way) {
   let best = Number.POSITIVE_INFINITY;
   for (let round = 0; round < ROUNDS; round++) best = Math.min(best, await timed(ours));
@@ -77,7 +77,7 @@ function repeated(folder, times) {
   return folder;
 }
 
-/** Returns the most bytes in use after a collection, and the most resident bytes, while a dataset is read. */
+/** Returns the peak bytes in use after a collection, and the peak resident bytes, while a dataset is read. */
 async function peak(folder) {
   let [used, resident, episodes] = [0, 0, 0];
   const reader = await openTfds(folder);
@@ -93,7 +93,7 @@ async function peak(folder) {
   return { used, resident, episodes };
 }
 
-/** Returns how many bytes a peak grows with ten times the data. */
+/** Returns the growth of a peak in bytes for ten times the data. */
 async function growth(which) {
   const folder = mkdtempSync(join(tmpdir(), "reprise-bench-"));
   try {
@@ -120,7 +120,7 @@ export const cases = [
   row("rlds steps of half_cheetah, dicts by hand", "tensorflow_datasets, one batch per episode, then one dict per step", steps, "rows", true),
   row("rlds steps of half_cheetah, nested iterator", "tensorflow_datasets, as_numpy_iterator over an episode's steps", steps, "nested", true),
   row("rlds columns of half_cheetah", "tensorflow_datasets, one batch per episode", columns, "batched"),
-  // The files of the small data have one block each; with the large data, some 1 MiB blocks are in flight or waiting to be freed.
+  // The files of the small data have one block each. With the large data, some blocks of 1 MiB are in flight or waiting to be freed.
   growthRow("rlds bytes in use that 10 × the data (100 MB) adds", "used", 8 * MIB),
   growthRow("rlds resident bytes that 10 × the data (100 MB) adds", "resident", 32 * MIB),
 ];

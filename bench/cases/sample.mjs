@@ -1,4 +1,4 @@
-/** Uniform samples of two-step items with their info into existing arrays. */
+/** Measures uniform samples of two-step items with their info into existing arrays. */
 import { fullRing, fullTable } from "../filled.mjs";
 import { uniform } from "../package.mjs";
 import { Random } from "../random.mjs";
@@ -8,10 +8,10 @@ import { SnakeMemory } from "../rivals/tfjs-snake.mjs";
 import { BATCH, SOURCE_STEPS, STEPS, source } from "../source.mjs";
 
 const UNIT = "µs/batch";
-/** The steps of long items, and of their table. */
+/** The number of steps in long items, and in their table. */
 const LONG = 4000;
 const LONG_STEPS = 100_000;
-/** Steps for loops over small batches, which measure the loop and not memory. */
+/** The number of steps for loops over small batches, which measure the loop and not memory. */
 const LOOP_STEPS = 100_000;
 const SMALL = 32;
 
@@ -40,7 +40,7 @@ export function ringSampling(ring) {
   };
 }
 
-/** Yields separate objects, as from an environment that does not reuse them. */
+/** Yields separate objects, like an environment that does not reuse them. */
 function* objects(count) {
   const { steps } = source();
   for (let k = 0; k < count; k++) {
@@ -79,14 +79,14 @@ function against(name, rivalName, rival, rest) {
   return { name, unit: UNIT, rivalName, ours: () => sampling(fullTable(STEPS).table), rival, ...rest };
 }
 
-/** Two columns of items, into reused arrays. */
+/** Reads two columns of items into reused arrays. */
 function ends(length) {
   const { table } = fullTable(LONG_STEPS, uniform(), length);
   const columns = { first: { leaf: "observation", at: 0 }, last: { leaf: "observation", at: -1 } };
   return drawing(table, { into: table.batch(BATCH, { length, columns }), columns });
 }
 
-/** Batches of a dataset that a loop awaits. */
+/** Iterates over batches of a dataset with `for await`. */
 function awaiting(n) {
   const { table } = fullTable(LOOP_STEPS);
   const dataset = table.dataset({ batchSize: n, length: 2 });
@@ -96,7 +96,7 @@ function awaiting(n) {
   };
 }
 
-/** The same batches, one call each. */
+/** Reads the same batches with one call each. */
 function calling(n) {
   const { table } = fullTable(LOOP_STEPS);
   const options = { length: 2 };

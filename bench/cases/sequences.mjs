@@ -1,5 +1,5 @@
 /**
- * Batches of sequences compared with general samples of the same items. Both copy every leaf of every step; a view also computes the learning columns of each
+ * Compares batches of sequences with general samples of the same items. Both copy every leaf of every step. A view also computes the learning columns of each
  * step.
  */
 
@@ -8,11 +8,11 @@ import { f32, fifo, i32, Replay, uniform } from "../package.mjs";
 import { Random } from "../random.mjs";
 
 const [BATCH, LENGTH, STRIDE, WIDTH] = [32, 81, 40, 64];
-/** Items of a full table, far larger than any cache. */
+/** The number of items in a full table, which is far larger than any cache. */
 const ITEMS = 2_000;
-/** Steps per episode: one of a few sequences is shorter than a whole one. */
+/** The number of steps per episode. One of a few sequences is shorter than a whole sequence. */
 const EPISODE = 1_000;
-/** 1.1 times the sample's time. */
+/** The limit is 1.1 times the time of the sample. */
 const LIMIT = 0.91;
 
 function filled() {
@@ -34,7 +34,7 @@ function filled() {
 }
 
 function against(n, isNew) {
-  // One table for both, because memory placement affects the times.
+  // Both sides share one table, because memory placement affects the times.
   let table;
   const tableOf = () => {
     table ??= filled();

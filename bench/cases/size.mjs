@@ -1,4 +1,4 @@
-/** The bytes that a page loads: the files as published, and as minified by its own bundler. Reported without a limit. */
+/** Measures the bytes that a page loads: the files as published, and as minified by its own bundler. Reported without a limit. */
 import { fileURLToPath } from "node:url";
 import { sizes } from "../../build/sizes.mjs";
 import { dist } from "../package.mjs";

@@ -1,4 +1,4 @@
-/** Steps over a WebSocket on the loopback, both ends in this process: as blocks of columns, and as the JSON of hand-written programs. */
+/** Measures steps over a WebSocket on the loopback, with both ends in this process: as blocks of columns, and as the JSON of handwritten programs. */
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createRequire } from "node:module";
@@ -8,10 +8,10 @@ import { SOURCE_STEPS, source, spec } from "../source.mjs";
 
 const { remoteWriter } = await entry("remote");
 
-/** Steps per message when steps are sent in blocks. */
+/** The number of steps per message when steps are sent in blocks. */
 const BLOCK = 256;
 
-/** If `ws` finds `bufferutil`, it masks and unmasks in C; either both ends of both sides use it, or none does. */
+/** If `ws` finds `bufferutil`, it masks and unmasks in C. Either both ends of both sides use it, or none does. */
 const hasBufferutil = (() => {
   try {
     createRequire(import.meta.url).resolve("bufferutil");
@@ -52,7 +52,7 @@ const ours = (isNative) => async () => {
 const plain = (value) => (ArrayBuffer.isView(value) ? [...value] : typeof value === "object" && value !== null ? mapped(value) : value);
 const mapped = (step) => Object.fromEntries(Object.entries(step).map(([name, value]) => [name, plain(value)]));
 
-/** Sends one text per message of `size` steps; the answer to the last one confirms that all have arrived. Nothing limits the messages in flight. */
+/** Sends one text per message of `size` steps. The response to the last message confirms that all have arrived. Nothing limits the messages in flight. */
 const asJson = (size, isNative) => async () => {
   const [here, there] = await socketPair(isNative);
   const writer = made().writer(rules);
@@ -75,7 +75,7 @@ const asJson = (size, isNative) => async () => {
 };
 
 let found;
-/** Measured in one process, for both rows. */
+/** Measures both rows in one process. */
 function resident(which) {
   if (found === undefined) {
     const { stdout, status } = spawnSync(process.execPath, ["--expose-gc", fileURLToPath(new URL("../socket-memory.mjs", import.meta.url))], {

@@ -1,4 +1,4 @@
-/** The time before a program's first step: processes that make a Replay, and processes of an empty module, in turns. */
+/** Measures the time before a program's first step: processes that create a Replay and processes of an empty module, in turns. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ if (process.argv.includes("bytes")) console.log(replay.stats().bytes.used);
 `,
 };
 
-/** Applies `measure` to a function that runs one of the programs in its own process and returns its output. */
+/** Applies `measure` to a function that runs one of the programs in a separate process and returns its output. */
 function withPrograms(measure) {
   const folder = mkdtempSync(join(tmpdir(), "reprise-start-"));
   try {
@@ -30,7 +30,7 @@ function withPrograms(measure) {
   }
 }
 
-/** Returns the milliseconds of each process, from launch to end: of consecutive pairs, the one with the median ratio. */
+/** Returns the milliseconds of each process from launch to end: of consecutive pairs, the pair with the median ratio. */
 function launches() {
   return withPrograms((run) => {
     const timed = (file) => {

@@ -1,4 +1,4 @@
-/** The cost of saving a Replay: snapshots and restoring them, a journal in addition to the appends, and opening the result. */
+/** Measures the cost of saving a Replay: snapshots and restoring them, a journal in addition to the appends, and opening the result. */
 import { now } from "../measure.mjs";
 import { fifo, opened, prioritized, Replay, restored, snapshotOf, u8 } from "../package.mjs";
 import { Ram } from "../ram.mjs";
@@ -8,10 +8,10 @@ import { folder } from "./journal.mjs";
 
 const PIECE = 64 * 1024;
 const FRAME = [84, 84, 4];
-/** No timer fires: a group is written when it is large enough. */
+/** No timer fires, so a group is written when it is large enough. */
 const durability = { everyMs: 3_600_000 };
 
-/** Many steps of 32 bytes, and few of 28 KB. `rows` of them are appended per call. */
+/** Many steps of 32 bytes, and few of 28 KB. A call appends `rows` of them. */
 const small = { name: "100,000 small steps", items: 100_000, spec, rows: 4096, columns: () => block(source().columns, 4096), steps: () => source().steps };
 const large = {
   name: "1,000 large steps",
@@ -29,7 +29,7 @@ function frames(n) {
 
 const optionsOf = ({ spec, items }) => ({ spec, tables: { t: { maxSize: items, sampler: prioritized(0.6), remover: fifo() } }, seed: 1 });
 
-/** A full table of two-step items, each new step an item. */
+/** Returns a full table of two-step items. Each new step creates an item. */
 function filled(replay, { items, rows, columns }) {
   const writer = replay.writer({ items: [{ table: "t", length: 2 }] });
   const block = columns();
@@ -71,7 +71,7 @@ function restores(kind) {
   };
 }
 
-/** Copies the number of bytes of a snapshot. */
+/** Copies as many bytes as a snapshot has. */
 function copies(kind) {
   const chunks = [...snapshotOf(inMemory(kind).replay)];
   const bytes = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
@@ -82,7 +82,7 @@ function copies(kind) {
   };
 }
 
-/** Opens copies of a journal in which everything in the table was replaced once. */
+/** Opens copies of a journal in which every item of the table was replaced once. */
 async function openings(kind) {
   const ram = new Ram();
   const { replay, writer } = await journalled(kind, ram);
@@ -111,7 +111,7 @@ function restoring(kind) {
 const ofBoth = (make) => [small, large].map(make);
 const aCopy = { unit: "ms", rivalName: "copies of as many bytes, 64 KiB each", rival: copies };
 
-/** The same case for a kind of steps, with sides made for it. */
+/** Returns the same case for a kind of steps, with sides created for it. */
 function of(kind, { name, ours, rival, ...rest }) {
   return { ...rest, name: `${name} ${kind.name}`, ours: () => ours(kind), rival: () => rival(kind) };
 }

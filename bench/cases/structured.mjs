@@ -1,4 +1,4 @@
-/** A structured writer compared with a trajectory writer that does the same work by hand. */
+/** Compares a structured writer with a trajectory writer that does the same work with explicit calls. */
 import { fullTable } from "../filled.mjs";
 import { entry } from "../package.mjs";
 import { SOURCE_STEPS, STEPS, source, spec } from "../source.mjs";
@@ -26,7 +26,7 @@ const PATTERNS = [
   ({ observation, reward }) => ({ states: observation.slice(-5, null, 2), reward: reward.slice(-5) }),
 ];
 
-/** Uses a structured writer. */
+/** Creates the items with a structured writer. */
 function structured(configs) {
   const { steps } = source();
   const writer = client().structuredWriter(configs());
@@ -37,7 +37,7 @@ function structured(configs) {
   };
 }
 
-/** Makes the same items by hand. */
+/** Creates the same items with explicit calls. */
 function byHand(patterns) {
   const { steps } = source();
   const writer = client().trajectoryWriter({ numKeepAliveRefs: 8 });

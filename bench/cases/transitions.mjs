@@ -1,4 +1,4 @@
-/** Batches of transitions compared with general samples of the same items, of which they copy every row and leaf. */
+/** Compares batches of transitions with general samples of the same items. Both copy every row and leaf. */
 
 import { fullTable } from "../filled.mjs";
 import { counting } from "../measure.mjs";
@@ -6,16 +6,16 @@ import { mixture, uniform } from "../package.mjs";
 import { BATCH, STEPS } from "../source.mjs";
 
 const GAMMA = 0.99;
-/** How often each item was drawn before: as by a learner that draws 32 per 4 new ones. After that, items remember how their episodes end. */
+/** How often each item was drawn before, as with a learner that draws 32 items per 4 new ones. After that, items remember how their episodes end. */
 const DRAWN = 8;
-/** Steps per episode. With a coin flip at each step, a processor cannot predict where returns end. */
+/** The number of steps per episode. If each step were the last at random, a processor could not predict where returns end. */
 const EPISODE = 50;
-/** 1.15 times the sample's time, and 1.3 times with new arrays. */
+/** The limits are 1.15 times the time of the sample, and 1.3 times with new arrays. */
 const INTO = 0.87;
 const NEW = 0.77;
 
 function against(n, isNew) {
-  // One table for both, because memory placement affects the times.
+  // Both sides share one table, because memory placement affects the times.
   let filled;
   const tableOf = () => {
     if (filled !== undefined) return filled;
@@ -39,10 +39,10 @@ function against(n, isNew) {
   return { name, unit: "µs/batch", rivalName: "sample of the same items", ours, rival, limit: isNew ? NEW : INTO };
 }
 
-/** 1.15 times the time of one view. */
+/** The limit is 1.15 times the time of one view. */
 const MIXTURE = 0.87;
 
-/** A mixture of two tables compared with a view of one of them: the same number of rows of the same steps. */
+/** Compares a mixture of two tables with a view of one of them: the same number of rows of the same steps. */
 function mixed(isNew) {
   let views;
   const made = () => {
@@ -55,7 +55,7 @@ function mixed(isNew) {
   };
   const ours = () => counted(mixture(made().map((from) => ({ from, share: 0.5 }))));
   const rival = () => {
-    // Both tables in turn, because a mixture reads the memory of both.
+    // Uses both tables in turn, because a mixture reads the memory of both.
     const [one, other] = made().map(counted);
     return (n) => one(n >> 1) + other(n - (n >> 1));
   };
@@ -63,9 +63,9 @@ function mixed(isNew) {
   return { name, unit: "µs/batch", rivalName: "sample of as many from one of them", ours, rival, limit: MIXTURE };
 }
 
-/** An epoch's batch may take 1.1 times as long as a uniform one: it takes the next items of a computed order instead of n random ones. */
+/** A batch of an epoch may take 1.1 times as long as a uniform batch: it takes the next items of a computed order instead of n random ones. */
 const EPOCH = 0.9;
-/** More than any loop here runs. */
+/** More iterations than any loop here runs. */
 const ENDLESS = 0xffffffff;
 
 function epochs() {

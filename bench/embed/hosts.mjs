@@ -1,4 +1,4 @@
-// The hosts of embed.wasm whose speeds are compared, how each is started, and its target: a fraction of the speed of Node.js, per file played.
+// Lists the hosts of embed.wasm whose speeds are compared, the command that starts each, and its target: a fraction of the speed of Node.js, per file played.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { ISOLATED } from "../../build/pages.mjs";
@@ -18,11 +18,11 @@ export const hosts = (browsers) => [
   page("Chromium", each(0.8), browsers, "chromium"),
   page("Firefox", each(0.6), browsers, "firefox"),
   program("C, by wasm2c", each(0.7), [join(root, "dist/embed/c/player")], "npm run build:c"),
-  // A call costs some microseconds of Python, whatever it does, so a single step has no target.
+  // In Python, every call costs some microseconds, so a single step has no target.
   program("Python, by wasmtime", { append: 0.5, uniform: 1 / 3, cycle: 1 / 3, uniform4096: 0.5 }, [PROGRAM, PLAYER], "npm run test:python"),
 ];
 
-/** A program that plays the files named in its arguments, and prints a line for each: `NAME  X ns`. */
+/** Returns a host that runs a program, which plays the files in its arguments and prints a line for each: `NAME  X ns`. */
 function program(name, least, [command, ...args], remedy = "npm run runtimes") {
   return {
     name,

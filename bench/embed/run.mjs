@@ -1,4 +1,4 @@
-// The speed of embed.wasm in its hosts, in turns: `npm run bench:embed [-- --check] [WORD …]`. Each launch is a separate process or page.
+// Measures the speed of embed.wasm in its hosts, in turns: `npm run bench:embed [-- --check] [WORD …]`. Each launch is a separate process or page.
 import { Browsers } from "../../test/everywhere/browsers.mjs";
 import { median } from "../measure.mjs";
 import { hosts } from "./hosts.mjs";
@@ -20,7 +20,7 @@ await browsers.close();
 let missed = 0;
 for (const [host, all] of taken) {
   for (const [file, least] of Object.entries(host.least)) {
-    // Per round, because the speed of the machine varies.
+    // Compares within a round, because the speed of the machine varies.
     const part = median(all.map((figures, round) => taken.get(node)[round][file] / figures[file]));
     const holds = part >= least;
     missed += Number(!holds);

@@ -1,9 +1,9 @@
 /**
- * The cost of Reprise in the frames of a game: each appends a step, takes a batch and sets new priorities. It measures the first frames, which a player
- * notices; later ones; and, in turns with these, frames that only spin for the same time, which show how the machine disturbs any loop.
+ * Measures the cost of Reprise in the frames of a game: each appends a step, takes a batch and sets new priorities. It measures the first frames, which a
+ * player notices; later frames; and, in turns with these, frames that only spin for the same time, which show how the machine disturbs any loop.
  */
 const OBSERVATION = 4;
-/** Frames between two turns of the host's loop, which is also the number of frames measured in turns. */
+/** The number of frames between two turns of the host's loop, and of frames measured in turns. */
 const TURN = 50;
 const BLOCK = 1000;
 const STEPS = 1e6;
@@ -11,13 +11,13 @@ const BATCH = 64;
 const FRAMES = 20_000;
 /** The factor by which more frames are played when collections are counted. */
 const ROUNDS = 5;
-/** A warm-up. It uses several Replays, because code compiled for only one is discarded with the second. */
+/** The Replays of the warm-up. There are several, because code compiled for only one is discarded when a second is created. */
 const SMALL = { memories: 5, steps: 5000, frames: 5000 };
 
 /**
  * @param lib the package
  * @param pause lets the host continue
- * @param warmUp whether frames over small memories come first, as a game can run them while it loads
+ * @param warmUp whether frames with small Replays run first, as a game can do while it loads
  * @returns {first, warm, idle}: {p50, p999, worst} in ms
  */
 export async function measure(lib, pause, { steps = STEPS, frames = FRAMES, warmUp = false } = {}) {
@@ -41,12 +41,12 @@ export async function play(lib, pause, works, { steps = STEPS, frames = FRAMES }
   for (let round = 0; round < ROUNDS; round++) await timed(works ? frame : () => {}, frames, pause);
 }
 
-/** A frame that does nothing for `ms` milliseconds. */
+/** Returns a frame that spins for `ms` milliseconds. */
 const spinning = (ms) => () => {
   for (const end = performance.now() + ms; performance.now() < end; );
 };
 
-/** A frame over a full memory. */
+/** Returns a frame that uses a full Replay. */
 function filled({ f32, i32, prioritized, Replay }, steps) {
   const spec = { observation: f32(OBSERVATION), action: i32(), reward: f32() };
   const replay = new Replay({ spec, tables: { memory: { maxSize: steps, sampler: prioritized(0.6) } }, seed: 1 });

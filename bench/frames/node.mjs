@@ -1,4 +1,4 @@
-// The frames in Node, in a separate process: prints a line of JSON for `cold` and `warmed`. With `frames` or `nothing` it only plays.
+// Runs the frames in Node, in a separate process: prints a line of JSON for `cold` and `warmed`. With `frames` or `nothing` it only plays.
 import { setImmediate } from "node:timers/promises";
 import * as lib from "../package.mjs";
 import { measure, play } from "./loop.mjs";

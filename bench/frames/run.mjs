@@ -1,5 +1,5 @@
-// The cost of a frame in Node and in Chromium, and in C: `npm run bench:frames [-- --check]`. Each launch is a separate process or page; figures are medians of
-// all launches.
+// Measures the cost of a frame in Node and in Chromium, and in C: `npm run bench:frames [-- --check]`. Each launch is a separate process or page. Results are
+// medians of all launches.
 import { join } from "node:path";
 import { ISOLATED } from "../../build/pages.mjs";
 import { printed, root } from "../../build/step.mjs";
@@ -18,7 +18,7 @@ const hosts = {
   Chromium: (start) => browsers.lines("chromium", root, { path: `/bench/frames/page.html?${start}`, headers: ISOLATED }),
 };
 
-/** Collections of a process, from V8's trace. */
+/** Returns the number of collections in a process, from V8's trace. */
 const collections = (what) => node("--trace-gc", "node.mjs", what).match(/ ms: (Scavenge|Mark-Compact)/g).length;
 
 const repeated = async (launch) => {
@@ -53,12 +53,12 @@ for (const [host, launch] of Object.entries(hosts)) {
 }
 await browsers.close();
 
-// The same work by hand: the minimum for a loop that reads the same amount of memory.
+// Measures the same work in C: the minimum for a loop that reads the same amount of memory.
 const { folder, missing } = limits(join(root, "build/peers"));
 if (missing === undefined) await measured("C", "cold", () => JSON.parse(printed(folder, "./rows", ["frames", "64", "1000000"])));
 else console.log(`C         left out: ${missing}`);
 
-// One more or less occurs by chance between launches.
+// A difference of one collection between launches is chance.
 const [frames, nothing] = [await repeated(() => collections("frames")), await repeated(() => collections("nothing"))].map((counts) => Math.min(...counts));
 console.log(`collections with frames ${frames}, without ${nothing}`);
 held("Node.js: as many collections as without Reprise's work", frames <= nothing);

@@ -1,4 +1,4 @@
-// One launch: 1 M steps in the store, a program that keeps filling and drawing between the frames, and the inspector's time per frame.
+// Runs one launch: 1 M steps in the store, a program that keeps filling and drawing between the frames, and the inspector's time per frame.
 import { f32, i32, prioritized, Replay } from "/dist/index.js";
 import "/dist/inspector.js";
 
@@ -6,7 +6,7 @@ const STEPS = 1_000_000;
 const FRAMES = 600;
 const WARM_UP = 120;
 const EPISODE = 200;
-/** Work of the program per frame. */
+/** The work of the program per frame. */
 const APPENDED = 8;
 const DRAWN = 64;
 
@@ -26,7 +26,7 @@ function append() {
 }
 while (transitions.size < STEPS) append();
 
-// The inspector's work is its animation frame callbacks, including work deferred to the end of the task.
+// The inspector works in its animation frame callbacks, and in work deferred to the end of the task.
 const asked = globalThis.requestAnimationFrame.bind(globalThis);
 let frame = 0;
 globalThis.requestAnimationFrame = (act) =>
@@ -55,7 +55,7 @@ asked(play);
 
 function done() {
   const all = times.slice(WARM_UP);
-  // Frames without work would only lower the figure.
+  // Frames without work would only lower the result.
   const worked = all.filter((ms) => ms > 0.05).sort((a, b) => a - b);
   const at = (part) => worked[Math.min(worked.length - 1, Math.floor(worked.length * part))];
   const sum = worked.reduce((a, b) => a + b, 0);

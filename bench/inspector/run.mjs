@@ -1,12 +1,12 @@
-// The cost of the inspector per frame of a page, with 1 M steps in the store: `npm run bench:inspector [-- --check]`. Each launch is a separate page; figures
-// are medians of all launches.
+// Measures the cost of the inspector per frame of a page, with 1 M steps in the store: `npm run bench:inspector [-- --check]`. Each launch is a separate page.
+// Results are medians of all launches.
 import { ISOLATED } from "../../build/pages.mjs";
 import { root } from "../../build/step.mjs";
 import { Browsers } from "../../test/everywhere/browsers.mjs";
 import { median } from "../measure.mjs";
 
 const LAUNCHES = 5;
-/** The limit of its work per frame, in ms. */
+/** The limit of the inspector's work per frame, in ms. */
 const MOST = 4;
 
 const browsers = new Browsers();

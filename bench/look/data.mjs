@@ -1,4 +1,4 @@
-// A gigabyte of recorded data in each format that supports range reads, made once and stored in the system's temporary folder.
+// Creates a gigabyte of recorded data in each format that supports range reads, once, in the system's temporary folder.
 import { existsSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { Zip, ZipPassThrough } from "fflate";
@@ -19,7 +19,7 @@ const SPEC = {
 };
 const STEP_BYTES = 4 * (8 + 1 + 56 + 1) + 3;
 
-/** Returns numbers of mulberry32, as noise that no codec compresses. */
+/** Returns numbers of mulberry32 as noise that no codec compresses. */
 function noise(seed, count) {
   let a = seed;
   return Float32Array.from({ length: count }, () => {
@@ -30,7 +30,7 @@ function noise(seed, count) {
   });
 }
 
-/** An episode's columns, in the order of the spec's leaves; a few are reused. */
+/** Returns the columns of an episode in the order of the spec's leaves. A few are reused. */
 function columns(seed, steps = STEPS) {
   const edge = (at) => Uint8Array.from({ length: steps }, (_, i) => Number(i === at));
   const ones = new Float32Array(steps).fill(1);
@@ -51,7 +51,7 @@ const MAKE = {
   "data.hdf5": hdf5,
 };
 
-/** Flat columns, as in D4RL. */
+/** Returns flat columns, as in D4RL. */
 function flat() {
   const rows = Math.floor(BYTES / STEP_BYTES / STEPS) * STEPS;
   const shapes = { observations: [56], actions: [8], rewards: [], terminals: [], timeouts: [] };
@@ -64,7 +64,7 @@ function flat() {
   return { rows, shapes, part };
 }
 
-/** Stored uncompressed, like numpy.savez. */
+/** Writes uncompressed arrays, like numpy.savez. */
 async function npz(path) {
   const { rows, shapes, part } = flat();
   const file = openSync(path, "w");
@@ -90,7 +90,7 @@ async function npz(path) {
   zip.end();
 }
 
-/** Chunks of at most 4 MiB, not compressed. */
+/** Writes uncompressed chunks of at most 4 MiB. */
 async function hdf5(path) {
   await ready;
   const { rows, shapes, part } = flat();
@@ -120,13 +120,13 @@ function sizeOf(path) {
     : readdirSync(path, { recursive: true }).reduce((sum, name) => sum + (statSync(join(path, name)).isFile() ? statSync(join(path, name)).size : 0), 0);
 }
 
-/** @returns its size */
+/** @returns the size of the data */
 export async function made(folder, name) {
   mkdirSync(folder, { recursive: true });
   const path = join(folder, name);
   if (!existsSync(path)) {
     const start = performance.now();
-    // A partly made file has another name.
+    // Incomplete files have a temporary name.
     const part = join(folder, `part-${name}`);
     rmSync(part, { recursive: true, force: true });
     await MAKE[name](part);

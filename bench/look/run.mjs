@@ -1,5 +1,5 @@
-// How soon the room Look shows a gigabyte from a URL, and how much of it is read: `npm run bench:look [-- --check] [FORMAT …]`. Data is made once, in the
-// system's temporary folder.
+// Measures how soon the room Look shows a gigabyte from a URL, and how much of it is read: `npm run bench:look [-- --check] [FORMAT …]`. Data is created once,
+// in the system's temporary folder.
 import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
@@ -65,7 +65,7 @@ server.closeAllConnections();
 server.close();
 if (process.argv.includes("--check") && missed.length > 0) process.exitCode = 1;
 
-/** Opens a dataset by its address, like a user. Seconds count from the click. */
+/** Opens a dataset by its address, like a user. The time is measured from the click. */
 async function launch(browser, name) {
   const page = await (await browsers.get(browser)).newPage();
   try {

@@ -5,14 +5,14 @@ export const PIXELS = SIDE * SIDE;
 const STACK = 4;
 export const BATCH = 32;
 const ROUNDS = 60;
-/** Frames of a game per read. */
+/** The number of frames per read from a game. */
 const CHUNK = 500;
 
 /**
- * Fills a memory with `total` transitions, a lane for each game; returns the time of an append in µs.
+ * Fills a Replay with `total` transitions, with a lane for each game. Returns the time of an append in µs.
  * @param lib reprise
  * @param leaf "packed" or "shared"
- * @param recorded frames of a game from one on, and for each whether its episode ends with it: (name, first, count) => { frames, ends }
+ * @param recorded returns frames of a game from `first` on, and whether an episode ends with each: (name, first, count) => { frames, ends }
  */
 export async function filled({ Replay, f32, i32, u8, ...lib }, leaf, total, names, recorded) {
   const replay = new Replay({
@@ -50,7 +50,7 @@ export function drawing({ replay }) {
   };
 }
 
-/** Returns thousands of transitions per second of each side, in turns: the median of the faster half of all rounds. */
+/** Returns thousands of transitions per second of each side, measured in turns: the median of the faster half of all rounds. */
 export function rates(sides) {
   const times = sides.map(() => []);
   for (let round = 0; round < ROUNDS; round++)
@@ -62,7 +62,7 @@ export function rates(sides) {
   return times.map((all) => BATCH / all.sort((a, b) => a - b)[ROUNDS >> 2]);
 }
 
-/** Returns the bytes of packed entries with the rows that name them, and the total bytes. */
+/** Returns the bytes of packed entries with the rows that refer to them, and the total bytes. */
 export function memoryOf({ replay }) {
   const { packed, bytes } = replay.stats();
   const { frames } = packed;

@@ -14,14 +14,14 @@ SIDE, STACK, BATCH, ROUNDS = 84, 4, 32, 60
 
 
 def frames_of(folder, count, games):
-    """The first frames of each game, one game after the other."""
+    """Returns the first frames of each game, one game after the other."""
     each = count // len(games)
     parts = [np.fromfile(Path(folder) / f"{game}.bin", np.uint8).reshape(-1, SIDE, SIDE) for game in games]
     return np.concatenate([np.resize(part, (each, SIDE, SIDE)) for part in parts])
 
 
 def numpy_draw(frames):
-    """Fancy indexing into reused arrays."""
+    """Uses fancy indexing into reused arrays."""
     rng = np.random.default_rng(0)
     window = np.arange(STACK + 1)
     stacks = np.empty((BATCH, STACK + 1, SIDE, SIDE), np.uint8)
@@ -44,7 +44,7 @@ def cpprb_draw(frames):
 
 
 def rate(draw):
-    """Thousands of transitions per second: the median of the faster half."""
+    """Returns thousands of transitions per second: the median of the faster half."""
     times = []
     for _ in range(ROUNDS):
         start = time.perf_counter()

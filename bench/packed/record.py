@@ -14,7 +14,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.wrappers import AtariPreprocessing
 
-# The games of "The Arcade Learning Environment" reported by DQN's successors.
+# The games of "The Arcade Learning Environment" that the successors of DQN report.
 GAMES = (
     "Alien Amidar Assault Asterix Asteroids Atlantis BankHeist BattleZone BeamRider Berzerk Bowling Boxing Breakout Centipede ChopperCommand "
     "CrazyClimber Defender DemonAttack DoubleDunk Enduro FishingDerby Freeway Frostbite Gopher Gravitar Hero IceHockey Jamesbond Kangaroo Krull "
@@ -26,7 +26,7 @@ KEEPS_ACTION = 0.5
 
 
 def screens(game, count):
-    """Yields screens and whether an episode ends with each, from seeded episodes."""
+    """Yields screens of seeded episodes, and whether an episode ends with each."""
     env = gym.make(f"ALE/{game}-v5", frameskip=1, repeat_action_probability=0.25)
     env = AtariPreprocessing(env, noop_max=30, frame_skip=4, screen_size=SIZE, grayscale_obs=True)
     rng = np.random.default_rng(0)

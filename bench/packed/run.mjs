@@ -1,4 +1,4 @@
-// Packed frames compared with unpacked ones: compression ratios of recorded games, drawing and appending in one run, and the same draws in Python libraries.
+// Compares packed frames with unpacked frames: compression ratios of recorded games, drawing and appending in one run, and the same draws in Python libraries.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 const SCRATCH = "build/packed";
-/** Frames of each of the games in the mix; the others have fewer. */
+/** The number of frames for each game in the mix. The other games have fewer. */
 const MIXED_FRAMES = 40_000;
 const OTHER_FRAMES = 4_000;
 const NOISE_FRAMES = 20_000;
@@ -51,7 +51,7 @@ function record() {
   return data;
 }
 
-/** Returns the frames of a game from one on, cyclically, and for each whether its episode ends with it. */
+/** Returns the frames of a game from `first` on, cyclically, and whether an episode ends with each. */
 function recorded(name, first, count) {
   if (!recordings.has(name)) recordings.set(name, { frames: readFileSync(join(folder, `${name}.bin`)), ends: readFileSync(join(folder, `${name}.ends`)) });
   const all = recordings.get(name);
@@ -73,7 +73,7 @@ function noise(_name, first, count) {
   return { frames: new Uint8Array(frames.buffer), ends: new Uint8Array(count) };
 }
 
-/** Answers a page's requests for recordings: frames, then whether episodes end. */
+/** Responds to a page's requests for recordings: frames, then the ends of episodes. */
 function bytesOf(url) {
   const { pathname, searchParams } = new URL(url, "http://127.0.0.1");
   if (pathname !== "/recorded") return undefined;

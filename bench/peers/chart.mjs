@@ -1,4 +1,6 @@
-/** Draws a run as a chart: for each workload, bars of operations per second for Reprise, the limit in C, and the best of the others. Light and dark. */
+/**
+ * Draws a run as a chart: for each workload, bars of operations per second for Reprise, the limit in C, and the best of the other libraries. Light and dark.
+ */
 import { best } from "./judge.mjs";
 import { figureOf, rateOf } from "./text.mjs";
 
@@ -24,7 +26,7 @@ function shown({ variants }) {
 
 const kindOf = ({ side, apart }) => (side === "peer" ? (apart === undefined ? "peer" : "apart") : side === "C" ? "limit" : "ours");
 
-/** The paint of each class, and its colour in light and in dark mode. Separate rules, because librsvg does not support variables. */
+/** The paint of each class, with its color in light and in dark mode. The rules are separate, because librsvg does not support variables. */
 const PAINTS = [
   [".paper", "fill", "#ffffff", "#0d1117"],
   [".ours", "fill", "#0969da", "#4493f8"],
@@ -35,7 +37,7 @@ const PAINTS = [
   [".dim", "fill", "#59636e", "#9198a1"],
 ];
 
-/** @param mode 0: light, 1: dark */
+/** @param mode 0 for light, 1 for dark */
 const rules = (mode) => PAINTS.map(([selector, property, ...colours]) => `    ${selector} { ${property}: ${colours[mode]}; }`).join("\n");
 
 export function chart(run) {

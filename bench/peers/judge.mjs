@@ -1,15 +1,15 @@
 /** Checks a run against the thresholds. */
 
-/** Returns how many operations a variant does in the time of one of the other's; for a figure other than `ns`, the ratio of the figures. */
+/** Returns the number of operations of a variant during one operation of the other variant. For measures other than `ns`, returns their ratio. */
 const ratioOf = (ours, other, of = "ns") => other[of] / ours[of];
 
-/** Returns the fastest of the libraries that count. */
+/** Returns the fastest library, except those that do not count. */
 export function best(variants) {
   const counted = variants.filter(({ side, apart, skipped }) => side === "peer" && apart === undefined && skipped === undefined);
   return counted.sort((a, b) => a.ns - b.ns)[0];
 }
 
-/** Returns the variant of a threshold: one variant, or the best of the libraries; if it ran with either malloc, the faster one. */
+/** Returns the variant of a threshold: one variant, or the best library. If it ran with both versions of malloc, the faster one counts. */
 function named(variants, to) {
   if (to === "peers") return best(variants);
   return variants.filter(({ name, skipped }) => skipped === undefined && (name === to || name === `${to}, pages kept`)).sort((a, b) => a.ns - b.ns)[0];

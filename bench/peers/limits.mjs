@@ -1,11 +1,11 @@
-/** The limits in C, compiled for this processor. */
+/** Compiles the limits in C for this processor. */
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
 export const PROGRAMS = ["rows", "copies"];
 
-/** Returns the folder of the programs, or why there is none. */
+/** Returns the folder of the programs, or the reason why there is none. */
 export function limits(scratch) {
   const folder = join(scratch, "c");
   mkdirSync(folder, { recursive: true });

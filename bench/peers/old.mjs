@@ -1,11 +1,11 @@
-/** The first build, from this repository's history: the last commit before the package got a single safe and fast core. */
+/** Builds the first version from the history of this repository: the last commit before the package got a single safe and fast core. */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const COMMIT = "bf41361";
 
-/** Returns its `dist`, or why there is none. */
+/** Returns its `dist`, or the reason why there is none. */
 export function firstBuild(scratch, root) {
   const folder = join(scratch, "first-build");
   const [dist, stamp] = [join(folder, "dist"), join(folder, ".built")];

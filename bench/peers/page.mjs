@@ -1,4 +1,4 @@
-/** Writes the figures of a run into README.md, between its marks, and into chart.svg: both come from the same JSON, stored next to them. */
+/** Writes the results of a run into README.md, between its marks, and into chart.svg. Both come from the same JSON, stored next to them. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { chart } from "./chart.mjs";
@@ -17,7 +17,7 @@ export function write(folder, run) {
   writeFileSync(join(folder, "chart.svg"), chart(run));
 }
 
-/** Returns the page with the figures of a run. */
+/** Returns the page with the results of a run. */
 export function filled(text, run) {
   const [from, to] = [text.indexOf(BEGIN), text.indexOf(END)];
   if (from < 0 || to < from) throw new Error(`the page has no marks ${BEGIN} and ${END}`);

@@ -1,11 +1,13 @@
-/** Runs all variants of one workload in turns: each repetition is short, so that disturbances affect all variants. */
+/** Runs all variants of one workload in turns. Each repetition is short, so that disturbances affect all variants. */
 import { median } from "../measure.mjs";
 import { Random } from "../random.mjs";
 import { Variant } from "./variant.mjs";
 
 const REPETITION_MS = 40;
 const WARM_MS = 500;
-/** Memories filled at the same time: with two, their pages would be scattered, which affects the copies of some variants and not of others. */
+/**
+ * The number of stores that are filled at the same time. With two, their pages would be scattered, which affects the copies of some variants and not of others.
+ */
 const TOGETHER = 1;
 
 /** @returns the measurements of each variant, or the reason why it was not measured */
@@ -48,13 +50,13 @@ function shuffled(all, random) {
   return order;
 }
 
-/** For frames, the workload sets how many are one repetition. */
+/** For frames, the workload sets the number per repetition. */
 async function warm(variant, frames) {
   variant.n = frames;
   await variant.repeat();
 }
 
-/** Finds how many operations make a repetition, which also compiles code and warms it up. */
+/** Determines the number of operations per repetition, which also compiles code and warms it up. */
 async function calibrate(variant) {
   let passed = 0;
   for (;;) {
@@ -62,13 +64,13 @@ async function calibrate(variant) {
     const ms = ((await variant.repeat()).ns * variant.n) / 1e6;
     passed += performance.now() - start;
     if (ms >= REPETITION_MS && passed >= WARM_MS) return;
-    // A call that takes longer is a repetition by itself.
+    // A call that takes longer is a whole repetition.
     if (ms < REPETITION_MS) variant.n = Math.ceil(variant.n * Math.min(Math.max((1.2 * REPETITION_MS) / Math.max(ms, 0.01), 1.1), 10));
     else variant.n = Math.max(1, Math.round((variant.n * REPETITION_MS) / ms));
   }
 }
 
-/** Returns the sizes that identify columns: layouts may differ (frames first or last), but the contents of a batch may not. */
+/** Returns the sizes that identify columns. Layouts may differ (frames first or last), but the contents of a batch may not. */
 function contents({ columns }) {
   return Object.fromEntries(
     columns.map(([name, , shape]) => [
@@ -81,7 +83,7 @@ function contents({ columns }) {
   );
 }
 
-/** Excludes sides that return other columns than Reprise, or fewer bytes: they do other work. */
+/** Excludes variants that return other columns than Reprise, or fewer bytes, because they do other work. */
 export function refuse(sides) {
   const model = sides.find(({ one, says }) => one.side === "ours" && says.skipped === undefined);
   if (model === undefined) return;

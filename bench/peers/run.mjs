@@ -76,7 +76,7 @@ function isOld({ variants }) {
   return variants.some(({ old }) => old);
 }
 
-/** Returns the same workload with memories of a hundredth. */
+/** Returns the same workload with stores of a hundredth. */
 function small({ task, frames, ...rest }) {
   return { ...rest, task: { ...task, steps: task.steps / TRIAL }, frames: frames && frames / TRIAL };
 }
@@ -86,7 +86,7 @@ function machine({ c }) {
   return `Node ${process.versions.node}, ${cpus().length} × ${cpus()[0].model.trim()}, ${memory} GiB, Linux ${release()}, ${c.version ?? "no gcc"}`;
 }
 
-/** Returns how the process of a variant is started, or why it cannot be. */
+/** Returns the command that starts a variant, or the reason why it cannot be started. */
 function commandOf({ task }, { side, task: own, words, env, old }, { python, c, old: built }) {
   if (side === "C") {
     if (c.missing !== undefined) return { missing: "no gcc" };

@@ -1,4 +1,4 @@
-/** Formats figures in the same way for the terminal, the page and the chart. */
+/** Formats results in the same way for the terminal, the page and the chart. */
 
 const SCALES = [
   [1e9, " G"],
@@ -14,10 +14,10 @@ export function figure(value) {
   return `${shown >= 100 ? Math.round(shown) : Number(shown.toPrecision(3))}${letter}`;
 }
 
-/** Returns how much of a workload's unit a variant does per second. */
+/** Returns the rate of a variant in units of the workload per second. */
 export const rateOf = ({ each }, { ns }) => (each * 1e9) / ns;
 
-/** Returns a variant's figure in its workload's unit: a rate, or the percentiles of a frame. */
+/** Returns the result of a variant in the unit of its workload: a rate, or the percentiles of a frame. */
 export function figureOf(workload, one) {
   if (workload.unit !== "µs") return `${figure(rateOf(workload, one))} ${workload.unit}`;
   const { p50, p99, p999, p9999, collections } = one;

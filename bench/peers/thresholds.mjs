@@ -1,7 +1,7 @@
 /**
- * The targets of Reprise: the table of the issue that set them, row by row, unchanged. Each number is how many times the other's operations Reprise must do in
- * the same time; `--check` fails if one is missed. `recycled` has the target of `into`. `peers` is the best of the libraries in the run, with either malloc,
- * except those listed apart (workloads.mjs gives the reasons).
+ * The targets of Reprise: the table of the issue that set them, row by row, unchanged. Each number is how many operations Reprise must do in the time of one
+ * operation of the other side. `--check` fails if a target is missed. `recycled` has the target of `into`. `peers` is the best of the libraries in the run,
+ * with either malloc, except those listed apart (workloads.mjs states the reasons).
  */
 const held = (workload, into, fresh, touch) => [
   { workload, ours: "into", to: "peers", least: into },
@@ -9,7 +9,7 @@ const held = (workload, into, fresh, touch) => [
   { workload, ours: "new arrays", to: "peers", least: fresh },
   ...(touch === undefined ? [] : [{ workload, ours: "into", ...touch }]),
 ];
-/** C with touch loops. */
+/** The target compared with C, using touch loops. */
 const touching = (least) => ({ to: "C, touch", least });
 const library = (workload, to, into, fresh) => held(workload, into, fresh).map((row) => ({ ...row, to }));
 
@@ -20,7 +20,7 @@ export const thresholds = [
   ...held("prioritized sample 256", 4, 3),
   ...held("prioritized cycle 256", 4, 3, { to: "C, AVX2", least: 0.5 }),
   ...held("Atari batch 32", 1.25, 0.5, touching(0.85)),
-  // Compared with unpacked frames in `npm run bench:packed`, which draws transitions.
+  // These are compared with unpacked frames in `npm run bench:packed`, which draws transitions.
   { workload: "recorded screens batch 32", ours: "into, packed", to: "cpprb, pages kept", least: 0.55 },
   ...library("windows of 80", "flashbax", 1.8, 1.2),
   ...library("windows of 80", "NumPy", 1.4, 0.9),
@@ -29,6 +29,6 @@ export const thresholds = [
   { workload: "prioritized add", ours: "object", to: "peers", least: 120 },
   { workload: "frame of a game", ours: "into", to: "first build", of: "p999", least: 1 },
   { workload: "frame of a game", ours: "recycled", to: "first build", of: "p999", least: 1 },
-  // The most garbage collections caused.
+  // The maximum number of garbage collections caused.
   { workload: "frame of a game", ours: "into", of: "collections", most: 0 },
 ];

@@ -1,19 +1,19 @@
-/** The process of one variant: it describes itself, then answers each number of operations with the time taken, a line each. */
+/** The process of one variant: it describes itself, then responds to each number of operations with the time taken, one per line. */
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
-/** Setting up a memory of a million dicts takes time; a process that takes longer hangs. */
+/** Setting up a buffer of a million dicts takes time. A process that takes longer than this hangs. */
 const ANSWER_MS = 20 * 60_000;
 
 export class Variant {
-  /** Operations per repetition. */
+  /** The number of operations per repetition. */
   n = 1;
   samples = [];
   #child;
   #errors = "";
   #waiting;
 
-  /** @param command program, arguments and environment */
+  /** @param command the program, its arguments and its environment */
   constructor(one, { program, args, env = {} }) {
     this.one = one;
     this.#child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"], env: { ...process.env, ...env } });
@@ -27,7 +27,7 @@ export class Variant {
     this.#child.on("close", (code, signal) => this.#waiting?.reject(new Error(this.#errors.match(/^\w*Error.*$/m)?.[0] ?? `ended with ${signal ?? code}`)));
   }
 
-  /** Waits until it describes itself: `columns` and `memory`, or why it is `skipped`. */
+  /** Waits for the description of the variant: `columns` and `memory`, or the reason why it is `skipped`. */
   async ready() {
     this.says = {};
     await this.attempt(async () => {
@@ -36,14 +36,14 @@ export class Variant {
     if (this.says.skipped !== undefined) this.end();
   }
 
-  /** Does n operations: returns the answer, with the nanoseconds per operation. */
+  /** Does n operations. Returns the response, with the nanoseconds per operation. */
   async repeat(n = this.n) {
     this.#child.stdin.write(`${n}\n`);
     const { ns, ...rest } = await this.#answer();
     return { ns: ns / n, ...rest };
   }
 
-  /** Runs some work with the variant, which is skipped from then on if that fails. */
+  /** Runs some work with the variant. If that fails, the variant is skipped from then on. */
   async attempt(work) {
     if (this.says.skipped !== undefined) return;
     try {

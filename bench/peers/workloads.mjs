@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { root } from "../../build/step.mjs";
 import { games } from "../packed/games.mjs";
 
-/** By default glibc returns large arrays to the system and maps them again, page by page; these settings keep them. */
+/** By default glibc returns large arrays to the system and maps them again, page by page. These settings keep them. */
 export const KEEPING = { MALLOC_MMAP_THRESHOLD_: "33554432", MALLOC_TRIM_THRESHOLD_: "4294967296", MALLOC_TOP_PAD_: "67108864" };
 const LIBRARIES = { cpprb: "cpprb", sb3: "Stable-Baselines3", tianshou: "Tianshou", flashbax: "flashbax", torchrl: "TorchRL", pfrl: "PFRL" };
 
@@ -13,7 +13,7 @@ const touched = (...words) => [limit("touch", ...words, "touch"), limit("prefetc
 const peer = (library, more = {}) => ({ name: LIBRARIES[library], side: "peer", task: { library }, ...more });
 const peers = (names, more) => names.map((library) => peer(library, more));
 const numpy = { name: "NumPy", side: "peer", task: { library: "numpy" }, apart: "a floor, no library: no order, no keys, no priorities" };
-/** The same variants, with a malloc that keeps its pages. */
+/** Returns the same variants with a malloc that keeps its pages. */
 const keeping = (variants) => variants.map((one) => ({ ...one, name: `${one.name}, pages kept`, env: KEEPING }));
 const both = (variants) => [...variants, ...keeping(variants)];
 
@@ -50,7 +50,7 @@ const add = (name, priorities, libraries, floor) => ({
   variants: [
     ...ours(["staged", "object"]),
     ...peers(libraries.filter((library) => library !== "pfrl")),
-    // It stores only references: a caller that changes an added array changes the memory.
+    // PFRL stores only references: a caller that changes an added array changes the buffer.
     peer("pfrl", { apart: "copies nothing: keeps the caller's arrays in a dict" }),
     ...floor,
   ],
@@ -110,7 +110,7 @@ export const workloads = [
     name: "frame of a game",
     task: { program: "game", batch: 64, steps: M },
     unit: "µs",
-    // This many frames per repetition, because a 1-in-10,000 percentile is reported.
+    // A repetition has this many frames, because a 1-in-10,000 percentile is reported.
     frames: 50_000,
     variants: [...ours(WAYS), { name: "first build", side: "ours", task: { way: "into" }, old: true }],
   },

@@ -1,4 +1,4 @@
-// The Reprise client: moves as many items as each received number, and prints the time taken, a line each.
+// The Reprise client: moves as many items as each received number, and prints the time taken, one line each.
 import { createInterface } from "node:readline";
 import { bool, entry, f32, i32 } from "../package.mjs";
 import { Random } from "../random.mjs";
@@ -10,7 +10,7 @@ const { does, table, port } = JSON.parse(process.argv[2]);
 const spec = { action: i32(), done: bool(), obs: f32(64), reward: f32() };
 const client = new ReverbClient(`127.0.0.1:${port}`, { spec, maxInFlightItems: UNCONFIRMED });
 const random = new Random(1);
-// Like the output of an environment: existing arrays.
+// Existing arrays, like the output of an environment.
 const STEPS = Array.from({ length: 256 }, (_, i) => ({
   action: i,
   done: i % 2 === 1,
@@ -42,7 +42,7 @@ const programs = {
       await writer.flush();
     };
   },
-  /** Makes a table's items with a rule, like observers. */
+  /** Creates the items of a table with a rule, like observers. */
   writer() {
     const writer = client.writer({ keep: 1, items: [{ table: "in", length: 1, priority: 1 }] });
     return async (n) => {

@@ -17,7 +17,7 @@ const rounds = Number(values.rounds ?? ROUNDS);
 const { program, missing } = python();
 if (missing !== undefined) throw new Error(missing);
 
-/** Returns the nanoseconds per item of each side: the median of repetitions in turns, each side in its own process. */
+/** Returns the nanoseconds per item of each side: the median of repetitions in turns, each side in a separate process. */
 async function race(sides, port) {
   const variants = [];
   try {
@@ -34,7 +34,7 @@ async function race(sides, port) {
       await calibrate(variant);
     }
     for (let round = 0; round < rounds; round++) {
-      // Each goes first as often as the others.
+      // Each side goes first equally often.
       for (let k = 0; k < variants.length; k++) {
         const variant = variants[(round + k) % variants.length];
         variant.samples.push((await variant.repeat()).ns);
@@ -46,7 +46,7 @@ async function race(sides, port) {
   }
 }
 
-/** Finds how many items make a repetition, which also compiles code. */
+/** Determines the number of items per repetition, which also compiles code. */
 async function calibrate(variant) {
   variant.n = 200;
   for (const until = performance.now() + WARM_MS; ; ) {

@@ -1,6 +1,6 @@
-"""The real server of the benchmark, filled with items to sample; prints its port, and runs until its input ends.
+"""Runs the real server of the benchmark, filled with items to sample. Prints its port, and runs until its input ends.
 
-`small` and `big` are full of random bytes, so that snappy finds nothing; `in` takes what is inserted, and drops the oldest.
+`small` and `big` are full of random bytes, so that Snappy cannot compress them; `in` accepts inserted items, and drops the oldest.
 """
 import json, os, sys
 

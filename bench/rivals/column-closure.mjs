@@ -1,6 +1,6 @@
 /**
  * The same ring, written only for filling: its arrays are variables in a closure, which engines access faster than fields of an object. It cannot be sampled
- * from outside. It shows the least that appending a step can cost in JavaScript.
+ * from outside. It shows the minimum cost of appending a step in JavaScript.
  */
 export function columnClosure(capacity) {
   const observations = new Float32Array(4 * capacity);

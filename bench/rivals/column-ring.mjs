@@ -1,6 +1,6 @@
 /**
- * The ring that a careful programmer writes by hand for one spec: typed-array columns, with fields known at compile time. It is not general and checks nothing:
- * no keys, no priorities, no episodes, no draw counts. It follows the textbook: a circular buffer, struct of arrays.
+ * The ring that a careful programmer writes for one spec: typed-array columns, with fields known at compile time. It is not general and checks nothing: no
+ * keys, no priorities, no episodes, no draw counts. It follows the textbook: a circular buffer, struct of arrays.
  */
 export class ColumnRing {
   constructor(capacity) {
@@ -30,7 +30,7 @@ export class ColumnRing {
     if (this.size < this.capacity) this.size++;
   }
 
-  /** Draws n pairs of adjacent steps uniformly, and writes where each begins. */
+  /** Draws n pairs of adjacent steps uniformly, and writes their starts. */
   draw(random, n, out) {
     const { size, capacity } = this;
     const oldest = size === capacity ? this.head : 0;
@@ -76,7 +76,7 @@ export class ColumnRing {
   }
 }
 
-/** One function per class of arrays, because a shared one would be slower for both. */
+/** Each class of arrays has its own function, because a shared function would be slower for both. */
 function floats(from, starts, n, last, to) {
   for (let i = 0; i < n; i++) {
     const at = starts[i];

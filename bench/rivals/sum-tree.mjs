@@ -1,10 +1,8 @@
 /**
  * Trees of f64 sums in JavaScript: a binary heap of sums in one Float64Array, with the root at 1. The layout is that of the sum trees of dopamine (Apache-2.0)
- * and dqn_zoo (Apache-2.0), written anew. Parents are recomputed from their children, so that nothing drifts.
- *
- * `SumTree` is the usual one: one walk per draw, one climb per update.
- * `BatchSumTree` is the fastest that we found: the whole batch walks one level at a time, so that its cache misses overlap, and without branches, which would
- * be unpredictable. Four children per node, separate levels, and branches within the batch were slower.
+ * and dqn_zoo (Apache-2.0), reimplemented. Parents are recomputed from their children, so that sums do not drift. `SumTree` is the usual implementation: one
+ * walk per draw, one climb per update. `BatchSumTree` is the fastest that we found: the whole batch walks one level at a time, so that its cache misses
+ * overlap, and without branches, which would be unpredictable. Four children per node, separate levels, and branches within the batch were slower.
  */
 export class SumTree {
   /** @param leaves a power of two */
@@ -39,7 +37,7 @@ export class SumTree {
     }
   }
 
-  /** Sets n leaves. */
+  /** Sets the weights of n leaves. */
   update(slots, weights, n) {
     for (let i = 0; i < n; i++) this.set(slots[i], weights[i]);
   }
@@ -63,7 +61,7 @@ export class BatchSumTree extends SumTree {
   #rests;
   #at;
 
-  /** @param batch the most draws or updates per call */
+  /** @param batch the maximum number of draws or updates per call */
   constructor(leaves, batch) {
     super(leaves);
     this.#rests = new Float64Array(batch);

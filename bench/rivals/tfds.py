@@ -1,4 +1,5 @@
-"""tensorflow_datasets over a dataset, in the ways that it has: python tfds.py FOLDER WAY ROUNDS. Prints the least nanoseconds a step as JSON; importing is not counted."""
+"""Reads a dataset with tensorflow_datasets in several ways: python tfds.py FOLDER WAY ROUNDS. Prints the minimum nanoseconds per step as JSON, without the
+time of imports."""
 import json
 import os
 import sys
@@ -12,7 +13,7 @@ LARGE = 100_000
 
 
 def nested(builder):
-    """Iterates over steps as in RLDS's own examples: a step is a dict of NumPy values."""
+    """Iterates over steps as in the examples of RLDS: a step is a dict of NumPy values."""
     steps = 0
     for episode in builder.as_dataset(split="train"):
         for _ in episode["steps"].as_numpy_iterator():
@@ -21,14 +22,14 @@ def nested(builder):
 
 
 def batched(builder):
-    """Reads an episode's steps as one batch: columns, without an object per step. Parsing and batching run ahead in TensorFlow's threads."""
+    """Reads the steps of an episode as one batch of columns, without an object per step. Parsing and batching run ahead in TensorFlow's threads."""
     config = tfds.ReadConfig(interleave_cycle_length=1, try_autocache=False)
     dataset = builder.as_dataset(split="train", read_config=config).flat_map(lambda episode: episode["steps"].batch(LARGE)).prefetch(4)
     return sum(len(steps["reward"]) for steps in dataset.as_numpy_iterator())
 
 
 def rows(builder):
-    """Does the same, and then makes a dict per step by hand."""
+    """Does the same, and then creates a dict per step."""
     config = tfds.ReadConfig(interleave_cycle_length=1, try_autocache=False)
     dataset = builder.as_dataset(split="train", read_config=config).flat_map(lambda episode: episode["steps"].batch(LARGE)).prefetch(4)
     count = 0

@@ -1,7 +1,7 @@
 /**
- * The algorithm of the replay memory in the TensorFlow.js snake example (tensorflow/tfjs-examples, snake-dqn/replay_memory.js, Apache-2.0, Google LLC), written
- * anew: a ring of whole transitions, and a list of all indices that every sample shuffles completely to take the first n. Its batch is then copied into arrays,
- * as the example does before it makes tensors.
+ * The algorithm of the replay memory in the TensorFlow.js snake example (tensorflow/tfjs-examples, snake-dqn/replay_memory.js, Apache-2.0, Google LLC),
+ * reimplemented: a ring of whole transitions, and a list of all indices that every sample shuffles completely to take the first n. Its batch is then copied
+ * into arrays, as the example does before it creates tensors.
  */
 import { put } from "./object-ring.mjs";
 
@@ -20,7 +20,7 @@ export class SnakeMemory {
     this.index = (this.index + 1) % this.capacity;
   }
 
-  /** Samples without replacement; the buffer must be full. */
+  /** Samples without replacement. The buffer must be full. */
   sample(random, n, out) {
     shuffle(random, this.indices);
     for (let i = 0; i < n; i++) {
@@ -31,7 +31,7 @@ export class SnakeMemory {
   }
 }
 
-/** Fisher–Yates. */
+/** Shuffles a list (Fisher–Yates). */
 function shuffle(random, list) {
   for (let left = list.length; left > 1; left--) {
     const i = random.below(left);

@@ -13,7 +13,7 @@ export function load(app) {
   app.converter.on(Converter.EVENT_CREATE_DOCUMENT, (_, document) => documents.set(document.name, document));
 
   app.renderer.on(Renderer.EVENT_BEGIN, () => {
-    // Only now, so that addresses are those of the files.
+    // Names change only now, so that addresses are those of the files.
     for (const document of documents.values()) document.name = titleOf(document.content.map(({ text }) => text).join("")) ?? document.name;
     const { theme } = app.renderer;
     const build = theme.buildNavigation.bind(theme);

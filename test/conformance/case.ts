@@ -1,4 +1,4 @@
-/** A case of the tables' family in its file format (tfagents/README.md), validated as far as the runner relies on it. */
+/** A case of the table family in its file format (tfagents/README.md), validated as far as the runner relies on it. */
 
 export type Op = readonly [kind: string, args: { readonly [name: string]: unknown }];
 export type Result = { readonly [field: string]: unknown };
@@ -6,10 +6,10 @@ export type Result = { readonly [field: string]: unknown };
 export interface TableCase {
   readonly name: string;
   readonly tables: readonly TableArgs[];
-  /** The spec of appends that do not name their own. */
+  /** The spec of appends that do not specify their own. */
   readonly spec: unknown;
   readonly ops: readonly Op[];
-  /** The error of the constructors, in which case there are no results. */
+  /** The error of the constructors. If it is set, there are no results. */
   readonly error: Result | undefined;
   readonly results: readonly Result[];
 }
@@ -29,7 +29,7 @@ export interface TableArgs {
 /** A case or file that does not follow its README. */
 export class Malformed extends Error {}
 
-/** Returns why a case could not be run: what its file lacks, or where the runner is at fault. */
+/** Returns why a case could not be run: an invalid file, or a bug in the runner. */
 export function whyNotRun(error: unknown): string {
   return error instanceof Malformed ? `malformed: ${error.message}` : `the runner broke down: ${(error as Error)?.stack ?? error}`;
 }

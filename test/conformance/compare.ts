@@ -12,7 +12,7 @@ export type Answer = { readonly result: Result } | { readonly error: unknown };
 export function difference(test: TableCase, i: number, expected: Result, answer: Answer): string | undefined {
   const op = test.ops[i] as Op;
   if (expected.error !== undefined || expected.hangs === true) {
-    // Our calls never hang: if theirs hangs, ours must throw.
+    // Our calls never hang. If the recorded call hangs, ours must throw.
     const kinds = expected.hangs === true ? undefined : accepted(test, i, expected.error as Result);
     if (!("error" in answer)) return differs("", kinds === undefined ? "an error where the real call never comes back" : kinds.join(" or "), answer.result);
     const kind = kindOf(answer.error);
@@ -24,7 +24,7 @@ export function difference(test: TableCase, i: number, expected: Result, answer:
   return valueDifference("", held(op, expected), answer.result);
 }
 
-/** Returns the part of an expected answer that counts. */
+/** Returns the part of an expected answer that is compared. */
 function held([kind]: Op, expected: Result): Result {
   if (kind === "sample_timeout") return { ...expected, how: undefined };
   // `sampler` and `remover` are protocol text; 0 and below mean no limit.
@@ -60,7 +60,7 @@ function tallyDifference(expected: Tally, got: Tally): string | undefined {
     const path = `.outcomes of ${JSON.stringify(want.value)}`;
     const have = got.outcomes.find((one) => one.value === want.value);
     certain += want.probability;
-    // One more, because rare outcomes are not normally distributed.
+    // The 1 is added because rare outcomes are not normally distributed.
     const spread = 1 + SIGMA * Math.sqrt(got.n * want.probability * (1 - want.probability));
     const count = have?.count ?? 0;
     if (Math.abs(count - got.n * want.probability) > spread) return differs(path, `about ${got.n * want.probability} of ${got.n}`, count);

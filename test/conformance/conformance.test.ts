@@ -57,7 +57,7 @@ describe("recorded cases of replay-buffer.json", () => {
 
   it.each(each(12, own, 1).map((raw) => [raw.name, raw] as const))("%s", async (name, raw) => {
     const { state, why, departs } = await runCase(raw);
-    // Their own case has no departures.
+    // The cases themselves have no departures.
     expect({ state, why, departs: departs ?? false }).toEqual({ state: "passed", why: undefined, departs: Object.hasOwn(BUFFERS, name) });
   });
 
@@ -102,7 +102,7 @@ describe("recorded cases of RLDS", () => {
   });
 });
 
-// Their departures are rules: in these cases a rule changes an answer.
+// These departures are rules: in each of these cases, a rule changes an answer.
 describe.each([
   { file: "trajectories.json", departs: ["trajectory_from_episode_empty", "trajectory_n_step_truncated", "trajectory_transition_batch"] },
   { file: "drivers.json", departs: [] },
@@ -130,7 +130,7 @@ describe.each([
     });
   });
 
-  // Random ones of a fixed seed, recorded in the same way: variants/agents.py.
+  // Random cases with a fixed seed, recorded in the same way: variants/agents.py.
   it.each(each(12, read(file, join(import.meta.dirname, "variants")), 1).map((raw) => [raw.name, raw] as const))("%s", async (_, raw) => {
     const { state, why } = await runCase(raw);
     expect({ state, why }).toEqual({ state: "passed", why: undefined });
@@ -191,7 +191,7 @@ describe.each(["decoded.json", "expected.json"])("recorded messages of Reverb's 
     const [report] = await runPaths([join(import.meta.dirname, "reverb-wire", file)]);
     const failed = report?.outcomes.filter(({ state }) => state === "failed");
     const skipped = report?.outcomes.filter(({ state }) => state === "skipped").map(({ name }) => name);
-    // From a client in the server's process; two texts that also occur in messages.
+    // The texts come from a client in the server's process. Two of them also occur in messages.
     expect({ failed, skipped }).toEqual({ failed: [], skipped: file === "decoded.json" ? ["initialize_connection.request.bin"] : ["mutate", "mutate_absent"] });
   });
 });

@@ -4,15 +4,15 @@ import type { Result } from "./case.ts";
 export interface Departure {
   /** The rule of POLICY.md. */
   readonly rule: string;
-  /** Our own answers, by the number of the op; the other ops keep the recorded ones. */
+  /** Our own answers by the number of the op. The other ops keep their recorded answers. */
   readonly results: { readonly [op: number]: Result };
 }
 
 const sample = (value: unknown, table_size: number, priority = 1, times_sampled = 1) => ({ value, probability: 1, table_size, priority, times_sampled });
-/** The samples of a queue until it is empty. */
+/** Samples a queue until it is empty. */
 const drained = (values: readonly unknown[]): Result => ({ samples: values.map((value, i) => sample(value, values.length - i)) });
 
-/** By the name of the case. */
+/** Departures by the name of the case. */
 export const DEPARTURES: { readonly [name: string]: Departure } = {
   sampler_Prioritized_negative: {
     rule: "a negative priority is refused before anything changes, and nothing hangs",

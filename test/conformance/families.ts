@@ -1,4 +1,4 @@
-/** The families of cases that any host can run with only the package. PFRL's have files and are elsewhere. */
+/** The families of cases that any host can run with only the package. PFRL cases need files and are run elsewhere. */
 import { runBufferCase } from "./buffers/cases.ts";
 import { isObject } from "./case.ts";
 import { runClientCase, runDatasetCase } from "./client/cases.ts";
@@ -14,7 +14,7 @@ import { runReverbBufferCase } from "./tables/buffer-cases.ts";
 import { runTableCase } from "./tables/cases.ts";
 import { runTrajectoryCase } from "./trajectories/cases.ts";
 
-/** Returns the outcome of a case; undefined if it belongs to none of these families. */
+/** Returns the outcome of a case, or undefined if the case belongs to another family. */
 export async function runInFamily(raw: { readonly [key: string]: unknown }): Promise<Outcome | undefined> {
   if (raw.family === "batched-observer") return await runBatchedCase(raw);
   if (raw.family === "variables") return await runVariablesCase(raw);

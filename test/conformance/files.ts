@@ -9,7 +9,7 @@ import { runWireFile } from "./wire/cases.ts";
 
 /** The outcomes of a file, or of a path that does not exist. */
 export interface FileReport {
-  /** As passed, or below the passed folder. */
+  /** The path as passed, or below the passed folder. */
   readonly path: string;
   readonly outcomes: readonly Outcome[];
 }

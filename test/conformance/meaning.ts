@@ -8,13 +8,13 @@ const OF_WRITERS = ["append", "append_sequence", "create_item", "create_item_leg
 /** The ops that a table's signature may reject. */
 const TO_TABLES = ["create_item", "create_item_legacy", "insert"];
 
-/** Returns the kind of our error: TypeError, RangeError, or the code of a ReplayError; undefined for any other, which is a bug. */
+/** Returns the kind of our error: TypeError, RangeError, or the code of a ReplayError. Any other error is a bug and returns undefined. */
 export function kindOf(error: unknown): string | undefined {
   if (error instanceof ReplayError) return error.code;
   return error instanceof TypeError || error instanceof RangeError ? error.name : undefined;
 }
 
-/** Returns the acceptable kinds of an error at op i; i is -1 for the constructors. */
+/** Returns the acceptable error kinds of op i; i is -1 for the constructors. */
 export function accepted(test: TableCase, i: number, { type, kind }: Result): readonly string[] {
   if (typeof kind === "string") return [kind];
   const [op, args] = test.ops[i] ?? (["", {}] as Op);
@@ -27,10 +27,10 @@ export function accepted(test: TableCase, i: number, { type, kind }: Result): re
     case "AssertionError":
     case "IndexError":
     case "ZeroDivisionError":
-      // For a restart, the tables do not fit; for an append, the form of the data is wrong.
+      // For a restart, the tables do not match. For an append, the form of the data is wrong.
       if (op === "checkpoint_restart") return ["NOT_FOUND"];
       if (op === "append" || op === "append_sequence") return ["SPEC_MISMATCH"];
-      // For an item, its form may also be wrong, if a table has a signature.
+      // If a table has a signature, the form of an item may also be wrong.
       return TO_TABLES.includes(op) && test.tables.some((table) => table.signature !== undefined) ? ["RangeError", "SPEC_MISMATCH"] : ["RangeError"];
     case "InvalidArgumentError":
       return ["INVALID_DATA"];
@@ -38,7 +38,7 @@ export function accepted(test: TableCase, i: number, { type, kind }: Result): re
       return ["TIMEOUT"];
     case "RuntimeError":
       if (closed && OF_WRITERS.includes(op)) return ["CLOSED"];
-      // Fewer steps than an item needs is a wrong length.
+      // Fewer steps than an item needs are a wrong length.
       return ["EMPTY", "TOO_FEW", "NOT_FOUND", "RangeError"];
     default:
       return ["RangeError", "NOT_FOUND", "INVALID_DATA"];

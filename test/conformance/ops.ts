@@ -1,4 +1,4 @@
-/** The ops of the tables' family, each a call of the public API. */
+/** The ops of the table family. Each calls the public API. */
 import type { HistoryColumn, TableInfo, TrajectoryColumn } from "../../src/tf-agents/index.ts";
 import { Malformed, numberOf, type Op, type Result, type TableArgs } from "./case.ts";
 import { plainTableInfo } from "./client/values.ts";
@@ -10,9 +10,9 @@ import { DEFAULT_WRITER, type Sampled, type TableWorld } from "./world.ts";
 type Args = { readonly [name: string]: unknown };
 type Run = (world: TableWorld, args: Args, op: Op) => Result | Promise<Result>;
 
-/** The same for tables of this process and of a server. */
+/** The ops for tables of this process and of a server. */
 export const OPS: { readonly [kind: string]: Run } = {
-  // tables
+  // Tables
   insert: async (world, args) => {
     const name = world.nameOf(args);
     const known = world.test.tables.some((table) => table.name === name);
@@ -73,7 +73,7 @@ export const OPS: { readonly [kind: string]: Run } = {
     return {};
   },
 
-  // writers
+  // Writers
   trajectory_writer: (world, args) => {
     const { num_keep_alive_refs, validate_items = true } = args;
     const made = world.client.trajectoryWriter({ numKeepAliveRefs: num_keep_alive_refs as number, validateItems: validate_items as boolean });

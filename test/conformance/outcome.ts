@@ -2,10 +2,10 @@
 export interface Outcome {
   readonly name: string;
   readonly state: "passed" | "failed" | "skipped";
-  /** The difference of a failure, or the missing feature of a skipped case. */
+  /** The difference for a failed case, or the missing feature for a skipped case. */
   readonly why?: string;
-  /** Whether it was compared with our own answer instead of the recorded one. */
+  /** Whether the answer was compared with our own expected answer instead of the recorded one. */
   readonly departs?: boolean;
-  /** The rule for that. */
+  /** The rule of the departure. */
   readonly rule?: string;
 }

@@ -1,10 +1,10 @@
-/** `npm run conformance -- PATH…`: files of cases, or folders of them; without a path the copies in this folder. */
+/** `npm run conformance -- PATH…` runs files or folders of cases. Without a path, it runs the copies in this folder. */
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { runPaths } from "./files.ts";
 import { reportOf } from "./report.ts";
 
-// Bundled to dist/conformance.mjs, one folder below the root.
+// The bundle is dist/conformance.mjs, a folder below the root.
 const copies = relative(process.cwd(), fileURLToPath(new URL("../test/conformance", import.meta.url)));
 
 const paths = process.argv.slice(2);

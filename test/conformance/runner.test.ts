@@ -38,12 +38,12 @@ function file(name: string, content: unknown): string {
   return path;
 }
 
-/** Parts that do not count according to README.md: for a tally, the recorded counts and values derived from them. */
+/** Parts that are not compared, according to README.md. For a tally, these are the recorded counts and values derived from them. */
 const NOT_HELD = ["sampler", "remover", "how", "count", "message", "type", "counts", "chi2_against_uniform", "all_probabilities_equal"];
-/** Random draws only have to be possible, so an altered one may also pass. */
+/** Random draws only have to be possible, so an altered draw may also pass. */
 const RANDOM = ["stateful_add_sequence", "episodic_preprocess", "uniform_dataset_random"];
 
-/** Returns every number, truth value and shape of an answer that counts, with a way to change it. */
+/** Returns every compared number, boolean and shape of an answer, with a function that changes it. */
 function changes(node: Json | unknown[], path: string): [path: string, change: () => void][] {
   return Object.entries(node).flatMap(([key, value]) => {
     const here = `${path}.${key}`;
@@ -280,7 +280,7 @@ describe("the program", () => {
     const named = [DEPARTURES, TRAJECTORY, EPISODE, BUFFERS, PFRL, RLDS].flatMap((each) => (Array.isArray(each) ? each : Object.keys(each)));
     const [, count, listed = ""] = /\n(\d+) departures[^\n]*\n((?: {2}.*\n)*)/.exec(stdout) ?? [];
     const told = [...listed.matchAll(/^ {2}(\S+) \(passed\): \S/gm)].map(([, name]) => name);
-    // Those of the later families are rules: each names its rule.
+    // The departures of later families are rules. Each names its rule.
     expect(told).toEqual(expect.arrayContaining(named));
     expect(told.length).toBe(Number(count));
   });

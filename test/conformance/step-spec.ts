@@ -4,7 +4,7 @@ import { f64, type Leaf, type Spec } from "../../src/index.ts";
 import { DTYPES, type Dtype } from "../../src/schema/dtype.ts";
 import { isObject, Malformed, numberOf, type Op, type TableCase } from "./case.ts";
 
-/** One Replay serves everything that a case writes: a branch each for `insert`, the trajectory writer and the legacy writer. */
+/** A Replay serves all writers of a case. `insert`, the trajectory writer and the legacy writer have a branch each. */
 export type Branch = "insert" | "step" | "legacy";
 
 /** Names of NumPy's dtypes. */
@@ -22,10 +22,12 @@ export const DTYPE_OF: { readonly [numpy: string]: Dtype } = {
   float64: "f64",
 };
 
-/** Returns the spec of a Replay for the case: all fields that its ops append; the first append of a field decides, as in their writers. */
+/**
+ * Returns the spec of a Replay for the case, with all fields that its ops append. The first append of a field determines its spec, as in the recorded writers.
+ */
 export function specOf(test: TableCase): { readonly [branch: string]: Spec } {
   const branches: { [branch: string]: Spec } = {};
-  // A `context` contains ops.
+  // A `context` op contains other ops.
   const ops = test.ops.flatMap((op) => [op, ...((op[1].ops ?? []) as readonly Op[])]);
   for (const op of ops) {
     if (op[0] === "insert_data") branches[dataBranch(op[1].spec)] = ourSpec(op[1].spec);
@@ -37,7 +39,7 @@ export function specOf(test: TableCase): { readonly [branch: string]: Spec } {
   return branches;
 }
 
-/** Merges the fields of both; for common fields the first one wins. */
+/** Merges the fields of both specs. The first spec takes precedence. */
 function merged(first: Spec | undefined, second: Spec): Spec {
   if (first === undefined) return second;
   if (isLeafOfOurs(first) || isLeafOfOurs(second) || Array.isArray(first) || Array.isArray(second)) return first;
@@ -45,7 +47,7 @@ function merged(first: Spec | undefined, second: Spec): Spec {
   return { ...b, ...Object.fromEntries(Object.entries(a).map(([name, node]) => [name, name in b ? merged(node, b[name] as Spec) : node])) };
 }
 
-/** Returns a sequence's spec without its dimension of time. */
+/** Returns the spec of a sequence without its time dimension. */
 function ofOneStep(spec: Spec): Spec {
   if (isLeafOfOurs(spec)) return { ...spec, shape: spec.shape.slice(1) };
   if (Array.isArray(spec)) return spec.map(ofOneStep);
@@ -70,7 +72,7 @@ export function appendSpec(test: TableCase, [, args]: Op): unknown {
   return args.spec ?? test.spec;
 }
 
-/** A spec of a case as ours. */
+/** Converts a spec of a case. */
 export function ourSpec(theirs: unknown): Spec {
   if (isLeaf(theirs)) {
     const dtype = DTYPE_OF[theirs.dtype];
@@ -82,7 +84,7 @@ export function ourSpec(theirs: unknown): Spec {
   throw new Malformed(`spec must be nested leaves {dtype, shape}, got ${JSON.stringify(theirs)}`);
 }
 
-/** Converts a value of a case according to its spec, each leaf to a typed array; null if a field is left out. */
+/** Converts a value of a case according to its spec, each leaf to a typed array. Omitted fields are null. */
 export function build(theirs: unknown, value: unknown): unknown {
   if (value === null || value === undefined) return null;
   if (isLeaf(theirs)) {

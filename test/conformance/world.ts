@@ -21,13 +21,13 @@ import { tableOptions } from "./tables/options.ts";
 /** Every case draws from the same seed, so that results are reproducible. */
 const SEED = 2026;
 const MAX_BYTES = 2 ** 28;
-/** Nothing else runs while a case waits: a result that does not come immediately never comes. */
+/** Nothing else runs while a case waits, so a result that is not immediate never arrives. */
 export const WAIT_MS = 20;
 export const DEFAULT_WRITER = "w";
 /** A key that no item has. */
 const NO_KEY = 0;
 
-/** An item is shown as a whole, even if it spans episodes. */
+/** Shows an item as a whole, even if it spans episodes. */
 const WHOLE = { cross: true };
 
 type Named = { readonly writer?: unknown };
@@ -51,9 +51,9 @@ export abstract class TableWorld {
   abstract readonly waitMs: number;
   /** Trajectory and legacy writers, by their names in the ops. */
   readonly writers = new Map<string, AnyWriter>();
-  /** By table and value. */
+  /** Keys by table and value. */
   readonly #keys = new Map<string, ItemKey>();
-  /** The argument of a `create_item` that names no steps. */
+  /** The argument of a `create_item` without steps. */
   held: ItemColumns | undefined;
 
   constructor(test: TableCase) {
@@ -67,9 +67,9 @@ export abstract class TableWorld {
   abstract sample(table: string): Awaitable<Sampled | undefined>;
   /** Makes draws that must succeed. @throws ReplayError TIMEOUT */
   abstract sampleMany(table: string, n: number): Promise<Sampled[]>;
-  /** Called when an item has been made: decides whether to wait for it. */
+  /** Called after an item is created. Decides whether to wait for the insertion. */
   abstract sent(waits: Promise<void> | undefined): Awaitable<void>;
-  /** Passes everything through a checkpoint, which closes the writers. */
+  /** Saves and restores everything with a checkpoint, which closes the writers. */
   abstract restart(tables?: readonly TableArgs[]): Awaitable<void>;
 
   /** The table of an op. */
@@ -82,7 +82,7 @@ export abstract class TableWorld {
     return this.#keys.get(`${table} ${value}`) ?? NO_KEY;
   }
 
-  /** Returns an item as a sample shows it. @param columns as nested plain values */
+  /** Returns an item in the format of a sample. @param columns as nested plain values */
   told(table: string, columns: readonly unknown[], key: ItemKey, info: Omit<Sampled, "value">): Sampled {
     const [lone] = columns;
     const value = columns.length > 1 ? columns : Array.isArray(lone) && lone.length === 1 ? lone[0] : lone;
@@ -156,7 +156,7 @@ export class World extends TableWorld {
     });
   }
 
-  /** Never waits: an item that the limiter blocks would never enter. */
+  /** Never waits, because an item that the limiter blocks would never be inserted. */
   sent(): void {}
 
   restart(wanted: readonly TableArgs[] = this.test.tables): void {
@@ -167,7 +167,7 @@ export class World extends TableWorld {
     replay.dispose();
     const signatures = Object.fromEntries(this.test.tables.flatMap((table) => Object.values(signatureOf(table)).map((signature) => [table.name, signature])));
     this.client = new LocalClient<Spec, string>(Replay.restore(chunks, { logger: null }), { signatures });
-    // A starting server checks the checkpoint for its tables.
+    // A server checks at its start that the checkpoint has its tables.
     for (const { name } of wanted) this.table(name);
   }
 
@@ -180,7 +180,7 @@ function definitionOf(table: TableArgs): NamedTable {
   return { name: table.name, ...tableOptions(table), ...signatureOf(table) };
 }
 
-/** A table's signature: `signature` has each leaf without its dimension of time, `item_signature` includes it. */
+/** Returns the signature of a table: `signature` has each leaf without its time dimension, `item_signature` includes it. */
 export function signatureOf({ signature, item_signature: own }: TableArgs): { readonly signature?: Signature } {
   if (own !== undefined && own !== null) return { signature: ourSpec(own) as Signature };
   return signature === undefined || signature === null ? {} : { signature: timed(ourSpec(signature)) };

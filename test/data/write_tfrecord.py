@@ -1,6 +1,6 @@
 """Writes test/data/tfrecord with TF-Agents' own TFRecordObserver. Needs tf_agents, numpy, pillow; run by hand: python test/data/write_tfrecord.py
 
-The seed is fixed. Maps of protobuf have no order, so that files of dicts may differ in it from run to run.
+The seed is fixed. Protobuf maps are unordered, so the order in files of dicts may differ between runs.
 """
 
 import json
@@ -37,7 +37,7 @@ def random(spec):
 
 
 def flat(nest):
-    """Columns by their paths. int64 as text: JSON has no such integers."""
+    """Returns columns by path. int64 is stored as text, because JSON has no such integers."""
     from tf_agents.utils import nest_utils
 
     columns = {}
@@ -66,7 +66,7 @@ def trajectories():
         discount=tensor_spec.BoundedTensorSpec([], tf.float32, 0.0, 1.0, "discount"),
     )
     steps = []
-    # Terminated, truncated, one action, still open.
+    # The episodes are terminated, truncated, of one action, and still open.
     for length, discount, ends in [(4, 0, True), (3, 1, True), (1, 0, True), (2, 1, False)]:
         for i in range(length + (1 if ends else 0)):
             step = random(spec)
@@ -91,7 +91,7 @@ def nests():
 
 
 def interleaved():
-    """The order of the records of several files, and pairs of them."""
+    """Records the order of records from several files, and of pairs of records."""
     spec = tf.TensorSpec([], tf.int64)
     files = {}
     for file, count in enumerate([3, 1, 0, 4]):
@@ -116,7 +116,7 @@ def images():
 
 
 def transitions():
-    """As the CQL example writes them with use_trajectories=False, and each of their parts alone."""
+    """Writes the records of the CQL example with use_trajectories=False, and each of their parts separately."""
     step = time_step.TimeStep(
         step_type=tf.TensorSpec([], tf.int32),
         reward=tf.TensorSpec([], tf.float32),
@@ -134,12 +134,12 @@ def transitions():
 
 
 def errors():
-    """What the original refuses: the class of the error."""
+    """Records the class of the error if the original rejects a call."""
 
     def case(name, task):
         try:
             task()
-        except Exception as error:  # whatever it is, it is what is recorded
+        except Exception as error:  # any error is recorded
             return {"name": name, "error": type(error).__name__}
         return {"name": name, "error": None}
 

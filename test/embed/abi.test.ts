@@ -1,4 +1,4 @@
-/** The page of embed.wasm: its exports, and their description in docs/embed/protocol.md. */
+/** Compares the exports of embed.wasm with their description in docs/embed/protocol.md. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -8,7 +8,7 @@ import { type Build, embedModule, embedOf } from "./host.ts";
 
 const BUILDS: readonly Build[] = ["embed", "embed.scalar"];
 
-/** Arguments of each call. */
+/** The arguments of each call. */
 const CALLS = {
   replay_input: 1,
   replay_create: 2,
@@ -45,7 +45,7 @@ test.each(BUILDS)("%s imports nothing, and exports these calls, its memory and i
   expect(Object.fromEntries(counts)).toEqual(CALLS);
   expect(Object.keys(exports).sort()).toEqual(["ABI_VERSION", "memory", ...Object.keys(CALLS)].sort());
   expect((exports.ABI_VERSION as WebAssembly.Global).value).toBe(ABI_VERSION);
-  // Hosts that cannot read a global find it in memory, once they asked for input.
+  // A host that cannot read globals finds the reported values in memory after its first request for input.
   const { memory, replay_input } = embedOf(build);
   expect(replay_input(1)).toBeGreaterThan(0);
   expect(new DataView(memory.buffer).getUint32(4, true)).toBe(ABI_VERSION);

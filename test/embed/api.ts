@@ -20,7 +20,7 @@ export class Api {
   #views: readonly ((n: number, beta: number) => unknown)[];
   #batch!: Batch & AnyTransitions;
 
-  /** @throws what the options of a world are refused with */
+  /** @throws the error that rejects the options of the world */
   constructor(world: World, values: Values) {
     this.#world = world;
     this.#values = values;
@@ -31,7 +31,7 @@ export class Api {
     this.#views = this.#look();
   }
 
-  /** What the same call of embed.wasm gives. @throws what it is refused with */
+  /** Returns the result of the same call of embed.wasm. @throws the error that rejects the call */
   play(call: Call): number {
     switch (call.call) {
       case "append":
@@ -54,7 +54,7 @@ export class Api {
     }
   }
 
-  /** Why the last batch has fewer items than were asked for; of transitions nothing says so. */
+  /** Why the last batch has fewer items than requested. Batches of transitions do not report this. */
   get blocked(): string | undefined {
     return this.#batch.blocked?.by;
   }
@@ -71,7 +71,7 @@ export class Api {
     return transitions === undefined ? itemColumns(this.#batch, this.#values.leaves) : transitionColumns(this.#batch);
   }
 
-  /** The numbers of `replay_stats` of each table, but for the bytes in use. */
+  /** Returns the numbers of `replay_stats` for each table, except the bytes in use. */
   stats(): number[][] {
     const { steps, tables } = this.#replay.stats();
     return Object.entries(tables).map(([name, stats]) => [...COUNTERS.map((counter) => stats[counter]), (this.#writers[0] as Writer).lastKey(name), steps]);
@@ -81,7 +81,7 @@ export class Api {
     return join([...this.#replay.snapshot()]);
   }
 
-  /** Goes on with what a snapshot has. */
+  /** Continues with the content of a snapshot. */
   restore(snapshot: Uint8Array): void {
     this.#replay = Replay.restore(snapshot, { logger: null });
     this.#writers = [...this.#replay.writers] as Writer[];
@@ -92,7 +92,7 @@ export class Api {
     for (const writer of this.#writers) writer.close();
   }
 
-  /** All writers of the world, anew. */
+  /** Opens all writers of the world again. */
   openWriters(): void {
     this.#writers = this.#world.writers.map((options) => this.#replay.writer(options as object) as unknown as Writer);
   }
@@ -101,7 +101,7 @@ export class Api {
     return this.#world.views.map(({ table, transitions, sample, weights }) => {
       const from = this.#replay.table(table) as Table;
       const view = (transitions === undefined ? from : from.transitions(transitions as never)) as { sample(n: number, options: object): unknown };
-      // TypeScript rejects weights that no draw of the table accepts when the view is made.
+      // TypeScript rejects weights that no draw of the table accepts when the view is created.
       checkNormalize(table, from.options.sampler, weights);
       return (n, beta) => view.sample(n, { ...sample, ...(weights && { beta }) });
     });
@@ -111,7 +111,7 @@ export class Api {
     return this.#replay.table(this.#tables[number] as string) as Table;
   }
 
-  /** How many items of a call wait for their rate limiters. */
+  /** Returns how many items of a call wait for their rate limiters. */
   #waiting(call: () => void): number {
     const pending = () => Object.values(this.#replay.stats().tables).reduce((sum, table) => sum + table.pending, 0);
     const before = pending();

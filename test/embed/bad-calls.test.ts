@@ -1,14 +1,14 @@
-/** Calls with invalid arguments: each is refused with a text, never with a trap, and changes nothing. */
+/** Makes calls with invalid arguments: each is rejected with a text, never traps, and changes nothing. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { TestRandom } from "../support/random.ts";
 import { scaled } from "../support/size.ts";
 import { Embed, TEXT, textBytes } from "./host.ts";
 
-/** Numbers at which arithmetic wraps, or numbers are not whole any more. */
+/** Numbers at which arithmetic wraps, or which doubles cannot hold exactly. */
 const EDGES = [2 ** 31 - 1, 2 ** 31, 2 ** 31 + 1, 2 ** 32 - 65536, 2 ** 32 - 16, 2 ** 32 - 1, 2 ** 32, 2 ** 32 + 1, 2 ** 53 - 1, 2 ** 53, 2 ** 53 + 2];
 EDGES.push(2 ** 64 - 2048, 2 ** 64, 2 ** 64 + 4096, -1, -(2 ** 31), -(2 ** 31) - 1, -(2 ** 53), 0.5, 5e-324, 1e300, Number.NaN, Number.POSITIVE_INFINITY);
 
-/** Calls that give an address or a handle: 0 says that they were refused. */
+/** Calls that return an address or a handle. They return 0 if they are rejected. */
 const ADDRESSES = ["replay_input", "replay_create", "replay_load", "replay_columns", "replay_stats", "replay_writer", "replay_save"];
 
 describe("a call", () => {
@@ -24,7 +24,7 @@ describe("a call", () => {
     for (let i = 0; i < 5; i++) embed.did(embed.x.replay_append(embed.handle, 0, at, 1, 0, 0));
   });
 
-  /** All that is counted, but for the bytes in use: a region may have grown. */
+  /** Returns all counters except the bytes in use, because a region may have grown. */
   function state(): string {
     return embed.stats(0).slice(0, 12).join();
   }
@@ -144,7 +144,7 @@ describe("a call", () => {
     expect(() => embed.columns(7)).toThrowError(/NOT_FOUND/);
   });
 
-  /** Makes a call: what it gave, where it was not refused with a reason; else undefined. */
+  /** Makes a call. Returns its result, or undefined if it was rejected with a reason. */
   function done(host: Embed, name: string, args: readonly number[]): number | undefined {
     const call = (host.x as unknown as { readonly [name: string]: (...args: readonly number[]) => number })[name] as (...args: readonly number[]) => number;
     const result = call(...args);
@@ -154,7 +154,7 @@ describe("a call", () => {
   }
 
   test("with numbers near 2^31, 2^32, 2^53 and 2^64 never traps, and changes nothing where it is refused", () => {
-    // A handle that none of the numbers wraps to.
+    // A handle that no tested number wraps to.
     while (embed.handle < 3) {
       embed.x.replay_free(embed.handle);
       embed.create(`${TEXT}\nbytes 30000000`);
@@ -190,7 +190,7 @@ describe("a call", () => {
         }
       }
     }
-    // Without a Replay.
+    // Calls without a Replay.
     const text = new TextEncoder().encode(TEXT);
     const empty = new Embed();
     for (const [name, count] of Object.entries({ replay_create: 2, replay_load: 4 })) {

@@ -1,4 +1,4 @@
-/** A text that does not describe a Replay is refused with line, rule and remedy, and the instance can still be used. */
+/** Checks that an invalid text is rejected with its line, the rule and a remedy, and that the instance remains usable. */
 import { describe, expect, test } from "vitest";
 import { TestRandom } from "../support/random.ts";
 import { scaled } from "../support/size.ts";
@@ -14,7 +14,7 @@ describe("a text", () => {
     ["leaf a f32 1.5", /got "1.5"/],
     ["leaf a f32 4 4294967296", /got "4294967296"/],
     ["leaf a f32 1000000 1000000", /a value of "a" must have at most 1073741823 bytes/],
-    // Products that are small again behind 2^64.
+    // Products that wrap at 2^64 and become small again.
     ["leaf a text 16777708 1073710081 shared s stack 1024", /a value of "a" must have at most 1073741823 bytes/],
     ["leaf a text 16777212 1073741824 shared s stack 1024", /a value of "a" must have at most 1073741823 bytes/],
     ["leaf a text 0", /the maximum size of a text must be an integer from 1/],
@@ -52,7 +52,7 @@ describe("a text", () => {
     ['leaf a f32\ntable t size "4', /^INVALID: line 2: size has no closing quote$/],
     ['leaf a f32\ntable t size 4\nrule t length 1 priority "3', /^INVALID: line 3: the priority must be max, or .*, got a word without a closing quote$/],
     ['leaf a f32\ntable t size 4\nview t items "cross', /^INVALID: line 3: .*, got a word without a closing quote$/],
-    // A backslash before the end of a line stands for nothing.
+    // A backslash before the end of a line escapes nothing.
     ['leaf "a\\\nb" f32', /^INVALID: line 1: the path of the leaf has no closing quote$/],
     ['leaf a f32\nlist "b\\', /^INVALID: line 2: the path of the list has no closing quote$/],
     ["leaf a f32\ntable __proto__ size 1", /^INVALID: line 2: the name of a table must not be empty, a whole number or __proto__, got "__proto__"$/],
@@ -90,7 +90,7 @@ describe("a text", () => {
     ["leaf a f32 2\ntable t size 1\nstored 9000 from t", /the word after the limit must be evict, got "from"/],
     ["leaf a f32 2\nstored 9000 evict t\ntable t size 1", /^NOT_FOUND: line 2: the table must be described in an earlier line, got "t"/],
     ["leaf a f32 2\ntable t size 1\nstored 9000 evict t t", /the line must end here, got "t"/],
-    // The row 12 + 12, its wide value 300, two packed frames of 24 + 308, a shared one of 12 + 304.
+    // The row has 12 + 12 bytes, its wide value 300, two packed frames 24 + 308, and a shared frame 12 + 304.
     [
       "leaf a f32 75\nleaf b u8 300 packed b stack 2\nleaf c u8 300 shared c\ntable t size 1\nstored 1303.5",
       /^INVALID: stored must be at least 1304, the bytes of a step with frames that do not compress, got 1303\.5$/,
@@ -99,14 +99,14 @@ describe("a text", () => {
   ])("%j is refused", (text, says) => {
     const embed = new Embed();
     expect(() => embed.create(text)).toThrowError(says);
-    // The same instance can then immediately make another Replay.
+    // The same instance can then create another Replay.
     expect(embed.create(TEXT).stats(0)[0]).toBe(0);
   });
 
   test("whose batches would come to a multiple of 2^64 bytes has them refused", () => {
     const embed = new Embed();
     embed.create("leaf a u8 2097140\ntable t size 1\nrule t length 1\nview t items length 8388608");
-    // The one leaf is wide: it stands at a multiple of 16.
+    // The only leaf is wide, so it is stored at a multiple of 16.
     const [at = 0] = embed.give(new Uint8Array(2097152 + 64));
     embed.did(embed.x.replay_append(embed.handle, 0, at, 1, 0, 0));
     expect(() => embed.did(embed.x.replay_sample(embed.handle, 0, 2 ** 20, 0))).toThrowError(/^OUT_OF_MEMORY: there is no room for a batch of 1048576/);

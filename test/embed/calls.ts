@@ -1,9 +1,9 @@
-/** Random calls of a world, for both sides. */
+/** Generates random calls of a world for both sides. */
 import type { TestRandom } from "../support/random.ts";
 import type { Step, Values } from "./values.ts";
 import type { World } from "./world.ts";
 
-/** How an episode ends: not at all, without a final step, truncated, terminated. */
+/** How an episode ends: not at all, without a final observation, truncated, or terminated. */
 type How = 0 | 1 | 2 | 3;
 
 export interface Append {
@@ -62,7 +62,7 @@ export class Calls {
   readonly #windows: readonly number[];
   #drawn: { readonly table: number; readonly keys: readonly number[] } = { table: 0, keys: [] };
 
-  /** @param windows tables for which items of any length are made */
+  /** @param windows tables for which items of any length are created */
   constructor(random: TestRandom, world: World, values: Values, windows: readonly number[]) {
     this.#random = random;
     this.#world = world;
@@ -93,7 +93,7 @@ export class Calls {
     return kind === 10 ? this.#update() : this.#delete();
   }
 
-  /** Keys of a table, as a batch had them: of what is changed later. */
+  /** Notes the keys that a batch had in a table, for later changes. */
   drew(view: number, keys: readonly number[]): void {
     const { table } = this.#world.views[view] as World["views"][number];
     this.#drawn = { table: Object.keys(this.#world.tables).indexOf(table), keys };
@@ -105,7 +105,7 @@ export class Calls {
     return [number, lanes];
   }
 
-  /** Whether some episode ends without a final step now: with rules of nStep that is refused. */
+  /** Returns whether an episode now ends without a final observation, which rules of nStep reject. */
   #endsPlainly(writer: number): boolean {
     const { items } = this.#world.writers[writer] as World["writers"][number];
     return this.#random.below(items.some(({ nStep }) => nStep !== undefined) ? 12 : 2) === 0;
@@ -148,18 +148,18 @@ export class Calls {
     return { call: "delete", table: this.#table(), keys: this.#keys(2) };
   }
 
-  /** Returns a table, mostly the one whose keys are known. */
+  /** Returns a table, usually the table whose keys are known. */
   #table(): number {
     return this.#mostly([this.#drawn.table], [this.#random.below(this.#tables)]);
   }
 
-  /** Returns keys of items that were drawn, mixed with keys of no item. */
+  /** Returns keys of drawn items, mixed with keys of no item. */
   #keys(most: number): Float64Array {
     const random = this.#random;
     return Float64Array.from({ length: 1 + random.below(most) }, () => random.pick([0, 2 ** 40, ...this.#drawn.keys]));
   }
 
-  /** One of what is usual, or now and then of what is not. */
+  /** Returns a usual value, or occasionally an unusual value. */
   #mostly<T>(usual: readonly T[], other: readonly T[]): T {
     return this.#random.pick(this.#random.below(10) === 0 ? other : usual);
   }

@@ -1,4 +1,4 @@
-/** The columns of a batch on both sides, and the differences between them. */
+/** The columns of a batch on both sides, and their differences. */
 
 import type { AnyTransitions } from "../../src/batch/transitions/transition-batch.ts";
 import type { Batch } from "../../src/index.ts";
@@ -9,16 +9,16 @@ import type { FoundLeaf } from "../../src/schema/spec.ts";
 import { type ToldColumn, type ToldColumns, textBytes } from "./host.ts";
 import { bytesIn, join } from "./values.ts";
 
-/** A column of the public API: its array, and the shape of an entry, steps first where it has some. */
+/** A column of the public API: its array, and the shape of an entry, with steps as the first dimension if it has several. */
 interface OwnColumn {
   readonly data: ArrayLike<unknown>;
   readonly shape: readonly number[];
 }
-/** By their names, as `nameOf` has them. */
+/** Columns by the names of `nameOf`. */
 export type OwnColumns = ReadonlyMap<string, OwnColumn>;
 
 const NUMBERS = Object.keys(DTYPES) as Dtype[];
-/** The number of text among dtypes (assembly/rows/leaf.ts). */
+/** The number of the dtype text (assembly/rows/leaf.ts). */
 const TEXT = 13;
 /** Members of a batch of transitions that are not columns, and columns that belong to the draw. */
 const OTHERS = ["count", "detached", "release", "toArray"];
@@ -26,14 +26,14 @@ const DRAWN = ["returns", "discounts", "steps", "terminated", "truncated", "weig
 /** Leaves may have the same names as columns of the draw, so these get another name. */
 const nameOf = (name: string, drawn: boolean) => (drawn ? `${name} of the draw` : name);
 
-/** What embed.wasm must tell of a packed step: its leaves in their order. */
+/** Returns the columns that embed.wasm must report for a packed step: its leaves in order. */
 export function leafColumns(leaves: readonly FoundLeaf[]): Pick<ToldColumn, "name" | "dtype" | "maxBytes" | "shape">[] {
   return leaves.map(({ path, leaf, shape }) =>
     leaf.dtype === "string" ? { name: path, dtype: TEXT, maxBytes: leaf.maxBytes, shape } : { name: path, dtype: DTYPES[leaf.dtype].code, maxBytes: 0, shape },
   );
 }
 
-/** The columns of a batch of items. */
+/** Returns the columns of a batch of items. */
 export function itemColumns(batch: Batch, leaves: readonly FoundLeaf[]): OwnColumns {
   const columns = new Map<string, OwnColumn>();
   for (const { path, keys } of leaves) columns.set(path, ofEntries(valueAt(batch.steps, keys) as ColumnLike));
@@ -44,7 +44,7 @@ export function itemColumns(batch: Batch, leaves: readonly FoundLeaf[]): OwnColu
   return columns;
 }
 
-/** The same of transitions. */
+/** Returns the columns of a batch of transitions. */
 export function transitionColumns(batch: AnyTransitions): OwnColumns {
   const columns = new Map<string, OwnColumn>();
   const add = (name: string, value: unknown): void => {
@@ -52,12 +52,12 @@ export function transitionColumns(batch: AnyTransitions): OwnColumns {
     else if (isColumn(value)) columns.set(name, ofEntries(value));
     else for (const [key, part] of Object.entries(value as object)) add(`${name}.${key}`, part);
   };
-  // Its parts are getters, which its class has.
+  // The parts are getters of the class.
   for (const name in batch) if (!OTHERS.includes(name)) add(nameOf(name, DRAWN.includes(name)), batch[name]);
   return columns;
 }
 
-/** Where the columns that embed.wasm tells of are others; undefined where they are the same, to the byte. */
+/** Returns the difference between the columns that embed.wasm reports and ours, or undefined if they are identical. */
 export function difference(told: ToldColumns, ours: OwnColumns, memory: Uint8Array): string | undefined {
   const names = told.columns.map(({ name, drawn }) => nameOf(name, drawn)).sort();
   const wanted = [...ours.keys()].sort();
@@ -73,7 +73,7 @@ export function difference(told: ToldColumns, ours: OwnColumns, memory: Uint8Arr
   return undefined;
 }
 
-/** The bytes of a column of TypeScript, laid out as embed.wasm tells. */
+/** Returns the bytes of a TypeScript column in the layout that embed.wasm reports. */
 export function bytesOf(column: ToldColumn, ours: OwnColumns, entries: number): Uint8Array {
   const { bytes, maxBytes } = column;
   const { data } = ownOf(column, ours);

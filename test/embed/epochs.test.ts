@@ -1,4 +1,4 @@
-/** Epochs of embed.wasm compared with those of the public API: the same random numbers give the same items in the same order. */
+/** Compares epochs of embed.wasm with those of the public API: the same random numbers produce the same items in the same order. */
 import { expect, test } from "vitest";
 import { i32, Replay } from "../../src/index.ts";
 import { Embed, EmbedError } from "./host.ts";
@@ -28,7 +28,7 @@ function both(steps: number) {
   return { embed, table: replay.tables.t, append };
 }
 
-/** The next batch of an epoch: its values, and the state behind it. */
+/** Returns the next batch of an epoch: its values, and the state after it. */
 function next(embed: Embed, n: number, state: Float64Array, view = 0): number[] {
   const [at = 0] = embed.give(new Uint8Array(state.buffer));
   const count = embed.did(embed.x.replay_epoch(embed.handle, view, n, at));
@@ -47,7 +47,7 @@ test.each([true, false])("an epoch is that of the public API, shuffled: %s", (sh
   for (const { steps, count } of dataset) {
     const { epoch, position, since, slots } = dataset.state();
     let ours = next(embed, 8, state);
-    // An epoch that is over is told once by itself.
+    // The end of an epoch is reported once, as an empty batch.
     if (ours.length === 0) ours = next(embed, 8, state);
     expect(ours).toEqual([...steps.x.data].slice(0, count));
     expect([...state]).toEqual([Number(shuffle), 7, epoch, position, since, slots]);

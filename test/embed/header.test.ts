@@ -1,4 +1,4 @@
-/** reprise.h is made from the exports of embed.wasm and the layouts that they name, and contains all of them. `npm run test:c` compiles it. */
+/** Checks that reprise.h matches the exports of embed.wasm and the layouts that they name. `npm run test:c` compiles it. */
 import { expect, test } from "vitest";
 import { header } from "../../embed/c/header.mjs";
 import { DTYPES } from "../../src/schema/dtype.ts";
@@ -11,7 +11,7 @@ test("each call of the page is declared, but for the input buffer, which the lib
   const exported = WebAssembly.Module.exports(embedModule("embed")).flatMap(({ name }) => (name.startsWith("replay_") ? [name.slice("replay_".length)] : []));
   const declared = [...text.matchAll(/ \*?reprise_(\w+)\(/g)].map(([, name]) => name as string);
   expect(declared).toEqual(expect.arrayContaining(exported.filter((name) => name !== "input" && name !== "writer")));
-  // What it has beside them.
+  // The declarations that reprise.h adds to the exports.
   expect(declared.filter((name) => !exported.includes(name)).sort()).toEqual(["copy", "find", "put"]);
 });
 

@@ -1,10 +1,13 @@
-/** A host of embed.wasm, like a program in any language: it passes text and packed steps, and receives columns. It knows only the layouts that the instance reports. */
+/**
+ * A host of embed.wasm, like a program in any language: it passes text and packed steps, and receives columns. It knows only the layouts that the instance
+ * reports.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../support/core.ts";
 import { type Operation, placed } from "./operation.ts";
 
-/** One line each as in assembly/embed.ts. */
+/** The exports, with a line each as in assembly/embed.ts. */
 export interface EmbedExports {
   readonly memory: WebAssembly.Memory;
   replay_input(bytes: number): number;
@@ -33,7 +36,7 @@ export interface EmbedExports {
 
 export type Build = "embed" | "embed.scalar";
 
-/** A Replay with something of everything that hosts get wrong. */
+/** A Replay with each feature that hosts are likely to get wrong. */
 export const TEXT = `
 leaf observation f32 4
 leaf action i32
@@ -60,7 +63,7 @@ export function embedOf(build: Build): EmbedExports {
   return new WebAssembly.Instance(embedModule(build), {}).exports as unknown as EmbedExports;
 }
 
-/** A column, as COLUMN tells of it (assembly/embed/describe.ts). */
+/** A column as COLUMN reports it (assembly/embed/describe.ts). */
 export interface ToldColumn {
   readonly name: string;
   readonly dtype: number;
@@ -80,7 +83,7 @@ export interface ToldColumns {
   readonly columns: readonly ToldColumn[];
 }
 
-/** What the instance refused, with its text. */
+/** A rejection by the instance, with its text. */
 export class EmbedError extends Error {}
 
 export class Embed {
@@ -99,13 +102,13 @@ export class Embed {
     return new DataView(this.x.memory.buffer);
   }
 
-  /** The text of the last refusal. */
+  /** The text of the last error. */
   get error(): string {
     const at = this.x.replay_error();
     return new TextDecoder("utf-8", { fatal: true }).decode(this.u8.subarray(at, this.u8.indexOf(0, at)));
   }
 
-  /** Hands bytes in, one run behind the other, each at a multiple of 16; where they are. */
+  /** Copies bytes into the memory, each run at a multiple of 16 after the previous run. Returns their addresses. */
   give(...runs: readonly Uint8Array[]): number[] {
     const { places, bytes } = placed(runs);
     const at = this.x.replay_input(bytes.length) >>> 0;
@@ -122,7 +125,7 @@ export class Embed {
     return this;
   }
 
-  /** @param text lines behind those of the snapshot */
+  /** @param text lines after those of the snapshot */
   load(snapshot: Uint8Array, text = ""): this {
     const bytes = new TextEncoder().encode(text);
     const [at = 0, behind = 0] = this.give(snapshot, bytes);
@@ -131,7 +134,7 @@ export class Embed {
     return this;
   }
 
-  /** The next chunk of a snapshot; an empty one behind the last. */
+  /** Returns the next chunk of a snapshot. An empty chunk marks the end. */
   chunk(first: boolean): Uint8Array {
     const at = this.x.replay_save(this.handle, Number(first)) >>> 0;
     if (at === 0) throw new EmbedError(this.error);
@@ -145,7 +148,7 @@ export class Embed {
     return new Uint8Array(Buffer.concat(chunks));
   }
 
-  /** The result of one of the calls that change something, or draw. */
+  /** Returns the result of a call that changes something or draws. */
   play({ call, args, addresses, payload }: Operation): number {
     const [at = 0] = payload.length > 0 ? this.give(payload) : [];
     const given = args.map((arg, i) => ((addresses >> i) & 1 ? (arg < 0 ? 0 : at + arg) : arg));
@@ -158,7 +161,7 @@ export class Embed {
     return code;
   }
 
-  /** @param view -1: of a packed step */
+  /** @param view the view; -1 for a packed step */
   columns(view: number): ToldColumns {
     const at = this.x.replay_columns(this.handle, view) >>> 0;
     if (at === 0) throw new EmbedError(this.error);
@@ -188,10 +191,10 @@ export class Embed {
     return Array.from({ length: 13 }, (_, i) => this.view.getFloat64(at + 8 * i, true));
   }
 
-  /** Packed steps, from the bytes of each leaf by its path. */
+  /** Returns packed steps, from the bytes of each leaf by path. */
   pack(steps: readonly ReadonlyMap<string, Uint8Array>[]): Uint8Array {
     const { columns, stepBytes } = this.columns(-1);
-    // What no leaf has is anything.
+    // Bytes that belong to no leaf may have any value.
     const packed = new Uint8Array(stepBytes * steps.length).fill(0xa5);
     for (const [i, step] of steps.entries()) {
       for (const { name, at, bytes } of columns) {
@@ -204,7 +207,7 @@ export class Embed {
   }
 }
 
-/** A text in rows: a length, UTF-8, zeros. */
+/** Encodes a text as in rows: a length, UTF-8, zeros. */
 export function textBytes(text: string, maxBytes: number): Uint8Array {
   const bytes = new Uint8Array((4 + maxBytes + 3) & ~3);
   const utf8 = new TextEncoder().encode(text);

@@ -1,4 +1,4 @@
-/** Mixtures of embed.wasm compared with those of TypeScript: the same steps, the same draws, the same bytes. */
+/** Compares mixtures of embed.wasm with those of TypeScript: the same steps produce the same draws and bytes. */
 import { describe, expect, test } from "vitest";
 import { f32, i32, type Leaf, mixture, prioritized, Replay, text, u8 } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
@@ -12,7 +12,7 @@ view a items`;
 const MIXTURE = 3;
 const RANDOM_WORDS = 8;
 
-/** A Replay with steps in TypeScript, and the same in embed.wasm with views and a mixture. */
+/** Returns a Replay with steps in TypeScript, and the same Replay in embed.wasm with views and a mixture. */
 function pair(build: Build, line: string, steps: number, reward: Leaf<"f32"> = f32()) {
   const spec = { observation: f32(3), action: i32(), reward, word: text({ maxBytes: 6 }), wide: u8(300) };
   const tables = { a: { maxSize: 60, sampler: prioritized(0.6) }, b: { maxSize: 30 } };
@@ -38,7 +38,7 @@ function pair(build: Build, line: string, steps: number, reward: Leaf<"f32"> = f
   return { embed, views: [replay.table("a").transitions({ gamma: 0.9 }), replay.table("b").transitions({ gamma: 0.9, n: 1 })] as const };
 }
 
-/** The bytes of the columns of a batch, by their names. */
+/** Returns the bytes of the columns of a batch, by name. */
 function sample(embed: Embed, n: number, beta: number): Map<string, Uint8Array> {
   const count = embed.did(embed.x.replay_sample(embed.handle, MIXTURE, n, beta));
   const { columns, entries } = embed.columns(MIXTURE);
@@ -54,7 +54,7 @@ interface State {
   readonly carry: readonly number[];
 }
 
-/** Bytes before the numbers: how many sources there are. */
+/** The bytes before the numbers, which contain the number of sources. */
 const HEAD_BYTES = 16;
 
 function stateOf(embed: Embed, sources: number): State {
@@ -76,7 +76,7 @@ function setState(embed: Embed, view: number, { random, shares, carry }: State):
   embed.did(embed.x.replay_set_mixture(embed.handle, view, at));
 }
 
-/** An element of text: its bytes, and zeros. */
+/** Returns an element of text: its bytes before the zeros. */
 const textAt = (bytes: Uint8Array, i: number) => new TextDecoder().decode(bytes.subarray(12 * i + 4, 12 * i + 4 + (bytes[12 * i] as number)));
 
 const bytesOfEmbed = (embed: Embed) => Buffer.from(embed.snapshot());

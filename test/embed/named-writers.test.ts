@@ -1,4 +1,4 @@
-/** Names of writers in embed.wasm: in the text, in snapshots of both sides, and in lines after a snapshot. */
+/** Tests the names of writers in embed.wasm: in the text, in snapshots of both sides, and in lines after a snapshot. */
 import { describe, expect, test } from "vitest";
 import { f32, prioritized, Replay } from "../../src/index.ts";
 import { Embed } from "./host.ts";
@@ -15,11 +15,11 @@ rule windows length 2
 writer name third across
 rule windows length 3 stride 2 priority 2`;
 
-// In the order of all hosts.
+// The leaves are in the order that all hosts use.
 const spec = { action: f32(), observation: f32(), reward: f32() };
 const tables = { memory: { maxSize: 20, sampler: prioritized(0.6) }, windows: { maxSize: 20 } };
 
-/** The same in TypeScript. */
+/** Returns the same Replay in TypeScript. */
 function twin(): Replay {
   const replay = new Replay({ spec, tables, logger: null });
   replay.writer({ name: "the first", keep: 40, lanes: 2, autoreset: "nextStep", items: [{ table: "memory", nStep: 2 }] });
@@ -76,7 +76,7 @@ describe("a text behind a snapshot", () => {
 
   test("may have others beside them, which come behind", () => {
     const embed = new Embed().load(played().snapshot(), `${WRITERS}\nwriter name fourth\nrule windows length 1`);
-    // The second of its lines has no name, and is another writer.
+    // The second line has no name, so it defines another writer.
     append(embed, 3, 2);
     append(embed, 4, 1);
     expect(sizes(embed)).toEqual([6, 2 + 1 + 1 + 1]);

@@ -11,7 +11,7 @@
 import type { Append, Call, End } from "./calls.ts";
 import type { Step } from "./values.ts";
 
-/** The calls by their numbers; `reload` is a snapshot that is opened again, `clock` starts the time. */
+/** The numbers of the calls. `reload` opens a snapshot, `clock` starts the time measurement. */
 const NUMBERS = { append: 0, end: 1, item: 2, sample: 3, update: 4, delete: 5, stats: 6, reload: 7, clock: 255 } as const;
 
 /** Numbers of error codes by name, from assembly/embed/refusal.ts and assembly/memory/error.ts. */
@@ -45,12 +45,12 @@ export function statsOf(table: number): Operation {
   return { call: "stats", args: [table], addresses: 0, payload: NOTHING };
 }
 
-/** @param lines behind those of the snapshot */
+/** @param lines lines after those of the snapshot */
 export function reload(lines: string): Operation {
   return { call: "reload", args: [], addresses: 0, payload: new TextEncoder().encode(lines) };
 }
 
-/** @param packed makes packed steps, where the call has some */
+/** @param packed makes packed steps if the call has steps */
 export function operationOf(call: Exclude<Call, Append | End>): Operation;
 export function operationOf(call: Call, packed: (steps: readonly Step[]) => Uint8Array): Operation;
 export function operationOf(call: Call, packed: (steps: readonly Step[]) => Uint8Array = () => NOTHING): Operation {
@@ -75,11 +75,11 @@ export function operationOf(call: Call, packed: (steps: readonly Step[]) => Uint
 export function append(writer: number, steps: Uint8Array, n: number, ends: Uint8Array = NOTHING, finals: Uint8Array = NOTHING): Operation {
   const { args, ...rest } = withRuns("append", [writer], [steps, ends, finals]);
   const [first = 0, at = 0, ...behind] = args;
-  // n stands behind the steps.
+  // n follows the steps.
   return { ...rest, args: [first, at, n, ...behind], addresses: 0b11010 };
 }
 
-/** Runs of bytes one behind the other, each at a multiple of 16: addresses behind the first arguments; empty ones are nowhere. */
+/** Places runs of bytes one after the other, each at a multiple of 16. Their addresses follow the first arguments; empty runs have no address. */
 function withRuns(call: Operation["call"], first: readonly number[], runs: readonly Uint8Array[], last: readonly number[] = []): Operation {
   const { places, bytes } = placed(runs);
   const addresses = runs.reduce((mask, _, i) => mask | (1 << (first.length + i)), 0);
@@ -100,7 +100,7 @@ export function placed(runs: readonly Uint8Array[]): { places: number[]; bytes: 
 
 const bytesOf = (array: Float64Array) => new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 
-/** The file of a Replay's text and what is done with it. */
+/** Returns the file of a Replay: its text, and the operations on it. */
 export function fileOf(text: string, operations: readonly Operation[]): Uint8Array {
   const words = new TextEncoder().encode(text);
   const head = new Uint8Array(16);

@@ -1,4 +1,6 @@
-/** One digest of 10,000 operations, and one of 1,500 with packed leaves: every host of embed.wasm prints the same digest as the public TypeScript API. */
+/**
+ * Checks one digest of 10,000 operations, and one of 1,500 with packed leaves: every host of embed.wasm prints the same digest as the public TypeScript API.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -7,7 +9,7 @@ import { type Build, embedModule } from "./host.ts";
 import { crc32, play } from "./player.mjs";
 import { type Recording, record } from "./recorded.ts";
 
-/** All of them, or the first ones, among which is a snapshot that is opened again; and the digest of these. */
+/** Plays all operations, or only the first ones, which include opening a snapshot, and compares their digest. */
 describe.each<[Recording, string, number, quick: number, string]>([
   ["operations", "digest.txt", 10_000, 2500, "digest 37ae265d"],
   ["packed", "packed-digest.txt", 1500, 600, "digest 2d5627a0"],

@@ -1,10 +1,10 @@
-/** A host of embed.wasm in plain JavaScript, for Node, Deno, Bun, browsers and workerd. A host in another language does the same. */
+/** A host of embed.wasm in plain JavaScript, for Node, Deno, Bun, browsers and workerd. Hosts in other languages work in the same way. */
 const [APPEND, END, ITEM, UPDATE, DELETE, RELOAD] = [0, 1, 2, 4, 5, 7];
 export const SAMPLE = 3;
 export const STATS = 6;
 export const CLOCK = 255;
 
-/** An address in what was given, where there is one. */
+/** Returns an address in the copied bytes, or 0 if there is none. */
 const place = (at, offset) => (offset < 0 ? 0 : at + offset);
 
 export class Host {
@@ -14,7 +14,7 @@ export class Host {
     this.handle = this.found(this.x.replay_create(this.give(text), text.length));
   }
 
-  /** The result of an operation. */
+  /** Returns the result of an operation. */
   play({ call, args, last, payload }) {
     const { x, handle } = this;
     const at = payload.length === 0 ? 0 : this.give(payload);
@@ -41,14 +41,14 @@ export class Host {
     throw new Error(`there is no operation ${call}`);
   }
 
-  /** Hands bytes in; where they are. */
+  /** Copies bytes into the memory and returns their address. */
   give(bytes) {
     const at = this.found(this.x.replay_input(bytes.length));
     this.bytes.set(bytes, at);
     return at;
   }
 
-  /** Hands each column of a view's batch to `take`. */
+  /** Passes each column of a view's batch to `take`. */
   columns(view, take) {
     const { x, handle } = this;
     const at = this.found(x.replay_columns(handle, view)) >>> 2;
@@ -80,7 +80,7 @@ export class Host {
     this.handle = this.found(this.x.replay_load(at, length, at + length, lines.length));
   }
 
-  /** A handle or an address, which is 0 where it is refused. Any call may take more memory: what looked at it before is empty then. */
+  /** Returns a handle or an address; 0 means that the call was rejected. Any call may grow the memory, which detaches earlier views of it. */
   found(result) {
     if (result === 0) throw new Error(this.error());
     if (this.bytes.length === 0) this.look();

@@ -1,4 +1,6 @@
-/** Plays a file of recorded operations, in the layout of operation.ts: `play` returns the digest of all results, `time` the time that a part of the file takes. */
+/**
+ * Plays a file of recorded operations in the layout of operation.ts. `play` returns the digest of all results, `time` the time that a part of the file takes.
+ */
 import { CLOCK, Host, SAMPLE, STATS } from "./player-host.mjs";
 
 const COUNTERS = 12;
@@ -16,7 +18,7 @@ export function crc32(bytes, crc = 0) {
   return ~sum >>> 0;
 }
 
-/** @returns the digest, 8 hexadecimal digits */
+/** Returns the digest: 8 hexadecimal digits. */
 export function play(module, file) {
   const { text, operations } = read(file);
   const host = new Host(module, text);
@@ -34,7 +36,7 @@ export function play(module, file) {
   return crc.toString(16).padStart(8, "0");
 }
 
-/** @returns nanoseconds of what stands behind the clock: the median of some passes */
+/** Returns the nanoseconds of the operations after the clock: the median of several passes. */
 export function time(module, file) {
   const { text, operations } = read(file);
   const host = new Host(module, text);
@@ -74,7 +76,7 @@ function read(file) {
     const numbers = Array.from({ length: count }, (_, i) => view.getFloat64(at + 8 + 8 * i, true));
     const from = at + 8 + 8 * count;
     at = from + padded(bytes);
-    // Whole numbers, as a program has them: engines are slow to make them of doubles at each call. What may be none comes last.
+    // Integers, as in a typical program: engines convert doubles slowly at each call. Only the last number may be a fraction.
     return { call, args: Int32Array.from(numbers), last: numbers.at(-1), payload: file.subarray(from, from + bytes) };
   });
   return { text: file.subarray(16, 16 + textBytes), operations };

@@ -1,4 +1,4 @@
-/** Random specs, tables, rules and views: the public API and embed.wasm must give the same results. */
+/** Tests random specs, tables, rules and views: the public API and embed.wasm must return the same results. */
 import { expect, test } from "vitest";
 import { TestRandom } from "../support/random.ts";
 import { scaled, slow } from "../support/size.ts";
@@ -6,10 +6,10 @@ import type { Build } from "./host.ts";
 import { Twin } from "./twin.ts";
 import { worldOf } from "./world.ts";
 
-/** Specs of a test that both sides make a Replay of, and calls of each. */
+/** The specs of a test that both sides accept, and the calls of each. */
 const SPECS = scaled(slow ? 60 : 30, 1);
 const CALLS = 50;
-/** Calls that append first, and the one before which both go on with snapshots. */
+/** Calls that append first, and the call before which both sides continue with snapshots. */
 const APPENDS = 6;
 const EXCHANGE = 25;
 
@@ -22,7 +22,7 @@ function playAll(twin: Twin, random: TestRandom): void {
   }
 }
 
-/** Counts over all seeds: those of one test may be few. */
+/** Counts over all seeds, because a single test may have few. */
 const all = { made: 0, refused: 0, batches: 0 };
 
 const firsts = Array.from({ length: 10 }, (_, i) => 1000 * i);
@@ -35,7 +35,7 @@ test.each<[Build, number]>([...firsts.map((seed): [Build, number] => ["embed", s
       const random = new TestRandom(seed);
       const twin = new Twin(random, worldOf(random), build);
       try {
-        // Both sides refuse the same specs, which do not count as tried.
+        // Specs that both sides reject do not count as tried.
         if (twin.begin()) {
           made++;
           all.made++;

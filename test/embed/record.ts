@@ -1,6 +1,7 @@
 /**
- * Records files for other hosts: writes the files of recorded.ts and the timed files to dist/embed, and prints a digest, the content of digest.txt. `record.mjs packed` prints
- * that of packed-digest.txt. If an output changes on purpose, `npm run build && node dist/embed/record.mjs > test/embed/digest.txt` stores the new digest.
+ * Records files for other hosts: writes the files of recorded.ts and the timed files to dist/embed, and prints a digest, the content of digest.txt. `record.mjs
+ * packed` prints the content of packed-digest.txt. If an output changes on purpose, `npm run build && node dist/embed/record.mjs > test/embed/digest.txt`
+ * stores the new digest.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

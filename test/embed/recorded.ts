@@ -1,4 +1,4 @@
-/** Operations on Replays with every feature, recorded while the public TypeScript API and embed.wasm do them side by side. */
+/** Operations on Replays with every feature, recorded while the public TypeScript API and embed.wasm perform them side by side. */
 import {
   bool,
   f32,
@@ -26,7 +26,7 @@ import { crc32 } from "./player.mjs";
 import { type Done, Twin } from "./twin.ts";
 import type { World, WorldTable, WorldView } from "./world.ts";
 
-/** On average, one of this many operations asks for counters. */
+/** On average, one in this many operations reads the counters. */
 const STATS = 12;
 /** Appends before the first draw, so that there are items. */
 const APPENDS = 20;
@@ -119,7 +119,7 @@ const WORLD: World = {
   terse: false,
 };
 
-/** The same with frames of images that are packed, as numbers and as text. */
+/** The same world with frames of images that are packed, as numbers and as text. */
 const PACKED: World = {
   ...WORLD,
   spec: {
@@ -130,7 +130,7 @@ const PACKED: World = {
   },
 };
 
-/** What is recorded: a Replay, how many operations, each of how many is a snapshot that is opened again, and the seed. */
+/** The recordings: a Replay, the number of operations, the interval of snapshots that are opened again, and the seed. */
 const RECORDINGS = { operations: [WORLD, 10_000, 2_000, 19], packed: [PACKED, 1_500, 500, 36] } as const;
 export type Recording = keyof typeof RECORDINGS;
 export const RECORDING_NAMES = Object.keys(RECORDINGS) as Recording[];
@@ -140,15 +140,15 @@ const WINDOWS = [2, 3, 4, 5];
 
 export interface Recorded {
   readonly file: Uint8Array;
-  /** A digest of the results of TypeScript. */
+  /** A digest of the results in TypeScript. */
   readonly digest: string;
-  /** The number of operations. `refused` counts the refused calls among them, `batches` the batches that are not empty. */
+  /** The number of operations. `refused` counts the rejected calls among them, `batches` the batches that are not empty. */
   readonly operations: number;
   readonly refused: number;
   readonly batches: number;
 }
 
-/** @param most operations, the first ones of all */
+/** @param most the number of operations to record from the start */
 export function record(name: Recording, most = Number.POSITIVE_INFINITY): Recorded {
   const [world, all, reload, seed] = RECORDINGS[name];
   const count = Math.min(all, most);
@@ -164,7 +164,7 @@ export function record(name: Recording, most = Number.POSITIVE_INFINITY): Record
     for (const run of bytes) fold(run);
   };
   const random = new TestRandom(seed);
-  // Which of its bits a NaN keeps is up to the machine.
+  // The bits of a NaN depend on the machine, so the recording has none.
   const twin = new Twin(random, world, "embed", { strange: [-0, 1e30], windows: WINDOWS, counts: false, onDone });
   if (!twin.begin()) throw new Error("the Replay was refused");
   const tables = Object.keys(world.tables).length;

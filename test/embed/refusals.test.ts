@@ -1,4 +1,4 @@
-/** The texts of errors: UTF-8 that ends with a zero, whole characters, and numbers as JavaScript prints them. */
+/** Tests the texts of errors: UTF-8 that ends with a zero and cuts no character, and numbers as JavaScript prints them. */
 import { describe, expect, test } from "vitest";
 import { TestRandom } from "../support/random.ts";
 import { scaled } from "../support/size.ts";
@@ -6,7 +6,7 @@ import { Embed } from "./host.ts";
 
 const TEXT = "leaf a f32\ntable t size 4\nrule t length 1";
 
-/** The text of a refused text; its bytes are UTF-8, or it is not read at all. */
+/** Returns the error of an invalid text. Reading it fails unless its bytes are UTF-8. */
 function refusalOf(embed: Embed, text: string): string {
   expect(() => embed.create(text)).toThrowError();
   return embed.error;
@@ -55,7 +55,7 @@ test("numbers in a refusal are those that were given", () => {
     bits.setUint32(0, random.below(2 ** 31));
     bits.setUint32(4, random.below(2 ** 31) * 2 + random.below(2));
     const number = edges[i] ?? (random.below(3) > 0 ? bits.getFloat64(0) : random.below(1e6) / 10 ** random.below(12));
-    // Nothing is below 0 there.
+    // These numbers cannot be below 0.
     if (!(number > 0)) continue;
     expect(embed.x.replay_item(embed.handle, 0, 0, 0, 1, -number)).toBeLessThan(0);
     expect(embed.error).toMatch(/^INVALID: priority must be a finite number >= 0, /);

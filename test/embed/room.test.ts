@@ -1,4 +1,4 @@
-/** A request that fits into memory succeeds, however large it is. A request that does not fit is refused, and changes nothing. */
+/** Checks that a request succeeds if it fits into memory, however large it is, and that other requests are rejected without changes. */
 import { describe, expect, test } from "vitest";
 import { TestRandom } from "../support/random.ts";
 import { Embed } from "./host.ts";
@@ -96,7 +96,7 @@ view memory transitions gamma 0.99`);
     ends[1001] = 2;
     const [at = 0, endsAt = 0] = embed.give(steps, ends);
     embed.did(embed.x.replay_append(embed.handle, 0, at, 1002, endsAt, at + 1002 * stepBytes));
-    // 17 MB, where all steps of all of them would take 17 GB.
+    // The batch takes 17 MB. All steps of all items would take 17 GB.
     expect(embed.did(embed.x.replay_sample(embed.handle, 0, 2048, 0))).toBe(2048);
     const batch = embed.columns(0).columns;
     const [seen = 0, next = 0, count = 0] = ["observation", "nextObservation", "steps"].map((name) => batch.find((column) => column.name === name)?.at);
@@ -109,7 +109,7 @@ view memory transitions gamma 0.99`);
 
 describe("steps of packed frames", () => {
   const random = new TestRandom(12);
-  /** A step: noise, or a picture. */
+  /** Returns a step: noise, or a picture. */
   const step = (embed: Embed, noise: boolean, t: number): Uint8Array => {
     const screen = new Uint8Array(1200).map((_, at) => (noise ? random.below(256) : at === t % 1200 ? 9 : at >> 6));
     return embed.pack([new Map([["screen", screen]])]);
@@ -141,7 +141,7 @@ describe("steps of packed frames", () => {
       for (let t = 0; t < 2000; t++) append(embed, step(embed, noise, t));
       return embed.stats(0)[0] as number;
     });
-    // A row of 12 + 4, a frame's of 12, its entry of 12 + 8 + 1,200 bytes.
+    // A row takes 12 + 4 bytes, that of a frame 12, and its entry 12 + 8 + 1,200.
     expect(sizes[0]).toBe(Math.floor(200_000 / 1248));
     expect(sizes[1]).toBeGreaterThan(6 * (sizes[0] as number));
   });

@@ -1,4 +1,4 @@
-/** Rules of sequences: the worlds of random-specs.test.ts, in which each rule of transitions makes sequences. */
+/** Tests rules of sequences in the worlds of random-specs.test.ts: each rule of transitions creates sequences instead. */
 import { expect, test } from "vitest";
 import type { ItemRule } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
@@ -9,7 +9,7 @@ import { type World, worldOf } from "./world.ts";
 const SPECS = scaled(400, 8);
 const CALLS = 50;
 
-/** A rule of sequences in the place of one of transitions; now and then one that is refused. */
+/** Replaces a rule of transitions with a rule of sequences, occasionally an invalid one. */
 function sequenceRule(random: TestRandom, { nStep, table, priority, finite }: ItemRule): ItemRule {
   const burnIn = random.pick([undefined, 0, 1, 2]);
   const longest = nStep as number;

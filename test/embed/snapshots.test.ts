@@ -1,4 +1,4 @@
-/** Snapshots in embed.wasm: a snapshot that is cut, has another version or contradicts itself is refused with a text, and never traps. */
+/** Tests snapshots in embed.wasm: a truncated, inconsistent or unsupported snapshot is rejected with a text, and never traps. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -11,7 +11,7 @@ import { scaled } from "../support/size.ts";
 import { Embed, EmbedError } from "./host.ts";
 import { append } from "./operation.ts";
 
-/** With something of everything in it. */
+/** Returns a snapshot of a Replay that uses every feature. */
 function snapshotOf(columns = false): Uint8Array {
   const replay = new Replay({
     spec: { image: shared("frames", u8(4, 4), 3), list: [f32(2), text({ maxBytes: 6 })], screen: packed("screens", u8(15, 20), 2), wide: f32(80) },
@@ -24,7 +24,7 @@ function snapshotOf(columns = false): Uint8Array {
   const layout = columns ? { columns: { x: { leaf: "wide", at: 0 } } } : {};
   const writer = replay.writer({ items: [{ table: "memory", length: 2, priority: "max", ...layout } as never, { table: "queue", length: 1 }] });
   const random = new TestRandom(7);
-  // Keys, patches on them and, now and then, what does not become smaller.
+  // Screens that produce key frames, patches on them, and occasionally values that cannot be compressed.
   const screen = (k: number) => new Uint8Array(300).map((_, at) => (k % 6 === 5 ? random.below(256) : at === k ? 9 : (at >> 4) + (k >> 4)));
   let before = screen(0);
   for (let i = 0; i < 40; i++) {
@@ -58,13 +58,13 @@ function sectionsIn(bytes: Uint8Array): Section[] {
   return found;
 }
 
-/** Writes a section's checksum anew. */
+/** Recomputes the checksum of a section. */
 function seal(bytes: Uint8Array, { at, bytes: length }: Section): void {
   const summed = new Uint8Array([...bytes.subarray(at, at + 12), ...bytes.subarray(at + 16, at + 16 + length)]);
   new DataView(bytes.buffer).setUint32(at + 12, crc32c(summed), true);
 }
 
-/** Why it is refused; undefined where it is not. */
+/** Returns why the snapshot is rejected, or undefined if it is accepted. */
 function refusal(bytes: Uint8Array, embed = new Embed(), lines = LIMIT): string | undefined {
   try {
     embed.load(bytes, lines);
@@ -115,7 +115,7 @@ test("what is altered and has the right checksums is a Replay, or refused", () =
       expect(why).toMatch(/^[A-Z_]+: .{10,}/s);
       continue;
     }
-    // What was let in can be used.
+    // An accepted snapshot must be usable.
     for (let k = 0; k < 3; k++) {
       embed.x.replay_sample(embed.handle, k % 2, 4, 0);
       const [at = 0] = embed.give(new Uint8Array(embed.columns(-1).stepBytes));
@@ -175,7 +175,7 @@ describe("entries of packed frames", () => {
       const restore = () => Replay.restore(bytes, { logger: null });
       if (why !== undefined) {
         refused++;
-        // Far numbers of entries may be too many for 4 MB.
+        // Large numbers of entries may need more than 4 MB.
         expect(why).toMatch(/^(CORRUPT|OUT_OF_MEMORY): .{10,}/s);
         expect(restore).toThrow(expect.objectContaining({ code: MAY_REFUSE }));
         continue;
@@ -187,14 +187,14 @@ describe("entries of packed frames", () => {
         const [at = 0] = embed.give(new Uint8Array(embed.columns(-1).stepBytes).fill(k));
         embed.x.replay_append(embed.handle, 0, at, 1, 0, 0);
       }
-      // Nothing was written where others have something: a Replay out of it is as good.
+      // The addition replaced nothing, so the Replay restored from it has the same snapshot.
       expect(Buffer.compare(new Embed().load(again).snapshot(), again)).toBe(0);
     }
     expect(refused).toBeGreaterThan(count / 4);
     expect(refused).toBeLessThan(count);
   });
 
-  /** The snapshot with other sections before, and behind, its entries. */
+  /** Returns the snapshot with other sections before and after its entries. */
   function withSections(before: readonly (readonly [kind: number, payload: Uint32Array])[], behind: typeof before): Uint8Array {
     const sectionOf = ([kind, payload]: (typeof before)[number]): Uint8Array => {
       const section = new Uint8Array(new Uint32Array([kind, 0, payload.byteLength, 0, ...payload]).buffer);
@@ -216,7 +216,7 @@ describe("entries of packed frames", () => {
     const [a = 0, b = 0, c = 0] = numbers.filter((number) => !numbers.includes(number - 1) || number % 2 === 0);
     const free = (...runs: readonly number[]) => [kinds.FREE, Uint32Array.of(runs.length, ...runs.flatMap((number) => [number, 1]))] as const;
     const hostile = [
-      // The head of a row in the queue is the queue's: an address in it would be lost to the next run.
+      // The queue owns the head of a queued row: the next run would lose an address stored there.
       withSections([free(a, b)], [free(900)]),
       withSections([free(a, b, c)], []),
       withSections([], [free(a)]),
@@ -260,7 +260,7 @@ describe("a snapshot without an open writer", () => {
     expect(embed.stats(0).slice(0, 2)).toEqual([4, 8]);
     const [at = 0] = embed.give(new Uint8Array(embed.columns(-1).stepBytes));
     embed.did(embed.x.replay_append(embed.handle, 0, at, 1, 0, 0));
-    // It has no rules.
+    // The restored writer has no rules.
     expect(embed.stats(0)[0]).toBe(4);
     expect(embed.did(embed.x.replay_item(embed.handle, 0, 0, 0, 1, 1))).toBe(1);
     const again = Replay.restore(embed.snapshot());
@@ -277,7 +277,7 @@ describe("a snapshot without an open writer", () => {
     const more = new Embed().load(embed.snapshot(), "writer\nrule t length 1");
     const [there = 0] = more.give(steps);
     more.did(more.x.replay_append(more.handle, 2, there, 1, 0, 0));
-    // The steps of the second one go on.
+    // The episode of the second writer continues.
     more.did(more.x.replay_append(more.handle, 1, there, 1, 0, 0));
     expect(more.stats(0)[3]).toBe(11 + 1 + 1);
     expect(Replay.restore(more.snapshot()).writers.map(({ options }) => options.lanes)).toEqual([2, 1, 1]);
@@ -338,7 +338,7 @@ test("chunks that are read after a change, or before the first, are refused", ()
   const embed = new Embed().load(WHOLE, "view memory items");
   expect(() => embed.chunk(false)).toThrowError(/^OUT_OF_TURN: first must be 1 to begin a snapshot/);
   expect(new TextDecoder().decode(embed.chunk(true))).toBe("REPRISE1");
-  // What is refused changes nothing.
+  // A rejected call changes nothing.
   expect(embed.x.replay_append(embed.handle, 0, 0, 1, 0, 0)).toBeLessThan(0);
   expect(embed.x.replay_item(embed.handle, 0, 0, 0, 99, 1)).toBeLessThan(0);
   expect(embed.chunk(false).length).toBeGreaterThan(16);
@@ -404,7 +404,7 @@ describe("what neither a writer's options nor its streams have", () => {
       const restored = Replay.restore<typeof spec, "memory" | "windows">(one as Uint8Array, { logger: null });
       expect(rewardsAfter(restored as never, 20)).toBe(rewardsAfter(replay, 20));
     }
-    // Two of the last block's are still due; of the one before they were made now, with their own.
+    // Two items of the last block are still due. The items of the previous block were created now, with their own rewards.
     expect(JSON.parse(rewardsAfter(replay, 20))[0]).toEqual(expect.arrayContaining([32, 33]));
   });
 
@@ -414,7 +414,7 @@ describe("what neither a writer's options nor its streams have", () => {
     writer.appendColumns(columns(0, 3), { priorities: { memory: [2, 3, 4] } });
     const whole = new Uint8Array(Buffer.concat([...replay.snapshot()]));
     const section = sectionsIn(whole).find(({ kind }) => kind === kinds.WRITERS) as Section;
-    // The last number of the section: what is due to the newest step.
+    // The last number of the section is the part of the reward that is due to the newest step.
     for (const number of [-2, Number.NaN, Number.POSITIVE_INFINITY]) {
       const bytes = whole.slice();
       new DataView(bytes.buffer).setFloat64(section.at + 16 + section.bytes - 8, number, true);

@@ -6,7 +6,7 @@ import { bytesIn } from "./values.ts";
 
 const SIZE = 100_000;
 const BLOCK = 4096;
-/** Blocks that fill the store. */
+/** The number of blocks that fill the store. */
 const FULL = Math.ceil(SIZE / BLOCK);
 const text = (sampler: string, weights: string) => `leaf observation f32 4
 leaf action i32
@@ -30,12 +30,12 @@ function stepOf(random: TestRandom): Map<string, Uint8Array> {
   ]);
 }
 
-/** A Replay that is filled, and how. */
+/** A Replay with a filled store, and the operations that filled it. */
 class Filled {
   readonly embed: Embed;
   readonly text: string;
   readonly operations: Operation[] = [];
-  /** Steps of a block. */
+  /** The packed steps of a block. */
   readonly #packed: Uint8Array;
 
   constructor(text: string) {
@@ -47,7 +47,7 @@ class Filled {
     this.operations.push(CLOCK);
   }
 
-  /** So many steps of the block, from one of them on. */
+  /** Appends n steps of the block, starting at `from`. */
   append(from: number, n: number): Operation {
     const each = this.#packed.length / BLOCK;
     return append(0, this.#packed.subarray(from * each, (from + n) * each), n);
@@ -63,7 +63,7 @@ class Filled {
   }
 }
 
-/** So many steps in blocks. */
+/** Returns the file that appends this number of steps in blocks. */
 function appends(steps: number, block: number): Uint8Array {
   const filled = new Filled(UNIFORM);
   for (let i = 0; i < steps; i += block) filled.play(filled.append(i % BLOCK, block));
@@ -76,7 +76,7 @@ function samples(batches: number, n: number): Uint8Array {
   return filled.file;
 }
 
-/** A prioritized batch, and new priorities of its items. */
+/** Returns the file that draws prioritized batches and updates the priorities of their items. */
 function cycles(count: number, n: number): Uint8Array {
   const random = new TestRandom(2);
   const filled = new Filled(PRIORITIZED);
@@ -90,7 +90,7 @@ function cycles(count: number, n: number): Uint8Array {
   return filled.file;
 }
 
-/** What is timed, by the names of the files. */
+/** The timed files by name. */
 export const TIMED: { readonly [name: string]: () => Uint8Array } = {
   append: () => appends(64 * BLOCK, BLOCK),
   step: () => appends(SIZE, 1),

@@ -10,7 +10,7 @@ import { type Operation, operationOf, reload, statsOf } from "./operation.ts";
 import { bytesIn, type Step, Values } from "./values.ts";
 import { textOf, viewLine, type World, writersText } from "./world.ts";
 
-/** What an operation gave in TypeScript: a number, or the name of the code that it is refused with; and bytes. */
+/** The result of an operation in TypeScript: a number, or the code of its error; and bytes. */
 export interface Done {
   readonly operation: Operation;
   readonly result: number | string;
@@ -18,16 +18,16 @@ export interface Done {
 }
 
 interface TwinOptions {
-  /** Floats that come now and then. */
+  /** Floats that occur occasionally. */
   readonly strange?: readonly number[];
-  /** Tables for which items of any length are made. */
+  /** Tables for which items of any length are created. */
   readonly windows?: readonly number[];
-  /** Whether counters are compared after each call, and not only where they are asked for. */
+  /** Whether counters are compared after each call, not only after calls that read them. */
   readonly counts?: boolean;
   readonly onDone?: (done: Done) => void;
 }
 
-/** The name of the code of an error; undefined where there is none. */
+/** Returns the code of the error, or undefined if the call succeeds. */
 function refusalOf(call: () => void): { readonly code: string; readonly error: Error } | undefined {
   try {
     call();
@@ -40,7 +40,7 @@ function refusalOf(call: () => void): { readonly code: string; readonly error: E
   }
 }
 
-/** Sections of a snapshot, by kind, id, and how many of these came before. */
+/** Returns the sections of a snapshot by kind, id, and occurrence. */
 function sectionsIn(bytes: Uint8Array): Map<string, Uint8Array> {
   const found = new Map<string, Uint8Array>();
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -59,7 +59,7 @@ export class Twin {
   readonly text: string;
   #api!: Api;
   #embed: Embed;
-  /** Calls that were refused, and batches with something in them. */
+  /** The number of rejected calls, and of batches that are not empty. */
   refused = 0;
   batches = 0;
 
@@ -75,7 +75,7 @@ export class Twin {
     this.#embed = new Embed(build);
   }
 
-  /** Makes both; whether they are there. */
+  /** Creates both Replays. Returns whether both exist. */
   begin(): boolean {
     const ours = refusalOf(() => {
       this.#api = new Api(this.#world, this.#values);
@@ -86,23 +86,23 @@ export class Twin {
     return ours === undefined;
   }
 
-  /** Something is there to draw then. */
+  /** After this, a draw finds items. */
   append(): void {
     this.#play(this.#calls.append());
   }
 
-  /** Any call. */
+  /** Makes a random call. */
   play(): void {
     this.#play(this.#calls.any());
   }
 
-  /** Each opens the other's snapshot, and both go on with that. */
+  /** Each side opens the snapshot of the other side and continues with it. */
   exchange(): void {
     const [ours, theirs] = this.#compareSnapshots();
     const views = this.#views();
     this.#embed = new Embed(this.#build).load(ours, views);
     this.#api.restore(theirs);
-    // The restored memory has the same snapshot.
+    // The restored Replay has the same snapshot.
     equal(Buffer.compare(this.#embed.snapshot(), theirs), 0);
     this.#onDone({ operation: reload(views), result: 0, bytes: [] });
   }
@@ -116,7 +116,7 @@ export class Twin {
     this.#compareSnapshots();
   }
 
-  /** Counters of a table. */
+  /** Compares the counters of a table. */
   stats(table: number): void {
     const numbers = this.#compareStats()[table] as number[];
     this.#onDone({ operation: statsOf(table), result: 0, bytes: [bytesIn(Float64Array.from(numbers))] });
@@ -142,7 +142,10 @@ export class Twin {
     if (this.#counts) this.#compareStats();
   }
 
-  /** Whether a call may evict for `stored`, which lets in what waited before: then TypeScript, where the number is that of what waits, knows nothing of what the call gives. */
+  /**
+   * Returns whether a call may evict items for `stored`, which admits waiting items. If TypeScript then returns the number of waiting items, it does not know
+   * the result of the call.
+   */
   #mayAdmit(call: Call["call"]): boolean {
     return (call === "append" || call === "end") && this.#world.storedBytes?.evictFrom !== undefined;
   }
@@ -156,12 +159,12 @@ export class Twin {
     return this.#embed.pack(this.#values.bytes(steps));
   }
 
-  /** Lines, which no snapshot has. */
+  /** Returns the lines of the views, which snapshots do not contain. */
   #views(): string {
     return this.#world.views.map(viewLine).join("\n");
   }
 
-  /** The records in both are the same bytes. */
+  /** Both snapshots contain the same bytes for the records. */
   #compareSnapshots(): [ours: Uint8Array, theirs: Uint8Array] {
     const [ours, theirs] = [this.#api.snapshot(), this.#embed.snapshot()];
     const [a, b] = [sectionsIn(ours), sectionsIn(theirs)];
@@ -171,13 +174,13 @@ export class Twin {
     return [ours, theirs];
   }
 
-  /** Leaves have the same order, dtypes and shapes. */
+  /** Compares the order, dtypes and shapes of the leaves. */
   #compareLeaves(): void {
     const told = this.#embed.columns(-1).columns.map(({ name, dtype, maxBytes, shape }) => ({ name, dtype, maxBytes, shape }));
     deepEqual(told, leafColumns(this.#values.leaves));
   }
 
-  /** The numbers of TypeScript, a table each. */
+  /** Returns the counters of TypeScript for each table. */
   #compareStats(): number[][] {
     const all = this.#api.stats();
     for (const [table, given] of all.entries()) {
@@ -187,7 +190,7 @@ export class Twin {
     return all;
   }
 
-  /** The columns of TypeScript's batch, in the order of embed.wasm. */
+  /** Returns the columns of the TypeScript batch in the order of embed.wasm. */
   #compareBatch(view: number): Uint8Array[] {
     const told = this.#embed.columns(view);
     const { keys } = this.#api;

@@ -1,4 +1,4 @@
-/** Random steps, each in two forms: the value that TypeScript receives, and the bytes of a packed step. */
+/** Generates random steps in two forms: the value that TypeScript receives, and the bytes of a packed step. */
 import { DTYPES } from "../../src/schema/dtype.ts";
 import { isHalf } from "../../src/schema/half.ts";
 import type { RowLeaf } from "../../src/schema/leaf.ts";
@@ -7,7 +7,7 @@ import { type FoundLeaf, leavesOf, type Spec } from "../../src/schema/spec.ts";
 import type { TestRandom } from "../support/random.ts";
 import { textBytes } from "./host.ts";
 
-/** A leaf's value. */
+/** The value of a leaf. */
 interface Value {
   readonly given: ArrayLike<unknown>;
   readonly bytes: Uint8Array;
@@ -22,7 +22,7 @@ export function join(runs: readonly Uint8Array[]): Uint8Array {
   return new Uint8Array(Buffer.concat(runs));
 }
 
-/** Steps of a spec. */
+/** Generates the steps of a spec. */
 export class Values {
   readonly #random: TestRandom;
   readonly #spec: Spec;
@@ -31,7 +31,7 @@ export class Values {
   /** The newest value of each packed leaf, by its path. */
   readonly #newest = new Map<string, ArrayLike<number>>();
 
-  /** @param strange floats that come now and then */
+  /** @param strange floats that occur occasionally */
   constructor(random: TestRandom, spec: Spec, strange: readonly number[]) {
     this.#random = random;
     this.#spec = spec;
@@ -43,7 +43,7 @@ export class Values {
     return Array.from({ length: n }, () => this.leaves.map((leaf) => this.#value(leaf)));
   }
 
-  /** Steps as columns, nested as the spec; or with a single step without a dimension of time. */
+  /** Returns steps as columns, nested like the spec. A single step has no time dimension. */
   columns(steps: readonly Step[], single = false): unknown {
     const columns = this.leaves.map(({ leaf, shape, size }, i) => {
       if (single && shape.length === 0) return ((steps[0] as Step)[i] as Value).given[0];
@@ -55,7 +55,7 @@ export class Values {
     return pack(this.#spec, columns);
   }
 
-  /** Each step's bytes by the paths of its leaves. */
+  /** Returns the bytes of each step by the paths of its leaves. */
   bytes(steps: readonly Step[]): Map<string, Uint8Array>[] {
     return steps.map((step) => new Map(this.leaves.map(({ path }, i) => [path, (step[i] as Value).bytes])));
   }
@@ -71,15 +71,15 @@ export class Values {
     const { dtype } = leaf;
     const array = new DTYPES[dtype].array(size) as Float64Array;
     if (leaf.packed !== undefined && random.below(6) > 0) return this.#screen(path, array, size / (leaf.stack ?? 1), dtype);
-    // Long ones are mostly alike.
+    // A quarter of the values stay zeros.
     if (random.below(4) > 0) for (let i = 0; i < size; i++) array[i] = this.#number(dtype) as number;
     if (dtype === "bool" && random.below(400) === 0) array[0] = 2;
-    // Finite as f32, and not as a half.
+    // Finite in f32, but not as a half float.
     if (isHalf(dtype) && random.below(100) === 0) array[random.below(size)] = random.pick([65520, -7e4, 3.4e38]);
     return { given: array, bytes: bytesIn(array) };
   }
 
-  /** A value of frames as screens are: each is the one before it but for some elements, now and then it is another one. */
+  /** Returns a value that changes like screens: usually the previous value with some elements changed, occasionally a new value. */
   #screen(path: string, array: Float64Array, frame: number, dtype: Exclude<RowLeaf["dtype"], "string">): Value {
     const random = this.#random;
     const before = this.#newest.get(path);
@@ -105,7 +105,7 @@ export class Values {
   }
 }
 
-/** A length that no text has there, and zeros. */
+/** Returns a text whose stated length exceeds its maximum, followed by zeros; usually undefined. */
 function tooLong(text: string, maxBytes: number): Uint8Array | undefined {
   if (Buffer.byteLength(text) <= maxBytes) return undefined;
   const bytes = textBytes("", maxBytes);

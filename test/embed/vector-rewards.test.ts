@@ -1,4 +1,4 @@
-/** Rewards of several numbers: the worlds of random-specs.test.ts, in which each component of the reward has its own returns. */
+/** Tests rewards with several numbers in the worlds of random-specs.test.ts. Each component of the reward has its own returns. */
 import { expect, test } from "vitest";
 import type { Leaf, Spec } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
@@ -9,15 +9,15 @@ import { type World, worldOf } from "./world.ts";
 const SPECS = scaled(200, 6);
 const CALLS = 40;
 
-/** The same world with another shape of the reward; undefined without views of transitions. */
+/** Returns the same world with another shape of the reward, or undefined if it has no views of transitions. */
 function vectorsOf(random: TestRandom, world: World): World | undefined {
   const { spec, roles, views } = world;
   const name = roles?.reward ?? "reward";
   const leaf = (spec as { readonly [name: string]: Spec })[name] as Leaf | undefined;
   if (leaf?.dtype === undefined || (leaf.dtype as string) === "string" || !views.some(({ transitions }) => transitions !== undefined)) return undefined;
-  // A frame that is packed has 256 bytes at least.
+  // A packed frame has at least 256 bytes.
   if ("packed" in leaf) return undefined;
-  // The last one is stored in another way: in a column of its own.
+  // The last component is stored differently: in a separate column.
   return { ...world, spec: { ...(spec as object), [name]: { ...leaf, shape: random.pick([[2], [3, 2], [1, 2], [300]]) } } };
 }
 

@@ -1,4 +1,4 @@
-/** Random Replays in two forms: the options of TypeScript, and the text of embed.wasm. */
+/** Generates random Replays in two forms: the options of TypeScript, and the text of embed.wasm. */
 import { type Among, type ItemRule, packed, recency, type SampleOptions, type Spec, shared, type TransitionOptions } from "../../src/index.ts";
 import { layoutOf } from "../../src/memory/layout.ts";
 import { maxStepBytes } from "../../src/memory/stored-bytes.ts";
@@ -25,7 +25,7 @@ export interface WorldView {
   readonly table: string;
   readonly transitions: TransitionOptions | undefined;
   readonly sample: Pick<SampleOptions, "replacement" | "among" | "stratified" | "length" | "offset" | "cross" | "mask" | "normalize">;
-  /** What the text says of weights. */
+  /** The weights option in the text. */
   readonly weights: "none" | "batch" | "table" | undefined;
 }
 
@@ -37,7 +37,7 @@ export interface World {
   readonly views: readonly WorldView[];
   readonly seed: bigint | undefined;
   readonly storedBytes?: { readonly max: number; readonly evictFrom?: string } | undefined;
-  /** Whether the text leaves out what it may: numbers of a limiter that are defaults, and the line of the first writer. */
+  /** Whether the text omits optional parts: default numbers of a limiter, and the line of the first writer. */
   readonly terse: boolean;
 }
 
@@ -58,7 +58,7 @@ function leafOf(random: TestRandom): RowLeaf {
       : { dtype: random.pick(dtypes), shape: shapeOf(random) };
   if (random.below(5) !== 0) return leaf;
   if (random.below(3) === 0) return packedLeafOf(random);
-  // Mostly, all frames of a name have the same size.
+  // Usually, all frames with the same name have the same size.
   const frame =
     random.below(30) === 0
       ? leaf
@@ -69,7 +69,7 @@ function leafOf(random: TestRandom): RowLeaf {
   return random.below(2) === 0 ? shared("frames", frame as never, random.pick([1, 2, 4])) : shared(random.pick(["frames", "other"]), frame as never);
 }
 
-/** Images of the same size, whose rows and pixels have several; and text. */
+/** Images of the same size with several rows and pixels, and text. */
 const PACKED_FRAMES: readonly RowLeaf[] = [
   { dtype: "u8", shape: [16, 17] },
   { dtype: "u8", shape: [17, 4, 4] },
@@ -81,7 +81,7 @@ const PACKED_FRAMES: readonly RowLeaf[] = [
 ];
 
 function packedLeafOf(random: TestRandom): RowLeaf {
-  // Mostly all frames of a name have a size, and are packed alike.
+  // Usually, all frames with the same name have the same size and are packed in the same way.
   const frame =
     random.below(30) === 0
       ? random.pick<RowLeaf>([
@@ -104,7 +104,7 @@ function nodeOf(random: TestRandom, depth: number): Spec {
 
 const numeric: readonly Dtype[] = dtypes.filter((dtype) => dtype !== "bool");
 
-/** A step that may be a part of transitions, or any. */
+/** Returns a step that may be part of transitions, or any step. */
 function specOf(random: TestRandom): Pick<World, "spec" | "roles"> {
   if (random.below(5) === 0) return { spec: nodeOf(random, 2), roles: {} };
   const renamed = random.below(4) === 0;
@@ -154,7 +154,7 @@ function tableOf(random: TestRandom): WorldTable {
   };
 }
 
-/** How the items of a world are made: by windows of any length, by rules of n steps, or by windows that are transitions. */
+/** How the items of a world are created: as windows of any length, by rules of n steps, or as windows that are transitions. */
 type Making = "windows" | "nStep" | "long windows";
 
 function ruleOf(random: TestRandom, tables: readonly string[], making: Making): ItemRule {
@@ -167,7 +167,7 @@ function ruleOf(random: TestRandom, tables: readonly string[], making: Making): 
 function writerOf(random: TestRandom, tables: readonly string[], making: Making): WorldWriter {
   const rule = () => ruleOf(random, tables, random.below(12) === 0 ? random.pick(["windows", "nStep"] as const) : making);
   const items = Array.from({ length: random.pick([0, 1, 1, 2]) }, rule);
-  // What a text without a line `writer` has.
+  // The defaults of a text without a `writer` line.
   if (random.below(6) === 0) return { items, keep: undefined, lanes: undefined, across: undefined, autoreset: undefined };
   const lanes = random.pick([undefined, 1, 1, 2, 3]);
   const mustSay = lanes !== undefined && lanes > 1 && random.below(10) > 0;
@@ -186,7 +186,7 @@ function amongOf(random: TestRandom): Among | undefined {
   return random.pick([undefined, k, { newest: k }, { oldest: k }, { newest: share }, { oldest: share }]);
 }
 
-/** @param names of what plays no part @param transitions whether there can be some */
+/** @param names of leaves without a role @param transitions whether the view may have transitions */
 function viewOf(random: TestRandom, tables: readonly string[], names: readonly string[], transitions: boolean): WorldView {
   const weights = random.pick([undefined, undefined, "none", "batch", "table"] as const);
   const flag = (chance: number) => random.pick([undefined, random.next() < chance]);
@@ -198,7 +198,7 @@ function viewOf(random: TestRandom, tables: readonly string[], names: readonly s
   };
   const table = random.pick(tables);
   if (random.below(20) === 0 || (transitions && random.below(2) === 0)) {
-    // Only letters from a to z get a capital in embed.wasm.
+    // embed.wasm capitalizes only letters from a to z.
     const known = ["action", ...names.filter((name) => name !== "é"), ...(random.below(20) === 0 ? ["mask"] : [])];
     const next = maybe(random, 0.4, () => Array.from({ length: 1 + random.below(2) }, () => random.pick(known)));
     const n = maybe(random, 0.4, () => 1 + random.below(random.pick([1, 2, 3])));
@@ -211,14 +211,14 @@ function viewOf(random: TestRandom, tables: readonly string[], names: readonly s
   return { table, transitions: undefined, weights, sample: { ...chosen, offset, cross: flag(0.5), mask: flag(0.5), length } };
 }
 
-/** A limit that bites, or, now and then, one below what a step may take. */
+/** Returns a limit that takes effect, or occasionally a limit that is smaller than a step may need. */
 function storedBytesOf(random: TestRandom, spec: Spec, tables: readonly string[]): World["storedBytes"] {
   const evictFrom = random.below(4) === 0 ? {} : { evictFrom: random.pick(tables) };
   const step = leastStored(spec);
   return { max: Math.max(1, step * random.pick([1, 2, 3.5, 6, 20]) - (random.below(20) === 0 ? 1 : 0)), ...evictFrom };
 }
 
-/** What one step may take; of leaves that contradict each other any number. */
+/** Returns the minimum for one step. For contradictory leaves, it may be any number. */
 function leastStored(spec: Spec): number {
   try {
     return maxStepBytes(layoutOf(leavesOf(spec)));
@@ -246,12 +246,12 @@ export function worldOf(random: TestRandom): World {
   };
 }
 
-/** A word in quotes. */
+/** Quotes a word. */
 export function quoted(word: string): string {
   return `"${word.replaceAll(/["\\]/g, "\\$&").replaceAll("\n", "\\n")}"`;
 }
 
-/** A number of few digits as it is, another one by its bits. */
+/** Formats a number with few digits in decimal, any other number by its bits. */
 export function numberText(x: number): string {
   const plain = String(x);
   if (/^-?\d{0,8}(\.\d{0,6})?$/.test(plain)) return plain;
@@ -279,7 +279,7 @@ function selectorText({ kind, exponent = 1, withMin }: Selector): string {
   return `${kind}${withMin ? "WithMin" : ""}${SELECTOR_KINDS[kind].takesExponent ? ` ${numberText(exponent)}` : ""}`;
 }
 
-/** Words of those that are said. */
+/** Returns the words of the options that are set. */
 function words(of: { readonly [word: string]: string | number | undefined }): string {
   return Object.entries(of)
     .map(([word, value]) => (value === undefined ? "" : ` ${word} ${value}`))
@@ -294,7 +294,7 @@ function tableLine(name: string, table: WorldTable, terse: boolean): string {
   return `table ${quoted(name)}${words({ size: maxSize, ...selectors, ...Object.fromEntries(numbers), ...limits })}`;
 }
 
-/** @param bare whether a writer of which nothing is said has no line */
+/** @param bare whether a writer without options has no line */
 function writerLines({ keep, lanes, across, autoreset, items }: WorldWriter, bare: boolean): string[] {
   const rules = items.map(({ table, length, stride, priority, nStep, sequence, finite }) => {
     const form = sequence === undefined ? (nStep === undefined ? `length ${length}` : `nStep ${nStep}`) : `sequence ${sequence.length}`;
@@ -310,7 +310,7 @@ function writerLines({ keep, lanes, across, autoreset, items }: WorldWriter, bar
   return bare && said === "" ? rules : [`writer${said}`, ...rules];
 }
 
-/** Lines of all writers. The first one may have none of its own: its rules say that it is there, or that there is no other. */
+/** Returns the lines of all writers. The line of the first writer can be omitted if its rules imply the writer, or if it is the only one. */
 export function writersText({ writers, terse }: Pick<World, "writers" | "terse">): string[] {
   return writers.flatMap((writer, i) => writerLines(writer, terse && i === 0 && (writer.items.length > 0 || writers.length === 1)));
 }
@@ -335,7 +335,7 @@ function storedLine({ max, evictFrom }: NonNullable<World["storedBytes"]>): stri
   return `stored ${numberText(max)}${evictFrom === undefined ? "" : ` evict ${quoted(evictFrom)}`}`;
 }
 
-/** The text that says a world, its leaves in any order. */
+/** Returns the text that describes a world, with its leaves in any order. */
 export function textOf(random: TestRandom, world: World): string {
   const { spec, roles, tables, views, seed, storedBytes, terse } = world;
   const leaves = leavesOf(spec).map((leaf) => ({ leaf, place: random.next() }));

@@ -1,4 +1,4 @@
-/** Items by key, and values that are written back to their steps, compared with table.get and table.writeSteps of TypeScript. */
+/** Compares items by key, and values that are written back to their steps, with table.get and table.writeSteps of TypeScript. */
 import { expect, test } from "vitest";
 import { f16, f32, i32, Replay, shared, text, u8, uniform } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
@@ -29,7 +29,7 @@ function world(random: TestRandom): World {
   return replay;
 }
 
-/** The same Replay in embed.wasm. */
+/** Returns the same Replay in embed.wasm. */
 const embedded = (replay: World) => new Embed().load(new Uint8Array(bytesOf(replay)), VIEWS);
 
 const doubles = (numbers: ArrayLike<number>) => new Uint8Array(Float64Array.from(numbers).buffer);
@@ -44,7 +44,7 @@ function write(embed: Embed, view: number, column: number, keys: ArrayLike<numbe
   return embed.did(embed.x.replay_write(embed.handle, view, column, at, keys.length, width, behind));
 }
 
-/** The bytes of a column of the last batch, which is a view's. */
+/** Returns the bytes of a column of the last batch of a view. */
 function column(embed: Embed, view: number, name: string): Uint8Array {
   const { columns, entries } = embed.columns(view);
   const { at, bytes } = columns[numberOf(embed, view, name)] as (typeof columns)[number];
@@ -53,18 +53,18 @@ function column(embed: Embed, view: number, name: string): Uint8Array {
 
 const numberOf = (embed: Embed, view: number, name: string) => embed.columns(view).columns.findIndex((one) => one.name === name);
 
-/** The bytes of a column of a batch of TypeScript, of the items that it has. */
+/** Returns the bytes of a column of a TypeScript batch, limited to its items. */
 function bytesIn({ data, shape }: { readonly data: unknown; readonly shape: readonly number[] }, count: number): Uint8Array {
   const array = data as Float32Array;
   return new Uint8Array(array.slice(0, (array.length / (shape[0] as number)) * count).buffer);
 }
 
-/** Keys that live items have, or had, in any order and some twice. */
+/** Returns keys of items that are or were stored, in any order, some of them twice. */
 function someKeys(random: TestRandom, live: Float64Array): number[] {
   return Array.from({ length: 1 + random.below(9) }, () => (random.below(4) === 0 ? random.below(2 ** 20) : random.pick([...live])));
 }
 
-/** All that steps have, as both have it. */
+/** Compares the data of all steps on both sides. */
 function expectSame(embed: Embed, replay: World, live: Float64Array): void {
   const batch = replay.tables.t.get(live);
   expect(get(embed, WHOLE, live)).toBe(batch.count);

@@ -1,4 +1,4 @@
-/** Writers as a host needs them that accepts remote ones: their options, and episodes that are discarded or truncated. */
+/** Tests the writer features that a host needs for remote writers: their options, and episodes that are discarded or truncated. */
 import { expect, test } from "vitest";
 import { f16, f32, i32, packed, prioritized, Replay, shared, text, u8, u16 } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
@@ -6,7 +6,7 @@ import { bytesOf } from "../support/refused.ts";
 import { scaled } from "../support/size.ts";
 import { Embed } from "./host.ts";
 
-// In the order of all hosts.
+// The leaves are in the order that all hosts use.
 const SPEC = {
   action: i32(),
   bits: shared("goals", u16(4)),
@@ -29,7 +29,7 @@ function stepOf(random: TestRandom) {
   };
 }
 
-/** Three writers in the midst of their episodes: of transitions, with lanes, and across. */
+/** Three writers in the middle of their episodes: with transitions, with lanes, and across episodes. */
 function world(random: TestRandom): Replay<typeof SPEC, "a" | "é"> {
   const replay = new Replay({ spec: SPEC, tables: { a: { maxSize: 30, sampler: prioritized(0.6) }, é: { maxSize: 20 } }, seed: 5, logger: null });
   const first = replay.writer({
@@ -65,7 +65,7 @@ const same = (embed: Embed, bytes: Uint8Array) => expect(Buffer.from(embed.snaps
 test("discards an episode as TypeScript does", () => {
   const random = new TestRandom(1);
   for (let run = 0; run < scaled(30); run++) {
-    // Both from a snapshot, which places rows anew.
+    // Both sides start from a snapshot, which reassigns rows.
     const replay = Replay.restore(new Uint8Array(bytesOf(world(random))), { logger: null });
     const embed = new Embed().load(new Uint8Array(bytesOf(replay)));
     same(embed, new Uint8Array(bytesOf(replay)));
@@ -94,7 +94,7 @@ test("truncates what is open as a snapshot whose writers close, and goes on", ()
     const [embed, closed] = [new Embed().load(bytes), new Embed().load(bytes, "writers close")];
     for (const i of [0, 1, 2]) embed.did(embed.x.replay_truncate(embed.handle, i));
     same(embed, closed.snapshot());
-    // Nothing is open any more.
+    // No episode is open anymore.
     for (const i of [2, 0, 1]) embed.did(embed.x.replay_truncate(embed.handle, i));
     same(embed, closed.snapshot());
     const { stepBytes } = embed.columns(-1);
@@ -130,7 +130,7 @@ test("describes its writers", () => {
   expect(tables.map(([name]) => name)).toEqual(["a", "é"]);
   expect(tables[0]?.[1]).toBeGreaterThan(1);
   expect(tables[1]?.[1]).toBe(1);
-  // action, bits, goal, note, observation.image, observation.x, reward: half floats come as f32.
+  // action, bits, goal, note, observation.image, observation.x, reward: half floats are returned as f32.
   const leaves = [
     [0, 1, 4, 0],
     [1, 1, 8, 0],

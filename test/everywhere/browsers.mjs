@@ -1,4 +1,4 @@
-// Drives Chromium and Firefox for the matrix: pages of a folder, served on loopback.
+// Drives Chromium and Firefox for the matrix. Serves the pages of a folder on loopback.
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { extname, join, normalize } from "node:path";
@@ -26,8 +26,9 @@ export class Browsers {
   }
 
   /**
-   * What the page of a folder says in `globalThis.lines`, once its title is "done"; or another result, once it is ready. @param headers of every answer
-   * @param bytesOf what there is at a URL; undefined where that is a file of the folder
+   * Returns `globalThis.lines` of a page once its title is "done", or another result once it is ready.
+   * @param headers of every response
+   * @param bytesOf returns the content of a URL, or undefined to serve a file of the folder
    */
   async lines(name, folder, { path = "/index.html", headers = {}, bytesOf = () => undefined, ...what } = {}) {
     const server = createServer(({ url }, response) => serve(folder, url, headers, bytesOf, response));
@@ -40,7 +41,7 @@ export class Browsers {
     }
   }
 
-  /** The same of an address. */
+  /** Like `lines`, for any address. */
   async visit(name, address, { ready, minutes = 2, result = () => globalThis.lines } = {}) {
     const page = await (await this.get(name)).newPage();
     const said = [];
@@ -49,7 +50,7 @@ export class Browsers {
     failed.catch(() => {});
     try {
       await page.goto(address);
-      // Not `waitForFunction`: a strict policy forbids what it does in the page.
+      // `waitForFunction` uses eval in the page, which a strict policy forbids.
       const isReady = ready === undefined ? async () => /^(done|failed)/.test(await page.title()) : () => page.evaluate(ready);
       await Promise.race([until(isReady, minutes), failed]);
       const title = await page.title();

@@ -2,7 +2,7 @@
 import { recorded } from "recorded";
 import { runInFamily } from "../conformance/families.ts";
 
-/** Says a line for each file of cases. @throws Error with those that fail */
+/** Prints a line for each file of cases. @throws Error that lists the failed cases */
 export async function sayCases(say: (line: string) => void): Promise<void> {
   for (const [file, text] of Object.entries(recorded)) {
     const cases: { readonly [field: string]: unknown }[] = JSON.parse(text);

@@ -3,5 +3,5 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../build/step.mjs";
 
-/** `digest XXXXXXXX`, as TypeScript gives it. */
+/** `digest XXXXXXXX`, computed in TypeScript. */
 export const EMBED = readFileSync(join(root, "test/embed/digest.txt"), "utf8").trim();

@@ -1,10 +1,10 @@
-/** Stored data of a host: a journal that is opened again and, on hosts with files, datasets that are read and written by their paths. */
+/** Tests the stored data of a host: a journal that is opened again and, on hosts with files, datasets that are read and written by path. */
 
 import { openRlds, type Source, writeJsonl } from "../../src/datasets/rlds/index.ts";
 import { f32, i32, prioritized, Replay } from "../../src/index.ts";
 import type { Directory } from "../../src/storage/index.ts";
 
-/** Leaves a Replay after each hundred steps, and opens it again from its directory. Returns its content and draws, or why it cannot be stored. */
+/** Closes a Replay after every hundred steps and opens it again from its directory. Returns its content and draws, or why it cannot be stored. */
 export async function journal(dir: string | Directory): Promise<string> {
   try {
     return await reopened(dir);
@@ -37,7 +37,7 @@ async function reopened(dir: string | Directory): Promise<string> {
   return `${size} items, drawn ${sum}`;
 }
 
-/** Steps of a dataset, or why it cannot be read. */
+/** Returns the steps of a dataset, or why it cannot be read. */
 export async function dataset(from: Source): Promise<string> {
   try {
     const reader = await openRlds(from);
@@ -57,7 +57,7 @@ function refusal(error: unknown): string {
   return install === undefined ? `${code}: ${message}` : `${code}, run ${install}`;
 }
 
-/** A dataset of a folder, written there as JSON lines, and read again. */
+/** Writes a dataset of a folder as JSON lines, and reads it again. */
 export async function written(from: string, to: string): Promise<string> {
   const reader = await openRlds(from);
   const { episodes } = await writeJsonl(reader, to);

@@ -1,4 +1,4 @@
-// Tests one package in every runtime: the packed tarball in an empty project of each kind. `npm run everywhere [-- WORD …]`; --write puts the table into
+// Tests the packed tarball in every runtime, in an empty project of each kind. `npm run everywhere [-- WORD …]`; --write updates the table in
 // docs/reference/runtimes.md.
 import { deepEqual } from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { compared, written } from "./table.mjs";
 import { Workshop } from "./workshop.mjs";
 
 const KINDS = ["node", "workerd", "pages", "bundlers", "next", "engines", "sockets", "python", "c"];
-/** Kinds that run at the same time: those that take longest come first. */
+/** The number of kinds that run at the same time. The longest kinds start first. */
 const LANES = 2;
 const ORDER = ["next", "bundlers", "node", "pages", "engines", "workerd", "sockets", "python", "c"];
 const PAGE = join(root, "docs/reference/runtimes.md");
@@ -23,16 +23,16 @@ const kinds = {};
 for (const kind of KINDS) kinds[kind] = await (await import(`./kinds/${kind}.mjs`)).rows(workshop, browsers);
 const rows = KINDS.flatMap((kind) => kinds[kind]);
 
-/** What each host says: without the optional packages, and with them. Made by this Node with --write; the digests are those that the tests keep. */
+/** The output of each host without and with the optional packages. This Node generates it with --write; the digests are those in the tests. */
 const LINES = ["lines.txt", "lines-with-packages.txt"].map((name) => join(import.meta.dirname, name));
 if (process.argv.includes("--write")) for (const [i, file] of LINES.entries()) writeFileSync(file, `${(await ofNode(i === 1)).join("\n")}\n`);
 const [without, withPackages] = LINES.map((file) => readFileSync(file, "utf8").trim().split("\n"));
 for (const lines of [without, withPackages]) checkDigests(lines);
 
-/** What a short suite leaves out. */
+/** The lines that a short suite omits. */
 const LONG = /^(digest|snapshots|agents) | cases$/;
 
-/** Returns the lines to expect of a host. `instead` replaces lines, by how they begin, for hosts that lack a feature. */
+/** Returns the expected lines of a host. `instead` replaces lines by their prefix, for hosts that lack a feature. */
 function expected({ peers, files, short, instead = {} }) {
   const lines = (peers ? withPackages : without).filter((line) => (files || !line.startsWith("file: ")) && !(short && LONG.test(line)));
   const other = (line) => Object.keys(instead).find((begin) => line.startsWith(`${begin} `));
@@ -58,7 +58,7 @@ const waiting = [...ORDER];
 await Promise.all(Array.from({ length: LANES }, lane));
 await browsers.close();
 
-/** One kind after the other; their rows in order. */
+/** Runs kinds one after the other, with their rows in order. */
 async function lane() {
   for (let kind = waiting.shift(); kind !== undefined; kind = waiting.shift()) for (const row of kinds[kind].filter(isAsked)) await check(row);
 }

@@ -1,4 +1,4 @@
-// Servers that a row starts: all of them end with the run.
+// Starts servers for a row. All of them stop at the end of the run.
 import { spawn } from "node:child_process";
 import { stripVTControlCharacters } from "node:util";
 
@@ -15,7 +15,10 @@ export function started(command, args, options) {
   return child;
 }
 
-/** A server that says where it listens: its address, and what it has said so far. @throws Error with that, where it ends or tells no address for a minute */
+/**
+ * Starts a server that prints its address. Returns the address, and the output so far. @throws Error with the output if the server exits or prints no address
+ * within a minute
+ */
 export async function serving(command, args, { cwd, env = process.env }) {
   const child = started(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
   let text = "";

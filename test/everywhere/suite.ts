@@ -23,11 +23,11 @@ import { sayCases } from "./cases.ts";
 import { dataset, journal, written } from "./kept.ts";
 
 export interface Host {
-  /** The folder of a host that has files: the suite reads the files of Workshop.project there, and writes more. */
+  /** The folder of a host that has files: the suite reads the files of Workshop.project from it, and writes other files into it. */
   readonly folder?: string;
-  /** embed.wasm, for a host that cannot compile WebAssembly. */
+  /** The compiled embed.wasm, for a host that cannot compile WebAssembly. */
   readonly embed?: WebAssembly.Module;
-  /** Leaves out long parts. Only the engine or the bundler could change their result, and another row has the same engine and bundler. */
+  /** Omits long parts whose result only the engine or the bundler could change. Another row has the same engine and bundler. */
   readonly short?: boolean;
 }
 
@@ -51,7 +51,7 @@ export async function suite(say: (line: string) => void, { folder, embed, short 
   say(`file: written ${await written(`${folder}/cartpole`, `${folder}/cartpole.jsonl`)}`);
 }
 
-/** What run.mjs does not expect of a short suite. */
+/** Prints the parts that run.mjs does not expect of a short suite. */
 async function long(say: (line: string) => void): Promise<void> {
   const { outputs, snapshots } = await digest();
   say(`digest ${outputs}`);
@@ -60,7 +60,7 @@ async function long(say: (line: string) => void): Promise<void> {
   await sayCases(say);
 }
 
-/** The lines as what a server answers. */
+/** Returns the lines as the response of a server. */
 export async function answered(host?: Host): Promise<Response> {
   const lines: string[] = [];
   try {
@@ -71,7 +71,7 @@ export async function answered(host?: Host): Promise<Response> {
   return Response.json(lines);
 }
 
-/** The lines as what a page has: `globalThis.lines`, and a title that says when all is done. */
+/** Shows the lines in a page: in `globalThis.lines`, with a title that signals the end. */
 export async function shown(host?: Host): Promise<void> {
   const page = globalThis as unknown as { lines: string[]; document: { title: string } };
   page.lines = [];
@@ -87,7 +87,7 @@ const LINES = [0, 1, 2]
   .map((i) => JSON.stringify({ observation: i, action: 0, reward: 1, discount: 1, is_first: i === 0, is_last: i === 2, is_terminal: i === 2 }))
   .join("\n");
 
-/** Batches over steps with n-step returns, from memory that comes back. */
+/** Reads batches of steps with n-step returns in recycled memory. */
 async function batches(): Promise<string> {
   using replay = new Replay({ spec: { reward: f32() }, tables: { t: { maxSize: 100 } }, seed: 3 });
   replay.writer({ items: [{ table: "t", length: 3 }] }).appendColumns({ reward: Float32Array.from({ length: 60 }, (_, i) => i) });

@@ -1,16 +1,16 @@
-// Makes the table of docs/reference/runtimes.md from the results of the run.
+// Creates the table of docs/reference/runtimes.md from the results of the run.
 const BEGIN = "<!-- rows: made by npm run everywhere -- --write -->\n";
 const END = "<!-- end of rows -->\n";
 
 const lineOf = ({ where, version, short, what = short ? "the short suite" : "everything" }) => `| ${where} | ${version} | ${what} |`;
 
-/** The page with the table of these rows. */
+/** Returns the page with the table of these rows. */
 export function written(page, rows) {
   const [head, rest] = page.split(BEGIN);
   return `${head}${BEGIN}\n| where | version | what ran |\n|---|---|---|\n${rows.map(lineOf).join("\n")}\n\n${END}${rest.split(END)[1]}`;
 }
 
-/** Whether the page has these rows; what was found on the machine may be of another version. */
+/** Compares the rows of the page, except the versions of software on the machine. */
 export function compared(page, rows) {
   const [, , ...lines] = page
     .split(BEGIN)[1]

@@ -1,4 +1,5 @@
-// Makes the projects outside of this repository, so that nothing of it can be resolved from there. Tools are installed once; each run has its own package and projects.
+// Creates the projects outside this repository, so that none of its modules can be resolved from there. Tools are installed once; each run has its own package
+// and projects.
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -11,7 +12,7 @@ import { root } from "../../build/step.mjs";
 const { devDependencies } = manifestIn();
 const { reprise, ...ENGINES } = manifestIn(join(root, "examples/engines")).dependencies;
 
-/** Versions of Node beside the one that runs this, by the names of their tools. */
+/** Versions of Node in addition to the current one, by the names of their tools. */
 export const NODES = { "node-old": "20.8.0", "node-22": "22.23.3", "node-24": "24.21.0" };
 
 const TOOLS = {
@@ -27,23 +28,23 @@ const TOOLS = {
   workerd: manifestIn(join(root, "build/runtimes")).dependencies.workerd,
 };
 
-/** The optional packages, as the tests have them. */
+/** The versions of the optional packages in the tests. */
 const OPTIONAL = Object.fromEntries(PEERS.map((name) => [name, devDependencies[name]]));
-/** The plugins ask for an older h5wasm. */
+/** The plugins require an older h5wasm. */
 const OVERRIDES = { "h5wasm-plugins": { h5wasm: OPTIONAL.h5wasm } };
 
-/** What projects of hosts with files find in their folder `files`. */
+/** The content of the folder `files` in projects of hosts with files. */
 const DATA = { cartpole: "tfds/cartpole/1.0.0", "plain.parquet": "extra/plain.parquet", "tail.hdf5": "extra/d4rl/tail.hdf5" };
 
 const ADDRESS = "https://host.example/owner/reprise";
 
 export class Workshop {
-  /** Tools that are the same stand in one folder. */
+  /** Identical sets of tools share a folder. */
   folder = join(tmpdir(), `reprise-everywhere-${userInfo().username}-${hashOf({ TOOLS, OPTIONAL })}`);
-  /** The folders of this run, by whether the optional packages stand above them. */
+  /** The folders of this run, by whether the optional packages are installed above them. */
   #runs;
 
-  /** Installs what is missing, and packs. */
+  /** Installs missing tools and packs the package. */
   async ready() {
     if (!existsSync(this.folder)) await this.#install();
     const bare = mkdtempSync(join(this.folder, "bare/run-"));
@@ -55,17 +56,17 @@ export class Workshop {
     return this;
   }
 
-  /** The file of a tool. */
+  /** Returns the path of a file in a tool. */
   tool(...path) {
     return join(this.folder, "node_modules", ...path);
   }
 
-  /** The version of a tool. */
+  /** Returns the version of a tool. */
   version(name) {
     return manifestIn(this.tool(name)).version;
   }
 
-  /** An empty project with this package, and the optional packages above it or not; what it is given as files, and datasets. */
+  /** Creates an empty project with this package, the given files and datasets, and optionally with the optional packages above it. */
   project(name, { peers = false, data = false, files = {} } = {}) {
     const folder = join(peers ? this.#runs.peers : this.#runs.bare, name);
     rmSync(folder, { recursive: true, force: true });
@@ -97,7 +98,7 @@ export class Workshop {
     else renameSync(folder, this.folder);
   }
 
-  /** As it is published. */
+  /** Packs the package as it is published. */
   async #pack(folder) {
     stage(join(folder, "staged"), addressOf(ADDRESS));
     const [{ filename }] = JSON.parse(await run(join(folder, "staged"), "npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder]));
@@ -108,7 +109,10 @@ export class Workshop {
 
 const hashOf = (value) => createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 8);
 
-/** What a command printed, and its errors where `what` says so. @throws Error with all that it said, where it failed, or did not and should */
+/**
+ * Returns the output of a command, including its errors if `what` requests them. @throws Error with all output if the command fails, or succeeds although it
+ * should fail
+ */
 export async function run(cwd, command, args, { env = {}, ms = 600_000, fails = false, what = "stdout" } = {}) {
   const options = { cwd, timeout: ms, env: { ...process.env, ...env }, maxBuffer: 2 ** 26 };
   const { error, ...said } = await new Promise((resolve) =>

@@ -1,4 +1,4 @@
-/** The first program that a visitor runs: its environment compared with recorded runs of Gymnasium, and the program as its users call it. */
+/** Tests the first program that a visitor runs: compares its environment with recorded Gymnasium runs, and runs the program as users do. */
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,11 +24,11 @@ const program = join(folder, "main.js");
 const start = (...args: string[]) => spawnSync(process.execPath, [program, ...args], { encoding: "utf8" });
 
 const RUN = ["--seed", "3", "--target", "501"];
-/** After 500 steps it begins to learn. */
+/** Learning starts after 500 steps. */
 const STEPS = whole ? 2000 : 530;
 const LATER = whole ? 1234 : 515;
 
-/** What a run has come to, but for times and bytes. */
+/** Returns the results of a run without times and bytes. */
 function learned(...args: string[]): string[] {
   const { status, stdout } = start(...RUN, "--env-steps", `${STEPS}`, ...args);
   expect(status).toBe(1);
@@ -37,7 +37,7 @@ function learned(...args: string[]): string[] {
   return lines;
 }
 
-/** Sends a signal as soon as the program says something; how it ended, and what it said. */
+/** Sends a signal after the first output of the program. Returns its exit and output. */
 async function interrupted(signal: NodeJS.Signals, ...args: string[]) {
   const child = spawn(process.execPath, [program, ...args], { stdio: ["ignore", "pipe", "inherit"] });
   const ended = new Promise((resolve) => child.on("close", (status, by) => resolve(status ?? by)));
@@ -96,7 +96,7 @@ describe("npm start", () => {
     expect(result.curve).toEqual(whole ? [result.meanReturn] : []);
   });
 
-  // A run with --dir below is compared with it as well.
+  // A run with --dir below is also compared with it.
   it.runIf(whole)("learns the same from the same seed", () => {
     expect(learned()).toEqual(apart);
   });
@@ -147,7 +147,7 @@ describe("npm start -- --dir", () => {
     expect(stdout).toMatch(new RegExp(`^Continued at step ${steps} from .*a\n[^]*Not solved: seed 3, step ${LATER}`));
     const there = learned("--dir", dir);
     expect(there).toEqual(apart);
-    // It is judged every 2,000 steps.
+    // The agent is evaluated every 2,000 steps.
     const [mean] = /[\d.]+(?=, mean)/.exec(there.join("\n")) as RegExpExecArray;
     const again = start("--seed", "3", "--target", String(Math.floor(Number(mean))), "--dir", dir);
     expect(again.status).toBe(0);

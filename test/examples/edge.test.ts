@@ -1,4 +1,4 @@
-/** examples/edge: whatever files of a drain a kill leaves, the learner gets each transition once. */
+/** Tests examples/edge: whatever files of a drain remain after a kill, the learner receives each transition once. */
 import { decodeTagged } from "reprise/storage";
 import { expect, test } from "vitest";
 import { drain, openGame } from "../../examples/edge/game.js";
@@ -6,7 +6,7 @@ import { type Change, filesAt, Traced } from "../support/traced-directory.ts";
 
 const [ACTORS, STEPS] = [4, 1024];
 
-/** Writes what actors write until a learner comes. */
+/** Writes the data that actors write before a learner connects. */
 async function play(replay: Awaited<ReturnType<typeof openGame>>): Promise<void> {
   for (let actor = 0; actor < ACTORS; actor++) {
     const writer = replay.writer({ name: `actor ${actor}`, items: [{ table: "experience", nStep: 1 }] });
@@ -18,7 +18,7 @@ async function play(replay: Awaited<ReturnType<typeof openGame>>): Promise<void>
   await replay.flush();
 }
 
-/** What a learner that has no batch yet gets of a game: actor and step of each transition, in order. */
+/** Returns the transitions of a game that a new learner receives: actor and step, in order. */
 async function drained(dir: unknown): Promise<string[]> {
   const replay = await openGame(dir);
   const seen: string[] = [];
@@ -32,7 +32,7 @@ async function drained(dir: unknown): Promise<string[]> {
   return seen.sort();
 }
 
-/** How many transitions a learner lacks, and how many it has twice. */
+/** Returns the number of missing transitions, and of duplicates. */
 function faults(seen: readonly string[], all: readonly string[]): { missing: number; doubled: number } {
   const different = new Set(seen);
   return { missing: all.filter((one) => !different.has(one)).length, doubled: seen.length - different.size };
@@ -46,7 +46,7 @@ test("a kill at any moment of a drain loses and doubles no transition", async ()
   await play(replay);
   const before = traced.changes.length;
   const all = await drained(filesAt(traced.changes, before));
-  // The last step of an actor has no next one yet.
+  // The last step of an actor does not have a next step yet.
   expect(all.length).toBe(ACTORS * (STEPS - 1));
   await drain(replay, 0);
   const { changes } = traced;
@@ -54,7 +54,7 @@ test("a kill at any moment of a drain loses and doubles no transition", async ()
   for (let count = before; count <= changes.length; count++) {
     expect(faults(await drained(filesAt(changes, count)), all), `after ${count - before} changes of ${changes.length - before}`).toEqual(NONE);
     if (count === changes.length) break;
-    // A signal may end a write in its midst.
+    // A signal may interrupt a write.
     for (const part of [0.25, 0.5, 0.75, 0.99]) {
       const files = filesAt(changes, count);
       (changes[count] as Change)(files, part);

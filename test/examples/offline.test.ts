@@ -1,4 +1,4 @@
-/** Behaviour cloning from the half-cheetah data: the loss falls to the noise of the recorded policy, and does so again in a second run. */
+/** Tests behavior cloning from the half-cheetah data: the loss falls to the noise of the recorded policy, and does so again in a second run. */
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ describe("examples/offline", () => {
     const { before, after, floor, validation } = result("--seed", "5");
     expect(validation).toBe(2000);
     expect(before).toBeGreaterThan(0.5);
-    // Actions that were not cut have noise of 0.1: nobody foretells it, and little more is left.
+    // Actions that were not clipped have unpredictable noise of 0.1, so the loss cannot fall much lower.
     expect(floor).toBeGreaterThan(0.004);
     expect(floor).toBeLessThan(0.005);
     expect(after).toBeLessThan(1.1 * floor);

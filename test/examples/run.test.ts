@@ -1,4 +1,4 @@
-/** The run that examples share continues where it was interrupted, and where it was killed. */
+/** Tests the run that the examples share: it continues after an interruption or a kill. */
 import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,14 +10,14 @@ import { Run } from "../../examples/run.js";
 const folder = mkdtempSync(join(tmpdir(), "reprise-"));
 const listeners = process.listeners("SIGINT");
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-// A run listens for as long as its program lives.
+// A run installs listeners for the lifetime of its program.
 afterEach(() => {
   for (const listener of process.listeners("SIGINT")) if (!listeners.includes(listener)) process.off("SIGINT", listener);
 });
 
 const OPTIONS = { spec: { number: i32() }, tables: { threes: { maxSize: 500, sampler: prioritized(1) } }, seed: 3 };
 
-/** A program whose numbers depend on all that it has drawn. */
+/** Returns the program, whose numbers depend on everything that it has drawn. */
 async function program(dir?: string) {
   const run = await Run.open(dir, OPTIONS);
   const mine = { steps: 0, sum: 0, chance: seeded(7) };
@@ -48,7 +48,7 @@ async function program(dir?: string) {
   };
 }
 
-/** The directory as a killed process leaves it. */
+/** Copies the directory in the state that a killed process leaves. */
 function killed(dir: string): string {
   const copy = `${dir}-killed`;
   cpSync(dir, copy, { recursive: true });

@@ -1,4 +1,4 @@
-/** Guarantees for programs that hold for tables of this process and of a real server. `npm run interop` runs the half with a server. */
+/** Tests guarantees for programs that hold for tables of this process and of a real server. `npm run interop` runs the half with a server. */
 import { describe, expect, it, vi } from "vitest";
 import { f32, fifo, i32, i64, maxHeap, minSize, queueLimiter, text } from "../../src/index.ts";
 import {
@@ -70,7 +70,7 @@ describe.each(kinds)("$name", (kind) => {
     const queue = { name: "queue", maxSize: 10, sampler: fifo(), maxTimesSampled: 1, rateLimiter: queueLimiter(10) };
     const on = begun(kind, { spec: SPEC, tables: [...tables, signed, queue] });
 
-    /** The items of a table, by their rewards. */
+    /** Returns the items of a table, identified by their rewards. */
     const rewards = async (table: string) => (await taken(on.client, table)).map((columns) => (columns as number[][])[4]?.join(" "));
 
     it("windows of fixed length, with a stride, into several tables; none spans two episodes", async () => {
@@ -143,7 +143,7 @@ describe.each(kinds)("$name", (kind) => {
       const pushed = (async () => {
         for (; given < count; given++) await observer(step(given));
       })();
-      // Nobody takes any: a thousand or so are in the queue or on their way.
+      // Nothing samples the items: about a thousand are in the queue or on their way.
       await vi.waitFor(() => expect(given).toBeGreaterThan(990), { timeout: 20_000 });
       await new Promise((resolve) => setTimeout(resolve, 200));
       expect(given).toBeLessThan(1100);
@@ -256,7 +256,7 @@ describe.each(kinds)("$name", (kind) => {
       await expect(make("signed", 1, a.slice(-1), b.slice(-1))).rejects.toMatchObject({ code: "SPEC_MISMATCH", message: expect.stringContaining("signed") });
       await expect(make("signed", -1, a.slice(-1), b.at(-1))).rejects.toThrow("priority");
       await expect(make("nowhere", 1, a.slice(-1), b.at(-1))).rejects.toMatchObject({ code: "NOT_FOUND" });
-      // The promises were read: nothing is told again.
+      // The promises were awaited, so flush does not report the errors again.
       await writer.flush();
       await make("signed", 1, a.slice(-1), b.at(-1));
       await writer.flush();

@@ -1,7 +1,7 @@
 /** The values of bulk.test.ts. They follow from the number of the item, here and in bulk.py. */
 import { bool, f32, f64, i32, i64, text, u8, u16 } from "../../src/schema/constructors.ts";
 
-/** A column as it is compared. */
+/** The expected column. */
 export interface Wanted {
   readonly dtype: string;
   readonly shape: readonly number[];
@@ -24,7 +24,7 @@ export function windowStep(s: number) {
   return { act: (s * 7) % 65536, obs: Float32Array.from({ length: 6 }, (_, k) => ((s * 13 + k) % 2048) / 4), value: s / 7 };
 }
 
-/** The first step of each episode, and the one after its last. */
+/** Yields the first step of each episode, and the step after its last step. */
 export function* episodes(): Generator<readonly [first: number, end: number]> {
   for (let e = 0, first = 0; ; e++) {
     const end = first + 20 + 7 * (e % 5);
@@ -33,7 +33,7 @@ export function* episodes(): Generator<readonly [first: number, end: number]> {
   }
 }
 
-/** The last step of each window of five. */
+/** Yields the last step of each window of five. */
 function* windowEnds(): Generator<number> {
   for (const [first, end] of episodes()) for (let s = first + 4; s < end; s++) yield s;
 }
@@ -56,7 +56,7 @@ const INTEGERS: readonly Integers[] = [
   ["i", "u64", 64, (values) => BigUint64Array.from(values)],
 ];
 
-/** A step of every dtype: half precision comes as f16, in a Float32Array, complex numbers as pairs. */
+/** Returns a step with every dtype: half precision as f16 in a Float32Array, complex numbers as pairs. */
 function allTypes(s: number): readonly Wanted[] {
   const integers = INTEGERS.map(([, dtype, bits, array]): Wanted => {
     const top = 1n << BigInt(bits);
@@ -76,7 +76,7 @@ function allTypes(s: number): readonly Wanted[] {
   ];
 }
 
-/** Some steps of one column, with their dimension of time. */
+/** Joins steps of a column into a column with a time dimension. */
 function timed(steps: readonly Wanted[]): Wanted {
   const [{ dtype, shape, data }] = steps as readonly [Wanted];
   const all = steps.flatMap((one) => Array.from(one.data));
@@ -112,7 +112,7 @@ export const PYTHONS: { readonly [shape: string]: () => Generator<readonly [prio
   },
 };
 
-/** What differs of a column that came; undefined where nothing does. Numbers are compared byte by byte. */
+/** Returns the difference between a column and the expected column, or undefined if they are equal. Numbers are compared byte by byte. */
 export function differenceOf({ dtype, shape, data }: Wanted, got: Wanted | undefined): string | undefined {
   if (got === undefined) return "it is not there";
   if (dtype !== got.dtype || shape.length !== got.shape.length || shape.some((n, i) => n !== got.shape[i]))

@@ -22,7 +22,7 @@ def steps(i):
 
 
 def episodes():
-    """The first and the last step of each episode."""
+    """Yields the first and the last step of each episode."""
     first = 0
     for e in itertools.count():
         yield first, first + 20 + 7 * (e % 5)
@@ -34,7 +34,7 @@ def window_step(s):
 
 
 def window_ends():
-    """The last step of each window of five, none of which reaches over an episode's end."""
+    """Yields the last step of each window of five. No window crosses the end of an episode."""
     for first, end in episodes():
         yield from range(first + 4, end)
 
@@ -47,7 +47,7 @@ def name(i):
     return f"frame {i} {'é' * (i % 20)}".encode()
 
 
-# Every dtype of Reverb's writers. Integers come near both ends of their range.
+# Every dtype of Reverb's writers. Integers lie near both ends of their range.
 INTEGERS = {"b": np.int8, "c": np.uint8, "d": np.int16, "e": np.uint16, "f": np.int32, "g": np.uint32, "h": np.int64, "i": np.uint64}
 
 
@@ -111,7 +111,7 @@ def read(client, table, shape, count):
 
 
 def write_windows(client, table, count):
-    """TrajectoryWriter: windows with a squeezed column, and single steps; no strides, which it joins wrongly."""
+    """TrajectoryWriter: windows with a squeezed column, and single steps. It joins strides incorrectly, so there are none."""
     left = count
     with client.trajectory_writer(num_keep_alive_refs=5) as writer:
         for first, end in episodes():
@@ -141,7 +141,7 @@ def write_types(client, table, count):
 
 
 def write_legacy(client, table, count):
-    """Client.writer with deltas: the last three steps, in chunks of five, of every dtype."""
+    """Client.writer with deltas: the last three steps of every dtype, in chunks of five."""
     with client.writer(max_sequence_length=5, delta_encoded=True, chunk_length=5, max_in_flight_items=500) as writer:
         for s in range(count + 2):
             writer.append([value for _, value in sorted(all_types(s).items())])

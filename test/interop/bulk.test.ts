@@ -1,4 +1,4 @@
-/** Many items, compared by value: the client of Python reads what we write, and we read what Python writes. */
+/** Compares many items by value: the Python client reads the items that we write, and vice versa. */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -9,7 +9,7 @@ import { differenceOf, episodes, imageStep, PYTHONS, SPECS, step, type Wanted, w
 import { type DeclaredServer, DeclaredServers } from "./declared.ts";
 import { python } from "./peer.ts";
 
-/** How many items of each shape we write, and Python writes. REPRISE_SLOW makes it five times as many. */
+/** The number of items of each shape that each side writes. With REPRISE_SLOW, it is five times as many. */
 const COUNT = slow ? 100_000 : 20_000;
 const PYTHONS_COUNT = slow ? 30_000 : 6_000;
 /** Each table returns every item once, in the order of insertion. */
@@ -30,7 +30,7 @@ describe.skipIf(python === undefined)("by value, with Python's client on the oth
   });
   afterAll(() => servers?.end());
 
-  /** Runs bulk.py. @returns what it found */
+  /** Runs bulk.py. @returns its results */
   async function bulk(table: string, shape: string, count: number, mode: "read" | "write"): Promise<unknown> {
     const args = [join(import.meta.dirname, "bulk.py"), server.address, table, shape, String(count), mode];
     const { stdout } = await promisify(execFile)(python as string, args);

@@ -1,11 +1,11 @@
-/** The same tables behind both kinds of client, in this process and on a real server, for tests that hold for both. */
+/** Provides the same tables to both kinds of client, in this process and on a real server, for tests of both. */
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import { type Column, type Dtype, minSize, type Spec, uniform } from "../../src/index.ts";
 import { ReverbClient, type ReverbClientOptions } from "../../src/reverb/index.ts";
 import { type Client, LocalClient, type NamedTable, type ReplaySample, type Signature } from "../../src/tf-agents/index.ts";
 import { python, startServer } from "./peer.ts";
 
-/** Inside of a `describe`: what its tests have, begun before them, with empty tables before each. */
+/** Call it in a `describe`. Returns the setup of its tests: started before them, with empty tables before each test. */
 export function begun<const S extends Spec>(kind: Kind, options: { readonly spec: S; readonly tables: readonly NamedTable[] }): Clients<S> {
   let clients: Clients<S> | undefined;
   const now = () => clients as Clients<S>;
@@ -31,22 +31,22 @@ export function begun<const S extends Spec>(kind: Kind, options: { readonly spec
 /** Clients of the same tables. */
 export interface Clients<S extends Spec> {
   readonly client: Client<S>;
-  /** `HOST:PORT`; undefined in this process. */
+  /** `HOST:PORT`, or undefined in this process. */
   readonly address: string | undefined;
-  /** Another client of the same tables, as another process would have one. */
+  /** Returns another client of the same tables, as another process would create it. */
   another(options?: ReverbClientOptions<S>): Client<S>;
-  /** Ends all of them, and the server. */
+  /** Closes all clients and the server. */
   stop(): Promise<void>;
 }
 
 export interface Kind {
   readonly name: "LocalClient" | "ReverbClient";
-  /** Whether it cannot be had here: `describe.skipIf`. */
+  /** Whether this kind is unavailable here, for `describe.skipIf`. */
   readonly missing: boolean;
   start<const S extends Spec>(options: { readonly spec: S; readonly tables: readonly NamedTable[] }): Promise<Clients<S>>;
 }
 
-/** For `describe.each`. */
+/** The kinds for `describe.each`. */
 export const kinds: readonly Kind[] = [
   {
     name: "LocalClient",
@@ -85,7 +85,7 @@ export const kinds: readonly Kind[] = [
   },
 ];
 
-/** The items of a table in order, as nested values or whatever `show` makes of them. They are gone then, where the table gives each once. */
+/** Returns the items of a table in order, as nested values or converted with `show`. If the table returns each item only once, this removes them. */
 export async function taken(
   client: Pick<Client, "serverInfo" | "sample">,
   table: string,
@@ -98,19 +98,19 @@ export async function taken(
   return found;
 }
 
-/** How TensorFlow's names of dtypes begin. */
+/** The prefixes of TensorFlow's dtype names. */
 const LETTERS = { f: "float", i: "int", u: "uint" } as const;
 
 function tensorFlowName(dtype: Dtype | "string"): string {
   return dtype === "bool" || dtype === "string" ? dtype : `${LETTERS[dtype[0] as keyof typeof LETTERS]}${dtype.slice(1)}`;
 }
 
-/** A table as server.py reads it. */
+/** Returns a table in the format of server.py. */
 function declared({ name, sampler = uniform(), remover = { kind: "fifo" }, maxSize, maxTimesSampled = 0, rateLimiter = minSize(1), signature }: NamedTable) {
   return { name, sampler, remover, maxSize, maxTimesSampled, rateLimiter, ...(signature !== undefined && { signature: wire(signature) }) };
 }
 
-/** A leaf as `[dtype, shape]` under "leaf", a list as "list": nests of any names. */
+/** Converts a nest of any names: a leaf to `[dtype, shape]` under "leaf", a list to "list". */
 function wire(node: Signature): object {
   const { dtype, shape } = node as { readonly dtype?: Dtype | "string"; readonly shape?: readonly (number | null)[] };
   if (typeof dtype === "string") return { leaf: [tensorFlowName(dtype), shape] };

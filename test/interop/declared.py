@@ -20,7 +20,7 @@ def number(value):
 
 
 def selector(given):
-    # A selector belongs to one role of one table: two that share one end the process.
+    # A selector belongs to one role of one table. If two roles share a selector, the process crashes.
     name, *args = given if isinstance(given, list) else [given]
     return getattr(reverb.selectors, name)(*map(number, args))
 

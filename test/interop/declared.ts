@@ -1,4 +1,4 @@
-/** Real Reverb servers with tables that a test declares as in test/conformance/tfagents/README.md, all in one Python process (declared.py). */
+/** Runs real Reverb servers, all in one Python process (declared.py). A test declares their tables as in test/conformance/tfagents/README.md. */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -7,9 +7,9 @@ import { python } from "./peer.ts";
 
 type Answer = { readonly [name: string]: unknown };
 
-/** What Python's constructors refused. */
+/** An error of Python's constructors. */
 export class Refused extends Error {
-  /** Python's class of the error. */
+  /** The Python class of the error. */
   readonly type: string;
 
   constructor({ error, message }: Answer) {
@@ -20,7 +20,7 @@ export class Refused extends Error {
 
 export class DeclaredServers {
   readonly #child: ChildProcessWithoutNullStreams;
-  /** Who waits for the next lines, in their order. */
+  /** The callers that wait for the next lines, in order. */
   readonly #waiting: { resolve(answer: Answer): void; reject(error: Error): void }[] = [];
   readonly #ended: Promise<void>;
   #said = "";
@@ -74,12 +74,12 @@ export class DeclaredServer {
     return `127.0.0.1:${this.#port}`;
   }
 
-  /** What only the server's own process can ask: whether the rate limiter would let n more pass. */
+  /** Returns whether the rate limiter would let n more pass, which only the process of the server can check. */
   async can(what: "insert" | "sample", table: string, n: number): Promise<boolean> {
     return (await this.#all.ask({ do: `can_${what}`, id: this.#id, table, n })).value as boolean;
   }
 
-  /** Through a checkpoint, to another address. @throws Refused */
+  /** Restarts the server from a checkpoint on another port. @throws Refused */
   async restart(tables: readonly TableArgs[]): Promise<void> {
     this.#port = (await this.#all.ask({ do: "restart", id: this.#id, tables })).port as number;
   }

@@ -1,5 +1,6 @@
 /**
- * The programs of docs/guides/reverb-server.md, in JavaScript and Python, run in their order on the server of that page and on a second one, and print what their comments say.
+ * Runs the programs of docs/guides/reverb-server.md, in JavaScript and Python, in order, on the server of that page and on a second one, and compares their
+ * output with their comments.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";

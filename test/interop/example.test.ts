@@ -1,4 +1,6 @@
-/** examples/reverb as its users call it: the actors use the weights of the learner, which learns, and no process or file is left behind, however it ends. */
+/**
+ * Runs examples/reverb as its users do: the actors use the learner's weights, the learner learns, and however the program ends, it leaves no process or file.
+ */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -15,7 +17,7 @@ const program = join(folder, "main.js");
 const temporary = mkdtempSync(join(tmpdir(), "reprise-"));
 afterAll(() => rmSync(temporary, { recursive: true, force: true }));
 
-/** The processes that were started with this folder for temporary files. */
+/** Returns the processes that were started with this folder for temporary files. */
 function living(): string[] {
   return readdirSync("/proc").filter((id) => {
     try {
@@ -43,7 +45,7 @@ interface Begun {
   said(): string;
 }
 
-/** Begins it, as a terminal does: in a group of its own. Ready when actors have played by weights that the learner has changed. */
+/** Starts the example in a new process group, as a terminal does. Resolves when actors have played with weights that the learner has changed. */
 async function begun(...args: string[]): Promise<Begun> {
   const child = spawn(process.execPath, [program, ...args], { detached: true, stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, TMPDIR: temporary } });
   let out = "";
@@ -83,7 +85,7 @@ describe.skipIf(python === undefined)("with a server", { timeout: 300_000 }, () 
     const { child, port, said } = await begun("--target", "500");
     expect(await listens(port)).toBe(true);
     expect(living().length).toBe(5);
-    // A terminal sends it to the whole group.
+    // A terminal sends the signal to the whole group.
     process.kill(-(child.pid as number), "SIGINT");
     const [status] = await once(child, "close");
     expect(status).toBe(130);

@@ -1,4 +1,4 @@
-/** A real server that is killed, stopped and restarted in the middle of calls. `npm run interop` makes the environment; without it, these tests are skipped. */
+/** Kills, stops and restarts a real server in the middle of calls. `npm run interop` creates the environment; without it, these tests are skipped. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ const TABLE = { sampler: { kind: "fifo" }, remover: { kind: "fifo" }, maxSize: 1
 const TABLES = [
   { ...TABLE, name: "once" },
   { ...TABLE, name: "free", sampler: { kind: "uniform" }, maxTimesSampled: 0 },
-  // It lets one item in, and one more for each sample.
+  // It admits one item, and one more for each sample.
   { ...TABLE, name: "shut", rateLimiter: { ...OPEN, maxDiff: 1 } },
 ];
 
@@ -34,7 +34,7 @@ describe.skipIf(python === undefined)("a real server that fails", () => {
     return made;
   }
 
-  /** What `act` the items have, each taken out. */
+  /** Samples all items and returns their `act` values. */
   async function taken(one: ReverbClient<typeof spec>, table = "once"): Promise<number[]> {
     const size = (await one.serverInfo())[table]?.currentSize as number;
     if (size === 0) return [];
@@ -43,20 +43,20 @@ describe.skipIf(python === undefined)("a real server that fails", () => {
     for (let item = await sampler.next(); item !== undefined; item = await sampler.next()) {
       const [act, obs] = item.columns;
       found.push(act?.column.data[0] as number);
-      // It is whole: the last step of three is the item's own, with what belongs to it.
+      // The item is complete: the last of its three steps has the values of the item.
       expect([...((obs as NonNullable<typeof obs>).column.data.slice(-3) as Float32Array)]).toEqual([found.at(-1), 1, 2]);
     }
     sampler.close();
     return found.sort((a, b) => a - b);
   }
 
-  /** Somebody who writes: when each of their items was confirmed. */
+  /** A running writer, and the times at which its items were confirmed. */
   interface Run {
     readonly confirmed: Map<number, number>;
     readonly ended: Promise<void>;
   }
 
-  /** Writes items one after the other until it is told to stop. */
+  /** Writes items one after the other until it is stopped. */
   function write(one: ReverbClient<typeof spec>, from: number, isOver: () => boolean): Run {
     const confirmed = new Map<number, number>();
     const run = async () => {
@@ -82,7 +82,7 @@ describe.skipIf(python === undefined)("a real server that fails", () => {
     return { confirmed, ended: run() };
   }
 
-  /** Single inserts, until it is told to stop. */
+  /** Inserts single steps until it is stopped. */
   function insert(one: ReverbClient<typeof spec>, from: number, isOver: () => boolean): Run {
     const confirmed = new Map<number, number>();
     const run = async () => {
@@ -94,7 +94,7 @@ describe.skipIf(python === undefined)("a real server that fails", () => {
     return { confirmed, ended: run() };
   }
 
-  /** Waits until each run has had `count` items confirmed since the time `since`. */
+  /** Waits until each run has `count` items confirmed after the time `since`. */
   async function until(runs: readonly Run[], count: number, since: number): Promise<void> {
     const isThere = ({ confirmed }: Run) => [...confirmed.values()].filter((at) => at > since).length >= count;
     while (!runs.every(isThere)) await Promise.race([later(20), Promise.all(runs.map(({ ended }) => ended))]);
@@ -125,7 +125,7 @@ describe.skipIf(python === undefined)("a real server that fails", () => {
       const here = lost.map(([act]) => act).filter((act) => act >= from && act < from + 1_000_000);
       expect(here.length).toBeLessThan(50);
       const next = found.filter((act) => act >= from && act < from + 1_000_000);
-      // Those are the oldest of them, and after them nothing is missing.
+      // The lost items are the oldest; no item after them is missing.
       if (here.length > 0) expect(Math.max(...here)).toBeLessThan(Math.min(...next));
       expect(next.length).toBeGreaterThan(100);
       expect(next.at(-1)).toBe((next[0] as number) + next.length - 1);

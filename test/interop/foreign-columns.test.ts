@@ -1,4 +1,4 @@
-/** A real server's tables of data types that JavaScript has no arrays for, and an episode of thousands of chunks. Python wrote both. */
+/** Reads tables of a real server with data types that JavaScript has no arrays for, and an episode of thousands of chunks. Python wrote both. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { f32, i32 } from "../../src/index.ts";
 import { ReverbClient } from "../../src/reverb/index.ts";

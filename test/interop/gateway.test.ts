@@ -1,4 +1,4 @@
-/** Actors that write through a gateway into the tables of a real server: the items equal those that a Replay makes from the same calls. */
+/** Compares the items that actors write through a gateway to a real server with the items that a Replay creates from the same calls. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { f32, fifo, type ItemRule, i32, Replay, text } from "../../src/index.ts";
 import { remoteWriter } from "../../src/remote/index.ts";
@@ -13,7 +13,7 @@ const OPEN = { samplesPerInsert: 1, minSize: 1, minDiff: -1e300, maxDiff: 1e300 
 const TABLE = { sampler: { kind: "fifo" }, remover: { kind: "fifo" }, maxSize: 1_000_000, maxTimesSampled: 1, rateLimiter: OPEN };
 const TABLES = [
   ...["a", "b"].map((name) => ({ ...TABLE, name })),
-  // It lets one item in, and one more for each sample.
+  // It admits one item, and one more for each sample.
   { ...TABLE, name: "shut", rateLimiter: { ...OPEN, maxDiff: 1 } },
 ];
 
@@ -31,7 +31,7 @@ describe.skipIf(python === undefined)("a gateway to a real server", () => {
     await peer?.stop();
   });
 
-  /** The items of a table, each taken out. */
+  /** Samples all items of a table. */
   async function taken(table: string): Promise<Seen[]> {
     const size = (await client.serverInfo())[table]?.currentSize as number;
     if (size === 0) return [];
@@ -50,7 +50,7 @@ describe.skipIf(python === undefined)("a gateway to a real server", () => {
     return seen;
   }
 
-  /** The same of a Replay's table. */
+  /** Returns the same items from a table of a Replay. */
   function inReplay(replay: Replay<typeof spec, string>, table: string): Seen[] {
     const { size } = replay.table(table);
     return Array.from({ length: size }, () => {
@@ -62,7 +62,7 @@ describe.skipIf(python === undefined)("a gateway to a real server", () => {
     });
   }
 
-  /** An actor over a channel. */
+  /** Runs an actor over a channel. */
   async function actor(channel: ChannelName, items: readonly ItemRule[], lanes: number, options = {}) {
     const [here, there] = await endsOf(channel);
     const [accepted, writer] = await Promise.all([
@@ -100,7 +100,7 @@ describe.skipIf(python === undefined)("a gateway to a real server", () => {
           try {
             make(twin);
           } catch (error) {
-            // Where nothing is to be ended, or an item would begin with a final step.
+            // No episode is open, or an item would begin with a final observation.
             expect((error as { code?: string }).code ?? (error as Error).message).toMatch(/OUT_OF_TURN|final step/);
             return;
           }
@@ -142,7 +142,7 @@ describe.skipIf(python === undefined)("a gateway to a real server", () => {
       await writer.flush();
       expect(accepted.steps).toBeGreaterThanOrEqual(n);
       for (const name of ["a", "b"]) {
-        // Lanes have streams of their own: between them the order is that of arrival.
+        // Each lane has a separate stream, so their items interleave in order of arrival.
         const [got, wanted] = [await taken(name), inReplay(replay, name)].map((seen) => (lanes === 1 ? seen : seen.map((one) => JSON.stringify(one)).sort()));
         expect([seed, got?.length]).toEqual([seed, wanted?.length]);
         expect(got).toEqual(wanted);

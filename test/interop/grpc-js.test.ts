@@ -1,4 +1,4 @@
-/** The same calls with grpc-js and with our client, to the same real server: the answers and the errors are the same. */
+/** Makes the same calls with grpc-js and with our client to the same real server, and compares results and errors. */
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Channel } from "../../src/reverb/grpc/channel.ts";
@@ -18,7 +18,7 @@ import { type Peer, python, startServer } from "./peer.ts";
 
 const SERVICE = "deepmind.reverb.ReverbService";
 const BYTES = 1 << 20;
-/** So that one sample has more than a window of flow control, 16 MiB. */
+/** With this many steps, a sample exceeds the flow control window of 16 MiB. */
 const STEPS = 20;
 const spec = { image: u8(BYTES) };
 type IsAll = (answers: readonly Uint8Array[]) => boolean;
@@ -27,7 +27,7 @@ const never: IsAll = () => false;
 const whole: IsAll = (answers) => answers.flatMap((bytes) => readSampleResponse(bytes)).some(({ isLast }) => isLast);
 const leaf: PlacedLeaf = { ...(measureLeaves(leavesOf(spec))[0] as ReturnType<typeof measureLeaves>[number]), kind: 0, offset: 0, staged: 0 };
 
-/** Bytes that no compression makes fewer. */
+/** Returns bytes that cannot be compressed. */
 function noise(length: number, seed: number): Uint8Array {
   const words = new Uint32Array(length / 4);
   let state = seed + 1;
@@ -57,7 +57,7 @@ describe.skipIf(python === undefined)("a real server, by grpc-js and by our call
     await peer?.stop();
   });
 
-  /** As grpc-js's `stream`. */
+  /** Has the signature of `stream` for grpc-js. */
   async function stream(method: string, requests: readonly Uint8Array<ArrayBuffer>[], isAll: IsAll): Promise<Ended> {
     const answers: Uint8Array[] = [];
     const error = await new Promise<unknown>((resolve) => {
@@ -84,7 +84,7 @@ describe.skipIf(python === undefined)("a real server, by grpc-js and by our call
       ),
   };
 
-  /** Returns an item with a priority, whose steps are chunks of their own. */
+  /** Returns an item with a priority, whose steps are separate chunks. */
   function item(table: string, steps: number, priority: number, seed: number) {
     const chunks = Array.from({ length: steps }, (_, t) => {
       const image = noise(BYTES, seed + t);
@@ -133,7 +133,7 @@ describe.skipIf(python === undefined)("a real server, by grpc-js and by our call
     }
   }, 60_000);
 
-  /** One sample of the heap, in as many messages as it comes in. */
+  /** Returns a sample of the heap, as the messages in which it arrives. */
   async function sample(by: "ours" | "theirs"): Promise<readonly Uint8Array[]> {
     const { answers, status } = await ways[by]("SampleStream", [sampleRequest({ table: "heap", samples: 1, timeout: 5000 }, HEAD)], whole);
     expect(status).toBe(0);

@@ -29,7 +29,7 @@ def signature(table):
 
 
 def random_leaf(dtype, shape):
-    # Any bits, NaN and infinities among them.
+    # Returns random bits, which include NaN and infinities.
     size = int(np.prod(shape))
     return np.frombuffer(R.randbytes(size * dtype.size), dtype.as_numpy_dtype).reshape(shape)
 

@@ -1,4 +1,7 @@
-/** Items of f16 and bf16 between Python and this process on a real server, bit by bit, and the checks that remain if a signature leaves sizes or ranks open. */
+/**
+ * Exchanges f16 and bf16 items between Python and this process on a real server, bit by bit, and tests the remaining checks if a signature leaves sizes or
+ * ranks open.
+ */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -26,12 +29,12 @@ function leafOf(dtype: string, { data, shape }: Column): Leaf {
   return [dtype, [...shape], Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength).toString("base64")];
 }
 
-/** A step as a client takes it: a leaf without a shape is a number. */
+/** Returns a step in the form that a client accepts: a leaf without a shape is a number. */
 function toStep(told: readonly Told[], values: { readonly [name: string]: Float32Array }): { readonly [name: string]: unknown } {
   return Object.fromEntries(told.map(([name, , shape]) => [name, shape.length === 0 ? values[name]?.[0] : values[name]]));
 }
 
-/** Any bits. A lone NaN is a number on its way, of which JavaScript does not keep the bits. */
+/** Returns random bits. JavaScript does not keep the bits of a single NaN. */
 function randomValues(dtype: Dtype, shape: readonly number[], random: TestRandom): Float32Array {
   const size = shape.reduce((product, n) => product * n, 1);
   const { buffer } = Uint8Array.from({ length: size * DTYPES[dtype].bytes }, () => random.below(256));
@@ -61,7 +64,7 @@ describe.skipIf(python === undefined)("half floats beside Python's client", { ti
     return leaves as readonly Leaf[];
   }
 
-  /** A client whose steps are the items of a table. */
+  /** Returns a client whose steps are the items of a table. */
   function clientOf(table: string, change: (told: Told) => Spec = ([, dtype, shape]) => LEAVES[NAMES[dtype] as string]?.(...shape) as Spec): ReverbClient {
     const spec = Object.fromEntries((tables[table] as readonly Told[]).map((told) => [told[0], change(told)]));
     const client = new ReverbClient(`127.0.0.1:${port}`, { spec }) as unknown as ReverbClient;
@@ -93,7 +96,7 @@ describe.skipIf(python === undefined)("half floats beside Python's client", { ti
         items.push(data);
       const [item] = items as { readonly [name: string]: Column }[];
       const leaves = (tables[table] as readonly Told[]).map(([name, dtype]) => leafOf(dtype, item?.[name] as Column));
-      // An item of one step has a dimension of time.
+      // An item of one step has a time dimension.
       expect(
         leaves.map(([dtype, [, ...shape], data]) => [dtype, shape, data]),
         table,

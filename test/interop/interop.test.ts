@@ -1,4 +1,4 @@
-/** Our client and a real server, compared with the client of Python. `npm run interop` makes the environment; without it, these tests are skipped. */
+/** Compares our client on a real server with the Python client. `npm run interop` creates the environment; without it, these tests are skipped. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ReverbClient } from "../../src/reverb/index.ts";
 import { f32, i32, text } from "../../src/schema/constructors.ts";
@@ -61,7 +61,7 @@ describe.skipIf(python === undefined)("a real server", () => {
     await expect(client.insert({ act: 1 }, { signed: 1 })).rejects.toMatchObject({ code: "SPEC_MISMATCH" });
     await expect(client.insert({ act: 1 }, { prioritized: -1 })).rejects.toThrow("priorities.prioritized must be a finite number >= 0, got -1");
     await expect(client.mutatePriorities("prioritized", { updates: [[1n, Number.NaN]] })).rejects.toThrow(RangeError);
-    // The table lives.
+    // The table is still usable.
     await client.insert({ act: 1 }, { prioritized: 1 }, { timeoutMs: 10_000 });
   });
 

@@ -1,4 +1,7 @@
-/** The cases of both observers over the wire: one observer writes to a real server, another to tables of this process, and all visible state is compared after each op. */
+/**
+ * Runs the cases of both observers over the wire: one observer writes to a real server, another to tables of this process, and all visible state is compared
+ * after each op.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -17,14 +20,14 @@ const SIZE = 1000;
 const folder = join(import.meta.dirname, "../conformance/tfagents");
 const casesOf = (file: string) => JSON.parse(readFileSync(join(folder, file), "utf8")) as ObserverCase[];
 
-/** What can be seen of an op: the error's kind, and then the sizes of the tables and the cached steps. */
+/** The visible state after an op: the kind of its error, the sizes of the tables, and the number of cached steps. */
 interface Seen {
   readonly error?: string;
   readonly sizes: readonly number[];
   readonly cached: number;
 }
 
-/** Both clients do for this. */
+/** Both clients have these members. */
 type Either = Pick<ReverbClient, "sampler" | "serverInfo">;
 
 describe.skipIf(python === undefined)("the observers' cases through the wire", () => {
@@ -35,7 +38,7 @@ describe.skipIf(python === undefined)("the observers' cases through the wire", (
   afterAll(() => servers?.end());
 
   const cases = ["trajectory-observer.json", "episode-observer.json"].flatMap((file) => casesOf(file));
-  /** The cases of the rule below. */
+  /** Counts the cases of the rule below. */
   let late = 0;
 
   it.each(cases.map((test) => [test.name, test] as const))("%s", async (_, test) => {
@@ -48,7 +51,7 @@ describe.skipIf(python === undefined)("the observers' cases through the wire", (
     try {
       const ours = made(test, here);
       const theirs = made(test, there);
-      // A server tells of its tables with the first item, so that an unknown one is an error only then.
+      // A server describes its tables with the first item, so an unknown table is an error only then.
       if ("error" in ours && ours.error === "NOT_FOUND" && "observer" in theirs) {
         late++;
         const errors = [];
@@ -99,7 +102,7 @@ async function seen(test: ObserverCase, observer: Observer, client: Either, name
   return { ...(error !== undefined && { error }), sizes, cached: observer.cachedSteps };
 }
 
-/** All items of all tables, in their order: priority, and each column's dtype, shape and elements. */
+/** Returns all items of all tables in order: priority, and the dtype, shape and elements of each column. */
 async function itemsOf(client: Either, names: readonly string[], leaves: number): Promise<unknown[]> {
   const items: unknown[] = [];
   const info = await client.serverInfo();

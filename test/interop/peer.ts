@@ -1,4 +1,4 @@
-/** Starts a real Reverb server in its own process, and the client of Python. */
+/** Starts a real Reverb server in a separate process, and the Python client. */
 import { spawn, spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,17 +9,20 @@ export interface Peer {
   readonly address: string;
   readonly port: number;
   readonly pid: number;
-  /** Kills it, as a machine would that loses its power. */
+  /** Kills the server, like a power failure. */
   stop(): Promise<void>;
 }
 
-/** @param tables as server.py reads them; those that it has by itself where they are left out @param checkpoints its directory for these @throws Error where it does not start, with what it said */
+/**
+ * @param tables in the format of server.py; default: those of server.py @param checkpoints its directory for these @throws Error with the output if it does not
+ * start
+ */
 export async function startServer(port = 0, tables?: readonly object[], checkpoints?: string): Promise<Peer> {
   const given = tables === undefined ? "" : JSON.stringify(tables);
   return await serving("server.py", String(port), given, ...(checkpoints === undefined ? [] : [checkpoints]));
 }
 
-/** The server of another program. */
+/** Starts the server of another program. */
 export async function serving(program: string, ...args: string[]): Promise<Peer> {
   const child = spawn(python as string, [join(import.meta.dirname, program), ...args]);
   let said = "";
@@ -38,7 +41,7 @@ export async function serving(program: string, ...args: string[]): Promise<Peer>
   return { address: `127.0.0.1:${Number(told)}`, port: Number(told), pid: child.pid as number, stop };
 }
 
-/** Runs reader.py. @returns what it printed */
+/** Runs reader.py. @returns its output */
 export function runPython(address: string, table: string, count: number, mode: "read" | "write"): string {
   const { status, stdout, stderr } = spawnSync(python as string, [join(import.meta.dirname, "reader.py"), address, table, String(count), mode], {
     encoding: "utf8",
@@ -47,16 +50,19 @@ export function runPython(address: string, table: string, count: number, mode: "
   return stdout;
 }
 
-/** Stops a server, so that its machine answers and it does not. A signal arrives later on a busy machine: it has stopped when each of its threads has. */
+/**
+ * Stops a server, so that its machine responds but the server does not. On a busy machine the signal takes effect later: the server has stopped when each of
+ * its threads has.
+ */
 export async function freeze({ pid }: Peer): Promise<void> {
   process.kill(pid, "SIGSTOP");
   const tasks = `/proc/${pid}/task`;
   const isStopped = () => {
     try {
-      // The state stands behind the name, which is in brackets and may have brackets in it.
+      // The state follows the name, which is in brackets and may contain brackets.
       return readdirSync(tasks).every((task) => /^.*\) T/s.test(readFileSync(join(tasks, task, "stat"), "utf8")));
     } catch {
-      // A thread has ended in between.
+      // A thread exited in the meantime.
       return false;
     }
   };

@@ -1,4 +1,4 @@
-/** `reprise push --server`, and the tables as the client of Python then reads them. */
+/** Runs `reprise push --server`, and reads the tables with the Python client. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createTrajectoryDataSpec, openRlds, pushRldsToReverb } from "../../src/datasets/rlds/index.ts";
@@ -20,14 +20,14 @@ const tables = [
   { name: "other", ...ONCE, signature: signatureOf({ obs: f32(3), act: i32() }) },
   { name: "queue", ...ONCE, rateLimiter: queueLimiter(10) },
 ];
-/** Where TF-Agents' columns are among ours, which are in the order of their names. */
+/** The positions of TF-Agents' columns among ours, which are sorted by name. */
 const ORDER = [5, 3, 0, 2, 4, 1];
 
 describe.skipIf(kind.missing)("reprise push --server", () => {
   const on = begun(kind, { spec, tables });
   const push = (...args: string[]) => ["push", CARTPOLE, "--server", on.address as string, ...args];
 
-  /** What the library makes of the same in this process. */
+  /** Returns the items that the library creates from the same data in this process. */
   async function here(sequenceLength: number, strideLength: number): Promise<unknown[]> {
     const client = LocalClient.of({ spec, tables: [{ name: "t", ...ONCE }] });
     await pushRldsToReverb(await openRlds(CARTPOLE), new ReverbAddTrajectoryObserver(client, { tableName: "t", sequenceLength, strideLength }));
@@ -80,7 +80,7 @@ describe.skipIf(kind.missing)("reprise push --server", () => {
   });
 });
 
-/** As JSON from Python has them. */
+/** Converts numbers to the form of Python's JSON. */
 function numbers(value: unknown): unknown {
   return Array.isArray(value) ? value.map(numbers) : Number(value);
 }

@@ -1,5 +1,5 @@
-// Runs in any runtime against a real Reverb server: writes, samples, and reconnects in the middle of both. Prints a digest of all results. The argument is the address of the
-// server. The program requests on its output that the server is killed and restarted, and waits for a line of input.
+// Runs in any runtime against a real Reverb server: writes, samples, and reconnects in the middle of both. Prints a digest of all results. The argument is the
+// address of the server. The program prints a request to kill and restart the server, and waits for a line of input.
 import { createHash } from "node:crypto";
 import { createInterface } from "node:readline";
 import { bool, f32, i32, text, u8 } from "../../dist/index.js";
@@ -10,7 +10,7 @@ const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 const digest = createHash("sha256");
 const ended = [];
 
-/** A pause of the program, until the server was killed and is there again. */
+/** Waits until the server was killed and restarted. */
 async function restarted() {
   console.log("restart");
   await lines.next();
@@ -49,14 +49,14 @@ async function write(writer, from, to) {
   }
 }
 
-// Many items, of more bytes than a window of flow control.
+// These items have more bytes than a flow control window.
 const writer = client.trajectoryWriter({ numKeepAliveRefs: 3 });
 await write(writer, 0, 3000);
 await writer.flush();
 await draw(2998, { maxInFlightSamplesPerWorker: 50 });
 ended.push("written and drawn");
 
-// One step into two tables; what is refused.
+// One step goes into two tables. Invalid calls follow.
 await client.insert(step(5), { first: 1, heap: 2 });
 for await (const [one] of client.sample("heap", 1)) note(one.data[0].data);
 await draw(1);
@@ -68,18 +68,18 @@ for (const wrong of [() => client.insert(step(1), { nowhere: 1 }), () => client.
     ),
   );
 
-// Killed in the middle of writes: what had no confirmation comes again.
+// The server is killed in the middle of writes: unconfirmed items are sent again.
 await write(writer, 3000, 3010);
 await restarted();
 await write(writer, 3010, 3500);
 await writer.flush({ timeoutMs: 60_000 });
 const { currentSize } = (await client.serverInfo()).first;
-// Those that the server had confirmed before it was killed went with it.
+// Items that the server had confirmed before it was killed are lost with it.
 if (currentSize < 490 || currentSize > 500) throw new Error(`${currentSize} items are there`);
 ended.push("written over a restart");
 await client.reset("first");
 
-// Killed while a sampler waits.
+// The server is killed while a sampler waits.
 const sampler = client.sampler("first", { maxSamples: 1 });
 const waiting = sampler.next();
 await restarted();
@@ -101,5 +101,5 @@ writer.close();
 client.close();
 for (const line of ended) console.log(line);
 console.log(digest.digest("hex"));
-// Nothing keeps it alive but its input.
+// Only its input keeps the process alive.
 process.stdin.unref?.();

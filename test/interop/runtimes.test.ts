@@ -1,4 +1,4 @@
-/** The same program against a real server in Node, Deno and Bun has the same results. `npm run runtimes` installs Deno and Bun. */
+/** Runs the same program against a real server in Node, Deno and Bun, and compares the results. `npm run runtimes` installs Deno and Bun. */
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { describe, expect, it } from "vitest";
@@ -10,7 +10,7 @@ const here = runtimes();
 const required = process.env.REPRISE_RUNTIMES === "all";
 const MS = 120_000;
 
-/** What the program prints, but for its wishes: a server that is killed and started again on the same port. */
+/** Returns the output of the program, except its requests to kill the server and restart it on the same port. */
 async function run(program: string, args: readonly string[]): Promise<readonly string[]> {
   let peer: Peer = await startServer();
   const child = spawn(program, [...args, "test/interop/runtimes.mjs", peer.address], { cwd: root });
@@ -24,7 +24,7 @@ async function run(program: string, args: readonly string[]): Promise<readonly s
   for await (const line of createInterface({ input: child.stdout })) {
     if (line !== "restart") {
       printed.push(line);
-      // Deno reads on, and would not end by itself.
+      // Deno keeps reading its input, so it would not exit otherwise.
       child.stdin.end();
     } else {
       await peer.stop();

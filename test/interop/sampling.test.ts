@@ -1,4 +1,4 @@
-/** Datasets and buffers draw the same from tables of this process and from those of a real server. `npm run interop` runs the half with a server. */
+/** Compares the draws of datasets and buffers from tables of this process with those from a real server. `npm run interop` runs the half with a server. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { f32, fifo, i32, maxHeap, prioritized, queueLimiter, uniform } from "../../src/index.ts";
 import { type Client, type ReplaySample, ReverbReplayBuffer, TimestepDataset, TrajectoryDataset } from "../../src/tf-agents/index.ts";
@@ -11,7 +11,7 @@ const once = { maxSize: 1000, sampler: fifo(), maxTimesSampled: 1 };
 const tables = [
   { name: "once", ...once, signature: ITEM },
   { name: "bare", ...once },
-  // A real server gives what comes next to a stream that was left while it waited.
+  // A real server sends the next item to a stream that was closed while it waited.
   { name: "left", ...once, signature: ITEM },
   { name: "late", ...once, signature: ITEM },
   { name: "uniform", maxSize: 1000, sampler: uniform(), signature: ITEM },
@@ -19,7 +19,7 @@ const tables = [
   { name: "heap", maxSize: 1000, sampler: maxHeap() },
   { name: "queue", maxSize: 3, sampler: fifo(), maxTimesSampled: 1, rateLimiter: queueLimiter(3), signature: ITEM },
 ];
-/** Where nothing more comes. */
+/** A timeout after which no more items are expected. */
 const soon = { rateLimiterTimeoutMs: 100 };
 
 async function all<E>(from: AsyncIterable<E>, most = Number.POSITIVE_INFINITY): Promise<E[]> {
@@ -45,7 +45,7 @@ describe.each(kinds)("$name", ({ name, missing, start }) => {
     });
     afterAll(() => clients?.stop());
 
-    /** Items of as many steps as each number says, of steps 0, 1, … in a row. */
+    /** Creates an item for each length, with the steps 0, 1, … of that number. */
     async function filled(table: string, lengths: readonly number[], from = 0): Promise<void> {
       const writer = client.trajectoryWriter({ numKeepAliveRefs: 10 });
       let act = from;
@@ -140,7 +140,7 @@ describe.each(kinds)("$name", ({ name, missing, start }) => {
         await new Promise((resolve) => setTimeout(resolve, 50));
         await other.cancel();
         await read;
-        // The server hears of it a moment later; until then a real one gives each of the two what comes next.
+        // The server learns of the change a moment later. Until then, a real server sends the next items to both streams.
         const size = async () => (await client.serverInfo()).left?.currentSize as number;
         let before = 0;
         await vi.waitFor(

@@ -1,4 +1,4 @@
-/** The tables of a case on a real server, with our client. */
+/** Runs the tables of a case on a real server, with our client. */
 
 import { ReverbClient } from "../../src/reverb/index.ts";
 import type { Client, TableInfo } from "../../src/tf-agents/index.ts";
@@ -7,7 +7,7 @@ import { nestedColumn } from "../conformance/nested.ts";
 import { type Sampled, TableWorld } from "../conformance/world.ts";
 import type { DeclaredServer, DeclaredServers } from "./declared.ts";
 
-/** What comes at all comes in so long, on a machine with much else to do; what never comes is waited for a little. */
+/** Expected results arrive within this time, even on a busy machine. For results that never arrive, the wait is short. */
 const COMES_MS = 20_000;
 const NEVER_MS = 200;
 
@@ -32,7 +32,7 @@ export class ServerWorld extends TableWorld {
     return new ReverbClient(this.#server.address, { spec: this.spec }) as unknown as Client;
   }
 
-  /** Whether the op to come is known to wait for what never comes. */
+  /** Whether the next op is known to wait for a result that never arrives. */
   set waitsInVain(vain: boolean) {
     this.waitMs = vain ? NEVER_MS : COMES_MS;
   }
@@ -49,7 +49,7 @@ export class ServerWorld extends TableWorld {
     return size >= minSize && inserts * spi - samples - n >= minDiff;
   }
 
-  /** Tables that came from a checkpoint are none of the declared ones: Python cannot ask them, and the limiter's formula tells. */
+  /** Tables restored from a checkpoint are not among the declared tables, so Python cannot check them. The formula of the limiter is used instead. */
   async #limiter(table: string) {
     const { currentSize: size, rateLimiterInfo: limiter } = (await this.client.serverInfo())[table] as TableInfo;
     const { minSizeToSample: minSize, samplesPerInsert: spi, minDiff, maxDiff, insertStats, sampleStats } = limiter;
@@ -76,12 +76,12 @@ export class ServerWorld extends TableWorld {
     return samples;
   }
 
-  /** The first item of a table tells by its promise what is wrong with it. */
+  /** The promise of the first item in a table reports errors of that table. */
   async sent(waits: Promise<void> | undefined): Promise<void> {
     await waits;
   }
 
-  /** @throws Refused where the checkpoint has other tables */
+  /** @throws Refused if the checkpoint has other tables */
   async restart(tables: readonly TableArgs[] = this.test.tables): Promise<void> {
     this.#close();
     await this.#server.restart(tables);

@@ -19,7 +19,7 @@ def tables():
         reverb.Table.queue("queue", 10),
     ]
 
-# As TF-Agents' tables have it: with an order of its own.
+# TF-Agents' tables have a named tuple, which defines the order of its fields.
 Trajectory = collections.namedtuple("Trajectory", "step_type observation action policy_info next_step_type reward discount")
 
 def selector(given):

@@ -1,4 +1,4 @@
-/** Several real servers behind one client: which server gets which items, and what happens if one is killed in the middle and comes back. */
+/** Tests several real servers with one client: which server receives which items, and how the client continues if a server is killed and restarted. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { ReverbClient } from "../../src/reverb/index.ts";
 import { i32 } from "../../src/schema/constructors.ts";
@@ -63,7 +63,7 @@ describe.skipIf(python === undefined)("several servers", () => {
     for (let act = 0; act < 9; act++) await client.insert({ act }, { heap: act });
     const keys = new Map<number, bigint>();
     for (let k = 0; keys.size < 9 && k < 500; k++) {
-      // The heap's head, server by server, each time another one.
+      // Each draw returns the head of the heap on another server.
       for await (const { info } of client.sample("heap", 1, { emitTimesteps: false })) {
         if (info.priority >= 0) keys.set(info.priority, info.key as bigint);
         await client.mutatePriorities("heap", { deletes: [info.key] });
@@ -83,7 +83,7 @@ describe.skipIf(python === undefined)("several servers", () => {
     const found: number[] = [];
     for await (const { data } of client.sample("first", 300, { emitTimesteps: false })) {
       found.push(data[0]?.data[0] as number);
-      // All have some at hand then.
+      // After this pause, all servers have items available.
       if (found.length === 1) await new Promise((resolve) => setTimeout(resolve, 500));
     }
     expect(found.slice().sort((a, b) => a - b)).toEqual([0, 1, 2].flatMap((i) => Array.from({ length: 100 }, (_, k) => 1000 * i + k)));
@@ -123,7 +123,7 @@ describe.skipIf(python === undefined)("several servers", () => {
     await Promise.all(writers.map((writer) => writer.flush({ timeoutMs: 30_000 })));
     for (let act = 0; act < 10; act++) await client.insert({ act }, { free: 1 });
     const left = own.slice(1);
-    // All that was written since is on the others: three writers' 500, and 10.
+    // The other servers have all items written since then: 500 of three writers, and 10.
     expect((await sizes("free", left)).reduce((sum, size) => sum + size, 0)).toBe(2 * 100 + 3 * 500 + 10);
     expect((await client.serverInfo()).free?.currentSize).toBe(2 * 100 + 3 * 500 + 10);
     expect(client.goneServers).toEqual([peers[0]?.address]);
@@ -152,7 +152,7 @@ describe.skipIf(python === undefined)("several servers", () => {
       }
       return found;
     };
-    // How many each gives is up to how fast it is.
+    // The number of items from each server depends on its speed.
     expect(Math.min(...(await draw(600)).slice(0, SERVERS))).toBeGreaterThan(0);
     await kill(2);
     await draw(200);

@@ -1,4 +1,4 @@
-/** The cases of tables over the wire: our client runs every op on a real server, and each answer is compared with that of the in-process client. */
+/** Runs the table cases over the wire: our client runs every op on a real server, and each answer is compared with that of the in-process client. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -17,7 +17,7 @@ const cases = (JSON.parse(readFileSync(FILE, "utf8")) as { readonly [key: string
 
 describe.skipIf(python === undefined)("the tables' cases through the wire", () => {
   let servers: DeclaredServers;
-  /** The cases that differed, by rule. */
+  /** The cases with differences, by rule. */
   const used = new Map<string, string[]>();
   beforeAll(() => {
     servers = new DeclaredServers();
@@ -90,7 +90,7 @@ function differs(test: TableCase, i: number, here: object, there: object): strin
   if (!("error" in here)) return difference(test, i, (here as { result: Result }).result, there as Answer);
   const { error } = there as { error?: unknown };
   const kind = kindOf(here.error);
-  // What Python's own constructors refuse has a class of theirs.
+  // Python's constructors raise errors of their own classes.
   if (error instanceof Refused && kind !== undefined && accepted(test, i, { type: error.type }).includes(kind)) return undefined;
   return difference(test, i, { error: { kind } }, there as Answer);
 }

@@ -58,7 +58,7 @@ def random_spec(random, depth=0):
 
 
 def random_value(random, spec):
-    """Any bits that the type has: also NaN, infinities and numbers below the normal ones."""
+    """Returns any bits that the type allows, including NaN, infinities and subnormal numbers."""
     dtype = np.dtype(spec.dtype.as_numpy_dtype)
     return np.frombuffer(random.bytes(dtype.itemsize * int(np.prod(spec.shape.as_list()))), dtype).reshape(spec.shape.as_list())
 
@@ -87,7 +87,7 @@ def main(mode, folder, count, seed="0"):
             records = [columns(record) for record in dataset.load_tfrecord_dataset([path], add_batch_dim=False)]
         else:
             spec = ()
-            # The original writes a spec without leaves, and does not read it.
+            # The original writes a spec without leaves, but cannot read it.
             while not tf.nest.flatten(spec):
                 spec = random_spec(random)
             py_mode = bool(random.integers(2))

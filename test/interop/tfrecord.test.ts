@@ -1,4 +1,4 @@
-/** Random nests in TF-Agents' files: the real package reads what this one writes, and the other way round. */
+/** Exchanges random nests in TF-Agents' files: the real package reads the files that this one writes, and vice versa. */
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,7 +27,7 @@ type Columns = { readonly [path: string]: readonly [dtype: string, shape: readon
 const folder = mkdtempSync(join(tmpdir(), "tfrecord-interop-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What the program prints, line by line. */
+/** Returns the output of the program line by line. */
 async function told<T = Columns>(...args: readonly string[]): Promise<T[][]> {
   const child = spawn(python as string, [join(import.meta.dirname, "tfrecord.py"), ...args]);
   let said = "";
@@ -81,7 +81,7 @@ function randomColumn(random: TestRandom, dtype: Dtype, shape: readonly number[]
   return new Column(data as Column["data"], [...shape]);
 }
 
-/** The classes that Python makes of a spec. */
+/** Returns the classes that Python creates for a spec. */
 function tuplesIn(spec: Spec): string[] {
   if (isLeaf(spec)) return ["TensorSpec"];
   if (Array.isArray(spec)) return ["tuple"];

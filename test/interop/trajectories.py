@@ -1,5 +1,5 @@
-"""Runs a real server with a table that the client of Python has filled with trajectories of TF-Agents, two steps per item. Prints its port, and runs until its input ends.
-Arguments: the number of items."""
+"""Runs a real server with a table that the Python client has filled with TF-Agents trajectories, two steps per item. Prints its port, and runs until its
+input ends. Arguments: the number of items."""
 import collections, sys
 import numpy as np
 import reverb

@@ -1,4 +1,4 @@
-/** A learner in JavaScript on data that Python wrote: batches of TF-Agents' trajectories, and priorities that it sends back. */
+/** Runs a learner in JavaScript on data that Python wrote: it reads batches of TF-Agents trajectories, and writes priorities back. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { f32, i64 } from "../../src/index.ts";
 import { ReverbClient } from "../../src/reverb/index.ts";
@@ -54,13 +54,13 @@ describe.skipIf(python === undefined)("trajectories of Python's", () => {
 
   it("take the learner's priorities: what has none is drawn no more", async () => {
     const buffer = new ReverbReplayBuffer(spec, { client, tableName: "trajectories", sequenceLength: 2 });
-    // A hundred turns; what has been drawn ahead is older than the newest priorities.
+    // After 100 iterations, prefetched items are older than the newest priorities.
     const dropped = new Set<bigint>();
     let batches = 0;
     for await (const [{ reward }, { ids }] of buffer.asDataset({ sampleBatchSize: 64 })) {
       const priorities = Array.from(reward.data, (r) => (r < COUNT / 4 ? 0 : 1));
       priorities.forEach((priority, i) => {
-        // The item's last step decides: of a key that comes twice the last one counts.
+        // The last step of the item decides. If a key occurs twice, its last priority counts.
         if (i % 2 === 1 && priority === 0) dropped.add(ids.data[i] as bigint);
       });
       await buffer.updatePriorities(ids.data, priorities);

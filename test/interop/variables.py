@@ -14,7 +14,7 @@ from tf_agents.experimental.distributed.reverb_variable_container import ReverbV
 
 R = random.Random(int(sys.argv[1]))
 DTYPES = ["float32", "float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "bool", "string", "float16", "float16", "bfloat16", "bfloat16"]
-# With an order of its own.
+# A named tuple defines the order of its fields.
 Pair = collections.namedtuple("Pair", "weights bias")
 
 
@@ -36,13 +36,13 @@ def random_value(spec):
     size = int(np.prod(shape))
     if dtype == tf.bool:
         return np.array([R.random() < 0.5 for _ in range(size)]).reshape(shape)
-    # Any bits, NaN and infinities among them.
+    # Returns random bits, which include NaN and infinities.
     return np.frombuffer(R.randbytes(size * dtype.size), dtype.as_numpy_dtype).reshape(shape)
 
 
 def shown(value):
     array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
-    # A lone text is bytes.
+    # A single text is bytes.
     array = array.astype(object) if array.dtype.kind == "S" else array
     if array.dtype == object:
         return ["string", list(array.shape), [text.decode() for text in array.reshape(-1)]]

@@ -1,4 +1,7 @@
-/** Variables between Python and this process on a real server: both classes on the same tables, and the recorded cases of both classes over the wire. */
+/**
+ * Exchanges variables between Python and this process on a real server: both classes use the same tables, and the recorded cases of both classes run over the
+ * wire.
+ */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -33,12 +36,12 @@ function columnOf([dtype, shape, data]: Leaf): Column {
   const bytes = Buffer.from(data, "base64");
   const name = NAMES[dtype] as Dtype;
   const { array } = DTYPES[name];
-  // A half is a number of f32 here.
+  // Half floats are f32 numbers here.
   if (isHalf(name)) return new Column(widenHalves(name, new Uint16Array(new Uint8Array(bytes).buffer)), [...shape]);
   return new Column(new array(new Uint8Array(bytes).buffer) as Column["data"], [...shape]);
 }
 
-/** Leaves in the order of Python: a named tuple has its own, which a dict of Pair's fields keeps. */
+/** Returns leaves in Python's order. A named tuple defines its own order, also as a dict with the fields of Pair. */
 function leavesOf(told: Told, nest: unknown): Leaf[] {
   if ("leaf" in told) return [leafOf(told.leaf[0], nest as Column)];
   if ("list" in told) return told.list.flatMap((part, i) => leavesOf(part, (nest as unknown[])[i]));
@@ -69,7 +72,7 @@ function random(told: Told, numbers: TestRandom, isArray: boolean): unknown {
   return isArray && shape.length > 0 ? column.data : column;
 }
 
-/** The same nest of columns, where some leaves are typed arrays. */
+/** Returns the same nest of columns with typed arrays as some of its leaves. */
 function shaped(told: Told, nest: unknown): unknown {
   if ("leaf" in told) return nest instanceof Column ? nest : new Column(nest as Column["data"], [...told.leaf[1]]);
   if ("list" in told) return told.list.map((part, i) => shaped(part, (nest as unknown[])[i]));
@@ -102,7 +105,7 @@ describe.skipIf(python === undefined)("variables beside Python's class", { timeo
     lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
     const { port, signatures: told } = await read();
     signatures = told as typeof signatures;
-    // The client of an actor has the spec of its steps, which differs from that of the variables.
+    // The spec of an actor's client is that of its steps, not that of the variables.
     client = new ReverbClient(`127.0.0.1:${port}`, { spec: f32() }) as unknown as ReverbClient;
     container = new ReverbVariableContainer(client, { tableNames: names });
   });

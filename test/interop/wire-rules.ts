@@ -4,7 +4,7 @@ import type { Op } from "../conformance/case.ts";
 export interface Asked {
   readonly ops: readonly Op[];
   readonly i: number;
-  /** Asks once more, and tells what differs then. */
+  /** Repeats the op and returns the new difference. */
   readonly again: () => Promise<string | undefined>;
 }
 
@@ -14,7 +14,7 @@ export interface WireRule {
   readonly allows: (asked: Asked) => boolean | Promise<boolean>;
 }
 
-/** Ops that change nothing. */
+/** Ops that do not change anything. */
 const LOOKS = ["size", "info"];
 const LATER_MS = 10_000;
 

@@ -1,4 +1,4 @@
-/** Priorities of a block apply only to that block. */
+/** Tests that priorities of a block apply only to that block. */
 import { expect, test } from "vitest";
 import { f32, Replay } from "../../src/index.ts";
 

@@ -1,4 +1,4 @@
-/** Blocks of steps have the same result as their steps one by one. */
+/** Compares blocks of steps with the same steps appended one by one. */
 import { describe, expect, test } from "vitest";
 import {
   f32,
@@ -59,7 +59,7 @@ function writerOf(random: TestRandom, tables: readonly string[], lanes: number) 
   return { lanes, keep: longest + random.below(4), across: random.below(2) === 0, items };
 }
 
-/** Random blocks, draws, updates and deletions. */
+/** Makes random blocks, draws, updates and deletions. */
 function play(twins: TwinBlocks, random: TestRandom, writers: number, blocks: number, length: () => number, endRate: number): void {
   const { block } = twins;
   let known: number[] = [];

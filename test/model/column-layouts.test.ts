@@ -1,4 +1,4 @@
-/** More column layouts than any word has bits, compared with a twin that stores the columns of each item. */
+/** Tests more column layouts than a word has bits, against a twin that stores the columns of each item. */
 import { describe, expect, test } from "vitest";
 import { memory } from "../../src/files/memory.ts";
 import { f32, fifo, i32, minHeap, prioritized, queueLimiter, Replay, uniform } from "../../src/index.ts";
@@ -21,7 +21,7 @@ interface Batch {
   readonly steps: { readonly [name: string]: { readonly data: ArrayLike<number>; readonly shape: readonly number[] } };
 }
 
-/** Layout k: a column with its own name, and the last step's number, which identifies items of a table. */
+/** Returns the columns of layout k: a uniquely named column, and the number of the last step, which identifies items of a table. */
 function columnsOf(k: number) {
   return { [`c${k}`]: { leaf: "x", steps: [k % 4, -1 - (k % 3)] }, ys: { leaf: "y", from: -(k % 2) - 1 }, last: { leaf: "x", at: -1 } } as const;
 }
@@ -29,10 +29,10 @@ function columnsOf(k: number) {
 /** The minimum number of steps of an item with layout k. */
 const leastOf = (k: number) => 1 + Math.max(k % 4, k % 3);
 
-/** Layout k for items of one step. */
+/** Returns layout k for items of one step. */
 const columnsOfOne = (k: number) => ({ [`c${k}`]: { leaf: "x", steps: [0, -1] }, ys: { leaf: "y", from: -(k % 2) - 1 } }) as const;
 
-/** Returns the columns of an item of these steps; without a layout, whole steps. */
+/** Returns the columns of an item of these steps. Without a layout, these are whole steps. */
 function shownOf(values: readonly number[], k: number | undefined): { [name: string]: number[] } {
   const pairs = (xs: readonly number[]) => xs.flatMap((x) => [x, 0 - x]);
   if (k === undefined) return { x: [...values], y: pairs(values) };
@@ -50,7 +50,7 @@ class Side {
   replay: AnyReplay;
   readonly twins: { readonly [table: string]: Twin } = { t: new Map(), ruled: new Map(), heap: new Map() };
   readonly #random: TestRandom;
-  /** Steps of the first writer's episode, and of the second's. */
+  /** The steps in the episodes of the first and the second writer. */
   #own: number[] = [];
   #ruled: number[] = [];
   #x = 0;
@@ -132,7 +132,7 @@ class Side {
     }
   }
 
-  /** Draws one item, which shows its own columns; sometimes it leaves, or another replaces it. */
+  /** Draws an item, which shows its own columns. Sometimes the item leaves, or another item replaces it. */
   #draw(name: string): void {
     const table = this.replay.table(name);
     if (table.size === 0) return;
@@ -159,10 +159,10 @@ describe("a thousand layouts in one Replay", () => {
     }
     const { columnLayouts } = engineOf(side.replay as unknown as Replay);
     expect(columnLayouts.size).toBeGreaterThan(400);
-    // Several together have no columns in common.
+    // Several items drawn together have no columns in common.
     expect(() => side.replay.table("t").sample(2)).toThrow(/different columns/);
     expect(side.replay.table("t").sample(64, { columns: { x: { leaf: "x", at: -1 } } }).count).toBe(64);
-    // If all have the same columns, they are shown.
+    // If all items have the same columns, the batch contains them.
     expect(Object.keys(side.replay.table("ruled").sample(2).steps as object)).toEqual(["c5000", "ys", "last"]);
   });
 
@@ -208,7 +208,7 @@ test("the files of a Replay stay within twice what they must hold, and two segme
   }
 });
 
-/** The sections of layouts in a snapshot, as text. */
+/** Returns the sections of layouts in a snapshot, as text. */
 function layoutsIn(bytes: Buffer): string[] {
   const found: string[] = [];
   for (let at = 8; at < bytes.length; at += 16 + bytes.readUInt32LE(at + 8))
@@ -231,7 +231,7 @@ test("a new layout for each episode, for ever: those that nothing names are let 
     const { steps } = replay.table("t").sample(1) as unknown as Batch;
     expect(Object.entries(steps).map(([name, { data }]) => [name, data[0]])).toEqual([[`episode${k}`, k]]);
   }
-  // A layout used by a rule stays, even before the rule makes an item.
+  // A layout used by a rule stays stored, even before the rule creates an item.
   ruled.append({ x: 7, y: [0, 0] });
   expect(Object.keys(replay.table("u").sample(1).steps)).toEqual(Object.keys(columnsOfOne(1)));
   ruled.close();

@@ -1,6 +1,6 @@
 /**
- * Relabelling draws compared with a naive reading of the same steps: lanes, open episodes, eviction, deletes, items that leave with a draw, limiters; every
- * kind of leaf; and a copy restored from a snapshot.
+ * Compares relabeling draws with a naive reading of the same steps: lanes, open episodes, eviction, deletes, items that leave with a draw, limiters, every kind
+ * of leaf, and a copy restored from a snapshot.
  */
 import { expect, test } from "vitest";
 import { ABOUT_KEY } from "../../src/base/abi.ts";
@@ -13,7 +13,7 @@ import { bytesOf } from "../support/refused.ts";
 import { scaled } from "../support/size.ts";
 
 const SIZE = 20;
-/** Leaves of one dtype and shape, stored in every way: goal, achieved. */
+/** Leaves of one dtype and shape for each kind of storage: goal, achieved. */
 const FORMS = [
   () => [f32(2), f32(2)],
   () => [f64(), f64()],
@@ -30,7 +30,7 @@ const FORMS = [
 type Loose = any;
 const leavesOf = (form: number): Loose => (FORMS[form] as (typeof FORMS)[number])();
 
-/** Returns the values of a leaf that encode a number, which halves hold exactly. */
+/** Returns the values of a leaf that encode a number. Half floats hold them exactly. */
 const numbersOf = (leaf: { readonly shape: readonly number[]; readonly stack?: number }, id: number): number[] | number => {
   const size = sizeOf(leaf);
   const digits = [id % 16, Math.floor(id / 16) % 16, Math.floor(id / 256)];
@@ -50,14 +50,14 @@ interface Row {
   readonly reward: number;
   readonly discount: number;
   end: "no" | "plain" | "truncated" | "terminated";
-  /** A final step whose observation was omitted: zeros. */
+  /** Marks a final step with an omitted observation, which is all zeros. */
   isUnknown?: boolean;
 }
 
-/** Returns the number encoded by its values. */
+/** Returns the number encoded by the values of a row. */
 const shownId = ({ id, isUnknown }: Row) => (isUnknown ? 0 : id);
 
-/** The reward and the end of an episode for a goal. */
+/** Returns the reward and the end of an episode for a goal. */
 const rewardOf = (achieved: number, goal: number) => -Math.abs(achieved - goal) / 8;
 const endsAt = (achieved: number, goal: number) => (achieved - goal) % 3 === 0;
 
@@ -172,7 +172,7 @@ const viewOf = (t: Table, world: World, seen?: (m: object) => void): Loose => {
   } as never);
 };
 
-/** Returns the transition of an item's rows: as stored, or for another goal. */
+/** Returns the transition of an item's rows, as stored or for another goal. */
 function expectedOf(rows: readonly Row[], world: World, goal: number | undefined) {
   const own = goal !== undefined && world.reward !== "stored";
   const ends = own && world.reward === "both";
@@ -198,7 +198,7 @@ function expectedOf(rows: readonly Row[], world: World, goal: number | undefined
 
 type AnyReplay = ReturnType<typeof replayOf>;
 
-/** The keys of all live items, oldest first. */
+/** Returns the keys of all live items, oldest first. */
 function keysOf(replay: AnyReplay, t: Table): number[] {
   const { core } = engineOf(replay);
   const at = core.scratch(4 * t.size + 4);
@@ -219,7 +219,7 @@ function itemsOf(replay: AnyReplay, past: Past): Map<number, readonly Row[]> {
 const heldBy = (items: Map<number, readonly Row[]>, episode: number): Row[] =>
   [...new Set([...items.values()].flat())].filter((row) => row.episode === episode && !row.isUnknown).sort((a, b) => a.id - b.id);
 
-/** Compares one draw with the naive reading; returns how many transitions were checked. */
+/** Compares one draw with the naive reading. Returns how many transitions were checked. */
 function check(replay: AnyReplay, view: Loose, world: World, past: Past, random: TestRandom, at: string): number {
   const before = itemsOf(replay, past);
   const { pending } = (replay.tables.t as Table).stats();
@@ -269,10 +269,10 @@ function check(replay: AnyReplay, view: Loose, world: World, past: Past, random:
     if (flags[i] === 1) {
       goal = shown;
       const held = heldBy(before, first.episode);
-      // A waiting item may have entered with this draw.
+      // A waiting item may have been inserted with this draw.
       const all = heldBy(new Map([...before, ...after]), first.episode);
       const later = (list: readonly Row[]) => list.filter((row) => (world.strategy === "episode" ? row !== list[0] : row.id > first.id)).map(({ id }) => id);
-      // Or it entered with one draw, and left immediately or with another.
+      // The item was inserted with one draw, and left immediately or with another draw.
       const waited = pending === 0 ? [] : (past.byEpisode.get(first.episode) as readonly Row[]).filter((row) => !row.isUnknown);
       const allowed = [...(world.strategy === "final" ? [held.at(-1)?.id, all.at(-1)?.id] : [...later(held), ...later(all)]), ...later(waited)];
       expect(allowed, `${at}: the goal of ${first.id} is ${goal}`).toContain(goal);
@@ -303,7 +303,7 @@ function check(replay: AnyReplay, view: Loose, world: World, past: Past, random:
   return count;
 }
 
-/** Steps of lanes as columns. */
+/** Returns steps of lanes as columns. */
 function columnsOf(steps: readonly Loose[]): Loose {
   const [first] = steps;
   if (typeof first !== "object" || Array.isArray(first)) return steps;

@@ -1,4 +1,4 @@
-/** Half floats compared with f32, with numbers that both can hold: only the bytes in memory and on disk may differ. */
+/** Compares half floats with f32, using numbers that both represent exactly: only the bytes in memory and on disk may differ. */
 import { describe, expect, test } from "vitest";
 import { openReplay } from "../../src/datasets/rlds/index.ts";
 import { type MemoryDirectory, memory } from "../../src/files/memory.ts";
@@ -22,7 +22,7 @@ function widened(spec: Spec): Spec {
   return map(spec, (leaf) => (isHalf((leaf as RowLeaf).dtype) ? { ...(leaf as RowLeaf), dtype: "f32" } : leaf)) as Spec;
 }
 
-/** The first of these uses f32. */
+/** The first Replay uses f32. */
 class TwinHalves extends TwinPacked {
   protected override checkSpecs(): void {
     const texts = this.replays.map(({ options }) => JSON.stringify(options.spec));
@@ -36,7 +36,7 @@ class TwinHalves extends TwinPacked {
   }
 }
 
-/** Sizes around the thresholds of the code: in the row, from 256 bytes on a column, from 1,024 bytes of a batch on copied directly; odd ones. */
+/** Sizes around the thresholds of the code (stored in a column from 256 bytes, copied directly in a batch from 1,024 bytes), and odd sizes. */
 const SHAPES = [[], [1], [3], [8], [64], [127], [128], [129], [255], [256], [17, 19], [600]] as const;
 const FRAMES = [[5], [8], [31], [128], [254], [256], [16, 33], [20, 20, 3]] as const;
 

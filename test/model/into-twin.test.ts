@@ -1,4 +1,4 @@
-/** Two Replays with one seed: one returns new arrays for every sample, the other refills batches. Their contents must be equal. */
+/** Compares two Replays with the same seed: one returns new arrays for every sample, the other refills batches. Their contents must be equal. */
 import { expect, test } from "vitest";
 import { type Batch, f32, i32, prioritized, Replay, type SampleOptions, u8, uniform } from "../../src/index.ts";
 import { broken } from "../support/health.ts";
@@ -14,7 +14,7 @@ function replayOf(seed: number) {
   return new Replay({ spec: { n: i32(), v: f32(3), w: u8(1100) }, tables, seed });
 }
 
-/** Columns of a window of `width` steps. */
+/** Returns columns of a window of `width` steps. */
 function columnsOf(random: TestRandom, width: number): Columns {
   return Object.fromEntries(
     Array.from({ length: 1 + random.below(3) }, (_, i) => {
@@ -29,7 +29,7 @@ function columnsOf(random: TestRandom, width: number): Columns {
 /** Returns the meaningful contents of a batch. */
 function shownOf(batch: Batch<unknown>): unknown {
   const { count, steps, lengths, info, nStep, mask, blocked } = batch;
-  // A hash of long arrays: comparing their elements one by one would take most of the test's time.
+  // Long arrays are hashed, because comparing their elements would take most of the test's time.
   const part = (array: Float32Array | undefined, each = 1) =>
     array &&
     (count * each < 64 ? [...array.subarray(0, count * each)] : array.subarray(0, count * each).reduce((hash, x) => (Math.imul(hash, 31) + 4 * x) | 0, each));

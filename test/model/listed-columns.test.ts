@@ -1,4 +1,4 @@
-/** Columns that list their steps, compared with a twin that picks them from plain arrays. */
+/** Compares columns that list their steps with a twin that picks them from plain arrays. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { i32, Replay, shared, u8 } from "../../src/index.ts";
@@ -16,13 +16,13 @@ const column = fc.oneof(
 );
 type Column = { readonly at?: number; readonly from?: number; readonly to?: number; readonly step?: number; readonly steps?: readonly number[] };
 
-/** The same column, limited to steps in a window of `width`. */
+/** Returns the same column, limited to steps in a window of `width`. */
 function inside(column: Column, width: number): Column {
   const near = (step: number) => (step < 0 ? -1 - ((-1 - step) % width) : step % width);
   return { ...column, ...(column.at !== undefined && { at: near(column.at) }), ...(column.steps && { steps: column.steps.map(near) }) };
 }
 
-/** The steps of a column in a window of `width`, sliced as in Python; a list is taken literally. */
+/** Returns the steps of a column in a window of `width`. Slices work as in Python; listed steps are used unchanged. */
 function named({ at, from = 0, to, step = 1, steps }: Column, width: number): readonly number[] {
   if (steps !== undefined) return steps;
   if (at !== undefined) return [at];
@@ -63,7 +63,7 @@ test("give the steps of each item that they name, zeros where there are none", (
             const each = leaf === "x" ? 1 : leaf === "wide" ? WIDE : 3;
             const want = [...items].flatMap((values) => named(how, width).map((at) => values.at(at < 0 || at < values.length ? at : 99) ?? 0));
             expect(shape.slice(0, 2)).toEqual("at" in how ? [lengths.length, ...(each === 1 ? [] : [each])] : [lengths.length, named(how, width).length]);
-            // Fifo would keep their order; drawn without replacement, they may come in any order.
+            // Fifo would keep their order. Draws without replacement may return them in any order.
             const got = want.map((_, k) => data[k * each] as number);
             const per = want.length / lengths.length;
             const rows = (all: number[]) => Array.from(lengths, (_, r) => String(all.slice(r * per, (r + 1) * per))).sort();

@@ -1,4 +1,4 @@
-/** Every remover under every sampler, at sizes around the widths of the core's structures. */
+/** Tests every remover with every sampler, at sizes around the widths of the core's structures. */
 import { describe, test } from "vitest";
 import { minSize, queueLimiter, type RateLimiter, sampleToInsertRatio } from "../../src/schema/rate-limiter.ts";
 import { recency, SELECTOR_KINDS, SELECTORS, type Selector, type SelectorName, selectorOf } from "../../src/schema/selector.ts";
@@ -9,7 +9,7 @@ import { plain, type RigOptions } from "./rig.ts";
 import { isRandom } from "./twin-table.ts";
 
 const SIZES = [1, 2, 3, 4, 5, 16, 17, 63, 64, 65, 1000];
-/** Seven samplers × six removers × eleven sizes × two tables × this: above a million. */
+/** Seven samplers × six removers × eleven sizes × two tables × this number exceed a million. */
 const OPERATIONS = scaled(slow ? 1300 : 650, 65);
 const EXPONENTS = [1, 1, 0.5, 2, 0, -1];
 

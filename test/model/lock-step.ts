@@ -1,4 +1,4 @@
-/** The core and its twin in parallel: the same random operations on both, with all visible state compared after each. */
+/** Runs the core and its twin in parallel: makes the same random operations on both, and compares all visible state after each. */
 import { expect } from "vitest";
 import { AHEAD, BLOCKED, DRAW_LONGEST, E_LENGTH, E_PRIORITY, E_RATE_LIMITED, E_UNSUPPORTED, NEWEST } from "../../src/base/abi.ts";
 import { waitsForDraws } from "../../src/schema/rate-limiter.ts";
@@ -7,7 +7,7 @@ import { TwinStream } from "./buffers/twin-stream.ts";
 import { HEALTHY, Rig, type RigOptions } from "./rig.ts";
 import { isRandom, reaches, type TwinItem, TwinTable, type TwinWindow, weightOf, within } from "./twin-table.ts";
 
-/** Few values, so that ties are frequent. */
+/** Few distinct values make ties frequent. */
 const PRIORITIES = [0, 0, 0.25, 1, 1, 1, 2, 5, 1000];
 const NO_KEYS = [0, -1, Number.NaN, 0.5, 1e300, Number.POSITIVE_INFINITY, 2 ** 53];
 const DISTINCT = 1;
@@ -18,13 +18,13 @@ export class LockStep {
   readonly stream: TwinStream;
   readonly #options: RigOptions;
   readonly #random: TestRandom;
-  /** Decides about draws ahead, so that all other operations equal those of a run without. */
+  /** Decides about draws ahead. Separate from the main generator, so that all other operations equal those of a run without them. */
   readonly #dice = new TestRandom(3);
-  /** All keys ever returned. */
+  /** All keys that were ever returned. */
   readonly #keys = new Set<number>();
-  /** Some of them, to be used when they are stale. */
+  /** Some of the keys, for use when they are stale. */
   readonly #known: number[] = [];
-  /** The keys of draws that were made ahead and do not count yet. */
+  /** The keys of draws that were made ahead and are not counted yet. */
   readonly #ahead: number[][] = [];
   #operation = 0;
 
@@ -40,7 +40,7 @@ export class LockStep {
     this.#usual = Math.max(1, options.keep - this.#random.below(3));
   }
 
-  /** Runs that many random operations. Inserts prevail, so that a table is usually full. */
+  /** Runs this number of random operations. Inserts prevail, so that a table is usually full. */
   run(operations: number): void {
     const random = this.#random;
     // Large tables are filled first.
@@ -72,7 +72,7 @@ export class LockStep {
   }
 
   #clear(): void {
-    // If several enter then, a random remover's choices could not be distinguished.
+    // If several items were inserted then, the choices of a random remover could not be distinguished.
     if (this.twin.pending.length > 1 && isRandom(this.#options.remover)) return;
     this.rig.x.table_clear(this.rig.table);
     this.twin.clear();
@@ -87,7 +87,7 @@ export class LockStep {
       expect(rig.create(random.pick([0, stream.length + 1, 0xffffffff]), 1)).toBe(E_LENGTH);
       return;
     }
-    // Items of one length, one per step, slide over the steps.
+    // Items of equal length, created at each step, slide over the steps.
     if (odd % 2 === 0) this.#append();
     const length = odd % 2 === 0 && stream.length >= this.#usual ? this.#usual : 1 + random.below(stream.length);
     if (odd === 1) {
@@ -110,7 +110,7 @@ export class LockStep {
     const { rig, twin } = this;
     const { sampler, remover } = this.#options;
     const random = this.#random;
-    // With several draws between which items enter, a random remover's choices could not be distinguished.
+    // If items are inserted between several draws, the choices of a random remover cannot be distinguished.
     const single = twin.pending.length > 0 && isRandom(remover);
     const n = single || random.below(2) === 0 ? 1 : 1 + random.below(Math.min(2 * twin.live.length + 2, random.below(20) === 0 ? this.#options.max : 24));
     const distinct = random.below(4) === 0;
@@ -124,7 +124,7 @@ export class LockStep {
       if (count === E_UNSUPPORTED && can !== "yes") return;
       expect(can).not.toBe("no");
     }
-    // Items that enter during a draw could displace others.
+    // Items that are inserted during a draw could evict others.
     const admits = window === undefined || sampler.kind !== "uniform" || remover.kind === "fifo";
     const items: TwinItem[] = [];
     const { u32, f64 } = rig;
@@ -223,7 +223,7 @@ export class LockStep {
     same(rig.counter(8), twin.deletedEpisodes);
     same(rig.counter(9), 0);
     same(rig.x.stream_length(rig.stream), this.stream.length);
-    // The rest scans everything, so large tables do it rarely.
+    // The remaining checks scan everything, so large tables run them rarely.
     if (this.#options.maxSize > 100 && this.#operation % 64 !== 0) return;
     same(rig.counter(1), twin.steps);
     same(rig.counter(7), twin.episodes);
@@ -239,11 +239,11 @@ export class LockStep {
     same(seen.length, item.length);
     same(seen.priority, item.priority);
     same(seen.timesSampled, item.timesSampled);
-    // Quadratic in total.
+    // The checks take quadratic time in total.
     if (this.#operation % 16 === 0) near(seen.probability, pending ? 0 : this.twin.probability(item));
   }
 
-  /** Returns the steps that an item, live or waiting, or the window holds. */
+  /** Returns the number of steps that are held by a live or waiting item, or by the window. */
   #reachable(): number {
     const { live, pending } = this.twin;
     const held = new Set<number>();
@@ -253,7 +253,7 @@ export class LockStep {
   }
 }
 
-/** `expect` costs a microsecond; this costs nothing until it fails. */
+/** `expect` takes a microsecond. This check is free until it fails. */
 function same(seen: unknown, wanted: unknown): void {
   if (seen !== wanted) expect(seen).toBe(wanted);
 }

@@ -1,10 +1,10 @@
-/** Nothing is lost silently at the memory limit. */
+/** Tests that nothing is lost silently at the memory limit. */
 import { expect, test } from "vitest";
 import { f32, Replay } from "../../src/index.ts";
 import { broken } from "../support/health.ts";
 
 test("a step whose item finds no room in the map of episodes is refused", () => {
-  // Each item is its own episode, which costs more than planned.
+  // Each item is a separate episode, which takes more memory than planned.
   const options = { spec: { a: f32() }, tables: { t: { maxSize: 20_000, maxPending: 0 } } };
   const replay = new Replay({ ...options, maxBytes: Replay.plan(options).bytes });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }], keep: 1 });

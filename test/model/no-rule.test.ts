@@ -1,4 +1,4 @@
-/** A writer without rules. */
+/** Tests a writer without rules. */
 import { expect, test } from "vitest";
 import { f32, Replay } from "../../src/index.ts";
 import { broken } from "../support/health.ts";

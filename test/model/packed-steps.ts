@@ -1,4 +1,4 @@
-/** Steps of a spec with packed leaves: for each name, the frames of a lane follow each other, and stacks show the newest ones. */
+/** Generates steps of a spec with packed leaves: for each name, the frames of a lane are consecutive, and stacks show the newest frames. */
 import type { Spec } from "../../src/index.ts";
 import { DTYPES, type Dtype, isFloat } from "../../src/schema/dtype.ts";
 import type { RowLeaf } from "../../src/schema/leaf.ts";
@@ -6,25 +6,25 @@ import { leavesOf } from "../../src/schema/spec.ts";
 import { Pictures } from "../support/pictures.ts";
 import type { TestRandom } from "../support/random.ts";
 
-/** Values of a leaf; those of a step are adjacent. */
+/** The values of a leaf. Those of a step are adjacent. */
 type Values = (number | bigint | string)[];
 
 interface LaneFrames {
   readonly pictures: Pictures;
-  /** The newest frames, as bytes from which elements are made; the newest one last. */
+  /** The newest frames as bytes from which elements are computed, in chronological order. */
   frames: Uint8Array[];
-  /** The step for which they were made. */
+  /** The step for which the frames were generated. */
   step: number;
 }
 
-/** Frames that a stack may show, plus one. */
+/** The number of frames that a stack may show, plus one. */
 const RECENT = 6;
 
 export class PackedSteps {
   readonly #leaves: ReturnType<typeof leavesOf>;
   readonly #lanes: number;
   readonly #random: TestRandom;
-  /** For each lane, by name. */
+  /** The frames of each lane, by name. */
   readonly #frames: Map<string, LaneFrames>[];
   #id = 1;
 
@@ -35,17 +35,17 @@ export class PackedSteps {
     this.#frames = Array.from({ length: lanes }, () => new Map());
   }
 
-  /** Returns a step; with several lanes, a step of each. */
+  /** Returns a step. With several lanes, returns a step for each lane. */
   step(): object {
     return this.#build(this.#columns(1), this.#lanes === 1);
   }
 
-  /** Returns steps as columns; with several lanes, time by time. */
+  /** Returns steps as columns. With several lanes, their order is time by time. */
   block(length: number): object {
     return this.#build(this.#columns(length), false);
   }
 
-  /** Returns `count` final steps, of any lanes. */
+  /** Returns `count` final steps of any lanes. */
   finals(count: number, asStep: boolean): object {
     const columns = this.#leaves.map(() => [] as Values);
     for (let k = 0; k < count; k++) this.#add(columns, this.#random.below(this.#lanes));
@@ -74,7 +74,7 @@ export class PackedSteps {
     for (const { leaf, size } of this.#leaves) {
       if (leaf.shared === undefined) continue;
       const known = byName.get(leaf.shared);
-      // Leaves of one name in a step show the same frames.
+      // Leaves with the same name in a step show the same frames.
       if (known?.step === this.#id) continue;
       const each = size / (leaf.stack ?? 1);
       const made = known ?? { pictures: new Pictures(each, leaf.shape.at(-1) ?? each, this.#random), frames: [new Uint8Array(each)], step: 0 };
@@ -99,7 +99,7 @@ export class PackedSteps {
   }
 }
 
-/** Returns the element for a byte. */
+/** Returns the element that encodes a byte. */
 function elementOf({ dtype }: RowLeaf, byte: number): number | bigint | string {
   if (dtype === "string") return "né€𝄞-".slice(0, byte % 6 === 4 ? 3 : byte % 6).repeat(1 + (byte >> 6));
   if (dtype === "bool") return byte & 1;

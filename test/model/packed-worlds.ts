@@ -1,4 +1,4 @@
-/** Random worlds with packed leaves, and random calls of every kind. */
+/** Generates random worlds with packed leaves, and random calls of every kind. */
 import {
   bool,
   f32,
@@ -30,7 +30,7 @@ import type { AnyReplay } from "../support/scenes.ts";
 import { PackedSteps } from "./packed-steps.ts";
 import type { TwinPacked } from "./twin-packed.ts";
 
-/** Frames around the thresholds of the code: 256 bytes, where packing begins; 1,024, from which on they are copied directly; odd ones; each kind of element. */
+/** Frames around the thresholds of the code (packed from 256 bytes, copied directly from 1,024 bytes), odd sizes, and each kind of element. */
 const FRAMES = {
   "256": () => u8(16, 16),
   "323": () => u8(17, 19),
@@ -58,7 +58,7 @@ export interface World {
   readonly hasColumns: boolean;
 }
 
-/** One to three packed leaves, of which two may share frames, next to leaves of every other kind. */
+/** Returns one to three packed leaves, of which two may share frames, and leaves of every other kind. */
 function specOf(random: TestRandom, seed: number): Spec {
   const frame = () => FRAMES[NAMES[(seed + random.below(2)) % NAMES.length] as Frame]() as ReturnType<typeof u8>;
   const [state, other] = [frame(), FRAMES[random.pick(NAMES)]() as ReturnType<typeof u8>];
@@ -108,7 +108,7 @@ function writerOf(random: TestRandom, tables: readonly string[], hasColumns: boo
   return { lanes, across, items, keep: 6 + random.below(8), ...(lanes > 1 && { autoreset: random.pick(["nextStep", "sameStep", "disabled"] as const) }) };
 }
 
-/** @param makeSpec for another kind of spec */
+/** @param makeSpec creates another kind of spec */
 export function worldOf(seed: number, random: TestRandom, makeSpec: (random: TestRandom, seed: number) => Spec = specOf): World {
   const tables = Object.fromEntries(["t", "u"].slice(0, 1 + random.below(2)).map((name) => [name, tableOf(random, false)]));
   const hasColumns = seed % 2 === 0;
@@ -138,7 +138,7 @@ export class PackedCalls {
     this.#leaves = Object.keys(world.options.spec);
   }
 
-  /** Makes one call that changes something, or draws. */
+  /** Makes one call that changes something or draws. */
   act(): void {
     const random = this.#random;
     const dice = random.below(100);

@@ -1,4 +1,4 @@
-/** Packed leaves compared with the same leaves unpacked: no visible difference. */
+/** Compares packed leaves with the same leaves unpacked: no difference may be visible. */
 import { describe, expect, test } from "vitest";
 import { openReplay } from "../../src/datasets/rlds/index.ts";
 import { type MemoryDirectory, memory } from "../../src/files/memory.ts";
@@ -14,7 +14,7 @@ import { seen } from "../unit/storage/seen.ts";
 import { PackedCalls, type World, worldOf } from "./packed-worlds.ts";
 import { TwinPacked, unpacked } from "./twin-packed.ts";
 
-/** A snapshot's sections, except those that a journal does not keep: the order in which freed rows are reused. */
+/** Returns the sections of a snapshot, except the order in which freed rows are reused, which a journal does not keep. */
 const keptOf = (replay: AnyReplay) => seen(replay).toString("latin1");
 
 async function episodesOf(dir: MemoryDirectory): Promise<unknown[]> {
@@ -42,7 +42,8 @@ describe("in lock-step, packed and unpacked leaves show the same", () => {
   test.each(seeds)("in every call, saved and restored, and by both builds, seed %i", (seed) => {
     const random = new TestRandom(seed);
     const world = worldOf(seed, random);
-    // Unpacked; packed; packed with the scalar build and never interrupted, unless items have columns, whose numbers restart if unused.
+    // One Replay is unpacked, one is packed, and one is packed, uses the scalar build and is never interrupted. The last is omitted if items have columns,
+    // whose numbers restart if unused.
     const twins = new TwinPacked(replaysOf(world, [undefined, undefined, moduleOf("scalar")]));
     const calls = new PackedCalls(twins, world, random);
     for (let i = 1; i <= 400; i++) {
@@ -73,7 +74,7 @@ describe("in journals, packed and unpacked leaves show the same", () => {
   const seeds = Array.from({ length: scaled(slow ? 60 : 30, 1) }, (_, i) => i + 1);
   test.each(seeds)("reopened, also after a kill, and read back, seed %i", async (seed) => {
     const random = new TestRandom(seed);
-    // An odd number: items without columns, whose numbers depend on what a journal has released.
+    // Odd seeds create items without columns, because the numbers of columns depend on what a journal has released.
     const world = worldOf(2 * seed + 1, random);
     const way = ways[seed % ways.length] as Partial<OpenOptions>;
     const { spec, ...rest } = world.options;
@@ -117,7 +118,7 @@ describe("in journals, packed and unpacked leaves show the same", () => {
 });
 
 describe.runIf(whole)("frames that one call unpacks", () => {
-  /** A stack of 4 is 28 KiB: an item of 20 steps takes more than the window, and one of 3 steps a sixth of it. */
+  /** A stack of 4 takes 28 KiB: an item of 20 steps exceeds the window, and an item of 3 steps takes a sixth of it. */
   const spec = { observation: packed("screens", u8(84, 84), 4), reward: u8() };
   test.each([
     ["of more items than the window holds", 3, 24],

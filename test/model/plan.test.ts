@@ -1,4 +1,4 @@
-/** The result of `Replay.plan` suffices, whichever items leave first: random specs, tables and removers, filled with the planned `maxBytes`. */
+/** Checks that the result of `Replay.plan` suffices, whichever items leave first: random specs, tables and removers, filled with the planned `maxBytes`. */
 import { expect, test } from "vitest";
 import {
   f32,
@@ -24,7 +24,7 @@ const EPISODE = 100;
 
 interface Form {
   readonly spec: Spec;
-  /** Returns a step of the newest frames, the last one first. */
+  /** Returns a step of the newest frames in reverse order. */
   step(frames: readonly Uint8Array[], t: number): object;
 }
 
@@ -49,7 +49,7 @@ function tableOf(random: TestRandom): TableOptions {
   return { maxSize, sampler, remover: random.pick(removers), ...limits };
 }
 
-/** Fills a Replay of exactly the planned size. @returns bytes used, and bytes planned */
+/** Fills a Replay of exactly the planned size. @returns used and planned bytes */
 function fill(random: TestRandom, form: Form, tables: { [name: string]: TableOptions }, steps: number): readonly [used: number, planned: number] {
   const lengths = Object.keys(tables).map(() => 1 + random.below(5));
   const options = { spec: form.spec, tables, seed: random.below(1000), logger: null, transition: { observation: "o", action: "o" } };
@@ -73,7 +73,7 @@ function fill(random: TestRandom, form: Form, tables: { [name: string]: TableOpt
     if (random.below(4) === 0) table.updatePriorities([writer.lastKey(table.name)], [random.next() + 0.01]);
     if (random.below(3) === 0 && table.size > 4) table.sample(4, { length: 1 });
   }
-  // Besides the steps of items, there are the writer's window and the last step of each episode.
+  // In addition to the steps of items, the writer's window and the last step of each episode are stored.
   expect(replay.stats().steps).toBeLessThanOrEqual(rows + 32 + Math.ceil(rows / EPISODE));
   return [replay.stats().bytes.used, bytes];
 }
@@ -103,6 +103,6 @@ test("without a word about items, transitions of three steps are planned for, an
   expect(plan.bytes).toBeGreaterThan(Replay.plan({ ...options, itemSteps: 2 }).bytes);
   expect(Replay.plan({ ...options, tables: { t: { maxSize: 500 } } }).steps).toBe(500);
   expect(() => Replay.plan({ ...options, itemSteps: 0 })).toThrow(/^itemSteps must be an integer in 1/);
-  // Less is still allowed: items may be shorter, and overlap.
+  // A smaller limit is still allowed, because items may be shorter and overlap.
   expect(() => new Replay({ ...options, maxBytes: Replay.plan({ ...options, itemSteps: 1 }).bytes })).not.toThrow();
 });

@@ -1,4 +1,4 @@
-/** A prioritized remover draws its victims one at a time. */
+/** Tests that a prioritized remover draws its victims one at a time. */
 import { expect, test } from "vitest";
 import { f32, prioritized, Replay } from "../../src/index.ts";
 import { broken } from "../support/health.ts";
@@ -13,7 +13,7 @@ test("weights that are no powers of two lead it to live items", () => {
     keys.push(writer.lastKey("t"));
   }
   expect(broken(replay)).toEqual([]);
-  // Items of priority 0 stay as long as there are others, so they fill the table.
+  // Items of priority 0 stay as long as other items exist, so they fill the table.
   const live = keys.map((key) => replay.table("t").explain(key)).filter(({ state }) => state === "live");
   expect(live.map(({ priority }) => priority)).toEqual(new Array(300).fill(0));
   expect(replay.table("t").stats()).toMatchObject({ size: 300, deletes: 2700 });

@@ -1,4 +1,4 @@
-/** After a million operations under each remover, the held steps are exactly those reachable from live items, waiting items and windows. */
+/** Checks that after a million operations with each remover, the held steps are exactly those reachable from live items, waiting items and windows. */
 import { describe, expect, test } from "vitest";
 import { fifo, lifo, maxHeap, minHeap, prioritized, type Selector, uniform } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
@@ -9,7 +9,7 @@ const OPERATIONS = scaled(1_000_000);
 const CHECKS = 10;
 const KEEP = 12;
 
-/** Everything ever made, in typed arrays: an item is a key and a run of steps. */
+/** Every item that was ever created, in typed arrays: a key and a run of steps. */
 class Items {
   keys = new Float64Array(1 << 16);
   first = new Uint32Array(1 << 16);
@@ -41,7 +41,7 @@ class Items {
   }
 }
 
-/** A writer whose steps are numbered from `base` + 1 on. */
+/** A writer whose steps are numbered from `base` + 1. */
 interface Counted {
   readonly writer: number;
   readonly stream: number;
@@ -50,7 +50,7 @@ interface Counted {
   length: number;
 }
 
-/** Two writers that take turns, so that an item's steps are not always adjacent in the pool. */
+/** Two writers that take turns, so that the steps of an item are not always adjacent in the pool. */
 class Streams {
   readonly rig: Rig;
   readonly #writers: readonly Counted[];
@@ -83,12 +83,12 @@ class Streams {
 
   end(k: number): void {
     const one = this.#writers[k] as Counted;
-    // The second writer's steps live on.
+    // The steps of the second writer stay stored.
     this.rig.x.stream_end(one.stream, k);
     if (k === 0) one.length = 0;
   }
 
-  /** Whether a writer has recent steps. */
+  /** Returns whether a writer has recent steps. */
   any(k: number): boolean {
     return (this.#writers[k] as Counted).length > 0;
   }
@@ -118,7 +118,7 @@ function heldBy(rig: Rig): Uint8Array {
   rig.refresh();
   for (let number = 1; number !== 0; ) {
     number = x.record_rows(pool, number, 64, at);
-    // After number, link and episode.
+    // The value follows number, link and episode.
     for (let i = 0; i < (rig.u32[at >> 2] as number); i++) (held[rig.u32[(at + 4 + i * record + 12) >> 2] as number] as number)++;
   }
   x.arena_free(at, 4 + 64 * record);
@@ -163,7 +163,7 @@ function run(sampler: Selector, remover: Selector, seed: number): void {
     if (i % (OPERATIONS / CHECKS) === 0) check();
   }
   expect(rig.counter(3)).toBeGreaterThan(OPERATIONS / 10);
-  // Nothing is held permanently.
+  // No step stays held permanently.
   streams.clear();
   for (let i = 0; i < 50 && rig.counter(2) > 0; i++) rig.x.table_clear(rig.table);
   rig.x.table_clear(rig.table);

@@ -1,4 +1,4 @@
-/** One table on a core without the wrapper: the shortest path from a test to the exports. Steps contain only their number. */
+/** Wraps one table on a core, with the shortest path from a test to the exports. Steps contain only their number. */
 import { CROSS, KEY, OF_ITEMS, OUTPUT_BYTES, PRIORITY, PROBABILITY, TABLE_SIZE, TIMES_SAMPLED } from "../../src/base/abi.ts";
 import { kindsOf } from "../../src/memory/table.ts";
 import { LIMITER_OPTIONS, NO_LIMIT, type RateLimiter } from "../../src/schema/rate-limiter.ts";
@@ -10,15 +10,15 @@ export interface RigOptions {
   readonly remover: Selector;
   readonly maxSize: number;
   readonly maxPending: number;
-  /** 0: no limit. */
+  /** 0 means no limit. */
   readonly maxTimesSampled: number;
   readonly maxSteps: number;
   readonly limiter: RateLimiter;
-  /** Steps in the window. */
+  /** The number of steps in the window. */
   readonly keep: number;
   readonly across: boolean;
   readonly seed: number;
-  /** Items of the largest draw. */
+  /** The number of items in the largest draw. */
   readonly max: number;
   readonly target?: Target;
 }
@@ -31,7 +31,7 @@ export interface ItemView {
   readonly probability: number;
 }
 
-/** Options of a table limited only by its size. */
+/** Returns options of a table limited only by its size. */
 export function plain(sampler: Selector, remover: Selector, maxSize: number): RigOptions {
   return {
     sampler,
@@ -58,11 +58,11 @@ export class Rig {
   u32!: Uint32Array;
   f64!: Float64Array;
   readonly #staged: number;
-  /** Room for keys, priorities, slots, nodes and steps of the largest draw. */
+  /** Memory for keys, priorities, slots, nodes and steps of the largest draw. */
   readonly #scratch: number;
   readonly #max: number;
   readonly #across: boolean;
-  /** Items of the open draw. */
+  /** The number of items in the open draw. */
   #count = 0;
   /** Indices of the draw's columns in `f64` and `u32`. */
   readonly keys: number;
@@ -124,7 +124,7 @@ export class Rig {
     this.x.stream_end(this.stream, this.#across ? 1 : 0);
   }
 
-  /** Returns 1 if the item is in, 0 if it waits, or a code. */
+  /** Returns 1 if the item is inserted, 0 if it waits, or an error code. */
   create(length: number, priority: number, stream = this.stream): number {
     const code = this.x.table_insert(this.table, stream, length, 0, priority);
     this.refresh();
@@ -152,14 +152,14 @@ export class Rig {
     return this.x.table_delete(this.table, this.#scratch, keys.length);
   }
 
-  /** Draws, and leaves the draw open for `steps`; `settle` closes it. */
+  /** Draws and keeps the draw open for `steps`. `settle` closes it. */
   sample(n: number, flags = 0, among = 0): number {
     if (n > this.#max) throw new Error(`a draw of ${n} has no room`);
     this.#count = this.x.table_sample(this.table, this.draw, n, flags, among);
     return this.#count;
   }
 
-  /** Counts a draw that was made ahead. @param before stands for the counts of items that are gone */
+  /** Counts a draw that was made ahead. @param before replaces the counts of items that are gone */
   count(keys: readonly number[], before: number): Uint32Array {
     const at = this.#scratch;
     const n = keys.length;
@@ -173,7 +173,7 @@ export class Rig {
     this.x.table_close_draw(this.table);
   }
 
-  /** Returns the numbers of the steps of every item in the open draw, `width` places each, 0 for none. */
+  /** Returns the numbers of the steps of every item in the open draw: `width` numbers per item, with 0 for missing steps. */
   steps(width: number): Uint32Array {
     const out = this.#scratch;
     this.x.draw_rows(this.draw, OF_ITEMS, this.table, this.#count, width, CROSS);

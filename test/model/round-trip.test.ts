@@ -1,4 +1,4 @@
-/** Stored values are returned unchanged: nesting, dtypes, lengths. */
+/** Tests that stored values are returned unchanged: nesting, dtypes, lengths. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Column, fifo, flatten, lifo, pack, Replay, type Spec } from "../../src/index.ts";
@@ -11,7 +11,7 @@ import { scaled } from "../support/size.ts";
 
 const RUNS = { seed: 20, numRuns: scaled(200, 3) };
 
-/** A spec with matching steps. */
+/** Generates a spec with matching steps. */
 const recorded = (min: number, max: number) => spec.chain((of) => fc.record({ of: fc.constant(of), steps: stepsOf(of, min, max) }));
 
 function stepOf(of: Spec, values: readonly LeafValue[]): never {
@@ -22,7 +22,7 @@ function stepOf(of: Spec, values: readonly LeafValue[]): never {
   ) as never;
 }
 
-/** The column of a leaf's values, each item padded with zeros to `width` steps. */
+/** Returns the column of a leaf's values. Each item is padded with zeros to `width` steps. */
 function columnOf(of: Spec, i: number, items: readonly (readonly LeafValue[][])[], width: number): Column {
   const { leaf, size, shape } = leavesOf(of)[i] as ReturnType<typeof leavesOf>[number];
   const data: { [i: number]: unknown } = blank(leaf, items.length * width * size);

@@ -1,4 +1,4 @@
-/** Random worlds of sequences: the same steps for a writer and for the twin, appended in every possible way; the table is compared item by item. */
+/** Random worlds of sequences: a writer and a twin receive the same steps, appended in every possible way, and the table is compared item by item. */
 import { memory } from "../../src/files/memory.ts";
 import { bool, f32, f64, i32, prioritized, Replay, shared, u8, uniform } from "../../src/index.ts";
 import { remoteWriter } from "../../src/remote/index.ts";
@@ -33,7 +33,7 @@ const stepOf = ({ id, reward, discount, flag }: Row) => ({
   hidden: [id >> 2, 1, 2],
 });
 
-/** Columns of rows, each with a leading dimension; with several lanes, of time and lane. */
+/** Returns columns of rows with a leading dimension. With several lanes, the dimensions are time and lane. */
 function columnsOf(rows: readonly Row[], lanes = 1): { [name: string]: unknown } {
   const steps = rows.map(stepOf);
   const column = (pickOf: (step: ReturnType<typeof stepOf>) => unknown) => {
@@ -55,9 +55,9 @@ function replayOf(seed: number, maxSize: number) {
   return { spec, tables: { seq: { maxSize, sampler: seed % 3 === 0 ? uniform() : prioritized(0.7) } }, transition, seed };
 }
 
-/** One world. @throws if the core and the twin differ */
+/** A random world. @throws if the core and the twin differ */
 export class SequenceWorld {
-  /** Sequences compared so far. */
+  /** The number of sequences compared so far. */
   compared = 0;
   readonly #seed: number;
   readonly #random: TestRandom;
@@ -148,7 +148,7 @@ export class SequenceWorld {
     };
   }
 
-  /** Appends some steps, in the way of this world. */
+  /** Appends several steps in the way that this world uses. */
   async #act(writer: {
     append(step: object, ends?: object): Promise<void> | undefined;
     appendColumns(columns: object, options: object): unknown;
@@ -284,7 +284,7 @@ export class SequenceWorld {
     }
   }
 
-  /** Checks that each step of each episode is a learning step of one item, and of only one unless strides overlap. */
+  /** Checks that each step of each episode is a learning step of exactly one item, or of several if strides overlap. */
   #cover(): void {
     const learned = new Map<number, number>();
     const view: TwinView = { gamma: 1, n: 1, roles: ROLES[0] };
@@ -295,7 +295,7 @@ export class SequenceWorld {
     const isTight = this.#rule.stride === this.#rule.length - this.#rule.burnIn - 1;
     for (const { rows } of this.#twins)
       rows.forEach((row, i) => {
-        // The very last step only serves to bootstrap from.
+        // The last step is only the bootstrap.
         if (isFinal(row) || i === rows.length - 1) return;
         const times = learned.get(row.id) ?? 0;
         if (times === 0 || (isTight && times > 1)) throw new Error(`seed ${this.#seed}: step ${row.id} is learned ${times} times`);

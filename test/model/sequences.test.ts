@@ -1,4 +1,4 @@
-/** Rules and views of sequences compared with a twin on lists: lanes, short episodes, every kind of end, eviction, snapshots, journals, ports. */
+/** Compares rules and views of sequences with a twin on lists: lanes, short episodes, every kind of end, eviction, snapshots, journals, ports. */
 import { expect, test } from "vitest";
 import { scaled } from "../support/size.ts";
 import { SequenceWorld } from "./sequence-worlds.ts";

@@ -1,4 +1,7 @@
-/** Structured writers and pattern datasets compared with a naive one based on the documents: random configs and steps, every item compared after each call. */
+/**
+ * Compares structured writers and pattern datasets with a naive implementation based on the documents: random configs and steps, every item compared after each
+ * call.
+ */
 import { expect, test } from "vitest";
 import { type Column, fifo, type Spec } from "../../src/index.ts";
 import { type Config, LocalClient, PatternDataset, type StructuredWriter } from "../../src/tf-agents/index.ts";
@@ -16,7 +19,7 @@ const OPERATIONS = 60;
 const plain = (value: unknown): unknown => (Array.isArray(value) ? value.map(plain) : Math.fround(Number(value)));
 const comparable = ({ table, priority, columns }: TwinItem) => ({ table, priority: Math.fround(priority), columns: columns.map(plain) });
 
-/** Draws everything from the tables, which return each item once. */
+/** Draws all items of the tables, which return each item once. */
 function drained(client: LocalClient): unknown[] {
   return TABLES.flatMap((table) => {
     const from = client.table(table);
@@ -62,7 +65,7 @@ test.each(some(SEEDS).map((seed) => [seed] as const))("a structured writer does 
 test.each(some(SEEDS).map((seed) => [seed] as const))("a pattern dataset does what the documents say, seed %i", async (seed) => {
   const random = new TestRandom(5000 + seed);
   const nodes = [node(random), node(random)].map(({ field, at, slice }) => ({ field, ...(at === undefined ? { slice } : { at }) })) as [TwinNode, TwinNode];
-  // One form; only the lengths of slices vary.
+  // Only the lengths of slices vary.
   const varied = nodes.map((one) => (one.slice === undefined ? one : { ...one, slice: [-1 - random.below(5), null, null] }));
   const theirs = [nodes, varied, nodes].slice(0, 1 + random.below(3)).map(([x, y]) => ({ ...config(random, { x, y }), table: "t" }));
   const spec = ourSpec(SPEC);

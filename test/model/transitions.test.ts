@@ -1,6 +1,6 @@
 /**
- * Views of transitions compared with a naive reading of the same steps: every kind of end, every way to make items, every option; and with `sample` and nStep,
- * draw by draw.
+ * Compares views of transitions with a naive reading of the same steps: every kind of end, every way to create items, every option; and with `sample` and
+ * nStep, draw by draw.
  */
 import { expect, test } from "vitest";
 import { bool, f32, f64, i32, prioritized, Replay, u8, uniform } from "../../src/index.ts";
@@ -9,13 +9,13 @@ import { TestRandom } from "../support/random.ts";
 import { bytesOf } from "../support/refused.ts";
 import { scaled } from "../support/size.ts";
 
-/** A row in the test's records. */
+/** A row in the records of the test. */
 interface Row {
   readonly id: number;
   readonly reward: number;
   readonly discount: number;
   readonly flag: boolean;
-  /** How the episode ends with it: `truncated` and `terminated` are final steps. */
+  /** How the episode ends with this row. `truncated` and `terminated` mark final steps. */
   end: "no" | "plain" | "truncated" | "terminated";
 }
 
@@ -27,7 +27,7 @@ interface Expected {
   truncated: boolean;
 }
 
-/** The transition of an item's rows, for these roles: Sutton and Barto, 2018, section 7.1, step by step. */
+/** Returns the transition of an item's rows, for these roles: Sutton and Barto, 2018, section 7.1, step by step. */
 function transitionOf(rows: readonly Row[], n: number, gamma: number, roles: { readonly discount: boolean; readonly terminated: boolean }): Expected {
   let [ret, factor, steps] = [0, 1, 0];
   for (const row of rows.slice(0, Math.min(n, rows.length - 1))) {
@@ -50,7 +50,7 @@ function stepOf({ id, reward, discount, flag }: Row): Step {
   return { id, observation: { seen: [id, -id], wide }, action: 2 * id, reward, factor: discount, over: flag, mask: [id & 1, 1, 7] } as unknown as Step;
 }
 
-/** Steps of one environment, written to Replays in lock-step. */
+/** The steps of one environment, written to Replays in lock-step. */
 class Past {
   readonly rows: Row[] = [];
   readonly byId = new Map<number, number>();
@@ -75,12 +75,12 @@ class Past {
     return row;
   }
 
-  /** Steps of the open episode. */
+  /** The steps of the open episode. */
   get open(): number {
     return this.#open;
   }
 
-  /** Notes that the newest step was the last one of its episode. */
+  /** Notes that the newest step was the last step of its episode. */
   ends(): void {
     (this.rows.at(-1) as Row).end = "plain";
     this.#open = 0;
@@ -110,7 +110,7 @@ function replayOf(seed: number) {
 type Pair = readonly [ReturnType<typeof replayOf>, ReturnType<typeof replayOf>];
 type Table = ReturnType<typeof replayOf>["tables"]["made"];
 
-/** Compares the view of one Replay with the rows, and with `sample` of the other one. */
+/** Compares the view of one Replay with the rows, and with `sample` of the other Replay. */
 function compare(pair: Pair, name: "ruled" | "made", past: Past, random: TestRandom, seed: number): number {
   const [own, other] = pair.map((replay) => replay.tables[name]) as [Table, Table];
   const roles = ROLES[seed % 4] as (typeof ROLES)[number];
@@ -172,7 +172,7 @@ test("a view shows what the steps say: rules of n steps, items of any length, ev
   for (let seed = 1; seed <= scaled(40, 2); seed++) {
     const random = new TestRandom(seed);
     let pair: Pair = [replayOf(seed), replayOf(seed)];
-    // Ends by a leaf are rare, because otherwise no others would occur.
+    // Ends marked by a leaf are rare, because other kinds of ends would not occur otherwise.
     const past = new Past(random, { zero: 0.05, flag: 0.05 });
     const nStep = 1 + random.below(4);
     const makes = random.below(2) === 0;

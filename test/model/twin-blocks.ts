@@ -1,4 +1,6 @@
-/** Two replays with the same steps: one in blocks with rules, one step by step, with each item made by hand according to the rules. */
+/**
+ * Two Replays with the same steps: one receives blocks and has rules, the other receives single steps, and the test creates each item according to the rules.
+ */
 import { expect } from "vitest";
 import { type Replay as AnyReplay, Replay, ReplayError, type ReplayOptions, type Spec } from "../../src/index.ts";
 import { DTYPES, type Dtype } from "../../src/schema/dtype.ts";
@@ -19,7 +21,7 @@ interface Pair {
   };
   readonly block: Writer<Spec, string>;
   readonly single: Writer<Spec, string>;
-  /** Steps of each lane's open episode; in a writer that is across, of the lane. */
+  /** The steps of each lane's open episode, or of the lane if the writer crosses episodes. */
   readonly steps: number[];
 }
 
@@ -29,7 +31,7 @@ export class TwinBlocks {
   readonly #spec: Spec;
   readonly #pairs: Pair[];
   readonly #random: TestRandom;
-  /** Blocks that the rate limiter rejected. */
+  /** The number of blocks that the rate limiter rejected. */
   refused = 0;
 
   constructor(options: ReplayOptions, writers: readonly Pair["options"][], random: TestRandom) {
@@ -85,7 +87,7 @@ export class TwinBlocks {
     }
   }
 
-  /** Makes the same call on both; the results must be equal. */
+  /** Makes the same call on both Replays. The results must be equal. */
   both<T>(call: (replay: R) => T): T {
     const [block, single] = [call(this.block), call(this.single)];
     expectAlike(block, single);
@@ -112,7 +114,7 @@ export class TwinBlocks {
     }
   }
 
-  /** Random values; those of shared leaves are often zeros, or repeat the previous step. */
+  /** Returns random values. Those of shared leaves are often zeros, or repeat the previous step. */
   #columns(pair: Pair, rows: number): Column[] {
     const random = this.#random;
     const leaves = leavesOf(this.#spec);
@@ -129,7 +131,7 @@ export class TwinBlocks {
       }
       return column;
     });
-    // A leaf repeats the value that another of its name had one step earlier.
+    // A leaf repeats the value that another leaf with its name had one step earlier.
     leaves.forEach(({ leaf, size }, i) => {
       const other = leaves.findIndex((one) => one.leaf.shared !== undefined && one.leaf.shared === leaf.shared && one.size === size);
       if (leaf.shared === undefined || other === i || other < 0 || random.below(2) === 0) return;

@@ -1,5 +1,5 @@
 /**
- * Replays of one world in lock-step: one whose leaves share frames, and others whose leaves are packed. Every call is made on all of them, and everything
+ * Runs Replays of one world in lock-step: one has leaves that share frames, the others have packed leaves. Every call is made on all of them, and everything
  * visible must be equal: results, rejections, counts, keys, and the records of a snapshot, without the entries of packed frames.
  */
 import { expect } from "vitest";
@@ -43,8 +43,8 @@ function shown(value: unknown): unknown {
 }
 
 /**
- * The records of a snapshot by kind and id. Frames are identified by the order in which steps name them, because their places depend on how many of them a
- * block holds. Only the number of their pools counts.
+ * Returns the records of a snapshot by kind and id. Frames are identified by the order in which steps refer to them, because their places depend on the number
+ * of frames per block. Only the number of their pools is compared.
  */
 function recordsOf(replay: AnyReplay): { readonly [section: string]: string } {
   const bytes = bytesOf(replay);
@@ -57,7 +57,7 @@ function recordsOf(replay: AnyReplay): { readonly [section: string]: string } {
     const [kind, id, length] = [bytes.readUInt32LE(at), bytes.readUInt32LE(at + 4), bytes.readUInt32LE(at + 8)] as [number, number, number];
     const payload = Buffer.from(bytes.subarray(at + 16, at + 16 + length));
     at += 16 + length;
-    // Counts of sections, and the spec; entries belong only to the frames.
+    // Skips the counts of sections and the spec. Entries belong only to the frames.
     if (kind === HEAD || kind === END || kind === ENTRIES) continue;
     const ofPool = kind === ROWS || kind === LINKS || kind === FREE;
     if (kind === ROWS && id < steps) frames += payload.readUInt32LE(0);
@@ -73,7 +73,7 @@ function recordsOf(replay: AnyReplay): { readonly [section: string]: string } {
   };
 }
 
-/** The frames that steps name, in the order of their first use. */
+/** The frames that steps refer to, in the order of their first use. */
 class Names {
   readonly #layout: Layout;
   readonly #known = new Map<string, Map<number, number>>();
@@ -108,12 +108,12 @@ class Names {
 }
 
 export class TwinPacked {
-  /** The unpacked one comes first. */
+  /** The unpacked Replay is the first. */
   readonly replays: AnyReplay[];
   readonly #into = new Map<string, unknown[]>();
   readonly #views = new Map<string, { sample(n: number, options: object): unknown }[]>();
   readonly #lent: unknown[][] = [];
-  /** Calls that were rejected. */
+  /** The number of rejected calls. */
   refused = 0;
 
   constructor(replays: AnyReplay[]) {
@@ -135,7 +135,7 @@ export class TwinPacked {
     return replay.writers[k] as Writer<Spec, string>;
   }
 
-  /** Makes the same call on each; results and rejections must be equal. */
+  /** Makes the same call on each Replay. Results and rejections must be equal. */
   all(call: (replay: AnyReplay, k: number) => unknown): unknown {
     const [first, ...others] = this.replays.map((replay, k) => outcomeOf(() => call(replay, k)));
     for (const other of others) expectAlike(other, first);
@@ -201,7 +201,7 @@ export class TwinPacked {
   /** Compares everything visible without a draw. */
   compare(): void {
     this.all((replay) => {
-      // Bytes differ, and warnings are recounted once a Replay is restored.
+      // The sizes in bytes differ, and warnings are recounted after a Replay is restored.
       const { steps, tables, writers } = replay.stats();
       return [
         steps,
@@ -212,7 +212,7 @@ export class TwinPacked {
     });
   }
 
-  /** Compares all canonical state, and runs the core's checks. The packed ones have the same bytes. */
+  /** Compares all canonical state, and runs the checks of the core. The packed Replays have the same bytes. */
   compareAll(): void {
     this.compare();
     for (const replay of this.replays) expect(broken(replay)).toEqual([]);

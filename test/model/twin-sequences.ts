@@ -1,12 +1,12 @@
-/** Sequences as in the guide, on lists of steps: the items that a rule makes of a lane, and the columns of a view. Nothing here uses the core. */
+/** Models sequences as in the guide, on lists of steps: the items that a rule creates from a lane, and the columns of a view. Nothing here uses the core. */
 
-/** A row in the twin's records. */
+/** A row in the records of the twin. */
 export interface Row {
   id: number;
   reward: number;
   discount: number;
   flag: boolean;
-  /** How the episode ends with it: `truncated` and `terminated` are final steps. */
+  /** How the episode ends with this row. `truncated` and `terminated` mark final steps. */
   end: "no" | "plain" | "truncated" | "terminated";
 }
 
@@ -19,19 +19,19 @@ export interface SequenceRuleOf {
 export interface TwinItem {
   readonly rows: readonly Row[];
   readonly burnIn: number;
-  /** Whether it begins with the first step of an episode, if that is known. */
+  /** Whether the item begins with the first step of an episode, if that is known. */
   readonly isFirst: boolean;
 }
 
 export const isFinal = ({ end }: Row): boolean => end === "truncated" || end === "terminated";
 
-/** One lane: its rows, and the sequences made from them. */
+/** A lane: its rows, and the sequences created from them. */
 export class TwinLane {
   readonly rows: Row[] = [];
   readonly #rule: SequenceRuleOf;
   readonly #across: boolean;
   readonly #make: (item: TwinItem) => void;
-  /** Where the open stretch begins: the episode, or the lane if sequences cross ends. */
+  /** The start of the open stretch: of the episode, or of the lane if sequences cross ends. */
   #begin = 0;
   /** The number of the next sequence, which starts that many strides after the beginning. */
   #next = 0;
@@ -55,7 +55,7 @@ export class TwinLane {
     if (isFinal(row) && !this.#across) this.#finish();
   }
 
-  /** Closes the lane: the newest step becomes the final one. */
+  /** Closes the lane: the newest step becomes the final step. */
   close(): void {
     const last = this.rows.at(-1);
     if (last === undefined || (!this.#across && !this.isOpen)) return;
@@ -64,7 +64,7 @@ export class TwinLane {
     if (wasOpen) last.end = "truncated";
   }
 
-  /** Makes the sequence of the remaining steps, unless one ends with the newest step. */
+  /** Creates the sequence of the remaining steps, unless a sequence ends with the newest step. */
   #finish(): void {
     const { length, stride } = this.#rule;
     const start = this.#begin + this.#next * stride;
@@ -112,7 +112,7 @@ export function seenOf({ rows, burnIn, isFirst }: TwinItem, k: number, { gamma, 
   const row = rows[k] as Row;
   const before = rows[k - 1];
   const endsHere = ({ end }: Row) => end !== "no";
-  /** Whether a row is useful for learning: a step of its episode follows, or nothing after it counts. */
+  /** Returns whether a row is useful for learning: a step of its episode follows, or nothing after the row counts. */
   const counts = (i: number) => {
     const one = rows[i] as Row;
     if (isFinal(one)) return false;
@@ -123,7 +123,7 @@ export function seenOf({ rows, burnIn, isFirst }: TwinItem, k: number, { gamma, 
     const one = rows[at] as Row;
     returns += discounts * one.reward;
     discounts *= gamma * alive(one);
-    // A plain end that terminated: there is nothing to bootstrap from.
+    // The episode terminated with a plain end, so there is no bootstrap.
     if (endsHere(one)) break;
     at++;
     if (alive(one) === 0) break;

@@ -11,13 +11,13 @@ import { SELECTOR_KINDS, type Selector } from "../../src/schema/selector.ts";
 
 export interface TwinItem {
   readonly key: number;
-  /** Number of the first step; steps of an item have consecutive numbers. */
+  /** The number of the first step. Steps of an item have consecutive numbers. */
   readonly first: number;
   readonly length: number;
-  /** Its distinct episodes. */
+  /** The distinct episodes of the item. */
   readonly episodes: readonly number[];
   priority: number;
-  /** When it was last inserted or updated. */
+  /** The time of the last insert or update. */
   touch: number;
   timesSampled: number;
 }
@@ -27,13 +27,13 @@ export interface TwinOptions {
   readonly remover: Selector;
   readonly maxSize: number;
   readonly maxPending: number;
-  /** 0: no limit. */
+  /** 0 means no limit. */
   readonly maxTimesSampled: number;
   readonly maxSteps: number;
   readonly limiter: RateLimiter;
 }
 
-/** Some of a table's items by age. */
+/** The items of a table in a range of ages. */
 export interface TwinWindow {
   readonly k: number;
   readonly newest: boolean;
@@ -47,13 +47,13 @@ export function windowOf(among: Among | undefined, size: number): TwinWindow | u
   return { k: typeof value === "number" ? value : Math.max(1, Math.ceil(value.share * size)), newest: among.newest !== undefined };
 }
 
-/** Returns the items of a window, in the order of insertion. */
+/** Returns the items of a window in the order of insertion. */
 export function within(items: readonly TwinItem[], window: TwinWindow | undefined): readonly TwinItem[] {
   if (window === undefined) return items;
   return window.newest ? items.slice(-window.k) : items.slice(0, window.k);
 }
 
-/** Whether draws from a window must be possible ("yes", "no"), or may be rejected after deletions. */
+/** Returns whether draws from a window must be possible ("yes", "no"), or may be rejected after deletions. */
 export function reaches({ newest }: TwinWindow, sampler: Selector, remover: Selector): "yes" | "no" | "maybe" {
   const isLinked = SELECTOR_KINDS[remover.kind].leaves !== undefined;
   switch (sampler.kind) {
@@ -82,7 +82,7 @@ export function weightOf({ kind, exponent = 1 }: Selector, priority: number): nu
 }
 
 export class TwinTable {
-  /** In the order of insertion. */
+  /** The live items in the order of insertion. */
   readonly live: TwinItem[] = [];
   readonly pending: TwinItem[] = [];
   inserts = 0;
@@ -139,7 +139,7 @@ export class TwinTable {
     return "waits";
   }
 
-  /** Lets waiting items in. */
+  /** Inserts waiting items. */
   settle(): void {
     while (this.pending.length > 0 && this.canInsert()) this.#admit(this.pending.shift() as TwinItem);
   }
@@ -172,7 +172,7 @@ export class TwinTable {
     return this.live.find((item) => item.key === key) ?? this.pending.find((item) => item.key === key);
   }
 
-  /** Counts a draw that was made earlier; its item may have left since. */
+  /** Counts a draw that was made earlier. Its item may have left since. */
   counted(key: number): void {
     const item = this.live.find((one) => one.key === key);
     if (item !== undefined) this.drawn(item);
@@ -199,7 +199,7 @@ export class TwinTable {
     }
   }
 
-  /** Counts one of them now. Returns how often the item has been drawn; undefined if it is gone. */
+  /** Counts a draw of the item that was made ahead. Returns how often the item has been drawn, or undefined if it is gone. */
   countAhead(key: number): number | undefined {
     const item = this.live.find((one) => one.key === key);
     if (item === undefined) this.samples++;
@@ -207,7 +207,7 @@ export class TwinTable {
     return item?.timesSampled;
   }
 
-  /** Returns the choice of a deterministic selector among some items. */
+  /** Returns the item that a deterministic selector picks. */
   static pick({ kind }: Selector, items: readonly TwinItem[]): TwinItem {
     const before = (a: TwinItem, b: TwinItem): boolean => {
       if (a.priority === b.priority) return a.touch < b.touch;
@@ -218,10 +218,10 @@ export class TwinTable {
     return items.reduce((best, item) => (before(item, best) ? item : best));
   }
 
-  /** Returns the probability with which a random selector picks one of some items, which are in the order of insertion. */
+  /** Returns the probability with which a random selector picks an item. `items` are in the order of insertion. */
   static share(selector: Selector, item: TwinItem, items: readonly TwinItem[], all = items): number {
     if (selector.kind === "recency") {
-      // Ages count among all items, whichever of them can be drawn.
+      // Ages are counted among all items, whichever of them can be drawn.
       const weight = (one: TwinItem) => (all.length - all.indexOf(one)) ** -(selector.exponent as number);
       return weight(item) / items.reduce((sum, one) => sum + weight(one), 0);
     }
@@ -250,7 +250,7 @@ export class TwinTable {
     const { remover } = this.#options;
     if (!isRandom(remover)) return TwinTable.pick(remover, this.live);
     const weight = (item: TwinItem) => weightOf(remover, item.priority);
-    // If several left: first those with weight, the longest last, because only the last one may bring the steps below the limit.
+    // If several items left, those with weight are first, and the longest is last, because only the last one may reduce the steps below the limit.
     const left = this.live.filter((item) => this.#gone(item.key)).sort((a, b) => Number(weight(a) === 0) - Number(weight(b) === 0) || a.length - b.length);
     const [victim] = left;
     if (victim === undefined) throw new Error("the core keeps more than its limits allow");

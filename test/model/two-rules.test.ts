@@ -1,11 +1,11 @@
-/** Two rules of a writer that make items for one table. */
+/** Tests two rules of a writer that create items for the same table. */
 import { describe, expect, test } from "vitest";
 import { f32, queueLimiter, Replay, uniform } from "../../src/index.ts";
 import { broken } from "../support/health.ts";
 
 const spec = { a: f32() };
 
-/** A full table whose oldest items have one step each, and a writer with two rules on it. */
+/** Returns a full table whose oldest items have one step each, and a writer with two rules for it. */
 function full() {
   const replay = new Replay({ spec, tables: { t: { maxSize: 40, sampler: uniform() } } });
   const first = replay.writer({ items: [{ table: "t", length: 1 }] });
@@ -58,7 +58,7 @@ describe("a block under a rate limiter", () => {
     writer.appendColumns({ a: new Float32Array(19) });
     expect(replay.table("t").stats()).toMatchObject({ size: 3, pending: 0 });
     expect(() => writer.appendColumns({ a: [1] })).toThrowError(expect.objectContaining({ code: "RATE_LIMITED" }));
-    // A new episode begins after two steps, and no item ends in them.
+    // A new episode begins after two steps, in which no item ends.
     replay.table("t").sample(3);
     writer.endEpisode();
     writer.appendColumns({ a: new Float32Array(16) }, { ends: [1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0] });

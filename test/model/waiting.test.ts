@@ -1,4 +1,4 @@
-/** A model check of waiting: every limiter × limits × batch size × order of inserts and requests, in a small range, makes progress or throws. */
+/** Checks a model of waiting: every limiter × limits × batch size × order of inserts and requests, in a small range, makes progress or throws. */
 import { expect, test } from "vitest";
 import { fifo, i32, minSize, queueLimiter, type RateLimiter, Replay, type Table, uniform } from "../../src/index.ts";
 import { some } from "../support/size.ts";
@@ -6,7 +6,7 @@ import { some } from "../support/size.ts";
 const RATIOS = [0.5, 1, 3];
 const SIZES = [1, 2];
 const BATCHES = [1, 2, 5];
-/** In each order an item is inserted (1) or a batch is requested (0), unless one is requested already. */
+/** In each order, an item is inserted (1) or a batch is requested (0), unless a request is pending. */
 const STEPS = 4;
 
 /** Includes limiters that the constructors reject: handwritten ones must not wait forever. */
@@ -22,7 +22,7 @@ function limiters(): RateLimiter[] {
 const TABLES = [{}, { maxTimesSampled: 1, sampler: fifo() }, { maxTimesSampled: 2, sampler: uniform() }, { maxSize: 3 }];
 const HOWS = [true, false];
 
-/** The actions of both sides, based only on the rules of Reverb's limiter. */
+/** Returns the actions of both sides, based only on the rules of Reverb's limiter. */
 function passes(
   { rateLimiter: { samplesPerInsert, minSize: least, minDiff, maxDiff } }: { rateLimiter: RateLimiter },
   { inserts, samples, size }: ReturnType<Table["stats"]>,
@@ -56,7 +56,7 @@ test("whoever waits has something to wait for, and gets it", async () => {
                 },
               );
             };
-            /** Lets promises settle; then no call may wait if neither side can proceed. */
+            /** Lets promises settle. Afterwards, no call may wait if neither side can proceed. */
             const settle = async () => {
               for (let i = 0; i < 6; i++) await undefined;
               if (waiting === undefined) return;

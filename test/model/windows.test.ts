@@ -1,4 +1,4 @@
-/** Windows, columns and n-step returns against a plain computation on arrays. */
+/** Compares windows, columns and n-step returns with a plain computation on arrays. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { bool, f32, f64, fifo, i8, i32, Replay, u16 } from "../../src/index.ts";
@@ -12,7 +12,7 @@ interface Step {
   readonly reward: number;
   readonly discount: number;
   readonly terminal: boolean;
-  /** Whether the episode ends with it. */
+  /** Whether the episode ends with this step. */
   readonly ends: boolean;
 }
 
@@ -41,7 +41,7 @@ const scene = fc
 
 type Scene = typeof scene extends fc.Arbitrary<infer T> ? T : never;
 
-/** A table with an item that ends with every step, and the items. */
+/** Returns a table with an item that ends with every step, and the items. */
 function record({ reward, steps, lengths }: Scene) {
   const replay = new Replay({
     spec: { n: i32(), reward: rewards[reward], discount: f32(), terminal: bool() },
@@ -187,7 +187,7 @@ describe("n-step returns", () => {
     cross: fc.boolean(),
   });
 
-  /** Discounts, and the rewards that count, up to the n-th, a terminal step, or the end of an episode or of the rows. */
+  /** Returns the discounts and the rewards that count: up to the n-th, a terminal step, or the end of an episode or of the rows. */
   function returnsOf(rows: readonly Step[], { n, gamma, ends, own }: { n: number; gamma: number; ends: string; own: boolean }) {
     const alive = (step: Step) => (ends === "discount" ? step.discount : ends === "terminal" && step.terminal ? 0 : 1);
     const episode = untilEnd(rows);
@@ -216,7 +216,7 @@ describe("n-step returns", () => {
         const { n, gamma, ends, own, width, cross } = how;
         const nStep = { n, gamma, reward: "reward", nextState: own ? "own" : "following", ...(ends === "none" ? {} : { [ends]: ends }) } as const;
         const columns = { first: { leaf: "n", at: 0 }, next: { leaf: "n", at: "bootstrap" } } as const;
-        // Nothing follows a single step.
+        // No step follows a single step.
         if (!own && Math.min(width, Math.max(...items.map(({ length }) => length))) < 2) {
           expect(() => table.sample(items.length, { replacement: false, length: width, cross, nStep, columns })).toThrow(RangeError);
           return;

@@ -1,4 +1,4 @@
-/** What Reverb's client_test.py asserts, of ours. */
+/** Translates Reverb's client_test.py to our client. */
 import { expect, test } from "vitest";
 import { f32, f64, fifo, i32, i64, minSize, prioritized, type Spec } from "../../src/index.ts";
 import { ReverbClient } from "../../src/reverb/index.ts";
@@ -11,7 +11,7 @@ const NESTED = "queue_nested";
 const QUEUE = "queue";
 const SIGNATURE = { a: i64(3), b: f32(3, 2, 2) };
 
-/** A prioritized table from three items on, a queue with a signature, and one without. */
+/** Returns a client with a prioritized table that needs three items, a queue with a signature, and a queue without one. */
 function clientOf<const S extends Spec>(spec: S, signature?: { dtype: "i64"; shape: number[] }): LocalClient<S> {
   const dist = { name: DIST, sampler: prioritized(1), remover: fifo(), maxSize: 1000, rateLimiter: minSize(3) };
   const isNested = (Object.keys(spec) as string[]).join() === "a,b";
@@ -22,7 +22,7 @@ function clientOf<const S extends Spec>(spec: S, signature?: { dtype: "i64"; sha
 }
 const ofNumbers = () => clientOf(i64(), { dtype: "i64", shape: [] });
 
-/** One sample of a table that always gives one. */
+/** Returns a sample of a table that is never empty. */
 async function one(client: Sampled, table: string, options?: object) {
   const [sample] = await samples(client, table, 1, options);
   return sample as NonNullable<typeof sample>;
@@ -55,7 +55,7 @@ test("a sample tells its item's priority, also after it was changed", async () =
   client.mutatePriorities(DIST, { updates: changed });
   const after = await priorities();
   expect(after.size).toBeGreaterThan(5);
-  // The item of priority 0 is drawn no more.
+  // The item of priority 0 is never drawn again.
   for (const [key, priority] of after) expect(priority).toBe(changed.get(key) ?? 1000);
 });
 
@@ -187,7 +187,7 @@ test("serverInfo tells each table's items, limits, selectors and signature", asy
 
 const STEP = { a: 1n, b: [1, 1, 1, 1] };
 const ONES = { a: [1n, 1n, 1n], b: [0, 1, 2].map(() => [[1, 1], [1, 1]]) } as const; // biome-ignore format: as matrices are drawn
-/** A client with one item of three steps in a table. */
+/** Returns a client with one item of three steps in a table. */
 function withItem(table: string) {
   const client = clientOf({ a: i64(), b: f32(2, 2) });
   const writer = client.trajectoryWriter({ numKeepAliveRefs: 3 });
@@ -197,7 +197,7 @@ function withItem(table: string) {
   writer.close();
   return client;
 }
-/** What is known of a sample is one number each, whatever its steps. */
+/** The info of a sample has one number per field, whatever the number of its steps. */
 const NUMBERS = { key: expect.any(Number), probability: 1, tableSize: 1, priority: 1, timesSampled: 1 };
 
 test("an item comes as its table's signature is nested", async () => {
@@ -252,7 +252,7 @@ test("many writers at once, each flushed, lose nothing", async () => {
     const writer = client.legacyWriter({ maxSequenceLength: 1 });
     await undefined;
     writer.append(BigInt(i));
-    // Nothing waits yet.
+    // No item is waiting yet.
     await writer.flush();
     writer.createItem(DIST, 1, 1);
     await writer.flush();
@@ -273,7 +273,7 @@ test("many writers at once, each closed, lose nothing", async () => {
     writer.close();
   };
   for (let round = 0; round < 5; round++) await Promise.all(Array.from({ length: 256 }, (_, i) => write(i)));
-  // As many as it takes; of all of them the newest.
+  // The table keeps the newest items up to its size.
   expect(client.serverInfo()[DIST]).toMatchObject({ currentSize: 1000, rateLimiterInfo: { insertStats: { completed: 1280 } } });
 });
 

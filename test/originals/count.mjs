@@ -1,5 +1,6 @@
-// Counts what stands for the originals' tests: every function has a row in table.md, with a test of ours that is there, or a reason.
-// `node test/originals/count.mjs FOLDER…` also holds names.json, from which it counts, to the packages' own sources: site-packages, or a checkout. `--write` makes it anew.
+// Checks the translations of the original tests: every function has a row in table.md, with an existing test of ours or a reason. `node
+// test/originals/count.mjs FOLDER…` also compares names.json, the list of functions, with the sources of the packages: site-packages, or a checkout. `--write`
+// regenerates it.
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,12 +9,12 @@ import { pathToFileURL } from "node:url";
 const folder = import.meta.dirname;
 const KEPT = join(folder, "names.json");
 
-/** What was read from the packages: `versions`, public `names` by module, `tests` by file. */
+/** Returns the data read from the packages: `versions`, public `names` by module, `tests` by file. */
 export function kept() {
   return JSON.parse(readFileSync(KEPT, "utf8"));
 }
 
-/** The rows of table.md: which function of which original, its parameters, our file and test, and a note. */
+/** Returns the rows of table.md: the original file, its function, the parameters, our file and test, and a note. */
 export function rows() {
   const sections = readFileSync(join(folder, "table.md"), "utf8").split(/^## /m).slice(1);
   return sections.flatMap((section) => {
@@ -23,13 +24,13 @@ export function rows() {
   });
 }
 
-/** The titles of a test file of ours. */
+/** Returns the test titles of one of our files. */
 function titles(file) {
   const text = readFileSync(join(folder, file), "utf8");
   return [...text.matchAll(/^test(?:\.each\([\s\S]*?\))?\(\s*"((?:[^"\\]|\\.)*)"/gm)].map(([, title]) => title.replaceAll(/\\(.)/g, "$1"));
 }
 
-/** What is wrong with the table. */
+/** Returns the faults of the table. */
 export function faults() {
   const found = [];
   const table = rows();
@@ -45,13 +46,13 @@ export function faults() {
     if (title === undefined && note === "") found.push(`${original}: ${name} has neither a test nor a reason`);
     if (title !== undefined && !known.get(file).includes(title)) found.push(`${original}: ${name}: ${file} has no test "${title}"`);
   }
-  // A file here is a translation and nothing else.
+  // A file in this folder contains only translated tests.
   for (const [file, all] of known)
     for (const title of all) if (!table.some((row) => row.file === file && row.title === title)) found.push(`${file}: no row names "${title}"`);
   return found;
 }
 
-/** @param {readonly string[]} folders of the packages' sources @returns what of names.json is not as it is there, or not there */
+/** Returns the differences between names.json and the sources. @param {readonly string[]} folders of the packages' sources */
 export function drift(folders, python = "python3") {
   const { names, tests } = kept();
   const read = sources(folders, python);

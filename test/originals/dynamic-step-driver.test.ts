@@ -1,4 +1,4 @@
-/** What TF-Agents' dynamic_step_driver_test.py asserts, of ours. */
+/** Translates TF-Agents' dynamic_step_driver_test.py to our driver. */
 import { expect, test } from "vitest";
 import { type ColumnLike, f32, i32 } from "../../src/index.ts";
 import {
@@ -13,9 +13,9 @@ import {
 } from "../../src/tf-agents/index.ts";
 import { environment, policy, SPEC } from "./mocks.ts";
 
-/** How many rows of a batch have a flag. */
+/** Returns how many rows of a batch have a flag. */
 const sum = (flags: boolean | Uint8Array) => (flags as Uint8Array).reduce((all, flag) => all + flag, 0);
-/** Counts the boundaries that it is called with. */
+/** Counts the boundary trajectories that it receives. */
 function episodes() {
   const counted = {
     episodes: 0,
@@ -53,7 +53,7 @@ test("every observer sees all, transition observers five steps", () => {
   expect([one.episodes, other.episodes, steps]).toEqual([2, 2, 5]);
 });
 
-/** Eight trajectories of the mocks: six steps, and the two between their episodes. */
+/** The first eight trajectories of the mocks: six steps, and the two boundaries between their episodes. */
 const EIGHT = {
   stepType: [0, 1, 2, 0, 1, 2, 0, 1],
   observation: [0, 1, 3, 0, 1, 3, 0, 1],
@@ -83,7 +83,7 @@ test("one run of six steps fills a buffer with eight trajectories", () => {
   expect(all()).toEqual(EIGHT);
 });
 
-/** Runs on with the policy's state; the driver knows where the environment stands. */
+/** Continues with the state of the policy. The driver keeps the current time step of the environment. */
 function runOn(driver: { run(timeStep: undefined, policyState?: unknown): unknown }, policyState: unknown): unknown {
   return (driver.run(undefined, policyState) as { readonly policyState: unknown }).policyState;
 }

@@ -1,4 +1,4 @@
-/** The environment and the policy of TF-Agents' tests of drivers: a count that the actions 1 and 2, in turn, bring from 0 to 3, again and again. A batch of one. */
+/** The environment and the policy of TF-Agents' driver tests: the actions 1 and 2 alternate, and repeatedly raise a count from 0 to 3. The batch size is 1. */
 
 import { i32 } from "../../src/index.ts";
 import { type PolicyStep, restart, type TimeStep, termination, trajectorySpec, transition } from "../../src/tf-agents/index.ts";

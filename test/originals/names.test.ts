@@ -1,4 +1,4 @@
-/** docs/reference/names-reverb.md and names-tf-agents.md have every public name of the two packages, and no other; what of ours they name is there. */
+/** Checks that docs/reference/names-reverb.md and names-tf-agents.md list exactly the public names of the two packages, and that our names in them exist. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
@@ -16,7 +16,7 @@ interface Row {
   readonly ours: string;
 }
 
-/** The rows of the tables whose heading is a module. */
+/** Returns the rows of the tables under a heading that is a module. */
 function rows(page: string): Row[] {
   const [, ...sections] = readFileSync(join(root, "docs/reference", page), "utf8").split(/^##+ /m);
   return sections.flatMap((section) => {
@@ -30,7 +30,7 @@ function rows(page: string): Row[] {
   });
 }
 
-/** Each exported name of the entries, with its members: a class's own and static ones, an interface's, an object's. */
+/** Returns each exported name of the entries with its members: static and instance members of a class, or members of an interface or object. */
 function exported(): Map<string, ReadonlySet<string>> {
   const program = ts.createProgram(
     ["src/index.ts", "src/reverb/index.ts", "src/tf-agents/index.ts", "src/datasets/rlds/index.ts"].map((file) => join(root, file)),
@@ -46,7 +46,7 @@ function exported(): Map<string, ReadonlySet<string>> {
         ...(symbol.flags & ts.SymbolFlags.Type ? [checker.getDeclaredTypeOfSymbol(symbol)] : []),
         ...(symbol.valueDeclaration === undefined ? [] : [checker.getTypeOfSymbolAtLocation(symbol, symbol.valueDeclaration)]),
       ];
-      // Agents come after the main entry, whose `Table` is another one.
+      // Agents follow the main entry, because its `Table` is a different class.
       found.set(one.name, new Set(types.flatMap((type) => checker.getPropertiesOfType(type).map(({ name }) => name))));
     }
   }

@@ -1,4 +1,4 @@
-/** What Reverb's pattern_dataset_test.py asserts, of ours. */
+/** Translates Reverb's pattern_dataset_test.py to our dataset. */
 import { expect, test } from "vitest";
 import { bool, i32, i64 } from "../../src/index.ts";
 import { Condition, createConfig, createReferenceStep, PatternDataset, patternDatasetWithInfo, patternFromTransform } from "../../src/tf-agents/index.ts";
@@ -46,7 +46,7 @@ test("an element is nested as its pattern", () => {
   expect(all(new PatternDataset(steps, [createConfig(pattern, "none")], BY_FLAG))).toEqual(wanted);
 });
 
-/** Pairs of neighbours, of an episode of four steps and one of three. */
+/** Returns pairs of adjacent steps, from an episode of four steps and an episode of three. */
 function pairs(respectEpisodeBoundaries: boolean): unknown[] {
   const { data } = createReferenceStep(EPISODES);
   const config = createConfig({ data: data.at(-2), next: data.at(-1) }, "none");

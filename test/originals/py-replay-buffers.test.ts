@@ -1,4 +1,4 @@
-/** What TF-Agents' py_replay_buffers_test.py asserts, of ours. */
+/** Translates TF-Agents' py_replay_buffers_test.py to our buffers. */
 import { expect, test } from "vitest";
 import { type ColumnLike, i32, u8 } from "../../src/index.ts";
 import { fromTransition, PyHashedReplayBuffer, PyUniformReplayBuffer, trajectorySpec, transition } from "../../src/tf-agents/index.ts";
@@ -18,7 +18,7 @@ const CLASSES = [
   { name: "PyHashedReplayBuffer", make: () => new PyHashedReplayBuffer(SPEC, { capacity: CAPACITY, seed: 1 }) as unknown as Buffer },
 ];
 
-/** Stacks of four of a hundred frames, each full of its number. */
+/** Stacks of four frames from a hundred. Each frame is filled with its number. */
 const observations = Array.from({ length: 97 }, (_, k) => Int32Array.from({ length: SIDE * SIDE * STACK }, (_, i) => k + (i % STACK)));
 const ITEMS = observations.length - 1;
 function filled({ make }: (typeof CLASSES)[number]): Buffer {
@@ -39,7 +39,7 @@ function filled({ make }: (typeof CLASSES)[number]): Buffer {
   return buffer;
 }
 
-/** Whether an observation is one of the newest items', as it was added. */
+/** Checks that an observation is unchanged and belongs to one of the newest items. */
 function mustBeWhole({ data, shape }: ColumnLike): void {
   const first = data[0] as number;
   expect(shape).toEqual([SIDE, SIDE, STACK]);

@@ -1,13 +1,13 @@
-"""What the packages' own sources say, as JSON: their public names and the functions of their tests. Nothing is imported.
+"""Prints facts from the sources of the packages as JSON: their public names and the functions of their tests. Nothing is imported.
 
-Usage: read.py FOLDER..., each with the folders `reverb` or `tf_agents`: a Python's site-packages, or a checkout.
+Usage: read.py FOLDER..., each with the folders `reverb` or `tf_agents`: the site-packages of a Python, or a checkout.
 """
 import ast
 import json
 import sys
 from pathlib import Path
 
-# The modules of the replay interface; what is in them is public unless its name begins with an underscore.
+# The modules of the replay interface. Their members are public unless the name begins with an underscore.
 MODULES = [
     *(f"reverb/{name}" for name in (
         "client", "structured_writer", "trajectory_writer", "server", "reverb_types", "item_selectors", "rate_limiters", "replay_sample",
@@ -39,7 +39,7 @@ TESTS = [
 
 
 def fields(node):
-    """The names of a named tuple's fields, where a call makes one; a name that is no text there is left out."""
+    """Returns the field names of a named tuple that a call creates. Names that are not string literals are omitted."""
     if not (isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in ("NamedTuple", "namedtuple")):
         return []
     named = [item.elts[0] if isinstance(item, ast.Tuple) else item for item in node.args[1].elts]
@@ -47,13 +47,13 @@ def fields(node):
 
 
 def targets(node):
-    """What an assignment names."""
+    """Returns the names that an assignment defines."""
     named = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
     return [target.id for target in named if isinstance(target, ast.Name)]
 
 
 def attributes(method):
-    """What a method gives its instance, such as `self.output_path`."""
+    """Returns the attributes that a method sets on its instance, such as `self.output_path`."""
     return [
         node.attr for node in ast.walk(method)
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name) and node.value.id == "self"

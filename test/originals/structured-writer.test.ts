@@ -1,4 +1,4 @@
-/** What Reverb's structured_writer_test.py asserts, of ours. */
+/** Translates Reverb's structured_writer_test.py to our writer. */
 import { expect, test } from "vitest";
 import { bool, f32, f64, i8, i32, i64, type Spec } from "../../src/index.ts";
 import {
@@ -19,7 +19,7 @@ const TABLES = [0, 1, 2, 3, 4].map((i) => `queue_${i}`);
 const [TABLE = ""] = TABLES;
 const SPEC = { a: f32(), b: { c: i32(2, 2), d: [i64(3), i64(6)] } } as const;
 const REF = createReferenceStep(SPEC);
-/** The newest step of a spec that is one number. */
+/** A pattern for the newest step of a spec that is a single number. */
 const LAST = patternFromTransform(i64(), (step) => step.at(-1));
 
 function clientOf<const S extends Spec>(spec: S): LocalClient<S> {
@@ -250,7 +250,7 @@ test("no configs have no signature", () => {
   expect(() => inferSignature([], SPEC)).toThrow(RangeError);
 });
 
-/** Two configs of one table, the same column of each another field. */
+/** Returns two configs of one table that use the same column for different fields. */
 function ofTwoFields(spec: { a: ReturnType<typeof f32>; b: unknown }) {
   const { a, b } = createReferenceStep(spec as never) as { a: typeof REF.a; b: typeof REF.a };
   return () => inferSignature([createConfig({ x: a.at(-1) }, "a"), createConfig({ x: b.at(-1) }, "a")], spec as never);

@@ -1,10 +1,10 @@
-/** What the translations share: the items of tables, as plain values. */
+/** Reads the items of tables as plain values, for all translations. */
 import { expect } from "vitest";
 import type { Column } from "../../src/index.ts";
 import type { ReplaySample } from "../../src/tf-agents/index.ts";
 import { GrpcServer } from "../support/grpc-server.ts";
 
-/** Columns as plain arrays, in whatever they are nested. */
+/** Converts columns to plain arrays, whatever their nesting. */
 export function plain(data: unknown): unknown {
   if (Array.isArray(data)) return data.map(plain);
   if (typeof data !== "object" || data === null) return data;
@@ -12,25 +12,25 @@ export function plain(data: unknown): unknown {
   return Object.fromEntries(Object.entries(data).map(([name, part]) => [name, plain(part)]));
 }
 
-/** Of a client what is asked here, whatever its spec. */
+/** The methods of a client that the translations call, for any spec. */
 export interface Sampled {
   table(name: string): { readonly size: number };
   sample(table: string, n: number, options: { readonly emitTimesteps: false }): AsyncIterable<ReplaySample>;
 }
 
-/** Items of a table, each once drawn. All that it holds, where no number is given. */
+/** Returns items of a table, each drawn once. Without a number, draws all items. */
 export async function samples(client: Sampled, table: string, n = client.table(table).size, options: object = {}): Promise<ReplaySample[]> {
   const found: ReplaySample[] = [];
   if (n > 0) for await (const sample of client.sample(table, n, { emitTimesteps: false, ...options })) found.push(sample);
   return found;
 }
 
-/** What `samples` gives, without what is known of each: the columns in the order of their names. */
+/** Returns the columns of `samples` in the order of their names, without the infos. */
 export async function contents(client: Sampled, table: string, n?: number, options?: object): Promise<unknown[]> {
   return (await samples(client, table, n, options)).map(({ data }) => plain(data));
 }
 
-/** How often each key comes in n samples, the most frequent first, as parts of all. */
+/** Returns the relative frequencies of the keys in n samples, in descending order. */
 export async function frequencies(client: Sampled, table: string, n = 10_000): Promise<number[]> {
   const counts = new Map<unknown, number>();
   for (const { info } of await samples(client, table, n)) counts.set(info.key, (counts.get(info.key) ?? 0) + 1);
@@ -39,14 +39,14 @@ export async function frequencies(client: Sampled, table: string, n = 10_000): P
 
 export const code = (error: string) => expect.objectContaining({ code: error });
 
-/** The first elements of a dataset. */
+/** Returns the first elements of a dataset. */
 export async function taken<E>(dataset: AsyncIterable<E>, n: number): Promise<E[]> {
   const found: E[] = [];
   for await (const element of dataset) if (found.push(element) === n) break;
   return found;
 }
 
-/** What is known of a sample: one number each, whatever its steps. */
+/** The info of a sample: one number per field, whatever the number of its steps. */
 export const INFO = {
   key: expect.any(Number),
   probability: expect.any(Number),
@@ -55,7 +55,7 @@ export const INFO = {
   timesSampled: expect.any(Number),
 };
 
-/** Options that Reverb's datasets take, and those that they refuse. */
+/** Options that Reverb's datasets accept, and options that they reject. */
 export const TAKEN = [
   {},
   { numWorkersPerIterator: 1 },
@@ -73,7 +73,7 @@ export const REFUSED = [
   { maxInFlightSamplesPerWorker: -1 },
 ].map((options) => ({ options }));
 
-/** An address where nobody listens: somebody did just now. */
+/** Returns an address where a server listened before, but no longer does. */
 export async function nowhere(): Promise<string> {
   const server = await GrpcServer.start({});
   await server.stop();

@@ -1,4 +1,4 @@
-/** Every test function of the originals has a row in table.md: a test of ours that is there, or a reason. */
+/** Checks that every test function of the originals has a row in table.md: an existing test of ours, or a reason. */
 import { expect, test } from "vitest";
 import { faults, kept, rows } from "./count.mjs";
 

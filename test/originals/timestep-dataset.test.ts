@@ -1,4 +1,4 @@
-/** What Reverb's timestep_dataset_test.py and timestep_dataset_eager_test.py assert, of ours. */
+/** Translates Reverb's timestep_dataset_test.py and timestep_dataset_eager_test.py to our dataset. */
 import { expect, test } from "vitest";
 import { type Column, f32, f64, fifo, i8, i32, i64, minSize, prioritized, type Spec } from "../../src/index.ts";
 import { ReverbClient } from "../../src/reverb/index.ts";
@@ -16,7 +16,7 @@ function clientOf<const S extends Spec>(spec: S): LocalClient<S> {
   return LocalClient.of({ spec, tables: TABLES.map((name, i) => new Table({ ...table, name, signature: signatures[i] })) });
 }
 
-/** Items of a hundred steps, zeros all, in each table. */
+/** Fills each table with items of a hundred steps of zeros. */
 function populated() {
   const client = clientOf(MATRIX);
   const writer = client.legacyWriter({ maxSequenceLength: 100 });
@@ -30,7 +30,7 @@ function populated() {
 const dataset = (client: LocalClient<never, string>, options: object = {}, table: string = "dist", spec: Signature = MATRIX) =>
   new TimestepDataset(client, table, { spec, maxInFlightSamplesPerWorker: 100, ...options } as TableDatasetOptions);
 
-/** Ten inserted matrices of ones. */
+/** Inserts ten matrices of ones. */
 function ofBlobs() {
   const client = clientOf([i32(3, 3)] as const);
   for (let i = 0; i < 10; i++) client.insert([new Int32Array(9).fill(1)], { dist: 1 });
@@ -63,7 +63,7 @@ test("a dataset ends where its table gives nothing in time", async () => {
   for (const rateLimiterTimeoutMs of [0, 10, 20]) {
     const start = performance.now();
     expect(await taken(dataset(empty, { rateLimiterTimeoutMs }), 1)).toEqual([]);
-    // Timers may be a millisecond early.
+    // Timers may fire a millisecond early.
     expect(performance.now() - start).toBeGreaterThanOrEqual(rateLimiterTimeoutMs - 2);
   }
   expect((await taken(dataset(populated() as never, { rateLimiterTimeoutMs: 0 }), 2)).length).toBe(2);

@@ -1,4 +1,4 @@
-/** What Reverb's trajectory_dataset_test.py and trajectory_dataset_eager_test.py assert, of ours. */
+/** Translates Reverb's trajectory_dataset_test.py and trajectory_dataset_eager_test.py to our dataset. */
 import { expect, test } from "vitest";
 import { type Column, f32, fifo, i32, i64, minSize, prioritized } from "../../src/index.ts";
 import { ReverbClient } from "../../src/reverb/index.ts";
@@ -36,7 +36,7 @@ test("an element has the item's columns and what is known of the item", async ()
 });
 
 const LENGTHS: Signature = { last: i32(3, 3), all: { dtype: "i32", shape: [null, 3, 3] } };
-/** Ten items, each with all steps up to its own. */
+/** Creates ten items, each with all steps up to the newest. */
 function grown(table: Table) {
   const client = LocalClient.of({ spec: [i32(3, 3)] as const, tables: [table] });
   const writer = client.trajectoryWriter({ numKeepAliveRefs: 10 });

@@ -1,4 +1,4 @@
-/** What TF-Agents' trajectory_test.py asserts, of ours. */
+/** Translates TF-Agents' trajectory_test.py to our functions. */
 import { expect, test } from "vitest";
 import { type ColumnLike, f32, i32 } from "../../src/index.ts";
 import {
@@ -53,14 +53,14 @@ test("toTransition pairs each step with the next", () => {
     nextStepType: types(MID, LAST, FIRST),
     observation: row(10, 20, 30),
     action: row(11, 22, 33),
-    // Of the boundary step: no reward.
+    // The boundary step has no reward.
     reward: row(0, 1, 2),
     discount: row(1, 1, 0),
     policyInfo: row(1, 2, 3),
   });
   expect(shown(timeStep.stepType)).toEqual(shown(types(FIRST, MID)));
   expect(shown(timeStep.observation)).toEqual(shown(row(10, 20)));
-  // They are not known.
+  // These values are unknown.
   expect(shown(timeStep.reward)).toEqual(shown(row(0, 0)));
   expect(shown(timeStep.discount)).toEqual(shown(row(0, 0)));
   expect(shown(nextTimeStep.stepType)).toEqual(shown(types(MID, LAST)));
@@ -130,7 +130,7 @@ test("toTransition pairs what a driver wrote", () => {
   driver.run();
   const all = buffer.gatherAll();
   const [, steps] = all.discount.shape as number[];
-  // Three episodes of two steps and a boundary each.
+  // There are three episodes of two steps and a boundary each.
   expect(steps).toBe(9);
   const { timeStep, actionStep, nextTimeStep } = toTransition(all);
   const part = ({ data }: ColumnLike, from: number) => ({ data: Array.from(data as ArrayLike<number>).slice(from, from + 8), shape: [1, 8] });

@@ -1,4 +1,4 @@
-/** Hosts that compile WebAssembly ahead of time pass the core as a module. Nothing may be compiled then, since such hosts forbid it. */
+/** Tests hosts that compile WebAssembly ahead of time and pass the core as a module. Such hosts forbid compilation, so nothing may be compiled then. */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";

@@ -1,6 +1,6 @@
 /**
- * A project installs the tarball and compiles against its declarations, with library checks. It uses every TypeScript from the oldest supported one on, every way to resolve
- * modules, and compiles with and without the types of pages and of Node. It compiles the files in consumer/, and every program of the documents.
+ * Installs the tarball in a project and compiles against its declarations, with library checks: with every supported TypeScript version, every way to resolve
+ * modules, and with and without the types of pages and of Node. It compiles the files in consumer/, and every program of the documents.
  */
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -22,7 +22,7 @@ const HOSTS = {
   worker: [["lib.es2022.d.ts", "lib.webworker.d.ts"], []],
   node: [["lib.es2022.d.ts"], ["node"]],
 } as const;
-/** What projects set beyond `strict`. Declarations of other packages are checked with it as well. */
+/** Options that projects set in addition to `strict`. They also apply to declarations of other packages. */
 const STRICTER = {
   ...{ exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noPropertyAccessFromIndexSignature: true, noImplicitOverride: true },
   ...{ noImplicitReturns: true, noFallthroughCasesInSwitch: true, verbatimModuleSyntax: true, isolatedModules: true },
@@ -37,11 +37,11 @@ const sources = readdirSync(join(import.meta.dirname, "consumer"));
 const { exports, engines } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const entries = Object.keys(exports).filter((name) => typeof exports[name] === "object");
 
-/** Packages that documents use, with declarations that need a page's types. */
+/** Packages that documents use, with declarations that need the types of pages. */
 const OTHERS = /node_modules\/(@(tensorflow|jax-js|webgpu)|mediabunny|@types\/dom-[a-z-]+)\//;
 
 const require = createRequire(import.meta.url);
-/** @param version of the two numbers */
+/** @param version the first two numbers of the version */
 function compiler(version: Version): typeof typescript {
   const { version: own } = require("typescript");
   return require(own.startsWith(version) ? "typescript" : `typescript-${version}`);
@@ -49,7 +49,7 @@ function compiler(version: Version): typeof typescript {
 
 const parsed = new Map<string, typescript.SourceFile | undefined>();
 
-/** What the compiler says about files of the project. */
+/** Returns the errors of the compiler in files of the project. */
 function compile(version: Version, resolution: Resolution, host: Host, files: readonly string[], stricter: typescript.CompilerOptions = {}): string[] {
   const ts = compiler(version);
   const [lib, types] = HOSTS[host];
@@ -66,7 +66,7 @@ function compile(version: Version, resolution: Resolution, host: Host, files: re
   const compilerHost = ts.createCompilerHost(options);
   compilerHost.getCurrentDirectory = () => folder;
   const { getSourceFile } = compilerHost;
-  // Libraries are the same for many programs: they are read once.
+  // Libraries are the same for many programs, so they are read once.
   compilerHost.getSourceFile = (name, how, ...rest) => {
     const key = `${version} ${resolution} ${name}`;
     if (!parsed.has(key)) parsed.set(key, getSourceFile.call(compilerHost, name, how, ...rest));
@@ -93,7 +93,7 @@ beforeAll(async () => {
   mkdirSync(join(folder, "node_modules/@tensorflow/tfjs"), { recursive: true });
   for (const name of ["@types", "undici-types", "@tensorflow/tfjs-core", "@tensorflow/tfjs-backend-cpu", "@jax-js", "mediabunny"])
     symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name), "junction");
-  // TensorFlow.js as projects install it: what documents use of it is the core's.
+  // TensorFlow.js as projects install it. The documents only use parts from its core.
   writeFileSync(join(folder, "node_modules/@tensorflow/tfjs/package.json"), '{ "name": "@tensorflow/tfjs", "types": "index.d.ts", "main": "index.js" }\n');
   writeFileSync(join(folder, "node_modules/@tensorflow/tfjs/index.d.ts"), 'export * from "@tensorflow/tfjs-core";\n');
   writeFileSync(join(folder, "package.json"), '{ "type": "module", "private": true }\n');
@@ -117,12 +117,12 @@ afterAll(() => {
   parsed.clear();
 });
 
-/** How modules are found does not depend on the host's types: without them, one way is tried. */
+/** Module resolution does not depend on the types of the host, so without them only one way is tested. */
 const cells = VERSIONS.flatMap((version) => [
   ...RESOLUTIONS.map((resolution) => [version, resolution, "page"] as const),
   [version, "nodenext", "none"] as const,
 ]);
-// Packing and several compilers take long: `npm run test:all` runs them.
+// Packing and several compilers take long, so only `npm run test:all` runs them.
 const compiled = test.runIf(whole);
 
 compiled.each(cells)(
@@ -162,7 +162,7 @@ test("README says which TypeScript is the least", () => {
   expect(engines.node).toBe(">=20");
 });
 
-/** Where the cursor is in an empty object, and some of what an editor is to offer there. */
+/** Positions of the cursor in an empty object, and some of the names that an editor must offer there. */
 const CURSORS: readonly (readonly [code: string, names: readonly string[]])[] = [
   ["new Replay({ | })", ["spec", "tables", "seed", "maxBytes", "transition"]],
   ["new Replay({ spec, transition: { | } })", ["observation", "action", "reward", "discount", "terminated"]],

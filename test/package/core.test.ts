@@ -17,7 +17,7 @@ const read = (file: string) => readFileSync(join(root, file), "utf8");
 
 type Noun = readonly [noun: string, names: readonly string[]];
 
-/** Names below the headings of a page: `// noun`, or `// noun: what it is`. */
+/** Returns the names below the headings of a page: `// noun`, or `// noun: description`. */
 function nouns(text: string, names: (part: string) => string[]): Noun[] {
   return text
     .split(/^ *\/\/ (?=\w+(?:: .*)?$)/m)
@@ -69,13 +69,13 @@ test("only numbers cross the ABI: no i64, which would be a BigInt", () => {
   expect(typeof (exports.arena_used as () => unknown)()).toBe("number");
 });
 
-/** The constants of a source of the core that are whole numbers, by name. */
+/** Returns the integer constants in a source of the core, by name. */
 function constants(file: string): { readonly [name: string]: number } {
   const found = [...read(`assembly/${file}`).matchAll(/^(?:export )?const (\w+): \w+ = (-?\w+|i32\.MAX_VALUE);/gm)];
   return Object.fromEntries(found.map(([, name, value]) => [name, value === "i32.MAX_VALUE" ? 2 ** 31 - 1 : Number(value)]));
 }
 
-/** The offsets of a struct's fields. */
+/** Returns the offsets of the fields of a struct. */
 function offsets(file: string, struct: string): { readonly [field: string]: number } {
   const [, body = ""] = new RegExp(`class ${struct} \\{\\n((?: {2}\\w+: \\w+;\\n)+)`).exec(read(`assembly/${file}`)) ?? [];
   let at = 0;
@@ -159,7 +159,7 @@ test("numbers that both sides name are the same", () => {
 
 test("another version's core, or another module, is refused", () => {
   const options = { spec: u8() as Spec, tables: { t: { maxSize: 1 } } };
-  // The smallest module there is: it exports nothing.
+  // The smallest valid module. It exports nothing.
   const empty = new WebAssembly.Module(new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]));
   expectError(
     errorOf(() => new Replay({ ...options, module: empty })),

@@ -1,4 +1,4 @@
-/** The direction of imports: the repository keeps it. A copy that does not is told the place, the rule and the remedy. */
+/** Checks the direction of imports in the repository. For a copy with a violation, it must report the place, the rule and the remedy. */
 import { spawnSync } from "node:child_process";
 import { appendFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +21,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(tree, { recursive: true }));
 
-/** Adds lines at the end of a file; the number of the first of them. */
+/** Adds lines at the end of a file. Returns the number of the first added line. */
 function add(file: string, lines: string): number {
   const at = readFileSync(join(tree, file), "utf8").split("\n").length;
   appendFileSync(join(tree, file), `${lines}\n`);

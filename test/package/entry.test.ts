@@ -13,7 +13,7 @@ const dist = join(root, "dist");
 const code = (file: string) => readFileSync(join(dist, file), "utf8");
 const files = (folder: string) => readdirSync(join(root, folder)).map((file) => join(root, folder, file));
 
-/** Every path that a subpath of the package leads to. */
+/** Returns every path that a subpath of the package leads to. */
 function targetsOf(entry: unknown): string[] {
   return typeof entry === "string" ? [entry] : Object.values(entry as object).flatMap(targetsOf);
 }
@@ -29,7 +29,7 @@ test("types come first in each entry, as TypeScript asks for", () => {
   for (const entry of Object.values(manifest.exports)) if (typeof entry === "object") expect(Object.keys(entry as object)[0]).toBe("types");
 });
 
-/** What a program imports. */
+/** The files that a program imports. */
 const ENTRIES = ["index.js", "agents.js", "inspector.js", "pfrl.js", "remote.js", "reverb.js", "rlds.js", "storage.js", "jax.js", "tfjs.js"];
 
 test("classes have their own names in the bundle: consoles of browsers show no others", () => {
@@ -65,7 +65,7 @@ test("the recorder loads no reader of files that others made", () => {
     expect([file, code(file).match(/src\/datasets\/formats\/(hdf5|jsonl|lerobot|minari|npz|parquet|tfds)\//)?.[0]]).toEqual([file, undefined]);
 });
 
-/** What each entry exports, as a suite for every runtime counts it: `npm run everywhere`, which takes minutes, says the same of each. */
+/** Compares the exports of each entry with the counts of the suite for every runtime. `npm run everywhere` checks the same, but takes minutes. */
 test.each(["lines.txt", "lines-with-packages.txt"])("test/everywhere/%s has the number of names of each entry", async (file) => {
   const lines = readFileSync(join(root, "test/everywhere", file), "utf8").matchAll(/^reprise\/?(\S*) (\d+) names$/gm);
   for (const [line, subpath] of lines) {

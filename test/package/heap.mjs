@@ -91,7 +91,7 @@ const calls = {
   },
 };
 const growth = Object.fromEntries(Object.entries(calls).map(([name, side]) => [name, heapGrowth(side, CALLS)]));
-// What a kept batch keeps: its own memory, and no Replay.
+// A batch in use keeps only its own memory alive, and no Replay.
 function drawn() {
   const short = new Replay({ spec: { observation: f32(4), action: i32(), reward: f32() }, tables: { t: { maxSize: 1000 } } });
   const writer = short.writer({ items: [{ table: "t", nStep: 2 }] });
@@ -101,13 +101,13 @@ function drawn() {
   return { kept, replay: new WeakRef(short) };
 }
 const { kept, replay: gone } = drawn();
-// Nor does a Replay keep a batch that nobody has, but for the one that was refilled last.
+// Conversely, a Replay keeps no unused batch alive, except the last refilled batch.
 const forgotten = [{ into: table.batch(BATCH, { length: 2 }) }, { recycle: true }, {}].map((options) => new WeakRef(table.sample(BATCH, options)));
 await new Promise((resolve) => setTimeout(resolve));
 globalThis.gc();
 const isForgotten = forgotten.every((batch) => batch.deref() === undefined);
 const isFreed = gone.deref() === undefined && kept.every((batch) => batch.count > 0 && batch.toArray().length === batch.count);
 
-// Not a call of this file's: V8's own word on whether an object is a dictionary. Made of a string, since only the flag makes it a program.
+// Asks V8 whether an object is in dictionary mode. The function is created from a string, because its syntax is valid only with the flag.
 const fast = new Function("object", "return %HasFastProperties(object)");
 console.log(JSON.stringify({ growth, isFreed, isForgotten, fast: [ruled, plain, replay.writer()].map((writer) => fast(writer.staged)) }));

@@ -1,18 +1,18 @@
-/** A learner's loop allocates nothing on the JavaScript heap. It runs in its own process, so that nothing else uses the heap. */
+/** Checks that a learner's loop allocates nothing on the JavaScript heap. It runs in a separate process, so that nothing else uses the heap. */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { scaled } from "../support/size.ts";
 
 const CALLS = scaled(100_000, 10_000);
-/** Less than one object per call. */
+/** The limit is less than one object per call. */
 const MAX_BYTES = 64 * 1024;
 
 describe("the heap", () => {
   let seen: { growth: { [call: string]: number }; isFreed: boolean; isForgotten: boolean; fast: boolean[] };
 
   beforeAll(() => {
-    // V8 compiles on this thread. On a busy machine, its other thread finishes so late that the interpreter, which boxes numbers, would be measured.
+    // V8 compiles on this thread. On a busy machine, a compiler thread would finish so late that the test would measure the interpreter, which boxes numbers.
     const flags = ["--expose-gc", "--allow-natives-syntax", "--no-concurrent-recompilation"];
     seen = JSON.parse(execFileSync(process.execPath, [...flags, join(import.meta.dirname, "heap.mjs"), String(CALLS)], { encoding: "utf8" }));
   }, 60_000);

@@ -1,4 +1,4 @@
-/** docs/reference/methods.md has every member of each class of the main entry, and no other. */
+/** Checks that docs/reference/methods.md lists exactly the members of each class of the main entry. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
@@ -6,14 +6,14 @@ import { expect, test } from "vitest";
 import { root } from "../support/core.ts";
 import { whole } from "../support/size.ts";
 
-/** What has methods, but is not made by Reprise for a program: what a program brings along, and names of the same batches. */
+/** Types with methods that a program does not receive from Reprise: types that the program implements, and aliases of batches. */
 const BROUGHT = new Set(["ByteChannel", "ChannelHandlers", "SocketLike", "AnySteps", "BatchOf", "MixtureBatch", "OpenReplay"]);
 /** Members that other modules of the package use. */
 const INTERNAL = new Set(["Table.handle", "Writer.streams", "Journal.sessions", "Journal.renew()"]);
-/** Columns whose names are roles: the page says below the table that they come from the spec. */
+/** Columns whose names are roles: the page states below the table that they come from the spec. */
 const ROLES = /^(Transition|Sequence)Batch\.(observation|nextObservation|action|reward)$/;
 
-/** The members of each class, by its name: methods with parentheses, static ones behind the name of the class. */
+/** Returns the members of each class by name: methods with parentheses, static members with the name of the class. */
 function members(): Map<string, string[]> {
   const program = ts.createProgram([join(root, "src/index.ts")], {
     module: ts.ModuleKind.NodeNext,
@@ -52,7 +52,7 @@ function members(): Map<string, string[]> {
 
 const page = readFileSync(join(root, "docs/reference/methods.md"), "utf8");
 
-/** The members that a section's table has: several of them may stand in one cell. */
+/** Returns the members in the table of a section. A cell may contain several. */
 function written(part: string): string[] {
   const cells = [...part.matchAll(/^\| (`[^|]*`) \|/gm)].flatMap(([, names]) =>
     [...(names as string).matchAll(/`([^`]+)`/g)].map(([, name]) => name as string),

@@ -1,4 +1,4 @@
-/** The versions that package.json allows for packages that users may install. */
+/** Checks the versions that package.json allows for packages that users may install. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -9,10 +9,10 @@ const locked = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"))
 const page = readFileSync(join(root, "docs/guides/bundlers.md"), "utf8");
 const peers = Object.entries(manifest.peerDependencies as { readonly [name: string]: string });
 
-/** Files of these packages are imported that they do not document: a minor version may move them. */
+/** Packages of which undocumented files are imported. A minor version may move these files. */
 const INNER = ["hyparquet"];
 
-/** The first version that may break what one of this version holds. */
+/** Returns the first version that may break compatibility with this version. */
 function bound(name: string, version: string): string {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   return major > 0 && !INNER.includes(name) ? String(major + 1) : `${major}.${minor + 1}`;

@@ -1,4 +1,4 @@
-/** docs/reference/options.md has every option of the main entry, of reprise/remote and of reprise/reverb, and no other. */
+/** Checks that docs/reference/options.md lists exactly the options of the main entry, of reprise/remote and of reprise/reverb. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
@@ -6,10 +6,10 @@ import { expect, test } from "vitest";
 import { root } from "../support/core.ts";
 import { whole } from "../support/size.ts";
 
-/** What holds options. */
+/** Types that contain options. */
 const IS_OPTIONS = /(Options|Limits|Rule|Ends|Roles|SampleTransitions)$/;
 
-/** The options that each exported type has, by its name. */
+/** Returns the options of each exported type by name. */
 function options(): Map<string, Set<string>> {
   const program = ts.createProgram(
     ["src/index.ts", "src/remote/index.ts", "src/reverb/index.ts"].map((file) => join(root, file)),
@@ -33,7 +33,7 @@ function options(): Map<string, Set<string>> {
 
 interface Section {
   readonly own: Set<string>;
-  /** The types whose options it has as well. */
+  /** The types whose options are included. */
   readonly also: readonly string[];
 }
 

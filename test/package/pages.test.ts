@@ -1,4 +1,6 @@
-/** The form of pages that teach: short paragraphs, a link to the next page at the end, and the other rules of the style sheet that a program can check. */
+/**
+ * Checks the form of pages that teach: short paragraphs, a link to the next page at the end, and the other rules of the style sheet that a program can check.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
@@ -11,7 +13,7 @@ const FOLDERS = /^docs\/((start|guides|recipes|data|embed|migrate|reference|expl
 const OTHERS = ["docs/README.md"];
 const teaching = pages.filter(({ path }) => FOLDERS.test(path) && !OTHERS.includes(path));
 
-/** Paragraphs of prose: no code, table, heading or list. */
+/** Returns paragraphs of prose, without code, tables, headings and lists. */
 function paragraphs(text: string): string[] {
   const prose = text.replaceAll(/^```[\s\S]*?^```$/gm, "");
   return prose.split(/\n\s*\n/).filter((part) => part.trim() !== "" && !/^\s*([#|<!-]|\d+\.|- )/.test(part));

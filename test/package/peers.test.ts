@@ -1,4 +1,4 @@
-/** The parts of `npm run bench:peers` that need neither Python nor gcc: our own processes, refusals, thresholds, the chart and the page. */
+/** Tests the parts of `npm run bench:peers` that need neither Python nor gcc: our own processes, rejections, thresholds, the chart and the page. */
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ import { whole } from "../support/size.ts";
 const folder = join(root, "bench/peers");
 const page = readFileSync(join(folder, "README.md"), "utf8");
 
-/** A workload in which ours takes `ns`, and the others what is given. */
+/** Returns a workload in which ours takes `ns`, and the others have the given results. */
 function raced(name: string, ns: number, others: object[]) {
   return { name, unit: "samples/s", each: 32, variants: [{ name: "into", side: "ours", ns, bytes: 1312, memory: 70 }, ...others] };
 }
@@ -134,7 +134,7 @@ const programs = new Map(workloads.filter(({ task }) => !("screens" in task)).ma
 
 test.runIf(whole).each([...programs])("our process of %s answers", (_, { task, variants }) => {
   const ways = variants.flatMap(({ side, task: own, old }) => (side === "ours" && !old ? [own] : []));
-  // Samples go all ways, the others one.
+  // Samples use all ways, the other tasks only one.
   for (const way of task.program === "uniform" ? ways : ways.slice(0, 1)) {
     const small = JSON.stringify({ ...task, ...way, steps: 2000, batch: 32 });
     const { stdout, stderr } = spawnSync(process.execPath, ["--expose-gc", join(folder, "ours/main.mjs"), small], { input: "3\n", encoding: "utf8" });

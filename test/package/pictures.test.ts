@@ -1,4 +1,4 @@
-/** The pictures of the documents: each is drawn by its script, has its colours without a style sheet, and shows what the package does. */
+/** Checks the pictures of the documents: each is drawn by its script, has its colors without a style sheet, and shows the behavior of the package. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { decodeApng } from "fast-png";

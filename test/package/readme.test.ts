@@ -1,4 +1,4 @@
-/** Every example of README.md and docs/ runs unchanged, with the package's own name, and prints what its comments say. */
+/** Checks that every example of README.md and docs/ runs unchanged, with the package's own name, and prints the output in its comments. */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -10,14 +10,14 @@ import { pages, programs, SERVER_PAGE } from "./programs.ts";
 const all = programs("js");
 const examples = all.filter(({ path }) => path !== SERVER_PAGE).map(({ path, heading, code }) => [`${path}: ${heading}`, code] as const);
 
-/** What follows each `// →`, a line each. */
+/** Returns the text after each `// →`, one line each. */
 function said(code: string): string[] {
   return code.split("\n").flatMap((line) => line.split(" // → ").slice(1));
 }
 
 const FENCES = /^\s*```[\s\S]*?^\s*```$/gm;
 
-/** The anchors of a page: its headings as hosts of Markdown and the generated site spell them. */
+/** Returns the anchors of a page: its headings as hosts of Markdown and the generated site spell them. */
 function partsOf(path: string): Set<string> {
   const headings = [
     ...readFileSync(join(root, path), "utf8")

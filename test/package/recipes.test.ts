@@ -1,4 +1,7 @@
-/** The programs of docs/recipes run as users run them, on a small budget, and report that they learned. Breaking the feature of a recipe must stop it from learning. */
+/**
+ * Runs the programs of docs/recipes as users do, on a small budget. Each must report that it learned, and breaking the feature of a recipe must stop it from
+ * learning.
+ */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +13,7 @@ import { whole } from "../support/size.ts";
 const folder = join(root, "docs", "recipes");
 const names = readdirSync(folder).filter((file) => file.endsWith(".js"));
 
-/** Broken recipes: files, because a recipe may start itself again in a worker. */
+/** Broken recipes are written to files, because a recipe may start itself again in a worker. */
 const broken = mkdtempSync(join(tmpdir(), "reprise-recipes-"));
 mkdirSync(join(broken, "node_modules"));
 symlinkSync(root, join(broken, "node_modules", "reprise"), "junction");
@@ -18,7 +21,7 @@ afterAll(() => rmSync(broken, { recursive: true, force: true }));
 
 type Wrong = readonly [right: string, wrong: string];
 
-/** @param wrong text of the program, and what stands there instead */
+/** @param wrong text of the program, and its replacement */
 function started(name: string, budget: number, wrong?: Wrong) {
   let file = join(folder, `${name}.js`);
   if (wrong !== undefined) {
@@ -30,7 +33,7 @@ function started(name: string, budget: number, wrong?: Wrong) {
   return spawnSync(process.execPath, [file, String(budget)], { cwd: root, encoding: "utf8" });
 }
 
-/** What a recipe prints. */
+/** Returns the output of a recipe. */
 function run(name: string, budget: number, wrong?: Wrong): string {
   const { status, stdout, stderr } = started(name, budget, wrong);
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
@@ -72,7 +75,7 @@ test.runIf(whole)("SAC learns from recorded data before it lives a step, and goe
   expect(Math.abs(numberAfter("episodes, gain ", out) + 0.465)).toBeLessThan(0.05);
   expect(out).toContain("500 transitions, 300 of them live");
   expect(Math.abs(numberAfter("live; gain ", out) + 0.465)).toBeLessThan(0.03);
-  // Time ran out in each recorded episode. If that is taken for an end, the gain is another one.
+  // Each recorded episode was truncated by its time limit. Treating that as termination changes the gain.
   expect(numberAfter("live; gain ", run("sac", 60, ["is_terminal: false", "is_terminal: is_last"]))).toBeGreaterThan(-0.38);
 });
 
@@ -81,7 +84,7 @@ test.runIf(whole)("RLPD opens a lock that it never would by chance, with half of
   expect(out).toContain("warm start: 184 recorded transitions; 64 of 64 rows are recorded");
   expect(out).toContain("live: 32 of 64 rows are recorded");
   expect(numberAfter("last half: ", out)).toBeGreaterThan(90);
-  // Recorded episodes that never get there are of no help.
+  // Recorded episodes that never reach the goal do not help.
   expect(numberAfter("last half: ", run("rlpd", 100, ["random() < 0.1", "random() < 1"]))).toBe(0);
 });
 
@@ -91,7 +94,7 @@ test.runIf(whole)("epochs show a clone each step as often, over a restart, and i
   expect(out).toContain("after 6 epochs each step was seen 6 times");
   expect(Math.abs(numberAfter("the clone: ", out) + 0.8)).toBeLessThan(0.05);
   expect(numberAfter("the clone ends at ", out)).toBeLessThan(0.01);
-  // Without the state the rest is six whole epochs.
+  // Without the state, the second half has six whole epochs.
   expect(run("epochs", 100, [", state: JSON.parse(kept.state)", ""])).toContain("more or less often");
 });
 
@@ -102,7 +105,7 @@ test.runIf(whole)("hindsight teaches the way to goals that no episode reached", 
 
 test.runIf(whole)("R2D2's sequences begin with the state that was stored", () => {
   expect(numberAfter("last quarter: ", run("r2d2", 200))).toBe(100);
-  // Episodes of 2 steps and more, of which many are shorter than a window.
+  // Many episodes are shorter than a window, because the minimum is 2 steps.
   expect(numberAfter("last quarter: ", run("r2d2", 200, ["12 + Math.floor(random() * 8)", "1 + Math.floor(random() * 12)"]))).toBeGreaterThan(95);
   const forgets = run("r2d2", 200, ["next(state.data[i], ", "next(0, "]);
   expect(numberAfter("last quarter: ", forgets)).toBeLessThan(80);
@@ -120,7 +123,7 @@ test.runIf(whole)("vector environments give the same values in each autoreset mo
   expect(lines.map((line) => line.split(":")[0])).toEqual(["nextStep", "sameStep", "disabled"]);
   const truth = Array.from({ length: 7 }, (_, place) => (2 * (1 - 0.5 ** (7 - place))).toFixed(2)).join(" ");
   for (const line of lines) expect(line).toContain(`values ${truth}`);
-  // With the next episode's observation in place of the last one seen, the values are wrong.
+  // If the observation of the next episode replaces the final observation, the values are wrong.
   const wrong = run("vector", 60, ["next.finalObs", "next.observation"]).trimEnd().split("\n");
   expect(wrong.map((line) => line.includes(`values ${truth}`))).toEqual([true, false, true]);
 });
@@ -138,11 +141,11 @@ test.runIf(whole)("actors in workers append while the learner draws: every step 
   const out = run("actors", 1000);
   expect(out).toContain("actors: left, left, left; 1000 + 1000 + 1000 steps, 3000 transitions");
   expect(Math.abs(numberAfter("at the start: ", out) - 0.9 ** 4)).toBeLessThan(0.02);
-  // Eight draws a transition, in batches of 32; the rate limiter keeps 600 to 2,600 of them back.
+  // There are eight draws per transition, in batches of 32. The rate limiter holds back 600 to 2,600 of them.
   const batches = numberAfter("transitions\n", out);
   expect(batches).toBeGreaterThanOrEqual((3000 * 8 - 2600) / 32 - 1);
   expect(batches).toBeLessThanOrEqual((3000 * 8 - 600) / 32);
-  // Who does not wait is refused, and who leaves without a word is gone.
+  // An actor that does not wait is rejected, and an actor that leaves silently is removed.
   const hasty = started("actors", 1000, ["await writer.append(", "writer.append("]);
   expect([hasty.status, hasty.stdout]).toEqual([1, ""]);
   expect(hasty.stderr).toContain("RATE_LIMITED");

@@ -1,4 +1,4 @@
-/** The reference pages compared with the source: codes, limits, selectors, rate limiters, and the messages that docs/guides/debug.md quotes. */
+/** Compares the reference pages with the source: codes, limits, selectors, rate limiters, and the messages that docs/guides/debug.md quotes. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -11,13 +11,13 @@ const read = (file: string) => readFileSync(join(root, file), "utf8");
 const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
 const texts = new Map(sources.map((file) => [file, read(join("src", file))]));
 
-/** The rows of a page's tables, as cells. */
+/** Returns the rows of a page's tables as cells. */
 function rows(page: string): string[][] {
   const lines = page.split("\n").filter((line) => line.startsWith("| "));
   return lines.map((line) => line.slice(2, -2).split(" | "));
 }
 
-/** The codes that begin a row. */
+/** Returns the codes at the beginning of rows. */
 const codesOf = (page: string) => rows(page).flatMap(([first]) => first?.match(/^`([A-Z_]+)`$/)?.[1] ?? []);
 
 /** The members of the type ReplayErrorCode. */
@@ -104,7 +104,7 @@ test("messages that the page of symptoms quotes are in the source", () => {
   expect(missing).toEqual([]);
 });
 
-/** The fixed words of a message: what is not between quotes or in place of an ellipsis. */
+/** Returns the fixed words of a message, without quoted values and ellipses. */
 function fragments(quote: string): string[] {
   return quote
     .split(/…|"t"|\(… MiB\)/)

@@ -1,4 +1,4 @@
-/** Every regular expression of the package takes linear time for any text, because most of them read text of other people. */
+/** Checks that every regular expression of the package takes linear time for any text, because most of them read foreign data. */
 import { readFileSync } from "node:fs";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
@@ -11,7 +11,7 @@ interface Found {
   readonly text: string;
 }
 
-/** The literals of a source, and what makes expressions of text. */
+/** Returns the literals of a source, and the calls that create expressions from text. */
 function expressionsIn(path: string): { readonly literals: Found[]; readonly made: Found[] } {
   const literals: Found[] = [];
   const made: Found[] = [];
@@ -27,7 +27,7 @@ function expressionsIn(path: string): { readonly literals: Found[]; readonly mad
   return { literals, made };
 }
 
-/** What stands before a literal, as the formatter leaves it. In part, only the sources that have that are parsed: a fifth of them. */
+/** Matches the text before a literal, as formatted. A partial run parses only sources with a match: a fifth of them. */
 const MAY_HAVE_ONE = /(?:[=(,:!&|?{};[>]|\breturn|\bcase)\s*\/(?![/*])|\bRegExp\b/;
 const sources = files("src", ".ts").filter((path) => whole || MAY_HAVE_ONE.test(readFileSync(path, "utf8")));
 

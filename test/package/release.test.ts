@@ -1,4 +1,4 @@
-/** The published files, and the names under which they are published. */
+/** Checks the published files, and the names under which they are published. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
@@ -15,7 +15,7 @@ interface Target {
   readonly [condition: string]: string;
 }
 
-/** Subpaths that are JavaScript, and what they lead to. */
+/** The subpaths that are JavaScript, and their targets. */
 const subpaths = Object.entries<Target>(manifest.exports).filter(([, target]) => target.default?.endsWith(".js"));
 
 describe("each subpath", () => {

@@ -1,4 +1,4 @@
-/** Each test that `npm test` leaves to whole runs has a file that stands in for it, and that file is not left out itself. */
+/** Checks that each test that `npm test` leaves to whole runs has a file that replaces it in quick runs, and that this file is not left out itself. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

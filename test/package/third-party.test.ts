@@ -1,4 +1,4 @@
-/** dist/third-party.txt lists the owners and licences of all code in the bundles. */
+/** Checks that dist/third-party.txt lists the owners and licenses of all code in the bundles. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

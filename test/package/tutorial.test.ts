@@ -1,4 +1,4 @@
-/** The tutorial of docs/start: its programs contain every quoted piece, and the last one learns to balance a pole. */
+/** Checks the tutorial of docs/start: its programs contain every quoted piece, and the last program learns to balance a pole. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ test("what the tutorial quotes stands in its programs", () => {
   expect(quotes.filter((quote) => !programs.some((program) => program.includes(quote)))).toEqual([]);
 });
 
-/** All of TensorFlow.js that the program needs. The package itself adds layers, data and the backends of pages. */
+/** The parts of TensorFlow.js that the program needs. The full package adds layers, data and the backends of pages. */
 const TFJS = `
 import "@tensorflow/tfjs-core/dist/register_all_gradients";
 import "@tensorflow/tfjs-backend-cpu";
@@ -43,7 +43,7 @@ test.runIf(whole)(
       expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
       const means = [...stdout.matchAll(/lasted (\d+) steps/g)].map(([, mean]) => Number(mean));
       expect(means).toHaveLength(2);
-      // A random policy falls after 22 steps on average.
+      // With a random policy, the pole falls after 22 steps on average.
       expect(means[1]).toBeGreaterThan(60);
     } finally {
       rmSync(folder, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-/** An uncaught error as Node prints it quotes the program's line, and a reader can follow the few frames below it. */
+/** Checks that an uncaught error as Node prints it quotes the program's line, and has only a few readable frames below it. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -53,7 +53,7 @@ test.each(
   expect(status).toBe(1);
   const lines = stderr.trimEnd().split("\n");
   expect(lines.length).toBeLessThan(20);
-  // No line of WebAssembly.
+  // No line is a WebAssembly frame.
   for (const line of lines) expect(line.length).toBeLessThan(300);
   const number = PROLOGUE.split("\n").length;
   expect(lines.slice(0, 2)).toEqual([`${pathToFileURL(file).href}:${number}`, `  ${statement}`]);

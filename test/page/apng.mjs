@@ -1,12 +1,15 @@
-// Writes animated pictures: APNG with one palette, in which each frame is transparent where it equals the one before, which compresses well.
+// Writes animated pictures: APNG with one palette. In each frame, pixels that equal the previous frame are transparent, which compresses well.
 import * as zlib from "node:zlib";
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 const COLOURS = 255;
-/** The place in the palette that leaves a pixel as it was. */
+/** The palette index that leaves a pixel unchanged. */
 const SAME = 255;
 
-/** Bytes of a PNG that shows frames one after the other, without end. @param frames of `{ width, height, data, channels, delayMs }`, all of one size; alpha is ignored */
+/**
+ * Returns the bytes of a PNG that repeats a sequence of frames. @param frames of `{ width, height, data, channels, delayMs }`, all of the same size; alpha is
+ * ignored
+ */
 export function apng(frames) {
   const [{ width, height }] = frames;
   const palette = paletteOf(frames);
@@ -44,7 +47,7 @@ const TABLE = Uint32Array.from({ length: 256 }, (_, n) => {
   return n;
 });
 
-/** CRC-32, which `node:zlib` has from Node 22 on. */
+/** Computes CRC-32, which `node:zlib` supports from Node 22 on. */
 function checksum(bytes) {
   if (zlib.crc32 !== undefined) return zlib.crc32(bytes);
   let crc = 0xffffffff;
@@ -52,7 +55,7 @@ function checksum(bytes) {
   return ~crc >>> 0;
 }
 
-/** The colours that most pixels have. */
+/** Returns the most frequent colors. */
 function paletteOf(frames) {
   const counts = new Map();
   for (const frame of frames) for (const colour of coloursOf(frame)) counts.set(colour, (counts.get(colour) ?? 0) + 1);
@@ -64,7 +67,7 @@ function* coloursOf({ data, channels }) {
   for (let at = 0; at < data.length; at += channels) yield (data[at] << 16) | (data[at + 1] << 8) | data[at + 2];
 }
 
-/** Each pixel's place in the palette: its colour, or the nearest one. */
+/** Returns the palette index of each pixel: of its color, or of the nearest color. */
 function indexesOf(frame, palette) {
   const places = new Map(palette.map((colour, place) => [colour, place]));
   const distance = (a, b) => [16, 8, 0].reduce((sum, shift) => sum + (((a >> shift) & 255) - ((b >> shift) & 255)) ** 2, 0);
@@ -81,7 +84,7 @@ function indexesOf(frame, palette) {
   return pixels;
 }
 
-/** The least box with all pixels that differ; a single pixel if none does. */
+/** Returns the smallest box that contains all changed pixels, or a single pixel if none changed. */
 function changedBox(before, after, width, height) {
   let [left, top, right, bottom] = [width, height, -1, -1];
   for (let y = 0; y < height; y++) {
@@ -96,12 +99,12 @@ function changedBox(before, after, width, height) {
   return right < 0 ? { x: 0, y: 0, w: 1, h: 1 } : { x: left, y: top, w: right - left + 1, h: bottom - top + 1 };
 }
 
-/** A frame without the pixels that stay. */
+/** Returns a frame without the unchanged pixels. */
 function differing(before, after) {
   return after.map((place, i) => (place === before[i] ? SAME : place));
 }
 
-/** Lines of a box, each behind its filter: none, since neighbours in a palette are not alike. */
+/** Returns the lines of a box, each after its filter type: none, because adjacent palette indices are not similar. */
 function rowsOf(pixels, width, { x, y, w, h }) {
   const rows = new Uint8Array(h * (w + 1));
   for (let row = 0; row < h; row++) rows.set(pixels.subarray((y + row) * width + x, (y + row) * width + x + w), row * (w + 1) + 1);

@@ -63,17 +63,17 @@ console.log(
 console.log(`${runs + 1 - failures.length} passed, ${failures.length} failed`);
 process.exit(failures.length === 0 ? 0 : 1);
 
-/** Opens the room, compares, plays, kills. */
+/** Opens the room, compares it, plays, and kills. */
 async function once(run) {
   const page = await browser.page(`${address}/#record`);
   const kind = run % 2 === 0 ? "tab" : "browser";
   counts[`${kind}s`]++;
   if (random() < 0.1) {
-    // While it opens: what was shown before has to be there the next time.
+    // If it is killed while it opens, everything shown before must exist the next time.
     await page.waitForTimeout(random() * 400);
     counts.opening++;
     await browser.kill(kind);
-    // It may have ended a cut episode before anybody could read that.
+    // The room may have ended an interrupted episode before the page showed that.
     last = { ...last, opening: true };
     return;
   }
@@ -92,6 +92,6 @@ async function once(run) {
   playing.stop();
   await browser.kill(kind);
   await playing.ended;
-  // It may have begun after the page was seen for the last time.
+  // The change may have started after the page was last read.
   if (playing.touched !== undefined) last = { ...last, touched: playing.touched };
 }

@@ -1,4 +1,4 @@
-// The page of the inspector's tests: `?where=page`, `port` or `worker` selects the place of the Replay.
+// The page of the inspector tests: `?where=page`, `port` or `worker` selects the place of the Replay.
 import "../../dist/inspector.js";
 
 const where = new URLSearchParams(location.search).get("where") ?? "page";

@@ -1,12 +1,12 @@
-// Makes docs/inspector.png and docs/inspector-dark.png: node test/page/inspector-picture.mjs, after npm run build. They show a part of the inspector, with three call-outs that
-// explain it.
+// Creates docs/inspector.png and docs/inspector-dark.png: node test/page/inspector-picture.mjs, after npm run build. They show a part of the inspector, with
+// three call-outs that explain it.
 import { join } from "node:path";
 import { pages } from "../../build/pages.mjs";
 import { root } from "../../build/step.mjs";
 import { Browsers } from "../everywhere/browsers.mjs";
 
 const PICTURES = { light: "docs/inspector.png", dark: "docs/inspector-dark.png" };
-/** The card that each call-out marks, and its text: at the end of the card, or in the free place after it. */
+/** The card that each call-out marks, and its text: at the end of the card, or in the free space after it. */
 const CALLOUTS = [
   { card: "Rate limiter", text: "Draws and inserts pass: nothing waits.", isInside: true },
   { card: "Priorities", text: "A spike at 1: items that no draw has updated yet.", isInside: true },

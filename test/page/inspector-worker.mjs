@@ -1,4 +1,4 @@
-// A Replay in a worker, shown over the worker's own port, or over one that the page sends.
+// Shows a Replay in a worker over the worker's own port, or over a port that the page sends.
 import { serveInspector } from "../../dist/inspector.js";
 import { world } from "./inspector-world.mjs";
 
@@ -20,6 +20,6 @@ addEventListener("message", ({ data }) => {
   if (data?.ask === "steps") postMessage({ steps: steps() });
   if (data?.ask === "close") inspected.close();
 });
-// What else goes over the port does not disturb.
+// Other messages on the port are ignored.
 postMessage({ other: true });
 run();

@@ -1,4 +1,4 @@
-// A program that fills a store, for tests of the inspector: a game with pictures, in several lanes, with its own random numbers.
+// Fills a store for tests of the inspector: a game with pictures, in several lanes, with its own random numbers.
 import { f32, fifo, i32, prioritized, Replay, sampleToInsertRatio, text, u8 } from "../../dist/index.js";
 
 export const spec = { image: u8(16, 16), pose: f32(6), action: i32(), reward: f32(), task: text({ maxBytes: 48 }) };
@@ -17,7 +17,7 @@ export function world({ maxSize = 4000 } = {}) {
   let steps = 0;
   let length = 0;
   let long = 12;
-  /** One step, and now and then a draw whose items get new priorities. */
+  /** Appends one step, and occasionally draws and updates the priorities. */
   const step = () => {
     const image = new Uint8Array(256);
     for (let i = 0; i < 256; i++) image[i] = (i * (1 + (steps % 7)) + steps) & 255;

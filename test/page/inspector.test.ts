@@ -1,4 +1,4 @@
-/** The inspector in Chromium and Firefox, as a person uses it, with a strict policy: in the page of its Replay, behind a port, and in front of a worker. */
+/** Tests the inspector in Chromium and Firefox as a user operates it, with a strict policy: in the page of its Replay, over a port, and with a worker. */
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runtimes } from "../../build/runtimes.mjs";
@@ -10,7 +10,7 @@ import { until as answered, type Served, serve } from "./support.ts";
 const here = runtimes();
 const required = process.env.REPRISE_RUNTIMES === "all" || process.env.REPRISE_PAGE === "all";
 const POLICY = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; connect-src 'self'; img-src data:";
-/** No text becomes markup or a program. A page that makes a worker of its own has a policy for that. */
+/** No text becomes markup or a program. A page that creates a worker has a policy for that. */
 const TRUSTED = `${POLICY}; require-trusted-types-for 'script'; trusted-types 'none'`;
 
 let served: Served;
@@ -30,7 +30,7 @@ interface Look {
   readonly dark?: boolean;
 }
 
-/** Opens the page; what it logs, and every error, must be nothing. */
+/** Opens the page. It must not log anything or throw. */
 async function opened(name: string, where: string, { width = 1000, dark = false }: Look = {}) {
   const browser = await browsers.get(name);
   const page: Page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: dark ? "dark" : "light" });
@@ -46,7 +46,7 @@ const text = async (locator: Locator) => (await locator.first().textContent()) ?
 
 const until = (isSo: () => Promise<boolean>) => answered(isSo, Boolean, "what is waited for", 30_000);
 
-/** What stands behind a name in a panel. */
+/** Returns the value after a name in a panel. */
 const fact = (page: Page, name: string) => text(page.locator(`dt:text-is("${name}") + dd`));
 const inserted = async (page: Page) => Number((await fact(page, "Inserted")).replaceAll(",", ""));
 const settled = (page: Page) => page.waitForTimeout(1500);
@@ -76,7 +76,8 @@ describe.each(["chromium", "firefox"] as const)("%s", (name) => {
       expect(await text(page.locator(".status"))).toBe("Paused.");
       await settled(page);
       expect(await inserted(page)).toBe(paused);
-      // A turn is one step in the worker and four in the page: an item each, and one more with a final step. An episode's first two steps end no item.
+      // A turn is one step in the worker and four in the page. Each step creates an item, and a final step creates one more. The first two steps of an episode
+      // end no item.
       let stepped = paused;
       for (let turns = 0; turns < 3 && stepped === paused; turns++) {
         await page.getByRole("button", { name: "Step" }).click();
@@ -88,7 +89,7 @@ describe.each(["chromium", "firefox"] as const)("%s", (name) => {
       await settled(page);
       expect(await inserted(page)).toBe(stepped);
 
-      // 9, by the key.
+      // The key moves the value to 9.
       await page.getByLabel("Items", { exact: true }).last().press("ArrowUp");
       await page.getByRole("button", { name: "Draw a batch" }).click();
       const batch = page.getByRole("table", { name: "A batch" });
@@ -98,12 +99,12 @@ describe.each(["chromium", "firefox"] as const)("%s", (name) => {
       await until(async () => /^Item \d+ of table play$/.test(await text(item.getByRole("heading", { level: 3 }))));
       expect(await text(item.locator("p"))).toMatch(/^Priority [\d.]+: its share is priority\^0.6 = [\d.]+ of all weights; that is [\d.]+ times/);
       expect(await item.getByRole("img", { name: /^image, step \d$/ }).count()).toBe(3);
-      // What a store says is text.
+      // Strings of a store are shown as plain text.
       expect(await text(item.locator("pre"))).toContain("stack <b>the red</b> cube");
       expect(await item.locator("b").count()).toBe(0);
       expect(await page.locator("replay-inspector img").count()).toBe(0);
 
-      // A key that has left, or never was: it says so.
+      // For a key that has left or never existed, the inspector reports this.
       await page.getByLabel("Key").fill("123456789");
       await page.getByLabel("Key").press("Enter");
       await until(async () => (await text(item.locator("p"))).startsWith("It is no longer in the table"));
@@ -128,7 +129,7 @@ describe.each(["chromium", "firefox"] as const)("%s", (name) => {
       const wide = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
       expect(wide[0]).toBeLessThanOrEqual(wide[1] as number);
       const back = await page.locator("replay-inspector").evaluate((element) => getComputedStyle(element).backgroundColor);
-      // Firefox, driven so, may have no other scheme than its own.
+      // Firefox under automation may only support its own color scheme.
       const isDark = await page.evaluate(() => matchMedia("(prefers-color-scheme: dark)").matches);
       expect(back).toBe(isDark ? "rgb(20, 23, 28)" : "rgb(255, 255, 255)");
       if (name === "chromium") expect(isDark).toBe(true);
@@ -207,7 +208,7 @@ describe.each(["chromium", "firefox"] as const)("%s", (name) => {
         const element = document.querySelector("replay-inspector") as HTMLElement;
         element.remove();
       });
-      // The program was paused, and continues.
+      // The paused program continues.
       await until(async () => (await steps()) > before + 10);
       await other.page.evaluate(() => document.body.append((globalThis as unknown as { inspector: HTMLElement }).inspector));
       await until(async () => (await text(other.page.locator(".status"))) === "Watching.");

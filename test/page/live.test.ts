@@ -1,9 +1,9 @@
-/** The room Live as a visitor uses it: the agent learns, and its buttons and keys work. */
+/** Tests the room Live as a visitor uses it: the agent learns, and its buttons and keys work. */
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { ISOLATED, inBrowsers, inWorker, type Open, until } from "./support.ts";
 
-/** A figure of the room; NaN where it has none yet. */
+/** Returns a number that the room shows, or NaN if it has none yet. */
 async function figure(page: Page, name: string): Promise<number> {
   const entry = page.locator(".live .figures div", { has: page.getByText(name, { exact: true }) });
   const text = await entry.locator("dd").innerText();
@@ -11,14 +11,14 @@ async function figure(page: Page, name: string): Promise<number> {
 }
 
 const steps = (page: Page) => figure(page, "Steps");
-/** A button of the room; the inspector has some of the same names. */
+/** Returns a button of the room. The inspector has some buttons with the same names. */
 const button = (page: Page, name: string) => page.locator(".live .column").getByRole("button", { name, exact: true });
 const press = (page: Page, name: string) => button(page, name).click();
-/** A button of the inspector. */
+/** Returns a button of the inspector. */
 const looking = (page: Page, name: string) => page.locator("replay-inspector").getByRole("button", { name, exact: true });
 const speed = (page: Page, text: string) => page.locator(".segments label", { hasText: text }).click();
 
-/** The room, with an agent that has begun. */
+/** Opens the room with an agent that has started. */
 async function live(open: Open, path = "#live", options = {}): Promise<Page> {
   const { page } = await open(path, options);
   await until(
@@ -29,9 +29,9 @@ async function live(open: Open, path = "#live", options = {}): Promise<Page> {
   return page;
 }
 
-/** Steps of an agent that stands still. */
+/** Returns the steps of a paused agent. */
 async function still(page: Page): Promise<number> {
-  // What it had begun, it ends.
+  // The agent finishes its current work first.
   let last = await steps(page);
   return until(
     async () => {
@@ -57,7 +57,7 @@ inBrowsers((open, name) => {
     const first = await until(screens, (count) => count > 300, "three hundred screens", 30_000);
     await until(screens, (count) => count > first, "more screens", 30_000);
     expect(Number.parseFloat(await text("Ratio"))).toBeGreaterThan(10);
-    // Not black: the walls of the game are in each of the four.
+    // None of the four screens is black, because each shows the walls of the game.
     const shades = await page.getByLabel("The four screens of one observation, drawn from the memory").evaluate((canvas) => {
       const { width } = canvas as HTMLCanvasElement;
       const { data } = ((canvas as HTMLCanvasElement).getContext("2d") as CanvasRenderingContext2D).getImageData(0, 0, width, 1);
@@ -108,7 +108,7 @@ inBrowsers((open, name) => {
     );
     await page.keyboard.press("Space");
     await still(page);
-    // If a button has the focus, only the button handles the key, and not the room.
+    // If a button has the focus, only the button handles the key, not the room.
     await button(page, "Play").focus();
     await page.keyboard.press("Space");
     await button(page, "Pause").waitFor();
@@ -148,7 +148,7 @@ inBrowsers((open, name) => {
 
   it("plays as fast as it is told", async () => {
     const { page } = await open("#look");
-    // The worker's time passes only while it waits, and 4 s of it for each pace that it is told.
+    // The clock of the worker runs only while it waits, 4 s for each change of the speed.
     const clock = `let [now, end] = [0, 0];
       performance.now = () => (now += 0.001);
       const wait = setTimeout;
@@ -174,7 +174,7 @@ inBrowsers((open, name) => {
 
   it("draws what it plays", async () => {
     const page = await live(open);
-    // Playwright's own screenshots of elements take a style that the page's policy forbids.
+    // Playwright's element screenshots inject a style that the policy of the page forbids.
     const picture = () => page.evaluate(() => document.querySelector<HTMLCanvasElement>("canvas.stage")?.toDataURL());
     const first = await picture();
     await until(
@@ -191,7 +191,7 @@ inBrowsers((open, name) => {
       (count) => count > 300,
       "300 steps",
     );
-    // Slow enough that a busy machine sees the low count before it grows.
+    // The speed is low enough that even a busy machine sees the low count before it grows.
     await speed(page, "1×");
     await press(page, "Start again");
     await until(

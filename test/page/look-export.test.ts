@@ -1,4 +1,4 @@
-/** Exports of the room Look: flagged episodes are left out, and the export opens again. */
+/** Tests exports of the room Look: flagged episodes are left out, and the export opens again. */
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -17,7 +17,7 @@ async function flag(page: Page, ...episodes: readonly number[]): Promise<void> {
 
 const region = (page: Page) => page.getByRole("region", { name: "Export" });
 
-/** What the page lets the browser save. Playwright hears of no downloads in Firefox: there it is what the link leads to. */
+/** Returns the file that the page saves. Playwright does not report downloads in Firefox, so there it reads the target of the link. */
 async function saved(page: Page, click: () => Promise<void>): Promise<Uint8Array> {
   if (page.context().browser()?.browserType().name() === "chromium") {
     const downloading = page.waitForEvent("download");
@@ -45,7 +45,7 @@ async function saved(page: Page, click: () => Promise<void>): Promise<Uint8Array
   return Buffer.from(found.slice(found.indexOf(",") + 1), "base64");
 }
 
-/** The zip that is downloaded, as files below its folder. */
+/** Returns the files of the downloaded zip, below its folder. */
 async function exportedAs(page: Page, format: string, films = false): Promise<Map<string, Uint8Array>> {
   await region(page).getByLabel("Format").selectOption(format);
   const box = region(page).getByRole("checkbox");
@@ -56,7 +56,7 @@ async function exportedAs(page: Page, format: string, films = false): Promise<Ma
   return new Map(files.map(([name, bytes]) => [name.slice(`${folder}/`.length), bytes]));
 }
 
-/** How many exports are on the private disk. */
+/** Returns the number of exports on the private disk. */
 const zips = (page: Page) =>
   page.evaluate(async () => {
     const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle("look-exports");
@@ -113,7 +113,7 @@ inBrowsers((open, name) => {
     await exportedAs(page, "Parquet");
     const again = region(page).getByRole("button", { name: /^Save .* again$/ });
     await again.waitFor();
-    // As long as the page offers it.
+    // The page offers the download for this time.
     await page.clock.fastForward(61_000);
     await number(1, "the zip");
     await exportedAs(page, "JSON lines");
@@ -147,7 +147,7 @@ inBrowsers((open, name) => {
   it("into a folder, where the browser can write to one", async () => {
     const { page } = await open();
     if (name === "firefox") return;
-    // Nobody can press the buttons of the system's own dialogue: this is what it gives.
+    // A test cannot press the buttons of the system dialog, so this replaces its result.
     await page.addInitScript(() => {
       Object.assign(globalThis, { showDirectoryPicker: async () => (await navigator.storage.getDirectory()).getDirectoryHandle("picked", { create: true }) });
     });
@@ -172,7 +172,7 @@ inBrowsers((open, name) => {
     await choose(page, data("tfds/cartpole_pixels"));
     await whole(page);
     await region(page).getByLabel("Format").selectOption("LeRobot v3.0");
-    // A browser without an encoder says so, and stores images.
+    // A browser without an encoder reports this and stores images.
     if (await region(page).getByRole("checkbox").isDisabled()) return;
     const first = await exportedAs(page, "LeRobot v3.0", true);
     const film = [...first.keys()].find((path) => path.endsWith(".mp4"));
@@ -192,7 +192,7 @@ inBrowsers((open, name) => {
     const video = page.locator("figure video");
     await video.waitFor();
     await page.getByRole("button", { name: "One step on" }).click();
-    // Episode 2 stands behind two others of 24 frames; its second step a frame later.
+    // Episode 2 follows two others of 24 frames. Its second step is a frame later.
     await until(
       () => video.evaluate((element: HTMLVideoElement) => element.currentTime),
       (time) => Math.abs(time - 49 / 10) < 0.01,

@@ -1,4 +1,4 @@
-/** The room Look without data or with faulty data: the example, reading options, salvage; and plots of few values. */
+/** Tests the room Look without data or with faulty data: the example, reading options, salvage, and plots of few values. */
 import { expect, it } from "vitest";
 import { choose, data, dataset, player, rows, whole } from "./look-support.ts";
 import { inBrowsers, until } from "./support.ts";
@@ -52,7 +52,7 @@ inBrowsers((open) => {
       .waitFor();
     const distributions = page.getByRole("region", { name: "Distributions" });
     await distributions.getByRole("img", { name: "Distribution of action" }).waitFor();
-    // A bar in the middle of its plot: the axis goes from below the value to above it.
+    // If a bar is in the middle of its plot, the axis extends from below the value to above it.
     const columns = async (canvas: ReturnType<typeof distributions.locator>) =>
       canvas.evaluate((node: HTMLCanvasElement) => {
         const { data: pixels, width, height } = (node.getContext("2d") as CanvasRenderingContext2D).getImageData(0, 0, node.width, node.height);

@@ -1,11 +1,11 @@
-/** Helpers for tests of the room Look. */
+/** Helps the tests of the room Look. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Page } from "playwright-core";
 import { root } from "../support/core.ts";
 import { fileServer } from "../support/file-server.ts";
 
-/** A path below test/data. */
+/** Returns a path below test/data. */
 export const data = (path: string) => join(root, "test/data", path);
 
 export const rows = (page: Page) => page.getByRole("listbox", { name: "Episodes" }).getByRole("option");
@@ -13,7 +13,7 @@ export const player = (page: Page) => page.getByRole("region", { name: "Episode"
 export const dataset = (page: Page) => page.getByRole("region", { name: "Dataset", exact: true });
 export const whole = (page: Page) => dataset(page).getByText("All episodes were read.").waitFor();
 
-/** Serves test/data to other origins, by ranges. */
+/** Serves test/data to other origins, with range requests. */
 export const dataServer = () =>
   fileServer(data(""), true, ({ method }, response) => {
     response.setHeader("Access-Control-Allow-Origin", "*");
@@ -23,12 +23,12 @@ export const dataServer = () =>
     return method === "OPTIONS";
   });
 
-/** Chooses a file or folder by the room's buttons. */
+/** Chooses a file or folder with the buttons of the room. */
 export async function choose(page: Page, path: string): Promise<void> {
   if (!statSync(path).isDirectory()) return page.getByLabel("Choose files").setInputFiles(path);
   const folder = page.getByLabel("Choose a folder");
   if (page.context().browser()?.browserType().name() === "chromium") return folder.setInputFiles(path);
-  // Firefox takes no folder from a program: this is what it gives where a person chose one.
+  // Firefox accepts no folder from automation, so this replaces the result of its dialog.
   const names = readdirSync(path, { recursive: true, encoding: "utf8" }).filter((name) => statSync(join(path, name)).isFile());
   const files = names.map((name) => ({ path: `${basename(path)}/${name}`, text: readFileSync(join(path, name)).toString("base64") }));
   await folder.evaluate((input: HTMLInputElement, all) => {

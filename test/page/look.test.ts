@@ -1,4 +1,4 @@
-/** The room Look as a person uses it: files, folders, drops, addresses, clicks and keys. */
+/** Tests the room Look as a user operates it: files, folders, drops, addresses, clicks and keys. */
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -159,7 +159,7 @@ inBrowsers((open, name) => {
         (at) => at === "12",
         "the step that was clicked",
       );
-      // The film is the episode's image: not all of one colour.
+      // The film shows the images of the episode, so it has more than one color.
       const colours = await player(page)
         .locator("figure canvas")
         .evaluate((canvas: HTMLCanvasElement) => {
@@ -239,9 +239,9 @@ inBrowsers((open, name) => {
     await whole(page);
     await player(page).getByRole("img").first().waitFor();
     const [wide, sight = 0] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
-    // A bar beside the page may take some of it.
+    // A scroll bar may take some of the width.
     expect([wide, sight <= 360]).toEqual([sight, true]);
-    // Playwright hears of no workers in Firefox.
+    // Playwright does not report workers in Firefox.
     if (name === "chromium") expect(page.workers()).toHaveLength(1);
     await page.evaluate(() => {
       location.hash = "#record";
@@ -271,7 +271,7 @@ inBrowsers((open, name) => {
     const path = join(mkdtempSync(join(tmpdir(), "look-")), "long.jsonl");
     writeFileSync(path, Array.from({ length: 9000 }, (_, i) => episode(i)).join("\n"));
     await page.getByLabel("Choose files").setInputFiles(path);
-    // There is something to see while the rest comes.
+    // Something is visible while the rest loads.
     await player(page)
       .getByRole("heading", { name: /^Episode 0 / })
       .waitFor();

@@ -1,4 +1,4 @@
-// Makes docs/page-loop.png and docs/page-loop-dark.png: the room Live in a few seconds, from the first steps to a balanced pole. `npm run page:picture`.
+// Creates docs/page-loop.png and docs/page-loop-dark.png: the room Live in a few seconds, from the first steps to a balanced pole. `npm run page:picture`.
 import { writeFileSync } from "node:fs";
 import { decode } from "fast-png";
 import { chromium } from "playwright-core";
@@ -9,11 +9,11 @@ import { apng } from "./apng.mjs";
 
 const OUT = { light: "docs/page-loop.png", dark: "docs/page-loop-dark.png" };
 const MOST = 800_000;
-/** While it learns: a frame per `steps` steps. */
+/** While the agent learns, one frame per `steps` steps. */
 const LEARNING = { frames: 18, steps: 400, delayMs: 160 };
-/** Then at the speed of the real pole. */
+/** Afterwards, frames at the speed of a real pole. */
 const BALANCED = { frames: 16, delayMs: 120 };
-/** The last frame stays. */
+/** The display time of the last frame. */
 const REST_MS = 1500;
 
 const { chromium: executablePath } = runtimes();
@@ -32,7 +32,7 @@ try {
     await page.locator(".segments label", { hasText: "Full speed" }).click();
     const steps = page.locator(".live .figures dd").first();
     for (let frame = 0; frame < LEARNING.frames; frame++) {
-      // Before the first step there is no number.
+      // Before the first step, the page shows no number.
       while (!(Number((await steps.innerText()).replaceAll(",", "")) >= frame * LEARNING.steps)) await page.waitForTimeout(50);
       await take(LEARNING.delayMs);
     }

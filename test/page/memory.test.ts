@@ -1,8 +1,7 @@
 /**
- * The memory of the browser does not grow while each room is used round after round. It is measured after the same number of rounds of each kind, when all garbage is
- * collected, so that a busy machine changes nothing.
- *
- * `npm run test:page -- memory --minutes 5` takes about five minutes per room on an idle machine. Without minutes, it takes half a minute.
+ * Checks that the memory of the browser does not grow while each room is used repeatedly. It is measured after the same number of rounds of each kind and a
+ * garbage collection, so that the load of the machine does not matter. `npm run test:page -- memory --minutes 5` takes about five minutes per room on an idle
+ * machine. Without minutes, it takes half a minute.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import type { CDPSession, Page } from "playwright-core";
@@ -12,27 +11,27 @@ import { listed, opened, press, status, waits } from "./player.ts";
 import { inBrowsers, until } from "./support.ts";
 
 const minutes = Number(process.env.REPRISE_PAGE_MINUTES ?? 0.5);
-/** In a short time each round has all that a long one has, and lasts a third. */
+/** In a short run, each round has the same parts as in a long run, but takes a third of the time. */
 const PACE = minutes < 0.5 ? 1 / 3 : 1;
 const wait = (page: Page, ms: number) => page.waitForTimeout(PACE * ms);
-/** Bytes that the scripts of a page may have more than before: of Chromium, which tells what they have. */
+/** The allowed growth of script memory in bytes. Only Chromium reports script memory. */
 const LIVE_NOISE = 4 * 2 ** 20;
-/** Bytes that a browser's processes may have more than before; in a short time it is still compiling what is used often, and allocators keep what was free once. */
+/** The allowed growth of the browser processes in bytes. In a short run, the browser still compiles hot code, and allocators keep memory that was once free. */
 const HELD_NOISE = (minutes < 2 ? 160 : 40) * 2 ** 20;
 
 interface Use {
   readonly name: string;
   readonly room: string;
-  /** Rounds after which all kinds of rounds were there, and how long one takes, about. */
+  /** The number of rounds that includes all kinds of rounds, and the approximate time of a round. */
   readonly cycle: number;
   readonly seconds: number;
-  /** Before anything is measured: whatever is done in a round is done once. */
+  /** Runs before the measurement, and does everything once that a round does. */
   begin(page: Page): Promise<void>;
-  /** Again and again; every round leaves as much behind as the one before. */
+  /** Runs repeatedly. Every round leaves the same state as the previous round. */
   round(page: Page, number: number): Promise<void>;
 }
 
-/** With films, plots of many numbers, texts, an index and none: a folder, and files by their addresses. */
+/** Datasets with films, plots of many numbers, texts, and with or without an index: a folder, and files by their addresses. */
 const DATASETS = ["tfds/cartpole_pixels", "d4rl/half_cheetah.hdf5", "extra/own.jsonl", "extra/plain.parquet", "extra/npz/flags.npz"];
 
 const FORMATS = ["tfds", "lerobot", "minari", "lerobot-images"];
@@ -71,7 +70,7 @@ const USES: readonly Use[] = [
   },
 ];
 
-/** Opens another dataset, plays some of its episodes, and looks at all that is shown of it. */
+/** Opens another dataset, plays some of its episodes, and views everything that the room shows of it. */
 async function look(page: Page, number: number): Promise<void> {
   const path = DATASETS[number % DATASETS.length] as string;
   if (path.includes(".")) {
@@ -93,7 +92,7 @@ async function look(page: Page, number: number): Promise<void> {
   await page.getByRole("region", { name: "Export" }).scrollIntoViewIfNeeded();
 }
 
-/** Plays an episode by keys, and has it used. */
+/** Plays an episode with keys and selects it. */
 async function play(page: Page): Promise<void> {
   const next = ((await listed(page))[0]?.id ?? 0) + 1;
   await page.getByRole("application").focus();
@@ -121,7 +120,7 @@ async function record(page: Page, number: number): Promise<void> {
   await press(page, "Train a clone");
   await page.locator(".record .clone progress[value]").waitFor();
   await wait(page, 2000);
-  // It may be through by then.
+  // It may be finished by then.
   await page
     .locator(".record .clone")
     .getByRole("button", { name: "Stop", exact: true })
@@ -156,8 +155,8 @@ async function record(page: Page, number: number): Promise<void> {
 }
 
 /**
- * Bytes of memory of all processes below this one: those of the browser. Pages that processes share count by their share; those of files do not count, since the share of
- * each grows when another browser ends.
+ * Returns the memory in bytes of all processes below this one, which are those of the browser. Shared pages count proportionally. Pages of files are excluded,
+ * because their share grows when another browser exits.
  */
 function held(): number {
   const parents = new Map<number, number>();
@@ -176,7 +175,7 @@ function held(): number {
   return 1024 * kibibytes.reduce((sum, each) => sum + each, 0);
 }
 
-/** A process may have ended since it was listed. */
+/** A process may have exited since it was listed. */
 function read(file: string): string {
   try {
     return readFileSync(file, "utf8");
@@ -187,10 +186,10 @@ function read(file: string): string {
 
 const NOTHING: Usage = { usedSize: 0, embedderHeapUsedSize: 0, backingStorageSize: 0 };
 
-/** What the scripts of a page and of its workers have when all garbage is collected, in bytes. Only Chromium tells. */
+/** Measures the bytes used by the scripts of a page and of its workers after a garbage collection. Only Chromium reports them. */
 class Heaps {
   readonly #page: CDPSession;
-  /** Sessions of workers, and what waits for their answers. */
+  /** Sessions of workers, and the callers that wait for their responses. */
   readonly #workers = new Set<string>();
   readonly #answers = new Map<number, { readonly worker: string; readonly resolve: (result: Usage) => void }>();
   #calls = 0;
@@ -200,7 +199,7 @@ class Heaps {
     page.on("Target.attachedToTarget", ({ sessionId }) => void this.#workers.add(sessionId));
     page.on("Target.detachedFromTarget", ({ sessionId }) => {
       this.#workers.delete(sessionId);
-      // A worker that has ended has nothing.
+      // A worker that has exited uses no memory.
       for (const [id, { worker }] of this.#answers) if (worker === sessionId) this.#answer(id, NOTHING);
     });
     page.on("Target.receivedMessageFromTarget", ({ message }) => {
@@ -229,7 +228,7 @@ class Heaps {
   }
 
   async #collected(call: (method: "HeapProfiler.collectGarbage" | "Runtime.getHeapUsage") => Promise<Usage>): Promise<Usage> {
-    // What the first one finalizes may hold more.
+    // Objects finalized in the first collection may hold more objects.
     for (let i = 0; i < 3; i++) await call("HeapProfiler.collectGarbage");
     return await call("Runtime.getHeapUsage");
   }
@@ -254,7 +253,7 @@ interface Measurement {
   readonly live: number | undefined;
 }
 
-/** The least of some looks: garbage that is collected meanwhile only makes it less. */
+/** Returns the minimum of several measurements, because garbage collected in between only lowers it. */
 async function measured(page: Page, heaps: Heaps | undefined): Promise<Measurement> {
   const least = { held: Number.POSITIVE_INFINITY, live: heaps && Number.POSITIVE_INFINITY };
   for (let look = 0; look < 5; look++) {
@@ -277,7 +276,7 @@ afterAll(() => served[Symbol.asyncDispose]());
 
 describe.runIf(process.platform === "linux")("memory", () => {
   inBrowsers((open, name) => {
-    // Only for what hangs.
+    // The timeout only stops tests that hang.
     it.each(USES)(`is flat over ${minutes} minutes $name`, { timeout: (10 * minutes + 10) * 60_000 }, async ({ room, cycle, seconds, begin, round }) => {
       const { page } = await open(`#${room}`);
       await begin(page);

@@ -1,4 +1,4 @@
-// Makes docs/page.png: the page as a visitor sees it, after the agent has learned. `npm run page:picture`.
+// Creates docs/page.png: the page as a visitor sees it, after the agent has learned. `npm run page:picture`.
 import { statSync } from "node:fs";
 import { chromium } from "playwright-core";
 import { PAGE } from "../../build/page.mjs";
@@ -19,7 +19,7 @@ try {
   await page.goto(`${address}/#live`);
   await page.locator(".segments label", { hasText: "Full speed" }).click();
   const steps = page.locator(".live .figures dd").first();
-  // Before the first step there is no number.
+  // Before the first step, the page shows no number.
   while (!(Number((await steps.innerText()).replaceAll(",", "")) >= STEPS)) await page.waitForTimeout(500);
   await page.locator(".segments label", { hasText: "1×" }).click();
   await page.waitForTimeout(2000);

@@ -1,4 +1,4 @@
-/** Plays in the room Record, using only what the page shows. */
+/** Plays in the room Record, using only the information that the page shows. */
 import type { Page } from "playwright-core";
 import { Game } from "../../page/record/game.ts";
 import { until } from "./support.ts";
@@ -6,7 +6,7 @@ import { until } from "./support.ts";
 export const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
 export const status = (page: Page) => page.locator(".record .status").innerText();
 
-/** A figure that the room shows; NaN where it has none yet. */
+/** Returns a number that the room shows, or NaN if it has none yet. */
 export async function figure(page: Page, name: string): Promise<number> {
   const text = await page.locator(".record .figures div", { hasText: name }).locator("dd").innerText();
   return Number(text.replace(/,/g, ""));
@@ -20,7 +20,7 @@ export interface Row {
   readonly used: boolean;
 }
 
-/** What the list shows, the newest episode first. */
+/** Returns the rows of the list, the newest episode first. */
 export async function listed(page: Page): Promise<Row[]> {
   const rows = await page.locator(".record .list tbody tr").evaluateAll((all) =>
     all.map((row) => ({
@@ -37,7 +37,10 @@ export async function listed(page: Page): Promise<Row[]> {
   }));
 }
 
-/** The next text of the status that ends so: it is watched in the page, since it stands there for a second only. Ask before it can come. */
+/**
+ * Resolves with the next status text with this ending. The page watches for it, because the text is visible for only a second. Call it before the text can
+ * appear.
+ */
 export function ending(page: Page, end: string): Promise<string> {
   return page.locator(".record .status").evaluate(
     (element, wanted) =>
@@ -54,7 +57,7 @@ export function ending(page: Page, end: string): Promise<string> {
   );
 }
 
-/** The room, with what is saved in it. */
+/** Opens the room with its saved data. */
 export async function opened(page: Page): Promise<void> {
   await until(() => page.locator(".record .play").isEnabled(), Boolean, "the store");
 }
@@ -68,7 +71,7 @@ export async function waits(page: Page, seed: number): Promise<void> {
   );
 }
 
-/** Where its ring is, in pixels of the window. */
+/** Returns the position of the ring in pixels of the window. */
 export async function ringOf(page: Page, seed: number): Promise<[x: number, y: number]> {
   const { state } = new Game(seed);
   const box = await page.locator(".record .stage").boundingBox();
@@ -76,7 +79,7 @@ export async function ringOf(page: Page, seed: number): Promise<[x: number, y: n
   return [box.x + box.width * (state[4] as number), box.y + box.height * (state[5] as number)];
 }
 
-/** Points at the ring until the episode has ended, and is saved: the boat heads there, and sways until it rests. @returns what is said of it */
+/** Points at the ring until the episode has ended and is saved: the boat heads there, and sways until it rests. @returns the status text of the episode */
 export async function pointed(page: Page, seed: number): Promise<string> {
   await waits(page, seed);
   await page.mouse.move(...(await ringOf(page, seed)));
@@ -89,12 +92,12 @@ export async function pointed(page: Page, seed: number): Promise<string> {
   }
 }
 
-/** Where the middle of the boat's deck is in the picture, from 0 to 1; NaN where there is none. */
+/** Returns the middle of the boat's deck in the picture, from 0 to 1, or NaN if there is none. */
 export async function boat(page: Page): Promise<[x: number, y: number]> {
   return page.locator(".record .stage").evaluate((element) => {
     const canvas = element as HTMLCanvasElement;
     const { width, height } = canvas;
-    // The browser warns of who reads from a canvas that it draws on.
+    // The browser warns about reading from a canvas that is drawn to, so this copies it.
     const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true }) as OffscreenCanvasRenderingContext2D;
     copy.drawImage(canvas, 0, 0);
     const { data } = copy.getImageData(0, 0, width, height);

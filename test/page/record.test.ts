@@ -1,4 +1,4 @@
-/** The room Record as a person uses it. */
+/** Tests the room Record as a user operates it. */
 import { unzipSync } from "fflate";
 import type { Page } from "playwright-core";
 import { openRlds } from "reprise/rlds";
@@ -69,7 +69,7 @@ inBrowsers((open, name) => {
       [2, true],
       [1, false],
     ]);
-    // A number is never used again.
+    // Numbers are never reused.
     await press(page, "Play");
     await waits(page, 4);
   });
@@ -266,7 +266,7 @@ inBrowsers((open, name) => {
 
   it("says so where the browser keeps no files, and can be played even so", async () => {
     const { page } = await open();
-    // As in a private window of Firefox: the worker's call is refused.
+    // Simulates a private window of Firefox, in which the worker's call is rejected.
     await inWorker(page, "record", 'StorageManager.prototype.getDirectory = () => Promise.reject(new DOMException("no", "SecurityError"));');
     await page.getByRole("link", { name: "Record" }).click();
     await opened(page);
@@ -283,7 +283,7 @@ inBrowsers((open, name) => {
     await three(page);
     await page.getByRole("link", { name: "Live" }).click();
     await page.locator(".room.live").waitFor();
-    // In the middle of what was written first.
+    // The position is in the middle of the data that was written first.
     await until(
       () =>
         page.evaluate(async () => {
@@ -311,7 +311,7 @@ inBrowsers((open, name) => {
 
   it("says so where the disk has no room, loses nothing of what was saved, and has all of it later", async () => {
     const { page } = await open();
-    // As a full disk has it, after the first two episodes.
+    // Simulates a disk that is full after the first two episodes.
     const full = `let room = 500_000;
       const { write } = FileSystemSyncAccessHandle.prototype;
       FileSystemSyncAccessHandle.prototype.write = function (from, options) {
@@ -347,7 +347,7 @@ inBrowsers((open, name) => {
     expect(await figure(page, "Steps saved")).toBeGreaterThanOrEqual(saved);
   });
 
-  /** As a disk has it that is full: no file grows, and none is made. */
+  /** Simulates a full disk: no file can grow or be created. */
   const FULL = `const full = () => { throw new DOMException("No capacity available for this operation", "QuotaExceededError"); };
     FileSystemSyncAccessHandle.prototype.write = full;
     const { getFileHandle } = FileSystemDirectoryHandle.prototype;
@@ -359,7 +359,7 @@ inBrowsers((open, name) => {
     const page = await record(open);
     await three(page);
     await page.getByRole("link", { name: "Live" }).click();
-    // One of the files for later: no other can be made in its place.
+    // This takes a spare file, and no other can be created in its place.
     await until(
       () =>
         page.evaluate(async () => {
@@ -427,7 +427,7 @@ inBrowsers((open, name) => {
       ["minari", undefined],
     ] as const) {
       await page.getByLabel("Format").selectOption(format);
-      // Playwright does not hear of downloads of this Firefox.
+      // Playwright does not report downloads of this Firefox.
       const download = name === "chromium" ? page.waitForEvent("download") : undefined;
       await press(page, "Download as a zip");
       await until(
@@ -491,7 +491,7 @@ inBrowsers((open, name) => {
     it("saves into a folder that the person picks", async () => {
       const { page } = await open();
       await page.addInitScript(() => {
-        // The dialog belongs to the system; what it gives is a real folder.
+        // The dialog belongs to the system, so this returns a real folder instead.
         const picked = () => navigator.storage.getDirectory().then((root) => root.getDirectoryHandle("picked", { create: true }));
         Object.defineProperty(globalThis, "showDirectoryPicker", { value: picked });
       });

@@ -1,4 +1,4 @@
-/** The page around its rooms, and its folder. */
+/** Tests the page around its rooms, and its folder. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -76,7 +76,7 @@ inBrowsers((open, name) => {
     await page.getByRole("heading", { level: 1 }).waitFor();
     const outcome = await page.evaluate(async () => {
       const here = globalThis as { ran?: boolean };
-      // Trusted Types refuse some of it by an error, before the policy refuses the rest.
+      // Trusted Types reject some attempts with an error before the policy rejects the others.
       const attempt = (what: () => void) => {
         try {
           what();
@@ -102,7 +102,7 @@ inBrowsers((open, name) => {
     expect(outcome.ran).toBe(false);
     if (name === "chromium") expect(outcome.knowsTypes).toBe(true);
     if (outcome.knowsTypes) expect(outcome.markup).toBe(0);
-    // What the browser says of it.
+    // The browser reports the violations.
     expect(visit.errors.length).toBeGreaterThan(0);
     visit.errors.length = 0;
   });

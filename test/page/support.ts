@@ -1,4 +1,4 @@
-/** The built page in real browsers, as visitors have it: only files on loopback. Tests of all rooms use this. */
+/** Opens the built page in real browsers as visitors do: only files on loopback. Tests of all rooms use this. */
 import { createReadStream, existsSync, statSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,7 +12,7 @@ import { whole } from "../support/size.ts";
 
 export const FOLDER = join(root, PAGE);
 
-/** `npm run test:page`: both browsers have to be there. */
+/** With `npm run test:page`, both browsers are required. */
 const required = process.env.REPRISE_PAGE === "all";
 
 const TYPES: { readonly [ending: string]: string } = {
@@ -29,7 +29,7 @@ const TYPES: { readonly [ending: string]: string } = {
 export const ISOLATED = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
 
 export interface Served {
-  /** With a slash at its end. */
+  /** The address ends with a slash. */
   readonly address: string;
   end(): Promise<void>;
 }
@@ -38,7 +38,7 @@ type Named = Readonly<Record<string, string>>;
 /** The headers of a response, which may depend on the URL. */
 type Headers = Named | ((url: string) => Named);
 
-/** Serves a folder's files below `/under/`, so that addresses that are not relative fail. */
+/** Serves the files of a folder below `/under/`, so that absolute addresses fail. */
 export async function serve(folder = FOLDER, headers: Headers = {}): Promise<Served> {
   const server = createServer((request, response) => answer(folder, headers, request, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -61,7 +61,7 @@ function answer(folder: string, headers: Headers, { url = "/" }: IncomingMessage
   createReadStream(file).pipe(response);
 }
 
-/** Playwright has Firefox keep what servers answered, up to 200 MB in its own process: the least that it takes. */
+/** Playwright makes Firefox keep up to 200 MB of responses in its process. This is the smallest possible limit. */
 const COLLECTED = 20_000_000;
 
 export type BrowserName = "chromium" | "firefox";
@@ -75,14 +75,14 @@ export function launch(name: BrowserName): Promise<Browser> {
 
 export interface Visit {
   readonly page: Page;
-  /** What the console had as errors and warnings, and what was thrown. It has to be empty at the end of the test: take out what is meant to be there. */
+  /** Errors and warnings of the console, and thrown errors. It must be empty at the end of the test, so remove expected entries. */
   readonly errors: string[];
 }
 
-/** Opens the page as a new visitor, without anything stored. @param path such as "#live" */
+/** Opens the page as a new visitor without stored data. @param path such as "#live" */
 export type Open = (path?: string, options?: BrowserContextOptions) => Promise<Visit>;
 
-/** What a page says of faults, as it comes. */
+/** Collects the errors that a page reports. */
 export function errorsOf(page: Page): string[] {
   const errors: string[] = [];
   page.on("console", (message) => {
@@ -92,7 +92,10 @@ export function errorsOf(page: Page): string[] {
   return errors;
 }
 
-/** A group of tests in each browser that is there. `npm test` leaves them out, since they take minutes: `npm run test:page`. @param headers of the server's answers */
+/**
+ * Defines a group of tests in each installed browser. `npm test` skips them, because they take minutes: `npm run test:page`. @param headers of the responses of
+ * the server
+ */
 export function inBrowsers(tests: (open: Open, name: BrowserName) => void, headers: Named = {}): void {
   for (const name of ["chromium", "firefox"] as const) {
     const there = whole && runtimes()[name] !== undefined;
@@ -125,7 +128,7 @@ export function inBrowsers(tests: (open: Open, name: BrowserName) => void, heade
   }
 }
 
-/** Waits until a question has the answer that is wanted, without code from text in the page, which its policy forbids. */
+/** Waits until a query returns the expected result. It runs no code from text in the page, which its policy forbids. */
 export async function until<T>(ask: () => Promise<T> | T, wanted: (answer: T) => boolean, what: string, ms = 60_000): Promise<T> {
   for (const end = Date.now() + ms; ; await new Promise((resolve) => setTimeout(resolve, 100))) {
     const answer = await ask();
@@ -134,7 +137,7 @@ export async function until<T>(ask: () => Promise<T> | T, wanted: (answer: T) =>
   }
 }
 
-/** Runs a script in a room's worker, before its own. */
+/** Runs a script in the worker of a room before its own script. */
 export function inWorker(page: Page, room: "live" | "look" | "record", script: string): Promise<void> {
   return page.route(`**/${room}/worker.js`, async (route) => {
     const response = await route.fetch();

@@ -1,4 +1,4 @@
-/** Actors in workers, in any runtime: the steps of two actors that leave, of one that is killed, and of one in the same thread. */
+/** Runs actors in workers, in any runtime: two actors that leave, one that is killed, and one in the same thread. */
 import { f32, fifo, i32, Replay } from "../../dist/index.js";
 import { remoteWriter } from "../../dist/remote.js";
 
@@ -6,7 +6,7 @@ const Worker = globalThis.Worker ?? (await import("node:worker_threads")).Worker
 const spec = { observation: f32(2), action: i32(), reward: f32() };
 const later = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** A worker, told what to do when it asks. */
+/** Starts a worker, and sends its instructions when it requests them. */
 function start(actor, steps) {
   const worker = new Worker(new URL("actors-worker.mjs", import.meta.url), { type: "module" });
   const told = (message) => message === "what?" && worker.postMessage({ actor, steps });
@@ -15,7 +15,7 @@ function start(actor, steps) {
   return worker;
 }
 
-/** Returns whether the transitions of each actor begin with its steps, one after the other. */
+/** Returns whether the transitions of each actor begin with its steps in sequence. */
 function inOrder({ memory }) {
   const { observation, steps } = memory.transitions({ gamma: 0.9 }).sample(memory.size, { replacement: false });
   const next = {};
@@ -45,7 +45,7 @@ for (const since = performance.now(); last.steps < 200; await later(1)) {
   if (performance.now() - since > 20_000) throw new Error(`an actor without end has sent ${last.steps} steps in 20 s`);
 }
 endless.terminate();
-// Not every runtime tells that a worker has ended.
+// Not every runtime reports that a worker has exited.
 await Promise.race([last.closed, later(500)]);
 last.close();
 const { how } = await last.closed;

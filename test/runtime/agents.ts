@@ -57,7 +57,7 @@ export async function agentsDigest(): Promise<string> {
     uniform.addBatch({ x: Float32Array.from({ length: 9 }, () => random.next()), t: [t, t + 1, t + 2] });
     type = type === 2 ? 0 : last ? 2 : 1;
     if (t % 10 < 9 || t < 100) continue;
-    // A column at a time: what a batch holds is hashed by its leaves.
+    // Batches are hashed column by column, by their leaves.
     sink.nest([...take(table.asDataset({ sampleBatchSize: 5, numSteps: 2 }), 2)]);
     sink.nest([uniform.getNext({ sampleBatchSize: 7, numSteps: 3 }), episodic.getNext({ sampleBatchSize: 4, numSteps: 2 }), episodic.getNext()]);
     if (t % 100 === 99)
@@ -73,7 +73,7 @@ function trajectory(random: TestRandom, t: number, stepType: number, nextStepTyp
   return { stepType, observation, action: random.below(9), policyInfo: [], nextStepType, reward: random.next(), discount: nextStepType === 2 ? 0 : 1 };
 }
 
-/** A batch of one. */
+/** Returns a batch of one trajectory. */
 function batchOf({ observation, ...numbers }: Trajectory): unknown {
   const { policyInfo, ...each } = numbers;
   return { observation, policyInfo, ...Object.fromEntries(Object.entries(each).map(([name, value]) => [name, [value]])) };

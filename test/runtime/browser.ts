@@ -1,9 +1,9 @@
-/** Drives Chromium for tests: pages of the project, served on loopback, with an empty profile. */
+/** Drives Chromium for tests: serves pages of the project on loopback, with an empty profile. */
 import { type Browser, chromium, type Page } from "playwright-core";
 import { ISOLATED, pages } from "../../build/pages.mjs";
 import { CHROMIUM_FLAGS } from "../../build/runtimes.mjs";
 
-/** As the protocol's HeapProfiler has it: what each function allocated itself, and what it called. */
+/** The format of HeapProfiler in the protocol: the allocations of each function, and its callees. */
 interface Allocations {
   readonly callFrame: { readonly url: string };
   readonly selfSize: number;
@@ -26,11 +26,11 @@ export class Chromium {
     return new Chromium(browser, await pages(0));
   }
 
-  /** Opens a page of the project in its own process, and waits until it is ready. `lines` collects its log. An error in the page is thrown here. */
+  /** Opens a page of the project in a separate process, and waits until it is ready. `lines` collects its log. Throws errors of the page. */
   async open(path: string, ready: string): Promise<{ page: Page; lines: string[] }> {
     const page = await this.#browser.newPage();
     const lines: string[] = [];
-    // The route below hides where the page comes from, and so that it may speak to the loopback.
+    // The route below hides the origin of the page, and thereby its right to access the loopback.
     await page.context().grantPermissions(["local-network-access"]);
     page.on("console", (message) => lines.push(message.text()));
     const failed = new Promise<never>((_, reject) => page.on("pageerror", reject));
@@ -43,7 +43,7 @@ export class Chromium {
     return { page, lines };
   }
 
-  /** Bytes that functions of a file allocated while the page ran on, whether they were collected or not: sampled every 64 bytes on average. */
+  /** Returns the bytes that functions of a file allocated while the page ran, including collected ones, sampled every 64 bytes on average. */
   async allocated(page: Page, ms: number, file: string): Promise<number> {
     const session = await page.context().newCDPSession(page);
     await session.send("HeapProfiler.startSampling", { samplingInterval: 64, includeObjectsCollectedByMajorGC: true, includeObjectsCollectedByMinorGC: true });

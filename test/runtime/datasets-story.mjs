@@ -1,4 +1,4 @@
-// Prints a line for each dataset of test/data: what openRlds found in it, and the checksum of each column's bytes over all steps.
+// Prints a line for each dataset of test/data: the content that openRlds found, and the checksum of each column's bytes over all steps.
 import { openRlds } from "../../dist/rlds.js";
 
 export const DATASETS = [
@@ -24,13 +24,13 @@ class Sum {
   }
 }
 
-// Leaves of steps or of their columns, by path.
+// Returns leaves of steps or of their columns, by path.
 function leaves(value, isLeaf, path = "") {
   if (isLeaf(value)) return [[path, value]];
   return Object.entries(value).flatMap(([name, part]) => leaves(part, isLeaf, path === "" ? name : `${path}/${name}`));
 }
 
-// A line of JSON: format, episodes, steps, and the columns.
+// Returns a line of JSON: format, episodes, steps, and the columns.
 export async function told(source, options) {
   const reader = await openRlds(source, options);
   const columns = {};

@@ -1,4 +1,4 @@
-/** One seed gives the same bytes in every build of the core. runtimes.test.ts covers the other runtimes. */
+/** Checks that a seed produces the same bytes in every build of the core. runtimes.test.ts covers the other runtimes. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -13,7 +13,7 @@ import { pfrlDigest } from "./pfrl.ts";
 import { sequencesDigest } from "./sequences.ts";
 import { Sink } from "./sink.ts";
 
-/** Lines of digest.txt, by what stands before the hash. */
+/** The lines of digest.txt by the text before the hash. */
 const kept = Object.fromEntries(
   readFileSync(join(import.meta.dirname, "digest.txt"), "utf8")
     .trim()

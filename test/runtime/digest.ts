@@ -1,4 +1,4 @@
-/** A fixed script of 11,500 operations, with all outputs hashed. Every runtime and every build of the core has the same digest. */
+/** Runs a fixed script of 11,500 operations and hashes all outputs. Every runtime and every build of the core has the same digest. */
 import { scenes } from "./scenes.ts";
 import { play } from "./script.ts";
 import { Sink } from "./sink.ts";
@@ -11,7 +11,7 @@ export interface Digests {
   readonly snapshots: string;
 }
 
-/** @param module another build of the core than the one that comes with the package */
+/** @param module another build of the core than the build in the package */
 export async function digest(module?: WebAssembly.Module): Promise<Digests> {
   const sinks = { outputs: new Sink(), snapshots: new Sink() };
   for (const scene of scenes()) await play(scene, sinks, module);

@@ -1,6 +1,6 @@
 /**
- * examples/edge: a Durable Object per game in workerd, and a server in Deno with files. Both are killed while actors write and a learner pulls. `npm run runtimes` installs the
- * two.
+ * Tests examples/edge: a Durable Object per game in workerd, and a server in Deno with files. Both are killed while actors write and a learner pulls. `npm run
+ * runtimes` installs both.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -21,7 +21,7 @@ const required = process.env.REPRISE_RUNTIMES === "all";
 const spec = { observation: f32(4), action: i32(), reward: f32() };
 const later = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** A server that can be killed and started again in the same place. */
+/** A server that can be killed and restarted in the same place. */
 interface Host {
   address: string;
   readonly process: ChildProcess;
@@ -54,7 +54,7 @@ const HOSTS = {
   },
 } as const;
 
-/** Memory of a process that is in use, in MiB. */
+/** Returns the resident memory of a process in MiB. */
 function residentMiB({ pid }: ChildProcess): number {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
 }
@@ -80,7 +80,7 @@ describe.each(["workerd", "deno"] as const)("the games of examples/edge in %s", 
     const learnerOf = (game: string) =>
       learner("", async (path: string) => new Uint8Array(await (await fetch(`${host.address}/games/${game}${path}`)).arrayBuffer()));
 
-    /** Writes episodes whose steps say whose they are, and which one. */
+    /** Writes episodes whose steps contain the actor and a sequence number. */
     async function play(game: string, actor: number, steps: number): Promise<void> {
       const writer = await remoteWriter(dial(game), { spec });
       for (let t = 0; t < steps; t++) {
@@ -90,7 +90,7 @@ describe.each(["workerd", "deno"] as const)("the games of examples/edge in %s", 
       await writer.close();
     }
 
-    /** Everything that a learner has: the numbers of each actor's steps, in the order in which they came. */
+    /** Returns all data of a learner: the numbers of each actor's steps, in order of arrival. */
     function stepsOf({ replay }: ReturnType<typeof learner>): Map<number, number[]> {
       const seen = new Map<number, number[]>();
       const order: [key: number, actor: number, t: number][] = [];
@@ -107,7 +107,7 @@ describe.each(["workerd", "deno"] as const)("the games of examples/edge in %s", 
       return seen;
     }
 
-    // Only for what hangs: on a machine with much to do each start of a server takes seconds.
+    // The timeout only stops tests that hang. On a busy machine, each start of a server takes seconds.
     it("lose no step and double none, however often the server is killed", { timeout: 900_000 }, async () => {
       const [actors, steps] = [4, scaled(4000)];
       const one = learnerOf("kept");
@@ -182,7 +182,7 @@ describe.runIf(whole && ready.workerd)("a game in workerd whose actors are silen
     for (let t = 0; t < 5; t++) await append(t);
     await writer.flush();
     const first = await instance("idle");
-    // workerd evicts an object after ten seconds without a call; its sockets stay open.
+    // workerd evicts an object after ten seconds without a call. Its sockets stay open.
     await later(15_000);
     for (let t = 5; t < 10; t++) await append(t);
     await writer.endEpisode({ final: { observation: [7, 10, 0, 0] }, terminated: false });

@@ -1,4 +1,4 @@
-/** Writes and reads a journal in every runtime: the same sections give the same sums. */
+/** Writes and reads a journal in every runtime: the same sections produce the same sums. */
 import { decodeTagged, encodeTagged, Log } from "../../dist/storage.js";
 
 const GROUPS = 300;
@@ -20,7 +20,7 @@ export function write(directory) {
   return log;
 }
 
-/** Reads it: what came of it. */
+/** Reads the journal and returns its content. */
 export function read(directory) {
   const log = Log.open(directory, { about: {}, durability: "manual" });
   let groups = 0;

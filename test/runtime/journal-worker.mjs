@@ -1,4 +1,4 @@
-/** A worker that follows commands: "write" stays and holds the journal, "try" reports why it cannot be opened, "read" reads it. */
+/** A worker that follows commands: "write" holds the journal open, "try" reports why it cannot be opened, "read" reads it. */
 import { opfs } from "../../dist/storage.js";
 import { read, write } from "./journal-story.mjs";
 import { migrate, reopen } from "./migrate-story.mjs";
@@ -6,7 +6,7 @@ import { open } from "./open-story.mjs";
 
 self.onmessage = async ({ data }) => {
   try {
-    // Many segments are written without waiting for anything.
+    // Many segments are written without waiting.
     const directory = await opfs("runs/a", { spare: 60 });
     if (data === "write") {
       write(directory);

@@ -7,7 +7,7 @@ import { open } from "./open-story.mjs";
 
 await ready;
 const [, , folder, again] = process.argv;
-// Not closed: opening it again in the same process takes it over.
+// The journal is not closed: opening it again in the same process takes it over.
 if (again === undefined) write(node(folder));
 console.log(read(node(folder)));
 const replays = node(`${folder}-replay`);

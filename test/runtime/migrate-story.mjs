@@ -1,7 +1,7 @@
-/** The program of a Replay has a new version: every runtime rewrites the journal as it opens it, and continues it. */
+/** Opens a journal with a new version of its program: every runtime rewrites the journal when it opens it, and continues it. */
 import { f64, i32, prioritized, Replay, shared, u8 } from "../../dist/index.js";
 
-/** Against the options of open-story.mjs: a leaf has another name and dtype, one is new, a table is smaller. */
+/** Compared with open-story.mjs, a leaf has another name and dtype, a leaf is new, and a table is smaller. */
 const OPTIONS = {
   spec: { frame: shared("frames", u8(64), 2), action: i32(), gain: f64(), mood: i32() },
   tables: { items: { maxSize: 200, sampler: prioritized(0.6) } },

@@ -1,4 +1,4 @@
-/** A Durable Object that keeps a Replay in its storage, and plays worlds on it, for `workerd.test.ts`. */
+/** A Durable Object that stores a Replay, and plays worlds on its storage, for `workerd.test.ts`. */
 import { DurableObject } from "cloudflare:workers";
 import { i32, Replay } from "reprise";
 import { Log, sqlite } from "reprise/storage";
@@ -29,20 +29,20 @@ export class Keeper extends DurableObject {
     return table.size;
   }
 
-  /** How many numbers are there, and whether they are 0, 1, 2, … */
+  /** Returns how many numbers are stored, and whether they are 0, 1, 2, … */
   async count() {
     const numbers = [];
     for (const batch of this.table.dataset({ batchSize: 64, epochs: 1 })) numbers.push(...batch.steps.n.data.subarray(0, batch.count));
     return { size: this.table.size, inOrder: numbers.sort((a, b) => a - b).every((n, i) => n === i) };
   }
 
-  /** The worlds of `directory-twin.ts`, each in a directory of its own. */
+  /** Plays the worlds of `directory-twin.ts`, each in a separate directory. */
   async play(seed, calls) {
     playDirectory(sqlite(this.ctx.storage, { name: `twin ${seed}` }), seed, calls);
     return `played ${calls} calls of seed ${seed}`;
   }
 
-  /** Logs over many segments, some of them released: reading must return what was written. */
+  /** Writes logs over many segments, some of them released. Reading must return the written data. */
   async log(seed) {
     const random = new TestRandom(seed);
     const directory = sqlite(this.ctx.storage, { name: `log ${seed}` });
@@ -65,7 +65,7 @@ export class Keeper extends DurableObject {
     return `${written.length} sections in ${directory.list().length} files`;
   }
 
-  /** Returns facts about the storage: what it refuses, and how many rows an append of a number of bytes writes. */
+  /** Returns facts about the storage: the calls that it rejects, and the number of rows that an append of some bytes writes. */
   async facts() {
     const { sql } = this.ctx.storage;
     const counted = { rows: 0 };

@@ -32,7 +32,7 @@ export async function open(directory) {
     replay.journal.keep(from + 1000);
     await replay.flush();
     if (session === 1) replay.dispose();
-    // Else it is only left: opened again by the same program, it is taken over.
+    // Otherwise it stays open, and the same program takes it over.
   }
   return `a Replay: sum ${sum}`;
 }

@@ -1,4 +1,4 @@
-/** A digest of PFRL's buffers: a fixed script of random episodes, with every sample hashed, also after the buffers were saved and loaded. */
+/** A digest of PFRL buffers: a fixed script of random episodes, with every sample hashed, also after the buffers were saved and loaded. */
 import { EpisodicReplayBuffer, PrioritizedEpisodicReplayBuffer, PrioritizedReplayBuffer, ReplayBuffer } from "../../src/pfrl/index.ts";
 import { memory } from "../../src/storage/index.ts";
 import { TestRandom } from "../support/random.ts";
@@ -6,7 +6,7 @@ import { Sink } from "./sink.ts";
 
 const STEPS = 1500;
 const ENVIRONMENTS = 3;
-/** Steps before the first sample: then all have enough to give. */
+/** The steps before the first sample, so that all buffers can be sampled. */
 const FILLING = 200;
 
 const make = () => ({
@@ -38,7 +38,7 @@ export async function pfrlDigest(): Promise<string> {
   return sink.digest();
 }
 
-/** An extra, and now and then no next action. */
+/** Returns a transition with an extra field, and occasionally without a next action. */
 function transition(random: TestRandom, t: number) {
   const state = () => Float32Array.of(t, random.next());
   const nextAction = random.below(5) === 0 ? null : random.below(4);
@@ -46,7 +46,7 @@ function transition(random: TestRandom, t: number) {
   return { state: state(), action: random.below(4), reward: random.next() - 0.5, nextState: state(), nextAction, isStateTerminal, envId: t % ENVIRONMENTS, t };
 }
 
-/** Buffers that go on with what these saved. */
+/** Returns buffers that continue from the saved state of these buffers. */
 function reopened(buffers: ReturnType<typeof make>): ReturnType<typeof make> {
   const directory = memory();
   const loaded = make();

@@ -1,8 +1,7 @@
 /**
- * The program that every runtime runs. It prints the content of digest.txt: the digests from the package's bundle, once with the core inside it and once with the scalar core,
- * and those of observers, replay buffers, PFRL's buffers, sequences, mixtures, draws by age, and goals.
- *
- * If an output or the format of snapshots changes on purpose, `npm run build && node dist/digest.mjs > test/runtime/digest.txt` stores the new lines.
+ * The program that every runtime runs. It prints the content of digest.txt: the digests of the bundle with the embedded core and with the scalar core, and
+ * those of observers, replay buffers, PFRL buffers, sequences, mixtures, draws by age, and goals. If an output or the format of snapshots changes on purpose,
+ * `npm run build && node dist/digest.mjs > test/runtime/digest.txt` stores the new lines.
  */
 import scalar from "../../dist/core.scalar.wasm";
 import { agentsDigest } from "./agents.ts";

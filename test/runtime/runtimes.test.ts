@@ -1,4 +1,4 @@
-/** The same bytes and the same answers in every installed runtime: Node, Deno, Bun and Chromium. `npm run runtimes` installs missing ones. */
+/** Checks that every installed runtime produces the same bytes and results: Node, Deno, Bun and Chromium. `npm run runtimes` installs missing ones. */
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -25,7 +25,7 @@ const ACTORS = ["actors: left,left, 2000 transitions, in order: true", "killed: 
 const SOCKETS = "sockets: left, 1000 steps, in order: true, connections: 2, messages: 12,true";
 const REPORT = "2000 transitions, values 0.071 from the truth";
 
-/** Lines of datasets-story.mjs, against what tensorflow_datasets, minari and h5py read. */
+/** Compares lines of datasets-story.mjs with the values that tensorflow_datasets, minari and h5py read. */
 function expectDatasets(lines: readonly string[]): void {
   const json = (path: string) => JSON.parse(readFileSync(join(root, "test/data", path), "utf8"));
   const tfds = json("tfds/expected.json");
@@ -51,16 +51,19 @@ function expectDatasets(lines: readonly string[]): void {
 
 const sums = (columns: { [path: string]: { crc32: number } }) => Object.fromEntries(Object.entries(columns).map(([path, { crc32 }]) => [path, crc32]));
 
-/** A group of tests of one runtime: left out where it is not installed, unless all are required. `npm test` leaves all out, since they start many processes. */
+/**
+ * Defines a group of tests for one runtime: skipped if it is not installed, unless all are required. `npm test` skips all groups, because they start many
+ * processes.
+ */
 const of = (name: keyof typeof here) => describe.runIf(whole && (here[name] !== undefined || required));
 
-/** What the frame loop measured of itself. */
+/** Returns the measurements of the frame loop. */
 const frames = async (page: Page) => (await page.evaluate("measured()")) as { frames: number; replayMs: number; now: number };
 
-/** A program that hangs must end before its test does: vitest cannot stop a test that waits for a process. */
+/** A program that hangs must exit before its test ends, because vitest cannot stop a test that waits for a process. */
 const MS = 50_000;
 
-/** What a program prints. */
+/** Returns the output of a program. */
 function run(name: keyof typeof here, ...args: string[]): string {
   const { status, stdout, stderr, error } = spawnSync(here[name] ?? name, args, { cwd: root, encoding: "utf8", timeout: MS, killSignal: "SIGKILL" });
   expect({ status, stderr, error }, stdout).toEqual({ status: 0, stderr: "", error: undefined });
@@ -152,12 +155,12 @@ of("chromium")("chromium", () => {
 
   it("opens datasets by URLs, and as Blobs in the page and in a worker", async () => {
     const { lines } = await browser.open("/test/runtime/datasets.html", "document.title === 'done'");
-    // The browser logs the names that do not exist.
+    // The browser logs missing files.
     const told = lines.filter((line) => !line.startsWith("Failed to load resource"));
     expectDatasets(told.slice(0, 5));
     expectDatasets(told.slice(5, 10));
     expect(told.slice(10, 11)).toEqual([told[4]]);
-    // One column of each filter, which the plugins of h5wasm-plugins read, has the values of the plain one.
+    // One column of each filter, read with h5wasm-plugins, has the values of the unfiltered column.
     const { columns } = JSON.parse(told[11] as string) as { readonly columns: { readonly [path: string]: { readonly crc32: number } } };
     const infos = Object.entries(columns).filter(([path]) => path.startsWith("infos/"));
     expect(infos.map(([path, { crc32 }]) => [path, crc32])).toEqual(infos.map(([path]) => [path, columns["infos/plain"]?.crc32]));
@@ -169,7 +172,7 @@ of("chromium")("chromium", () => {
     expect(await page.textContent("#report")).toBe(REPORT);
   });
 
-  // It measures time: not in `npm test`.
+  // This test measures time, so `npm test` skips it.
   it.runIf(required)("runs a frame loop of 60 a second, with replay below 0.2 ms a frame, for 10 s", async () => {
     const { page } = await browser.open("/examples/loop.html", "globalThis.measured?.().frames >= 60");
     const first = await frames(page);
@@ -184,9 +187,9 @@ of("chromium")("chromium", () => {
     const before = await frames(page);
     const ours = await browser.allocated(page, 5000, "/dist/index.js");
     const { frames: after } = await frames(page);
-    // The smallest object takes 12 bytes; what V8 writes down about the code itself comes to less.
+    // The smallest object takes 12 bytes. V8's metadata about the code takes less.
     expect(ours / (after - before.frames)).toBeLessThan(8);
-    // The same measurement does see what is allocated.
+    // This check shows that the measurement detects allocations.
     await page.evaluate("setInterval(() => (globalThis.kept = new Array(100)), 1)");
     expect(await browser.allocated(page, 1000, "")).toBeGreaterThan(10_000);
   });

@@ -34,20 +34,20 @@ import type { TestRandom } from "../support/random.ts";
 
 export interface Scene {
   readonly name: string;
-  /** How many operations. */
+  /** The number of operations. */
   readonly ops: number;
   readonly options: ReplayOptions;
   readonly writers: readonly WriterOptions<string, ColumnSet<Spec>>[];
-  /** One step, nested as the spec. */
+  /** Returns one step, nested like the spec. */
   step(random: TestRandom, time: number): unknown;
-  /** Whole columns of `rows` steps. */
+  /** Returns whole columns of `rows` steps. */
   columns(random: TestRandom, time: number, rows: number): unknown;
   /** Fills a staging record of one lane. */
   stage(staged: never, random: TestRandom, time: number): void;
   readonly nStep: NStepOptions;
-  /** Columns that items are read by, or made with. */
+  /** Column sets for reading or creating items. */
   readonly columnSets: readonly ColumnSet<Spec>[];
-  /** Largest batch and window. */
+  /** The largest batch and window. */
   readonly max: { readonly batch: number; readonly length: number };
 }
 
@@ -68,7 +68,7 @@ export function bytes(random: TestRandom, n: number): Uint8Array<ArrayBuffer> {
   return made;
 }
 
-/** Arrays of one length and kind, one behind the other. */
+/** Concatenates arrays of the same length and kind. */
 function joined<A extends Uint8Array | Int8Array | Float32Array | BigUint64Array>(parts: readonly A[]): A {
   const [{ length, constructor: Kind }] = parts as [A];
   const made = new (Kind as new (n: number) => A)(parts.length * length);
@@ -78,7 +78,7 @@ function joined<A extends Uint8Array | Int8Array | Float32Array | BigUint64Array
   return made;
 }
 
-/** Six selectors as sampler, six as remover: 36 small tables, all fed by one writer's rules. */
+/** Returns 36 small tables, with each of six selectors as sampler and as remover, all fed by the rules of one writer. */
 function grid(): Scene {
   const selectors: Selector[] = [fifo(), lifo(), uniform(), prioritized(0.6, { withMin: true }), minHeap(), maxHeap()];
   const exponents = [1, 0, -0.5, 2, 0.5, 1.5];
@@ -136,7 +136,7 @@ function grid(): Scene {
   };
 }
 
-/** Wide leaves, shared ones, stacks of frames, arrays in objects. */
+/** Returns a scene with wide leaves, shared leaves, stacks of frames, and arrays in objects. */
 function images(): Scene {
   const frame = new Map<number, Uint8Array>();
   const frameAt = (random: TestRandom, time: number) => {
@@ -236,7 +236,7 @@ function images(): Scene {
   };
 }
 
-/** Four lanes in lock-step, and tables whose limiters make items wait. */
+/** Returns a scene with four lanes in lock-step, and tables whose limiters make items wait. */
 function limits(): Scene {
   const lanes = 4;
   const value = (random: TestRandom, n: number) => ({

@@ -1,4 +1,4 @@
-/** The digest's script: a scene's operations, chosen by a seeded generator, with all their results written into the sinks. */
+/** The script of the digest: the operations of a scene, chosen with a seeded generator. All their results are written into the sinks. */
 import { type Batch, type Column, type ColumnSet, Replay, ReplayError, type SampleOptions, type Spec, type Table, type Writer } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
 import type { Scene } from "./scenes.ts";
@@ -6,7 +6,7 @@ import type { Sink } from "./sink.ts";
 
 const STATS_EVERY = 64;
 
-/** Where it goes: the bytes of snapshots have a sink of their own, since their format may change while nothing else does. */
+/** The targets of the output. Snapshots have a separate sink, because only their format may change. */
 export interface Sinks {
   readonly outputs: Sink;
   readonly snapshots: Sink;
@@ -30,9 +30,9 @@ class Player {
   readonly #module: WebAssembly.Module | undefined;
   readonly #random = new TestRandom(20260);
   #replay: Replay<Spec, string>;
-  /** Keys that were seen last, of any table. */
+  /** The keys that were last returned by any table. */
   #keys: Float64Array = Float64Array.of(0, 1, 2);
-  /** Batches to be filled again. */
+  /** Batches for refilling. */
   readonly #batches = new Map<string, Batch<unknown>>();
   #time = 0;
 
@@ -54,7 +54,7 @@ class Player {
     try {
       this.#any(random.below(100), table, writer);
     } catch (error) {
-      // What is refused is refused everywhere.
+      // Every runtime rejects the same calls.
       if (!(error instanceof ReplayError || error instanceof RangeError)) throw error;
       this.#sink.text(error instanceof ReplayError ? error.code : error.name);
     }
@@ -118,7 +118,7 @@ class Player {
     const { keep, lanes } = writer.options;
     const columns = random.pick(this.#scene.columnSets) as never;
     const options = { length: 1 + random.below(random.below(4) === 0 ? keep : 3), priority: random.next() * 5, lane: random.below(lanes) };
-    // An item with columns of its own has no n-step bootstrap.
+    // An item with its own columns has no n-step bootstrap.
     const shaped = random.below(4) === 0 && !JSON.stringify(columns).includes("bootstrap");
     const waits = writer.createItem(table, shaped ? { ...options, columns } : options);
     this.#sink.text(waits === undefined ? "in" : "waits");
@@ -142,7 +142,7 @@ class Player {
       ...maybe(3, { nStep }),
       ...maybe(3, { length: 1 + random.below(max.length) }),
     } as SampleOptions<string, ColumnSet<Spec>>;
-    // A bootstrap needs the return that it ends.
+    // A bootstrap requires the corresponding return.
     if (JSON.stringify(options.columns ?? {}).includes("bootstrap")) Object.assign(options, { nStep });
     if (random.below(4) === 0 && "length" in options) {
       const form = JSON.stringify([table.name, n, { ...options, among: 0 }]);
@@ -152,7 +152,7 @@ class Player {
     } else this.#give(table.sample(n, options), n);
   }
 
-  /** What a batch holds, up to its count. */
+  /** Adds the content of a batch, up to its count. */
   #give(batch: Batch<unknown>, n: number): void {
     const sink = this.#sink;
     const { count, steps, lengths, mask, info, nStep, blocked } = batch;
@@ -175,13 +175,13 @@ class Player {
     if (count > 0) this.#keys = info.keys.slice(0, count);
   }
 
-  /** Adds every counter, but not the memory in use, which no document promises. */
+  /** Adds every counter except the memory in use, which is not guaranteed. */
   #stats(): void {
     const { steps, tables, writers } = this.#replay.stats();
     this.#sink.value({ steps, tables, writers });
   }
 
-  /** A snapshot's bytes, also into their sink. */
+  /** Adds the bytes of a snapshot to both sinks. */
   #snapshot(): Uint8Array[] {
     const chunks = [...this.#replay.snapshot()];
     for (const chunk of chunks) this.#snapshots.array(chunk);

@@ -1,15 +1,15 @@
-/** Hashes all results of a run as bytes: hash = SHA-256(hash before, block), block by block. */
+/** Hashes all results of a run as bytes: hash = SHA-256(previous hash, block), block by block. */
 const BLOCK_BYTES = 1 << 18;
 
 export class Sink {
   #hash = new Uint8Array(32);
   readonly #block = new Uint8Array(BLOCK_BYTES);
   #at = 0;
-  /** Blocks that are full and wait to be hashed. */
+  /** Full blocks that wait to be hashed. */
   readonly #full: Uint8Array[] = [];
   readonly #number = new Float64Array(1);
 
-  /** An array's bytes. A NaN has many bit patterns, and engines differ in which they keep: none may come. */
+  /** Adds the bytes of an array. A NaN has many bit patterns, and engines preserve different ones, so arrays must not contain any. */
   array(view: ArrayBufferView): void {
     if (view instanceof Float32Array || view instanceof Float64Array) {
       for (let i = 0; i < view.length; i++) if (Number.isNaN(view[i])) throw new Error(`element ${i} of ${view.length} is NaN`);
@@ -29,7 +29,7 @@ export class Sink {
     this.array(codes);
   }
 
-  /** Numbers, words, and objects of them, by key. */
+  /** Adds numbers, words, and objects of them, by key. */
   value(value: unknown): void {
     if (typeof value === "number") this.number(value);
     else if (typeof value === "string") this.text(value);
@@ -42,19 +42,19 @@ export class Sink {
     }
   }
 
-  /** Arrays and values, nested in any way, by key. */
+  /** Adds nested arrays and values, by key. */
   nest(node: unknown): void {
     if (ArrayBuffer.isView(node)) this.array(node);
     else if (typeof node !== "object" || node === null) this.value(node);
     else for (const key of Object.keys(node).sort()) this.nest((node as { [key: string]: unknown })[key]);
   }
 
-  /** Hashes what is full. */
+  /** Hashes full blocks. */
   async drain(): Promise<void> {
     for (const block of this.#full.splice(0)) await this.#mix(block);
   }
 
-  /** In hexadecimal. */
+  /** Returns the hash in hexadecimal. */
   async digest(): Promise<string> {
     await this.drain();
     await this.#mix(this.#block.subarray(0, this.#at));

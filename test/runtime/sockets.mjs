@@ -1,4 +1,4 @@
-/** Actors over WebSockets of this runtime: its own server accepts, its own socket writes, and one connection is cut. */
+/** Runs actors over WebSockets of this runtime: its own server accepts, its own socket writes, and one connection is cut. */
 import { f32, fifo, i32, Replay } from "../../dist/index.js";
 import { remoteWriter, ServerChannel } from "../../dist/remote.js";
 
@@ -8,7 +8,7 @@ const accepted = [];
 const options = { items: [{ table: "memory", length: 1 }], maxInFlight: 64 };
 const take = async (socket) => accepted.push(await replay.acceptWriter(socket, options));
 
-/** The server of this runtime: its address, and what stops it. */
+/** Starts the server of this runtime. Returns its address, and a function that stops it. */
 async function listen() {
   if (globalThis.Deno) {
     const { Deno } = globalThis;

@@ -1,4 +1,4 @@
-/** The last part of the digest: episodes that end in every way, and their transitions in views. */
+/** Computes the last part of the digest: episodes that end in every way, and their transitions in views. */
 import { f32, i32, prioritized, Replay, u8, type Writer } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
 import type { Sinks } from "./script.ts";
@@ -42,7 +42,7 @@ export async function playTransitions({ outputs, snapshots }: Sinks, module: Web
   replay.dispose();
 }
 
-/** A step of every lane, a block, or an end; what is refused is refused everywhere. */
+/** Writes a step of every lane, a block, or an end. Every runtime rejects the same calls. */
 function write(random: TestRandom, writer: Writer, sink: Sink): void {
   const { lanes, autoreset } = writer.options;
   const flags = (n: number) => Array.from({ length: n }, () => random.below(7) === 0);

@@ -1,4 +1,4 @@
-/** A module's bytes, as the bundler puts them in. */
+/** The bytes of a module, which the bundler embeds. */
 declare module "*.wasm" {
   const bytes: Uint8Array<ArrayBuffer>;
   export default bytes;

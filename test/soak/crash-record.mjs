@@ -11,7 +11,7 @@ for (const { name, kills, opening, episodes, steps, found, foundSteps, failures 
 const sum = (of) => counts.reduce((all, one) => all + of(one), 0);
 const [killed, acknowledged] = [sum(({ kills }) => kills), sum(({ episodes }) => episodes)];
 console.log(`${killed} kills: ${acknowledged} episodes acknowledged`);
-// Where nothing was acknowledged nothing can be lost, and nothing is shown.
+// If nothing was acknowledged, nothing can be lost, and the test shows nothing.
 const failed = acknowledged === 0 ? killed : sum(({ failures }) => failures.length);
 console.log(`${killed - failed} passed, ${failed} failed`);
 process.exit(failed === 0 && acknowledged > 0 ? 0 : 1);

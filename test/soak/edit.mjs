@@ -16,7 +16,7 @@ const { values } = parseArgs({
 const [bytes, limit] = [Number(values.gigabytes) * 1e9, Number(values.limit)];
 const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 const program = fileURLToPath(new URL("edit/source.mjs", import.meta.url));
-/** At its end a process tells the most memory that it had, in KB. */
+/** A process prints its peak memory in KB before it exits. */
 const TELL = "data:text/javascript,process.on('exit',()=>process.stderr.write('\\npeak '+process.resourceUsage().maxRSS+'\\n'))";
 
 const folder = mkdtempSync(join(tmpdir(), "reprise-edit-"));
@@ -39,7 +39,7 @@ function filesOf(place) {
     .sort();
 }
 
-/** A hash of the names and the bytes of all files. */
+/** Returns a hash of the names and the bytes of all files. */
 async function digestOf(place) {
   const hash = createHash("sha256");
   for (const file of filesOf(place)) {
@@ -51,7 +51,7 @@ async function digestOf(place) {
 
 const seconds = (start) => `${((performance.now() - start) / 1e3).toFixed(1)} s`;
 
-/** An edit in a terminal of its own, whose Ctrl-C is typed once the bar shows a tenth. */
+/** Runs an edit in a separate terminal, and types Ctrl-C once the bar shows a tenth. */
 function interrupted(to) {
   const quoted = [process.execPath, cli, "edit", path, to, "--cast", "action=f64", "--overwrite"].map((word) => `'${word}'`).join(" ");
   const child = spawn("script", ["-qfec", quoted, "/dev/null"], { stdio: ["pipe", "pipe", "inherit"] });

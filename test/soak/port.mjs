@@ -1,5 +1,5 @@
-// Runs actors in threads, with a million steps each, through a queue that returns every step once: no step may be lost or arrive twice, and memory must not grow. `npm run
-// soak:port [-- STEPS ACTORS]`
+// Runs actors in threads, with a million steps each, through a queue that returns every step once: no step may be lost or arrive twice, and memory must not
+// grow. `npm run soak:port [-- STEPS ACTORS]`
 import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -24,7 +24,8 @@ const accepted = await Promise.all(
 const next = new Array(ACTORS).fill(0);
 const all = ACTORS * STEPS;
 let [seen, wrong] = [0, 0];
-// What is in use after a collection, by quarters of the run until actors leave. A thread collects when it likes, so its resident memory swings: only the least of a quarter can tell a leak.
+// Memory in use after a collection, by quarters of the run until actors leave. A thread collects at unpredictable times, so its resident memory varies: only
+// the minimum of a quarter can reveal a leak.
 const resident = [[], [], [], []];
 const held = [[], [], [], []];
 while (seen < all) {

@@ -14,12 +14,12 @@ const { values, positionals } = parseArgs({
 const [rows, limit] = [Number(values.rows), Number(values.limit)];
 const FORMATS = ["parquet", "jsonl", "tfds", "lerobot", "minari", "npz", "d4rl"];
 const TARGETS = { parquet: "to.parquet", jsonl: "to.jsonl", tfds: "to", lerobot: "to", minari: "to" };
-/** Minari's tools read no longer episodes. */
+/** Minari's tools cannot read longer episodes. */
 const MINARI_LENGTH = 125_000;
 
 const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 const source = fileURLToPath(new URL("rows/source.mjs", import.meta.url));
-/** At its end a process tells the most memory that it had, in KB. */
+/** A process prints its peak memory in KB before it exits. */
 const TELL = "data:text/javascript,process.on('exit',()=>process.stderr.write('\\npeak '+process.resourceUsage().maxRSS+'\\n'))";
 
 const folder = mkdtempSync(join(tmpdir(), "reprise-rows-"));

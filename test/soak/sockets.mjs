@@ -1,5 +1,5 @@
-// Runs actors over sockets, and kills their server again and again: with confirm: "disk", no step may be lost or arrive twice. `npm run soak:sockets [-- KILLS ACTORS STEPS]`
-// sets the number of kills (200), of actors (8), and of all their steps (a million).
+// Runs actors over sockets, and kills their server repeatedly: with confirm: "disk", no step may be lost or arrive twice. `npm run soak:sockets [-- KILLS
+// ACTORS STEPS]` sets the number of kills (200), of actors (8), and of all their steps (a million).
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -72,7 +72,7 @@ acting.catch(() => {});
 let kills = 0;
 let seed = 1;
 while (kills < KILLS && !isOver) {
-  // By what was written, so that each of them meets steps on their way, however fast the machine is.
+  // Kills depend on the number of written steps, so that each kill interrupts steps in flight on any machine.
   while (written < ((kills + 1) * ALL) / (KILLS + 1) && !isOver) await later(1);
   seed = (seed * 1103515245 + 12345) % 2 ** 31;
   await later(seed % 30);

@@ -1,6 +1,7 @@
 /**
- * Compares random worlds with twins that only follow the documents. Each seed also has a world of sequences and one of mixtures. `npm run soak [-- --minutes N] [--seed S]` runs
- * worlds for N minutes, or the world of one seed. If the two differ, it prints the seed and the fewest operations found that show the difference.
+ * Compares random worlds with twins that only follow the documents. Each seed also has a world of sequences and a world of mixtures. `npm run soak [--
+ * --minutes N] [--seed S]` runs worlds for N minutes, or the world of one seed. If the two differ, it prints the seed and the fewest operations found that show
+ * the difference.
  */
 import { parseArgs } from "node:util";
 import { MixtureWorld } from "../model/mixtures/world.ts";
@@ -8,13 +9,13 @@ import { SequenceWorld } from "../model/sequence-worlds.ts";
 import { type Operation, type Plan, planOf } from "./worlds/plan.ts";
 import { World } from "./worlds/world.ts";
 
-/** Operations in a world of mixtures. */
+/** The number of operations in a world of mixtures. */
 const MIXTURE_OPERATIONS = 60;
 
-/** Calls that memory refused. */
+/** The number of calls that failed for lack of memory. */
 let refused = 0;
 
-/** What differs, and after how many operations; undefined where nothing does. */
+/** Returns the difference and the number of operations before it, or undefined if there is none. */
 async function difference(
   plan: Plan,
   operations: readonly Operation[] = plan.operations,
@@ -33,7 +34,7 @@ async function difference(
   }
 }
 
-/** Fewer operations that still end in a difference: halves are left out, then quarters, at last single ones. */
+/** Returns fewer operations that still end in a difference: tries without halves, then quarters, and finally single operations. */
 async function shortest(plan: Plan, at: number): Promise<readonly Operation[]> {
   let operations = plan.operations.slice(0, at + 1);
   for (let piece = operations.length >> 1; piece >= 1; piece >>= 1)
@@ -46,7 +47,7 @@ async function shortest(plan: Plan, at: number): Promise<readonly Operation[]> {
   return operations;
 }
 
-/** What a mixture gave that its sources by themselves do not give; undefined if nothing is. */
+/** Returns a difference between a mixture and separate draws of its sources, or undefined if there is none. */
 async function mixtureDifference(seed: number): Promise<string | undefined> {
   const world = new MixtureWorld(seed);
   try {
@@ -67,7 +68,7 @@ for (let seed = one ?? Date.now() % 2 ** 31; failed < 5; seed = (seed + 1) % 2 *
   const plan = planOf(seed);
   const found = await difference(plan);
   worlds++;
-  // Another kind of world has rules and views of sequences.
+  // A separate kind of world has rules and views of sequences.
   const sequences = await new SequenceWorld(seed).run().catch((error: Error) => error);
   if (sequences instanceof Error) {
     failed++;

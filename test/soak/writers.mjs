@@ -13,9 +13,9 @@ const { values, positionals } = parseArgs({
 });
 const steps = Number(values.steps);
 const TENTHS = 10;
-/** During the first tenths, code is compiled and memory grows to its size. */
+/** During the first tenths, code is compiled and memory grows to its final size. */
 const WARM = 3;
-/** Bytes by which the other tenths may differ: less than one byte per step. */
+/** The allowed difference between the other tenths in bytes: less than one byte per step. */
 const HEAP = 500e3;
 const ARRAYS = 200e3;
 
@@ -52,7 +52,7 @@ const isFlat = grown.heap < HEAP && grown.arrays < ARRAYS;
 console.log(`  ${isFlat ? "flat" : "GROWS"}: heap by ${(grown.heap / 1e3).toFixed(0)} KB, arrays by ${(grown.arrays / 1e3).toFixed(0)} KB`);
 process.exit(isFlat ? 0 : 1);
 
-/** What is in use once nothing is left to collect. */
+/** Returns the memory in use after a full collection. */
 function memory() {
   globalThis.gc();
   globalThis.gc();

@@ -1,6 +1,6 @@
 /**
- * A WebAssembly memory takes 10 GiB of addresses until it is collected, which V8 does not hurry to do because nearly all of them are empty. A process has 128
- * TiB, and whole suites make more memories than that. This file collects unused memories in time, between two tests.
+ * Collects unused WebAssembly memories between tests. Each takes 10 GiB of addresses until it is collected, and V8 does not hurry because nearly all of them
+ * are empty. A process has 128 TiB, and whole suites create more memories than that.
  */
 import { readFileSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
@@ -8,7 +8,7 @@ import { runInNewContext } from "node:vm";
 import { afterEach } from "vitest";
 import { whole } from "./size.ts";
 
-/** In pages of 4 KiB: 16 TiB. */
+/** The limit in pages of 4 KiB: 16 TiB. */
 const LIMIT = 2 ** 32;
 
 if (whole && process.platform === "linux") {

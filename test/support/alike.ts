@@ -1,12 +1,12 @@
-/** `toEqual`, but quick for long arrays. */
+/** `toEqual`, optimized for long arrays. */
 import { expect } from "vitest";
 
 export function expectAlike(seen: unknown, wanted: unknown): void {
-  // Only to report the differences.
+  // `toEqual` only reports the differences.
   if (!alike(seen, wanted)) expect(seen).toEqual(wanted);
 }
 
-/** Whether two values are equal, arrays of numbers bit by bit. */
+/** Returns whether two values are equal. Arrays of numbers are compared bit by bit. */
 function alike(a: unknown, b: unknown): boolean {
   if (ArrayBuffer.isView(a) && ArrayBuffer.isView(b)) {
     const [x, y] = [a, b].map(({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength)) as [Buffer, Buffer];

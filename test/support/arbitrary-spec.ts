@@ -1,4 +1,4 @@
-/** Random specs and matching steps for fast-check. */
+/** Generates random specs and matching steps for fast-check. */
 
 import fc from "fast-check";
 import type { Spec } from "../../src/index.ts";
@@ -10,12 +10,12 @@ import { isWellFormed, utf8Bytes } from "../../src/schema/text.ts";
 import { anyCharacter } from "./any-character.ts";
 
 const dtypes = Object.keys(DTYPES) as Dtype[];
-/** Names in awkward order, as text and not as numbers, and the words of a leaf. */
+/** Names in an awkward order that is textual and not numeric, and the keys of a leaf. */
 const KEYS = ["a", "b", "Z", "10", "9", "shape", "dtype", "é", "long name"];
 
 const shape = fc.array(fc.integer({ min: 1, max: 4 }), { maxLength: 3 });
 
-/** A leaf of up to 60 elements, or sometimes one of 1 KiB or more. */
+/** Generates a leaf of up to 60 elements, or sometimes of 1 KiB or more. */
 export const leaf: fc.Arbitrary<RowLeaf> = fc.oneof(
   {
     weight: 6,
@@ -43,7 +43,7 @@ export const spec: fc.Arbitrary<Spec> = fc.letrec<{ node: Spec }>((tie) => ({
   ),
 })).node;
 
-/** An element that its dtype can hold, including odd ones. */
+/** Generates an element that its dtype can hold, including unusual ones. */
 export function element(dtype: Dtype): fc.Arbitrary<number | bigint> {
   const { min, max, big, float } = DTYPES[dtype];
   if (isHalf(dtype)) return fc.integer({ min: 0, max: 65535 }).map((bits) => widenHalf(dtype, bits));
@@ -51,7 +51,7 @@ export function element(dtype: Dtype): fc.Arbitrary<number | bigint> {
   return big ? fc.bigInt({ min: min as bigint, max: max as bigint }) : fc.integer({ min: min as number, max: max as number });
 }
 
-/** Text of up to `maxBytes` bytes in UTF-8. */
+/** Generates text of up to `maxBytes` bytes in UTF-8. */
 export function texts(maxBytes: number): fc.Arbitrary<string> {
   const cut = (text: string): string => (isWellFormed(text) && utf8Bytes(text) <= maxBytes ? text : cut(text.slice(0, -1)));
   return fc.string({ unit: anyCharacter, maxLength: 12 }).map(cut);
@@ -60,13 +60,13 @@ export function texts(maxBytes: number): fc.Arbitrary<string> {
 /** The form of a value. */
 export type Form = "typed" | "flat" | "nested";
 
-/** One leaf's value: its elements and their form. */
+/** The value of a leaf: its elements and their form. */
 export interface LeafValue {
   readonly elements: readonly (number | bigint | string)[];
   readonly form: Form;
 }
 
-/** Steps of a spec: for each step, one value per leaf. */
+/** Generates steps of a spec: for each step, one value per leaf. */
 export function stepsOf(of: Spec, minSteps: number, maxSteps: number): fc.Arbitrary<LeafValue[][]> {
   const values = leavesOf(of).map(({ leaf: own, size }) =>
     fc.record({
@@ -83,7 +83,7 @@ export function stepsOf(of: Spec, minSteps: number, maxSteps: number): fc.Arbitr
   return fc.array(fc.tuple(...values), { minLength: minSteps, maxLength: maxSteps });
 }
 
-/** A value in the form that `append` is to accept. */
+/** Returns a value in the form that `append` must accept. */
 export function given(dtype: RowLeaf["dtype"], shape: readonly number[], { elements, form }: LeafValue): unknown {
   if (shape.length === 0 && form !== "typed") return elements[0];
   if (form === "typed" && shape.length > 0 && dtype !== "string") {

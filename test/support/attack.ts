@@ -1,5 +1,5 @@
 /**
- * Public calls with one hostile value in their arguments: each succeeds, or throws a library error or the caller's own error, and a rejected call changes
+ * Makes public calls with one hostile value in their arguments: each succeeds, or throws a library error or the caller's own error, and a rejected call changes
  * nothing.
  */
 import { expect } from "vitest";
@@ -8,20 +8,20 @@ import { changeLater, spoiled, Thrown } from "./hostile.ts";
 import type { TestRandom } from "./random.ts";
 import { expectOurs } from "./refused.ts";
 
-/** Valid arguments, and the call. */
+/** The valid arguments, and the call. */
 type Call<W> = readonly [args: (world: W) => readonly unknown[], call: (world: W, args: readonly never[]) => unknown];
 
 export interface Attacked<W> {
   readonly calls: { readonly [name: string]: Call<W> };
-  /** Valid calls, some of which come in between and in getters. */
+  /** Valid calls, some of which are made in between and in getters. */
   readonly good: { readonly [name: string]: (world: W) => unknown };
   /** All state that outlives a call. */
   readonly bytes: (world: W) => Uint8Array | Promise<Uint8Array>;
-  /** Names of broken invariants; empty if there are none. */
+  /** Returns the names of broken invariants, or an empty list. */
   readonly broken: (world: W) => readonly string[];
 }
 
-/** The most time that a call may take: none of them waits for anything that may not come. */
+/** The time limit of a call. No call waits for events that may never happen. */
 const HANGS_MS = 5000;
 
 /** Checks that a caller can understand an error. */
@@ -58,7 +58,7 @@ export async function attack<W>(random: TestRandom, world: W, { calls, good, byt
     const name = random.pick(Object.keys(calls));
     const [argsOf, call] = calls[name] as Call<W>;
     const given = argsOf(world);
-    // Without arguments there is nothing to spoil.
+    // Calls without arguments cannot be spoiled.
     const args =
       given.length === 0 ? given : random.below(8) === 0 ? given.slice(0, random.below(given.length + 1)) : (spoiled(random, given, again) as readonly never[]);
     const before = await bytes(world);

@@ -1,4 +1,4 @@
-/** A faulty connection between a client and a server. */
+/** Simulates a faulty connection between a client and a server. */
 
 import type { AddressInfo } from "node:net";
 import { createServer, connect as dial, type Server, type Socket } from "node:net";
@@ -8,7 +8,7 @@ export interface Way {
   back?(bytes: Buffer, connection: number): Buffer;
   /** Maps bytes in the other direction. */
   there?(bytes: Buffer, connection: number): Buffer;
-  /** Whether the connection ends after them. */
+  /** Whether the connection ends after these bytes. */
   isCut?(connection: number): boolean;
   /** Whether bytes are forwarded one by one. */
   readonly isSlow?: boolean;

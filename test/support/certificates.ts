@@ -1,4 +1,6 @@
-/** A certificate for localhost and 127.0.0.1, its authority, and another untrusted authority. Made by openssl only for these tests; valid until 2126. */
+/**
+ * A certificate for localhost and 127.0.0.1, its authority, and another untrusted authority. Created with openssl only for these tests, and valid until 2126.
+ */
 export const authority = `-----BEGIN CERTIFICATE-----
 MIIBmzCCAUGgAwIBAgIUPr6IiOd5zdAmaeoMmkcZOztxNa4wCgYIKoZIzj0EAwIw
 GjEYMBYGA1UEAwwPUmVwcmlzZSB0ZXN0IGNhMCAXDTI2MTEyNTE3MTkzMVoYDzIx

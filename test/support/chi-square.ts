@@ -1,6 +1,6 @@
-/** The likelihood of counts under given probabilities. */
+/** Computes the likelihood of counts under given probabilities. */
 
-/** ln Γ(x) by Lanczos' approximation. */
+/** Computes ln Γ(x) with Lanczos' approximation. */
 function logGamma(x: number): number {
   const series = [76.18009172947146, -86.50532032941678, 24.01409824083091, -1.231739572450155, 0.001208650973866179, -0.000005395239384953].reduce(
     (sum, c, i) => sum + c / (x + 1 + i),
@@ -9,7 +9,7 @@ function logGamma(x: number): number {
   return (x + 0.5) * Math.log(x + 5.5) - (x + 5.5) + Math.log((2.5066282746310007 * series) / x);
 }
 
-/** The upper incomplete gamma function Q(a, x): by its series below a + 1, by its continued fraction above. */
+/** Computes the upper incomplete gamma function Q(a, x): with its series below a + 1, otherwise with its continued fraction. */
 function upperGamma(a: number, x: number): number {
   if (x <= 0) return 1;
   const scale = Math.exp(a * Math.log(x) - x - logGamma(a));

@@ -1,4 +1,4 @@
-/** Tables as described in Reverb's documents, without speed: lists, and loops over them. Samplers and removers are deterministic. */
+/** Implements tables as described in Reverb's documents, using lists and loops. Samplers and removers are deterministic. */
 
 export type Order = "fifo" | "lifo" | "minHeap" | "maxHeap";
 
@@ -7,7 +7,7 @@ export interface TwinTableOptions {
   readonly maxSize: number;
   readonly sampler: Order;
   readonly remover: Order;
-  /** 0: no limit. */
+  /** 0 means no limit. */
   readonly maxTimesSampled: number;
   readonly samplesPerInsert: number;
   readonly minSize: number;
@@ -19,12 +19,12 @@ export interface TwinItem {
   /** Any identifier that the test uses. */
   readonly id: number;
   readonly episode: number;
-  /** Each column: its steps, or the single one of a squeezed column. */
+  /** Each column: its steps, or the single step of a squeezed column. */
   readonly columns: readonly (readonly unknown[])[];
   readonly squeezed: readonly boolean[];
   priority: number;
   times: number;
-  /** When it was last inserted or updated: the older item comes first among equals. */
+  /** The time of the last insert or update. Among equals, the older item is first. */
   stamp: number;
 }
 
@@ -35,14 +35,14 @@ export interface TwinSample {
 
 export class ClientTwin {
   readonly options: TwinTableOptions;
-  /** Oldest first. */
+  /** The items, oldest first. */
   items: TwinItem[] = [];
   inserts = 0;
   samples = 0;
-  /** Items that have left in any way. */
+  /** The number of items that have left in any way. */
   deletes = 0;
   unique = 0;
-  /** How often the last item of an episode has left. */
+  /** The number of times that the last item of an episode has left. */
   deletedEpisodes = 0;
   #clock = 0;
 
@@ -74,7 +74,7 @@ export class ClientTwin {
     if (this.size > this.options.maxSize) this.#drop(this.#chosen(this.options.remover));
   }
 
-  /** Returns the next draw; undefined if the limiter blocks it. */
+  /** Returns the next draw, or undefined if the limiter blocks it. */
   sample(): TwinSample | undefined {
     if (!this.canSample()) return undefined;
     const item = this.#chosen(this.options.sampler);
@@ -116,7 +116,7 @@ export class ClientTwin {
   }
 }
 
-/** Returns how many steps the columns of an item have; undefined if the numbers differ. @param squeezed whether a single step counts as one */
+/** Returns how many steps the columns of an item have, or undefined if the numbers differ. @param squeezed whether a single step counts as one */
 export function twinSteps({ columns, squeezed }: TwinItem, squeezedToo: boolean): number | undefined {
   const lengths = columns.map((column, i) => (squeezed[i] && !squeezedToo ? undefined : column.length));
   return lengths.every((length) => length === lengths[0]) ? lengths[0] : undefined;

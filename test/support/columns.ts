@@ -1,4 +1,4 @@
-/** A summary of a dataset: for each column of its steps the dtype, the shape, and the checksum of its bytes over all steps. */
+/** Summarizes a dataset: for each column of its steps the dtype, the shape, and the checksum of its bytes over all steps. */
 
 import { crc32 } from "../../src/datasets/formats/npz/zip.ts";
 import type { ReadEpisode } from "../../src/datasets/formats/reader.ts";
@@ -13,7 +13,7 @@ export interface Told {
   readonly crc32: number;
 }
 
-/** Returns the bytes of a column; texts are separated by newlines. */
+/** Returns the bytes of a column. Texts are separated by newlines. */
 export function bytesOf(data: readonly ColumnData[]): Uint8Array {
   const [first] = data;
   if (Array.isArray(first)) return new TextEncoder().encode(data.flatMap((part) => part as readonly string[]).join("\n"));
@@ -27,7 +27,7 @@ export function bytesOf(data: readonly ColumnData[]): Uint8Array {
   return all;
 }
 
-/** Returns the columns by path, over these episodes; `rows` of each, or all by default. */
+/** Returns the columns of these episodes by path, with `rows` of each episode, or all by default. */
 export function columnsTold(episodes: readonly ReadEpisode[], rows = (episode: ReadEpisode) => episode.steps.length): { [path: string]: Told } {
   const [first] = episodes;
   if (first === undefined) return {};
@@ -38,7 +38,7 @@ export function columnsTold(episodes: readonly ReadEpisode[], rows = (episode: R
   return Object.fromEntries(told);
 }
 
-/** Reads everything from a reader, then closes it. */
+/** Reads all items from a reader, then closes it. */
 export async function allOf<T>(opening: Promise<AsyncIterable<T> & { close(): Promise<void> }>): Promise<T[]> {
   const reader = await opening;
   const list = await all(reader);

@@ -1,11 +1,11 @@
-/** Loads the core's builds for tests. */
+/** Loads the builds of the core for tests. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { A, Exports, Fn } from "../../src/base/abi.ts";
 
 export const root: string = join(import.meta.dirname, "..", "..");
 
-/** Exports as in assembly/kernels.ts, one line each. */
+/** The exports, with a line each as in assembly/kernels.ts. */
 export interface KernelExports {
   random_below: Fn<[state: A, n: A]>;
   random_bytes: Fn<[]>;
@@ -45,7 +45,7 @@ export function coreOf(target: Target, maxBytes = 1 << 28, tracking = false): Co
   return { ...x, ...kernels };
 }
 
-/** Runs something with change tracking in every core made during it, as in `Replay.open`. */
+/** Calls a function with change tracking in every core created during the call, as in `Replay.open`. */
 export async function tracked<T>(run: () => T | Promise<T>): Promise<T> {
   const { Instance } = WebAssembly;
   WebAssembly.Instance = function tracking(module: WebAssembly.Module, imports: WebAssembly.Imports) {

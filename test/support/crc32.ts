@@ -1,4 +1,4 @@
-/** CRC-32 as in zlib, which test/data/tfds/expected.json uses. */
+/** Computes CRC-32 as in zlib, which test/data/tfds/expected.json uses. */
 const TABLE = Uint32Array.from({ length: 256 }, (_, i) => {
   let sum = i;
   for (let bit = 0; bit < 8; bit++) sum = sum & 1 ? (sum >>> 1) ^ 0xedb88320 : sum >>> 1;

@@ -1,14 +1,14 @@
-/** A directory next to a map of its files, under the same random calls. It uses only the language, so that it also runs inside workerd. */
+/** Compares a directory with a map of its files under the same random calls. It uses only the language, so that it also runs inside workerd. */
 import type { Directory, StorageFile } from "../../src/files/directory.ts";
 import { TestRandom } from "./random.ts";
 
 const NAMES = ["a", "b.rpr", "00000001.rpr", "with a space"];
-/** Lengths of writes: within a page, across pages, across rows of a megabyte. */
+/** Lengths of writes: within a page, across pages, and across rows of a megabyte. */
 const LENGTHS = [0, 1, 100, 1000, 4096, 5000, 70_000];
 const LONG = 1_300_000;
 
 /**
- * Makes random calls on an empty directory, and compares everything that can be read after each.
+ * Makes random calls on an empty directory, and compares all readable data after each.
  * @param again opens the same place once more, if possible
  * @throws Error with the first difference
  */
@@ -78,7 +78,7 @@ function compare(directory: Directory, twin: ReadonlyMap<string, Uint8Array>, fi
   for (const [name, bytes] of twin) {
     const file = fileOf(name);
     if (file.size !== bytes.length) throw new Error(`${where}: ${name} has ${file.size} bytes, not ${bytes.length}`);
-    // Comparing all of a long file each time would take too long.
+    // Comparing a whole long file each time would take too long.
     const at = Math.max(0, bytes.length - 10_000);
     expectBytes(readAll(file, at, 10_001, where), bytes.subarray(at), `${where}: ${name}`);
   }
@@ -92,7 +92,7 @@ function writeAll(file: StorageFile, bytes: Uint8Array, at: number, where: strin
   }
 }
 
-/** Reads as many bytes as exist, at most `length`; one more read must return none. */
+/** Reads the existing bytes, at most `length`. One more read must return none. */
 function readAll(file: StorageFile, at: number, length: number, where: string): Uint8Array {
   const into = new Uint8Array(length);
   let done = 0;
@@ -103,7 +103,7 @@ function readAll(file: StorageFile, at: number, length: number, where: string): 
   return into.subarray(0, done);
 }
 
-/** @param wanted the bytes from that place on, to the end */
+/** @param wanted the bytes from that position to the end */
 function expectBytes(read: Uint8Array, wanted: Uint8Array, where: string): void {
   if (read.length > wanted.length) throw new Error(`${where}: ${read.length} bytes were read of ${wanted.length}`);
   const at = read.findIndex((byte, i) => byte !== wanted[i]);

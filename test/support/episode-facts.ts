@@ -2,7 +2,7 @@
 import type { Each, RldsEpisode, RldsStep } from "../../src/datasets/rlds/index.ts";
 
 export interface EpisodeFacts {
-  /** Steps that are not final observations. */
+  /** The number of steps that are not final observations. */
   readonly actions: number;
   readonly rewards: readonly number[];
   readonly return: number;

@@ -1,7 +1,7 @@
-/** Equality for assertions: batches by their contents, and large arrays by their bytes. */
+/** Defines equality for assertions: batches by their contents, and large arrays by their bytes. */
 import { expect } from "vitest";
 
-/** A batch's columns are not its own fields. */
+/** The columns of a batch are not own properties. */
 const shown = (value: unknown): object | undefined => {
   const { detached } = (value ?? {}) as { readonly detached?: unknown };
   return typeof detached === "function" ? (detached.call(value) as object) : undefined;
@@ -9,15 +9,13 @@ const shown = (value: unknown): object | undefined => {
 
 const bytes = ({ buffer, byteOffset, byteLength }: ArrayBufferView) => new Uint8Array(buffer, byteOffset, byteLength);
 
-/**
- * Arrays of one class with the same bytes are equal. Arrays that differ are left to the usual comparison by element, which is slow but names the difference.
- */
+/** Arrays of one class with the same bytes are equal. Other arrays are left to the usual comparison by element, which is slow but reports the difference. */
 const haveSameBytes = (one: unknown, other: unknown): true | undefined => {
   if (!ArrayBuffer.isView(one) || !ArrayBuffer.isView(other) || one.constructor !== other.constructor) return undefined;
   return Buffer.compare(bytes(one), bytes(other)) === 0 ? true : undefined;
 };
 
-// Setup files run once per test file. A worker that registers the testers again for each of its files compares more and more slowly.
+// Setup files run once per test file. If a worker registered the testers again for each of its files, comparisons would become slower and slower.
 const REGISTERED = Symbol.for("reprise: testers of equality");
 const scope = globalThis as { [REGISTERED]?: true };
 

@@ -1,4 +1,4 @@
-/** Valid RLDS episodes, and faults to put into them. */
+/** Generates valid RLDS episodes, and faults for them. */
 import type { RldsEpisode, RldsStep, StepSpec } from "../../src/datasets/rlds/index.ts";
 import { StepColumns } from "../../src/datasets/rlds/index.ts";
 import type { TestRandom } from "./random.ts";
@@ -25,7 +25,7 @@ export const TEST_SPEC: StepSpec = {
   tag: { dtype: "string", shape: [] },
 };
 
-/** Each step has its own state, so that steps cannot be confused. The last one's action and reward are zeros. */
+/** Each step has a distinct state, so that steps cannot be confused. The action and reward of the last step are zeros. */
 export function goodEpisode(length: number, number: number, terminal = false): TestStep[] {
   return Array.from({ length }, (_, i) => {
     const isLast = i === length - 1;
@@ -42,12 +42,12 @@ export function goodEpisode(length: number, number: number, terminal = false): T
   });
 }
 
-/** Random lengths, some terminated. */
+/** Returns episodes of random lengths, some of them terminated. */
 export function goodEpisodes(random: TestRandom, count: number): TestStep[][] {
   return Array.from({ length: count }, (_, number) => goodEpisode(1 + random.below(8), number, random.next() < 0.5));
 }
 
-/** The forms in which an episode's steps may come. */
+/** The forms that the steps of an episode may have. */
 export const FORMS = {
   array: (steps: readonly TestStep[]) => steps,
   generator: function* (steps: readonly TestStep[]) {

@@ -1,4 +1,4 @@
-/** A server on 127.0.0.1 for tests: files of a folder, with or without ranges, and other server behaviour. */
+/** Serves files of a folder on 127.0.0.1 for tests, with or without range requests, or with a custom response. */
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -6,11 +6,11 @@ import { join } from "node:path";
 
 export interface FileServer extends AsyncDisposable {
   readonly url: string;
-  /** The requests: path and range. */
+  /** The path and range of each request. */
   readonly asked: string[];
 }
 
-/** @param answer answers instead of the files if it returns true */
+/** @param answer responds instead of the files if it returns true */
 export async function fileServer(
   root: string,
   ranges: boolean,

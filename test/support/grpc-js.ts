@@ -1,10 +1,10 @@
-/** Calls with grpc-js, the implementation that most of Node uses, with messages as plain bytes: a peer for our implementation. */
+/** Makes calls with grpc-js, the usual implementation in Node, with messages as plain bytes. It is a peer for our implementation. */
 import { Client, type ClientDuplexStream, credentials, Metadata, type ServiceDefinition, type StatusObject } from "@grpc/grpc-js";
 
 const asIs = (bytes: Uint8Array) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 const UNLIMITED = { "grpc.max_receive_message_length": -1, "grpc.max_send_message_length": -1 };
 
-/** The definition of a server with these methods, with one message or any number both ways: `server.addService(serviceOf(…), { … })`. */
+/** Returns the definition of a server with these methods, for one or more messages in both directions: `server.addService(serviceOf(…), { … })`. */
 export function serviceOf(service: string, methods: { readonly [name: string]: "unary" | "streams" }): ServiceDefinition {
   return Object.fromEntries(
     Object.entries(methods).map(([name, kind]) => {
@@ -15,7 +15,7 @@ export function serviceOf(service: string, methods: { readonly [name: string]: "
   );
 }
 
-/** How a call ended, and the messages before that. */
+/** The end of a call, and the messages before it. */
 export interface Ended {
   readonly answers: readonly Uint8Array[];
   readonly status: number;
@@ -39,7 +39,7 @@ export class GrpcJsClient {
     });
   }
 
-  /** Sends all requests, and ends the call once `isAll` accepts the answers. */
+  /** Sends all requests, and ends the call once `isAll` accepts the responses. */
   async stream(method: string, requests: readonly Uint8Array[], isAll: (answers: readonly Uint8Array[]) => boolean): Promise<Ended> {
     const call = this.#client.makeBidiStreamRequest(`/${this.#service}/${method}`, asIs, asIs) as ClientDuplexStream<Uint8Array, Buffer>;
     const found: Uint8Array[] = [];

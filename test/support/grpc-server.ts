@@ -1,4 +1,4 @@
-/** An HTTP/2 server that answers calls as a test defines. */
+/** An HTTP/2 server that responds to calls as a test defines. */
 import {
   createSecureServer,
   createServer,
@@ -43,7 +43,7 @@ export class GrpcServer {
   /** @param secure for TLS */
   static async start(handler: Handler, port = 0, secure?: SecureServerOptions): Promise<GrpcServer> {
     const server = secure === undefined ? createServer() : createSecureServer(secure);
-    // Clients that do not trust it report an error and leave.
+    // Clients that do not trust the server report an error and leave.
     server.on("sessionError", () => {});
     const sessions = new Set<ServerHttp2Session>();
     server.on("session", (session) => {

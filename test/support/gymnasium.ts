@@ -1,8 +1,8 @@
-/** The output of the real Gymnasium for CartPole-v1 (test/data/README.md). */
+/** The recorded results of the real Gymnasium for CartPole-v1 (test/data/README.md). */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** T steps: observations[t], actions[t] and rewards[t] belong together, and observations[T] is the last observation. */
+/** T steps: observations[t], actions[t] and rewards[t] belong together, and observations[T] is the final observation. */
 export interface Episode {
   readonly observations: number[][];
   readonly actions: number[];
@@ -11,16 +11,16 @@ export interface Episode {
   readonly truncated: boolean;
 }
 
-/** One call of a vector environment's `step`: one value per lane. */
+/** The result of one `step` call of a vector environment: one value per lane. */
 export interface VectorStep {
   readonly actions: number[];
   readonly observation: number[][];
   readonly reward: number[];
   readonly terminated: boolean[];
   readonly truncated: boolean[];
-  /** Only with SAME_STEP, if a lane ended: its last observation. */
+  /** Only in SAME_STEP mode, if a lane ended: its final observation. */
   readonly final_obs?: (number[] | null)[];
-  /** Only with DISABLED, if a lane ended: the observations after the reset of these lanes. */
+  /** Only in DISABLED mode, if a lane ended: the observations after the reset of these lanes. */
   readonly reset?: number[][];
 }
 
@@ -29,7 +29,7 @@ export interface VectorRun {
   /** The observations of the first reset. */
   readonly first: number[][];
   readonly steps: VectorStep[];
-  /** The episodes of each lane; the last one is still open. */
+  /** The episodes of each lane. The last episode is still open. */
   readonly lanes: Episode[][];
 }
 

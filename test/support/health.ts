@@ -1,9 +1,9 @@
-/** All invariants that the core can check itself. */
+/** Checks all invariants that the core can check itself. */
 
 import type { Replay, Spec, Table } from "../../src/index.ts";
 import { engineOf } from "../../src/replay/replay.ts";
 
-/** Returns the broken invariants by name and number; empty if there are none. */
+/** Returns the broken invariants by name and number, or an empty list. */
 export function broken<S extends Spec, N extends string>(replay: Replay<S, N>): string[] {
   const engine = engineOf(replay);
   const { x } = engine.core;

@@ -1,7 +1,7 @@
-/** Values that no program passes on purpose, derived from valid ones, for tests that pass them to every public call. */
+/** Derives values from valid ones that no program passes on purpose, for tests that pass them to every public call. */
 import type { TestRandom } from "./random.ts";
 
-/** Thrown by our getters and traps: a caller's own error passes through unchanged. */
+/** Thrown by our getters and traps. A caller's own error must pass through unchanged. */
 export class Thrown extends Error {}
 
 class Liar extends Float64Array {
@@ -148,7 +148,7 @@ export function spoiled(random: TestRandom, value: unknown, again: () => void, d
 /** Changes the arguments of a call after it has returned. */
 export function changeLater(value: unknown, depth = 0): void {
   if (typeof value !== "object" || value === null || depth > 3) return;
-  // Class instances are not arguments that a program writes literally.
+  // Programs do not write class instances as arguments.
   if (!ArrayBuffer.isView(value) && ![Object.prototype, Array.prototype, null].includes(Object.getPrototypeOf(value))) return;
   try {
     if (ArrayBuffer.isView(value)) (value as Uint8Array).fill?.(1);
@@ -158,6 +158,6 @@ export function changeLater(value: unknown, depth = 0): void {
       else for (const key of Object.keys(value)) (value as { [name: string]: unknown })[key] = 3;
     }
   } catch {
-    // Frozen, or protected by a trap.
+    // The value is frozen, or protected by a trap.
   }
 }

@@ -2,7 +2,7 @@
 import { type Directory, Log, type LogOptions, type MemoryDirectory, memory } from "../../src/storage/index.ts";
 import { TestRandom } from "./random.ts";
 
-/** Writes happen only in `flush`, or when many bytes wait. */
+/** Writes happen only in `flush`, or when many bytes are pending. */
 export const MANUAL = { about: { of: "a test" }, durability: "manual" } as const;
 
 /** Returns every section of a log. */
@@ -22,7 +22,7 @@ export function reopened(directory: Directory, options: Partial<LogOptions> = {}
   }
 }
 
-/** Writes a group of one to three sections, each with its own number. */
+/** Writes a group of one to three sections, each with a distinct number. */
 export function writeGroup(log: Log, group: number, random: TestRandom, max = 200): string[] {
   return Array.from({ length: 1 + random.below(3) }, (_, i) => {
     const payload = Buffer.from(`${group}/${i}:`.padEnd(random.below(max), String.fromCharCode(97 + (group % 26))), "latin1");
@@ -51,7 +51,7 @@ export function writtenLog(bytes: number, options: Partial<LogOptions> = {}, see
   return { directory, groups };
 }
 
-/** Returns how many whole groups were shown; -1 if they are not the first groups. */
+/** Returns the number of whole groups, or -1 if they are not the first groups. */
 export function groupsOf(seen: readonly string[], groups: readonly string[][]): number {
   let at = 0;
   let count = 0;

@@ -1,4 +1,4 @@
-/** NumPy names of the numeric dtypes. */
+/** Maps numeric dtypes to their NumPy names. */
 import type { Dtype } from "../../src/schema/dtype.ts";
 
 export const NUMPY: { readonly [D in Dtype]: string } = {

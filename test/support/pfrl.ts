@@ -1,4 +1,4 @@
-/** The state of PFRL buffers that tests compare. */
+/** Returns the state of PFRL buffers that tests compare. */
 import { inspect } from "node:util";
 import type { ReplayBuffer } from "../../src/pfrl/index.ts";
 import { EpisodeStore } from "../../src/pfrl/store/episodes.ts";
@@ -9,7 +9,7 @@ import { memory } from "../../src/storage/index.ts";
 /** A buffer of any class. */
 type AnyBuffer = Pick<ReplayBuffer, "save" | "running"> & { readonly beta?: number; readonly waitingKeys?: Float64Array };
 
-/** The store whose size was read last. */
+/** The store whose size was last read. */
 let lastRead: Stored;
 for (const { prototype } of [Transitions, EpisodeStore]) {
   const { get } = Object.getOwnPropertyDescriptor(prototype, "size") as { get(): number };
@@ -36,7 +36,7 @@ export function savedBytes(buffer: AnyBuffer): Buffer {
   return Buffer.concat([...directory.files().values(), Buffer.from(rest)]);
 }
 
-/** Returns the broken invariants of a buffer's core, by name and number. */
+/** Returns the broken invariants of the core in a buffer, by name and number. */
 export function brokenBuffer(buffer: object): string[] {
   const { contents: made } = storeOf(buffer);
   if (made === undefined) return [];

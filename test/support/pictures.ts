@@ -1,11 +1,11 @@
-/** Frames of every kind that affects packing: zeros, noise, pictures with motion, repeated pictures, pictures with a few changed bytes. */
+/** Generates frames of every kind that affects packing: zeros, noise, pictures with motion, repeated pictures, pictures with a few changed bytes. */
 import type { TestRandom } from "./random.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
 export class Pictures {
   readonly #size: number;
-  /** Bytes per row. */
+  /** The number of bytes per row. */
   readonly #row: number;
   readonly #random: TestRandom;
   readonly #background: Bytes;
@@ -28,7 +28,7 @@ export class Pictures {
     else if (dice < 4) this.#last = Uint8Array.from({ length: this.#size }, () => random.below(256));
     else if (dice < 7) this.#last = this.#touched(this.#last.slice());
     else if (dice === 7) this.#last = new Uint8Array(this.#size).fill(random.below(256));
-    // Otherwise repeats the last one.
+    // Otherwise, the last frame is repeated.
     else if (dice > 9) this.#last = this.#moved();
     return this.#last;
   }
@@ -38,7 +38,7 @@ export class Pictures {
     return frame;
   }
 
-  /** Draws two objects in front of the background, one step further. */
+  /** Draws two objects in front of the background, moved by one step. */
   #moved(): Bytes {
     const frame = this.#background.slice();
     this.#at += this.#random.below(4);

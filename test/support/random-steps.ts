@@ -1,4 +1,4 @@
-/** Reproducible episodes of any spec: numbers over the whole range of their dtypes. */
+/** Generates reproducible episodes of any spec, with numbers over the whole range of their dtypes. */
 import type { RldsDataset, StepLeaf, StepSpec } from "../../src/datasets/model/dataset.ts";
 import { zeros } from "../../src/schema/dtype.ts";
 import { isLeaf, sizeOf } from "../../src/schema/leaf.ts";
@@ -12,7 +12,7 @@ export type MadeDataset = { readonly steps: unknown[]; readonly [name: string]: 
 export interface MadeOptions {
   readonly metadataSpec?: { readonly [name: string]: StepSpec };
   readonly metadata?: (episode: number) => object;
-  /** Whether an episode ends by itself. Default: all do */
+  /** Whether an episode terminates. Default: all episodes do. */
   readonly terminal?: (episode: number) => boolean;
 }
 
@@ -21,7 +21,7 @@ const RANGES: { readonly [dtype: string]: readonly [min: number, count: number] 
   ...{ i8: [-128, 256], u8: [0, 256], i16: [-32768, 65536], u16: [0, 65536], i32: [-(2 ** 31), 2 ** 32], u32: [0, 2 ** 32] },
 };
 
-/** Values with dimensions are typed arrays; those of text are flat lists. */
+/** Returns a value of a leaf: a typed array if it has dimensions, or a flat list for text. */
 export function made(
   spec: StepSpec,
   lengths: readonly number[],

@@ -1,4 +1,4 @@
-/** Seeded random numbers for tests: mulberry32. It differs from the core's generator, so that the two cannot agree by accident. */
+/** Seeded random numbers for tests: mulberry32. It differs from the generator of the core, so that the two cannot agree by accident. */
 export class TestRandom {
   #state: number;
 
@@ -6,7 +6,7 @@ export class TestRandom {
     this.#state = seed | 0;
   }
 
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let z = this.#state;
@@ -15,7 +15,7 @@ export class TestRandom {
     return ((z ^ (z >>> 14)) >>> 0) / 4294967296;
   }
 
-  /** An integer in [0, n). */
+  /** Returns an integer in [0, n). */
   below(n: number): number {
     return Math.floor(this.next() * n);
   }

@@ -1,4 +1,4 @@
-/** A server of raw connections, whose output the test defines. */
+/** A server of raw connections, whose responses the test defines. */
 import { type AddressInfo, createServer, type Socket } from "node:net";
 
 /** @param first handles each connection */

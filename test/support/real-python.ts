@@ -4,13 +4,13 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./core.ts";
 
-/** Folders in which other runs create a Python. */
+/** Folders in which other runs install a Python. */
 const HOMES = ["python", "datasets"];
 
 /**
- * Returns the first Python that imports all of the packages: that of REPRISE_PYTHON, those in build/, or python3. Undefined, with a line on stderr, if none
- * does.
- * @throws Error instead, if REPRISE_PYTHON_REQUIRED is set: .ci/exports.mjs skips nothing
+ * Returns the first Python that can import all of the packages: that of REPRISE_PYTHON, those in build/, or python3. If none can, returns undefined and prints
+ * a line on stderr.
+ * @throws Error in that case if REPRISE_PYTHON_REQUIRED is set, because .ci/exports.mjs skips nothing
  */
 export function pythonWith(...packages: readonly string[]): string | undefined {
   const { REPRISE_PYTHON, REPRISE_PYTHON_REQUIRED } = process.env;

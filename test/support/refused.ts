@@ -1,20 +1,20 @@
-/** Assertions for calls that must be rejected: with the right kind of error, a clear message, and no side effects. */
+/** Asserts that calls are rejected with the right kind of error, a clear message, and no side effects. */
 import { expect } from "vitest";
 import { type Replay, ReplayError, type ReplayErrorCode, type Spec } from "../../src/index.ts";
 
 type Kind = typeof TypeError | typeof RangeError | ReplayErrorCode;
 
-/** Messages of an engine for values of an unexpected type. */
+/** Messages of JavaScript engines for values of an unexpected type. */
 const ACCIDENT =
   /Cannot (read|set|add|assign|convert|delete|destructure|mix|perform|redefine|use)|is not (a function|iterable|a constructor|defined|extensible|an entry)|Invalid (array|typed array|string) |Maximum call stack|could not be cloned|Converting circular|Do not know how|cannot be converted|Reduce of empty|already running|^The "|^'|on proxy:/;
 
-/** Checks that an error is not the engine's own: those are accidents, which name no argument and no remedy. */
+/** Checks that an error is not from the JavaScript engine: those are accidents, which name no argument and no remedy. */
 export function expectOurs(error: unknown): void {
   expect(error).toBeInstanceOf(Error);
   expect((error as Error).message).not.toMatch(ACCIDENT);
 }
 
-/** Whether a call throws one of our errors. */
+/** Returns whether a call throws one of our errors. */
 export function isRefused(call: () => unknown): boolean {
   try {
     call();
@@ -35,7 +35,7 @@ export function errorOf(call: () => unknown): Error {
   throw new Error("the call was not refused");
 }
 
-/** Checks an error's class (for a ReplayError, its code) and that its message matches all patterns. */
+/** Checks the class of an error (for a ReplayError, its code) and that its message matches all patterns. */
 export function expectError(error: Error, kind: Kind, ...says: RegExp[]): void {
   if (typeof kind === "string") {
     expect(error, error.message).toBeInstanceOf(ReplayError);
@@ -52,7 +52,7 @@ export function bytesOf<S extends Spec, N extends string>(replay: Replay<S, N>):
   return Buffer.concat([...replay.snapshot()]);
 }
 
-/** Checks that the call is rejected in this way, and that the Replay is unchanged, byte for byte. */
+/** Checks that the call is rejected with this error, and that the Replay is unchanged, byte for byte. */
 export function expectRefused<S extends Spec, N extends string>(replay: Replay<S, N>, call: () => unknown, kind: Kind, ...says: RegExp[]): void {
   const before = bytesOf(replay);
   expectError(errorOf(call), kind, ...says);

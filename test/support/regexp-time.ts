@@ -1,12 +1,12 @@
 /**
- * Decides from its form whether a regular expression takes linear time. Engines try one way after the other: if the same text can be matched in several ways, a
- * text that matches in no way is tried in all of them. The expression becomes an automaton with one state per character class (Glushkov's), and two questions
- * decide, as in Weber and Seidl's theorem. Can a state be reached from itself by the same text in two ways (exponential)? Is there a text that leads around a
- * state, around a later one, and from the first to the second (quadratic, or worse)? A search that may begin anywhere is a loop over any character before it.
- * An expression that may end in its last loop never fails there, so that loop does not count.
+ * Decides from its form whether a regular expression takes linear time. Engines try alternatives one by one: if a text can be matched in several ways, a
+ * failing match tries all of them. The expression becomes an automaton with one state per character class (Glushkov's). As in Weber and Seidl's theorem, two
+ * questions decide. Can the same text lead from a state to itself in two ways (exponential)? Can one text lead around a state, around a later state, and from
+ * the first to the second (quadratic, or worse)? A search that may begin anywhere is a loop over any character before it. An expression that may end in its
+ * last loop never fails there, so that loop does not count.
  */
 
-/** Returns the complexity as a word; undefined if the time is linear. @throws Error for syntax that is not supported here */
+/** Returns the complexity as a word, or undefined if the time is linear. @throws Error for syntax that is not supported here */
 export function slowness(source: string, flags: string): "exponential" | "quadratic" | undefined {
   const { states, last } = automatonOf(source, flags);
   if (isExponential(states, last)) return "exponential";
@@ -14,9 +14,9 @@ export function slowness(source: string, flags: string): "exponential" | "quadra
 }
 
 interface State {
-  /** The kinds of characters that it accepts, as bits. */
+  /** The kinds of characters that the state accepts, as bits. */
   readonly takes: bigint;
-  /** The states that may follow; a state is listed twice if there are two ways to it. */
+  /** The states that may follow. A state with two paths to it is listed twice. */
   readonly next: number[];
 }
 
@@ -27,14 +27,14 @@ interface Part {
   readonly empty: boolean;
 }
 
-/** A character class, as bits: the kinds of which it accepts some, and those of which it accepts all. */
+/** A character class as bits: the kinds that it accepts partly, and those that it accepts fully. */
 interface Taken {
   readonly some: bigint;
   readonly every: bigint;
 }
 
 const NOTHING: Part = { first: [], last: [], empty: true };
-/** Every ASCII character is its own kind; above it there are letters and blanks. */
+/** Every ASCII character is a separate kind. Non-ASCII characters are letters or blanks. */
 const LETTER = 128;
 const BLANK = 129;
 const ANY = (1n << 130n) - 1n;
@@ -42,7 +42,7 @@ const ASCII = (1n << 128n) - 1n;
 const MOST_COPIES = 128;
 
 const bit = (code: number) => 1n << BigInt(code < LETTER ? code : /\s/.test(String.fromCharCode(code)) ? BLANK : LETTER);
-/** A character above ASCII is one of its kind. */
+/** A non-ASCII character is one of several characters of its kind. */
 const one = (code: number): Taken => ({ some: bit(code), every: bit(code) & ASCII });
 const range = (from: number, to: number): bigint => {
   let bits = 0n;
@@ -84,7 +84,7 @@ function automatonOf(source: string, flags: string): { readonly states: readonly
   };
   const either = (a: Part, b: Part): Part => ({ first: [...a.first, ...b.first], last: [...a.last, ...b.last], empty: a.empty || b.empty });
 
-  /** Parses alternatives up to a bracket or the end. At the top level, those that do not begin with ^ may begin anywhere. */
+  /** Parses alternatives up to a bracket or the end. At the top level, alternatives that do not begin with ^ may begin anywhere. */
   const alternatives = (top: boolean): Part => {
     let bound: Part | undefined;
     let free: Part | undefined;
@@ -104,13 +104,13 @@ function automatonOf(source: string, flags: string): { readonly states: readonly
   const sequence = (): Part => {
     let all: Part = NOTHING;
     while (at < source.length && peek() !== "|" && peek() !== ")") {
-      // These match no character and may fail, so nothing is certain about the end.
+      // Assertions match no character and may fail, so nothing is certain about the end.
       if (eat("^")) continue;
       if (eat("\\b") || eat("\\B")) {
         unsure = true;
         continue;
       }
-      // An unreachable state: the part before it is not the end.
+      // An unreachable state means that the previous part is not the end.
       if (eat("$")) {
         all = joined(all, state(0n));
         continue;
@@ -137,7 +137,7 @@ function automatonOf(source: string, flags: string): { readonly states: readonly
     eat("?");
     const after = at;
     if (Math.max(min, max === Number.POSITIVE_INFINITY ? 0 : max) > MOST_COPIES) fail(`more than ${MOST_COPIES} repetitions`);
-    // A repeated part is parsed once more.
+    // A repeated part is parsed again.
     const again = () => {
       at = begin;
       const copy = atom();
@@ -157,7 +157,7 @@ function automatonOf(source: string, flags: string): { readonly states: readonly
     }
     let all: Part = part;
     for (let n = 1; n < min; n++) all = joined(all, again());
-    // An additional one only follows the previous one.
+    // An additional repetition only follows the previous one.
     const last = [...all.last];
     for (let n = Math.max(min, 1), before = all.last; n < max; n++) {
       const copy = again();
@@ -200,7 +200,7 @@ function automatonOf(source: string, flags: string): { readonly states: readonly
     return /[a-zA-Z0-9]/.test(letter) ? fail("an escape") : one(letter.charCodeAt(0));
   };
 
-  /** A Unicode property: known for each ASCII character; above ASCII some characters have it and some do not. */
+  /** Returns the class of a Unicode property. It is known for each ASCII character; only some non-ASCII characters have it. */
   const property = (letter: string): Taken => {
     const end = source.indexOf("}", at) + 1;
     const pattern = new RegExp(`\\${letter}${source.slice(at, end)}`, "u");
@@ -252,13 +252,13 @@ function bothCases(takes: bigint): bigint {
   return both;
 }
 
-/** Two ways around one state with the same text: in the product of two runs they separate and meet again. */
+/** Checks for two paths around one state with the same text: in the product of two runs they separate and meet again. */
 function isExponential(states: readonly State[], last: ReadonlySet<number>): boolean {
   const n = states.length;
   return states.some((_, q) => {
     if (last.has(q) || !reaches(states, q, q)) return false;
     const back = new Set([...states.keys()].filter((each) => reaches(states, each, q)));
-    // From (q, q), not separated, to (q, q), separated on the way.
+    // A path from (q, q), not separated, to (q, q), separated on the way.
     const seen = new Set<number>();
     const open: [number, number, boolean][] = [[q, q, false]];
     for (let step = open.pop(); step !== undefined; step = open.pop()) {
@@ -278,7 +278,7 @@ function isExponential(states: readonly State[], last: ReadonlySet<number>): boo
   });
 }
 
-/** A text that leads from p to p, from p to q and from q to q: three runs in parallel. */
+/** Checks for a text that leads from p to p, from p to q and from q to q: three parallel runs. */
 function isQuadratic(states: readonly State[], last: ReadonlySet<number>): boolean {
   const n = states.length;
   const looping = states.map((_, p) => reaches(states, p, p));

@@ -1,4 +1,4 @@
-/** A naive Reverb server: tables in maps, streams as in section 5 of the wire's facts. It notes errors of clients. */
+/** A naive Reverb server: tables in maps, streams as in section 5 of the wire facts. It records errors of clients. */
 
 import { BytesReader } from "../../src/reverb/wire/bytes-reader.ts";
 import { BytesWriter } from "../../src/reverb/wire/bytes-writer.ts";
@@ -15,16 +15,16 @@ interface Kept {
 
 export class ReverbTwin {
   readonly tables = new Map<string, Map<bigint, Kept>>();
-  /** Items that arrived, including repeated ones. */
+  /** The number of items that arrived, including repeated ones. */
   came = 0;
-  /** Calls that a client must not make. */
+  /** The calls that a client must not make. */
   readonly wrong: string[] = [];
-  /** Requests: their chunks, items, bytes. */
+  /** The chunks, items and bytes of each request. */
   readonly requests: { readonly chunks: number; readonly items: number; readonly bytes: number }[] = [];
   readonly #streams = new WeakMap<ServerCall, Map<bigint, ChunkMessage>>();
-  /** Sends a message back. A test may replace it. */
+  /** Sends a response. A test may replace it. */
   answer: (call: ServerCall, bytes: Uint8Array, method: string) => void = (call, bytes) => call.send(bytes);
-  /** Confirms keys that are stored. */
+  /** Confirms the keys of stored items. */
   confirm: (call: ServerCall, keys: bigint[]) => void = (call, keys) => this.answer(call, confirmation(keys), "InsertStream");
 
   constructor(...tables: string[]) {
@@ -102,7 +102,7 @@ export class ReverbTwin {
       else reader.skip(tag);
     }
     const kept = [...(this.tables.get(table)?.values() ?? [])];
-    // An empty table sends nothing as long as it is empty.
+    // An empty table sends nothing until it has items.
     if (kept.length > 0) for (let i = 0; i < samples; i++) this.answer(call, sample(kept[i % kept.length] as Kept, kept.length), "SampleStream");
   }
 }
@@ -113,7 +113,7 @@ export function confirmation(keys: readonly bigint[]): Uint8Array {
   return writer.take();
 }
 
-/** A SampleStreamResponse of one sample. */
+/** Returns a SampleStreamResponse with one sample. */
 export function sample({ item, chunks }: Kept, size = 1): Uint8Array {
   const writer = new BytesWriter();
   writer.bool(3, true);

@@ -1,4 +1,4 @@
-/** A reader's view of a dataset, in the format of test/data/tfds/expected.json. */
+/** Describes a dataset as a reader sees it, in the format of test/data/tfds/expected.json. */
 
 import { leavesOf } from "../../src/datasets/model/leaves.ts";
 import type { RldsReader } from "../../src/datasets/rlds/index.ts";

@@ -1,11 +1,11 @@
-/** Datasets with everything that a file may contain. */
+/** Datasets with every kind of content that a file may have. */
 import { expect } from "vitest";
 import type { Each, RldsDataset, RldsEpisode, StepSpec } from "../../src/datasets/rlds/index.ts";
 import { StepColumns } from "../../src/datasets/rlds/index.ts";
 
 const leaf = (dtype: string, shape: readonly number[] = []) => ({ dtype, shape }) as StepSpec;
 
-/** Every dtype, nested, with text, images, empty shapes. */
+/** A spec with every dtype, nesting, text, images and empty shapes. */
 export const EVERYTHING: StepSpec = {
   observation: {
     image: leaf("u8", [4, 5, 3]),
@@ -59,7 +59,7 @@ export function everythingStep(i: number, length: number) {
   };
 }
 
-/** The expected second step of an episode of three or more. */
+/** The expected second step of an episode with at least three steps. */
 export const SECOND_STEP = {
   observation: { wide: Float64Array.of(0.1, 1, 1e300, Number.NaN), none: new Float32Array(0), deep: { a: -1, b: Uint16Array.of(1, 2, 65535) } },
   action: -2n,
@@ -74,7 +74,7 @@ export const SECOND_STEP = {
 
 export type Made = RldsDataset<unknown> & RldsEpisode<unknown>[];
 
-/** Returns episodes of these lengths; one of them may be empty. */
+/** Returns episodes of these lengths. One of them may be empty. */
 export function everything(lengths: readonly number[] = [3, 0, 5, 2]): Made {
   const episodes = lengths.map((length, k) => ({
     steps: Array.from({ length }, (_, i) => everythingStep(i, length)),

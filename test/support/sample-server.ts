@@ -1,4 +1,4 @@
-/** A server of `SampleStream` whose draws a test defines: numbered items, each with one column of one i32. */
+/** A `SampleStream` server whose draws a test defines: numbered items, each with one column of one i32. */
 
 import { writeTensor } from "../../src/reverb/tensors/tensors.ts";
 import { BytesReader, DELIMITED, VARINT } from "../../src/reverb/wire/bytes-reader.ts";
@@ -7,7 +7,7 @@ import { writeItem } from "../../src/reverb/wire/item.ts";
 import { writeChunk } from "../../src/reverb/wire/tensor.ts";
 import { GrpcServer, type ServerCall } from "./grpc-server.ts";
 
-/** The real server's message when the rate limiter times out. */
+/** The message of the real server when the rate limiter times out. */
 export const TIMED_OUT = "Rate Limiter: Timeout exceeded before the right to insert was acquired.";
 
 export interface Asked {
@@ -16,16 +16,16 @@ export interface Asked {
   readonly timeout: number;
 }
 
-/** A stream on the server's side. */
+/** A stream on the server side. */
 export interface Stream {
   readonly call: ServerCall;
-  /** Counted from 0, in the order in which they began. */
+  /** The number of the stream, counted from 0 in the order of starts. */
   readonly number: number;
   readonly asked: Asked[];
-  /** Samples that were requested and not sent. */
+  /** The number of requested samples that were not sent yet. */
   due: number;
   sent: number;
-  /** How the client ended it: it has no more requests · it cancelled. */
+  /** How the client ended the stream: it sent its last request, or cancelled. */
   ended: "finished" | "cancelled" | undefined;
   /** Sends `count` samples, numbered over all streams, in one message. */
   send(count: number): void;
@@ -42,12 +42,12 @@ export class SampleServer {
     this.#next = next;
   }
 
-  /** Samples sent over all streams. */
+  /** The number of samples sent over all streams. */
   get sent(): number {
     return this.#next.at;
   }
 
-  /** @param asked is called with every request; by default all requested samples are sent immediately */
+  /** @param asked is called for every request; by default, all requested samples are sent immediately */
   static async start(asked: (stream: Stream, request: Asked) => void = (stream) => stream.send(stream.due), port = 0): Promise<SampleServer> {
     const streams: Stream[] = [];
     const byCall = new Map<ServerCall, Stream>();
@@ -89,7 +89,7 @@ export class SampleServer {
   }
 }
 
-/** Returns a SampleStreamResponse. @param numbers of its samples @param without the chunk, so that they cannot be assembled */
+/** Returns a SampleStreamResponse. @param numbers of its samples @param without omits the chunk, so that the samples cannot be assembled */
 export function response(numbers: readonly number[], without = false): Uint8Array {
   const writer = new BytesWriter();
   for (const n of [...numbers].reverse()) {

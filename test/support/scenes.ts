@@ -1,4 +1,4 @@
-/** Replays of every interesting kind, each with an endless series of calls, for tests that compare two of them. */
+/** Replays of every interesting kind with an endless series of calls, for tests that compare two of them. */
 import {
   f32,
   i32,
@@ -26,7 +26,7 @@ export type AnyReplay = Replay<Spec, string>;
 
 export interface Scene {
   make(module?: WebAssembly.Module): AnyReplay;
-  /** Makes one call that changes something, chosen by `random`; the limiter may reject it. */
+  /** Makes one call that changes something, chosen with `random`. The limiter may reject it. */
   act(replay: AnyReplay, random: TestRandom): void;
 }
 
@@ -85,7 +85,9 @@ function unlessFinal(call: () => unknown): void {
   }
 }
 
-/** Transitions: episodes end with the last observation, passed in every possible way; each lane's next step may be the final one. */
+/**
+ * Returns a scene of transitions: episodes end with the final observation, passed in every possible way, and the next step of each lane may be the final step.
+ */
 function transitions(tables: { readonly [name: string]: TableOptions }, open: (replay: AnyReplay) => void): Scene {
   const spec = { x: i32(), observation: f32(2), action: i32(), reward: f32() };
   const steps = (random: TestRandom, n: number) => {
@@ -106,7 +108,7 @@ function transitions(tables: { readonly [name: string]: TableOptions }, open: (r
       const writer = replay.writers[random.below(replay.writers.length)] as Writer;
       const { lanes, autoreset } = writer.options;
       const [terminated, truncated] = [flags(random, lanes), flags(random, lanes)];
-      // In one lane only the newest step can end; some of the rows after those that end may be rejected.
+      // In a single lane, only the newest step can end. Some of the rows after an end may be rejected.
       unlessOver(() => {
         if (dice < 2 && lanes === 1)
           writer.endEpisode({ final: random.below(2) === 0 ? single(random) : { observation: [1, 2] }, terminated: random.below(2) === 0 });
@@ -146,7 +148,7 @@ const framed = (random: TestRandom) => {
 
 const packedFrames = { s: packed("f", u8(16, 17), 2), n: packed("f", u8(16, 17)), wide: packed("g", f32(300)), r: f32() };
 const pictured = (random: TestRandom) => {
-  // Screens with motion, some of which repeat; noise; zeros.
+  // Screens with motion, some of which repeat, noise, and zeros.
   const frame = () => {
     const k = random.below(12);
     if (k > 9) return new Uint8Array(272).fill(0);
@@ -247,8 +249,8 @@ export const SCENES: { readonly [name: string]: Scene } = {
 };
 
 /**
- * Returns the names of the scenes that `npm test` runs: every third of a list, starting at `turn`. The list has scenes with two selectors, in
- * which each selector is the sampler once and the remover once, and all other scenes.
+ * Returns the names of the scenes that `npm test` runs: every third of a list, starting at `turn`. The list has scenes with two selectors, in which each
+ * selector is the sampler once and the remover once, and all other scenes.
  */
 export function sceneNames(turn: number): string[] {
   const some = SELECTORS.flatMap((sampler, i) => each(REMOVERS.length, REMOVERS, i + turn).map((remover) => `${sampler} over ${remover}`));

@@ -1,7 +1,7 @@
-/** Handwritten descriptions of a server's tables: signatures of any data type, and selectors unknown to clients. */
+/** Handwritten descriptions of the tables on a server: signatures of any data type, and selectors unknown to clients. */
 import { BytesWriter } from "../../src/reverb/wire/bytes-writer.ts";
 
-/** A column of a signature: TensorFlow's number of its data type, and its shape; -1 is any size, null any shape. */
+/** A column of a signature: TensorFlow's number of its data type, and its shape. -1 is any size, and null any shape. */
 export type WrittenLeaf = readonly [dtype: number, shape: readonly number[] | null];
 export interface WrittenTable {
   readonly name: string;
@@ -13,7 +13,7 @@ export interface WrittenTable {
   readonly oddRemover?: boolean;
 }
 
-/** A ServerInfoResponse. */
+/** Returns a ServerInfoResponse. */
 export function serverInfoOf(tables: readonly WrittenTable[]): Uint8Array<ArrayBuffer> {
   const writer = new BytesWriter();
   for (const { name, size = 0, maxSize = 1000, signature, oddSampler = false, oddRemover = false } of [...tables].reverse()) {
@@ -31,12 +31,12 @@ export function serverInfoOf(tables: readonly WrittenTable[]): Uint8Array<ArrayB
 
 function writeSelector(writer: BytesWriter, field: number, odd: boolean): void {
   const since = writer.length;
-  // No version of Reverb has field 9 so far.
+  // No version of Reverb uses field 9 so far.
   writer.bool(odd ? 9 : 1, true);
   writer.message(field, since);
 }
 
-/** A StructuredValue of a dict. */
+/** Writes a StructuredValue for a dict. */
 function writeDict(writer: BytesWriter, field: number, columns: NonNullable<WrittenTable["signature"]>): void {
   const value = writer.length;
   const dict = writer.length;

@@ -1,6 +1,6 @@
 /**
- * The storage of a Durable Object, as far as `sqlite` of reprise/storage uses it, with faults and the state after a crash. `test/runtime/workerd.test.ts` runs
- * the same worlds on the real workerd.
+ * Simulates the storage of a Durable Object, as far as `sqlite` of reprise/storage uses it, with faults and the state after a crash.
+ * `test/runtime/workerd.test.ts` runs the same worlds on the real workerd.
  */
 import type { Directory, StorageFile } from "../../src/files/directory.ts";
 import type { MemoryDirectory, MemoryOptions, Operation } from "../../src/files/memory.ts";
@@ -8,7 +8,7 @@ import { type SqliteStorage, sqlite } from "../../src/files/sqlite.ts";
 
 interface Tables {
   readonly files: Map<number, { readonly directory: string; readonly name: string }>;
-  /** Sorted by id on reading. */
+  /** The rows, which are sorted by id when they are read. */
   readonly bytes: Map<number, Uint8Array<ArrayBuffer>>;
   lastId: number;
 }
@@ -23,7 +23,7 @@ interface Change {
 const inRange = (tables: Tables, from: number, to: number) => [...tables.bytes.keys()].filter((id) => id >= from && id < to).sort((a, b) => a - b);
 const bytesOf = (tables: Tables, id: number) => tables.bytes.get(id) as Uint8Array<ArrayBuffer>;
 
-/** Each statement, with SQLite's effect. */
+/** The effect of each statement in SQLite. */
 const STATEMENTS: { readonly [query: string]: (tables: Tables, ...values: Values) => Row[] } = {
   "CREATE TABLE IF NOT EXISTS reprise_files (id INTEGER PRIMARY KEY AUTOINCREMENT, directory TEXT NOT NULL, name TEXT NOT NULL, UNIQUE (directory, name))":
     () => [],
@@ -78,7 +78,7 @@ const STATEMENTS: { readonly [query: string]: (tables: Tables, ...values: Values
   },
 };
 
-/** A row has at most 2 MB on Cloudflare. */
+/** Cloudflare limits a row to 2 MB. */
 function checkedRow(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   if (bytes.length > 2_000_000) throw new Error("string or blob too big: SQLITE_TOOBIG");
   return bytes.slice();
@@ -87,15 +87,15 @@ function checkedRow(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
 export class TestSqlite implements SqliteStorage {
   #tables: Tables = { files: new Map(), bytes: new Map(), lastId: 0 };
   #onDisk: Tables = copyOf(this.#tables);
-  /** The changes since then, as transactions. */
+  /** The changes since the last confirmation, as transactions. */
   #changes: Change[][] = [];
-  /** How many of them are turns that have ended. */
+  /** The number of changes whose turns have ended. */
   #turns = 0;
   #transaction: Change[] | undefined;
-  /** The number of statements that changed something. */
+  /** The number of statements that made changes. */
   statements = 0;
   writes = 0;
-  /** Called before each statement; a returned text is thrown. */
+  /** Called before each statement. If it returns a text, that is thrown as an error. */
   fault: ((query: string) => string | undefined) | undefined;
   /** The promise that `sync` waits for. */
   confirmed: Promise<unknown> | undefined;
@@ -130,7 +130,7 @@ export class TestSqlite implements SqliteStorage {
     this.settle();
   }
 
-  /** The platform combines the writes of an event loop turn into one transaction: all writes since the last turn. */
+  /** Ends a turn of the event loop. The platform combines all writes of a turn into one transaction. */
   endTurn(): void {
     const done = this.#changes.splice(this.#turns).flat();
     if (done.length > 0) this.#changes.push(done);
@@ -149,12 +149,12 @@ export class TestSqlite implements SqliteStorage {
     return this.#changes.length;
   }
 
-  /** The bytes that they write. */
+  /** The number of bytes that the unconfirmed transactions write. */
   get unconfirmedBytes(): number {
     return this.#changes.flat().reduce((sum, { values }) => sum + sizeOf(values), 0);
   }
 
-  /** Returns the state after a crash: the disk's contents, and `transactions` transactions after that. */
+  /** Returns the state after a crash: the content of the disk, and the first `transactions` transactions after it. */
   crash(transactions = 0): TestSqlite {
     const left = new TestSqlite();
     left.#tables = copyOf(this.#onDisk);
@@ -163,7 +163,7 @@ export class TestSqlite implements SqliteStorage {
     return left;
   }
 
-  /** Like `crash`, with transactions until that many bytes are written. */
+  /** Like `crash`, with transactions until this many bytes are written. */
   crashAfter(bytes: number): TestSqlite {
     let left = bytes;
     let count = 0;
@@ -196,7 +196,7 @@ function sizeOf(values: Values): number {
   return values.reduce((sum, value: unknown) => sum + (value instanceof ArrayBuffer ? value.byteLength : 0), 0);
 }
 
-/** A directory over such a storage with the faults of `memory`, for tests of both: synced means confirmed here. */
+/** Returns a directory on this storage with the faults of `memory`, for tests of both. Here, synced means confirmed. */
 export function sqliteWithFaults(options: MemoryOptions = {}, storage = new TestSqlite()): MemoryDirectory {
   const { name = "memory", files = [], fault } = options;
   const directory = sqlite(storage, { name });

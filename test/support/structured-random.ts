@@ -1,4 +1,4 @@
-/** Random configs of structured writers, and random steps, to compare implementations with the twin. */
+/** Generates random configs of structured writers and random steps, to compare implementations with the twin. */
 import type { TestRandom } from "./random.ts";
 import type { TwinCondition, TwinConfig, TwinNode } from "./structured-twin.ts";
 
@@ -11,7 +11,7 @@ export const SPEC = {
   deep: { pair: { dtype: "float64", shape: [2] }, long: { dtype: "int64", shape: [] }, one: { dtype: "uint8", shape: [1] } },
 };
 const FIELDS = ["a", "b", "flag", ["deep", "pair"], ["deep", "long"], ["deep", "one"]];
-/** Fields that may be compared. */
+/** Fields that conditions may compare. */
 const SCALARS = ["a", "b", "flag", ["deep", "long"], ["deep", "one"]];
 const OPS = ["==", "!=", "<", "<=", ">", ">="] as const;
 
@@ -58,7 +58,7 @@ export function randomStep(random: TestRandom, chance: number): Step {
   return new Map(values.filter(() => random.next() < chance));
 }
 
-/** A step as it is appended, with null for missing values. */
+/** Returns a step in the form for `append`, with null for missing values. */
 export function given(values: Step): unknown {
   const at = (path: string) => values.get(path) ?? null;
   return { a: at("a"), b: at("b"), flag: at("flag"), deep: { pair: at("deep.pair"), long: at("deep.long"), one: at("deep.one") } };

@@ -25,7 +25,7 @@ export interface TwinConfig {
 export interface TwinItem {
   readonly table: string;
   readonly priority: number;
-  /** In the order of their names. */
+  /** The columns in the order of their names. */
   readonly columns: readonly unknown[];
 }
 /** A field of a step. */
@@ -33,12 +33,12 @@ export interface TwinField {
   readonly path: string;
   readonly dtype: string;
 }
-/** By path; a missing path was left out. */
+/** Values by path. A missing path was omitted. */
 export type TwinValues = ReadonlyMap<string, unknown>;
 
 export const pathOf = (field: string | readonly string[]): string => [field].flat().join(".");
 
-/** The leaves of a pattern, in the order of their names. */
+/** Returns the leaves of a pattern in the order of their names. */
 export function twinNodes(pattern: unknown): TwinNode[] {
   if (typeof pattern !== "object" || pattern === null) return [];
   if ("field" in pattern) return [pattern as TwinNode];
@@ -47,7 +47,7 @@ export function twinNodes(pattern: unknown): TwinNode[] {
   return names.flatMap((name) => twinNodes((pattern as { readonly [name: string]: unknown })[name]));
 }
 
-/** Returns how far back the steps of a node are, the oldest first; 1 is the newest. */
+/** Returns the ages of the steps of a node, oldest first. The newest step has age 1. */
 export function twinAges({ at, slice }: TwinNode): number[] {
   const [start, stop, step] = slice ?? [null, at, null];
   if (start === null || start === undefined) return [-(stop as number)];
@@ -60,21 +60,21 @@ const isSingle = ({ slice }: TwinNode) => slice === undefined || slice[0] === nu
 
 interface TwinStep {
   readonly values: Map<string, unknown>;
-  /** Its number in its episode. */
+  /** The number of the step in its episode. */
   readonly index: number;
 }
 
 export class StructuredTwin {
   readonly #fields: readonly TwinField[];
   readonly #configs: readonly TwinConfig[];
-  /** How many steps each config needs. */
+  /** The number of steps that each config needs. */
   readonly #needs: readonly number[];
   readonly #named: ReadonlySet<string>;
   readonly #steps: TwinStep[] = [];
   #first = 0;
   #index = 0;
   #isOpen = false;
-  /** By config, the number of the step at which it last made an item. */
+  /** For each config, the number of the step at which it last created an item. */
   readonly #last: number[];
 
   constructor(fields: readonly TwinField[], configs: readonly TwinConfig[], needs?: readonly number[]) {
@@ -90,7 +90,7 @@ export class StructuredTwin {
     return this.#isOpen;
   }
 
-  /** Returns the items that a step makes; undefined if it sets a field that the open step already has. */
+  /** Returns the items that a step creates, or undefined if it sets a field that the open step already has. */
   append(values: TwinValues, isPartial: boolean): TwinItem[] | undefined {
     const open = this.#isOpen ? (this.#steps.at(-1) as TwinStep) : undefined;
     if (open !== undefined && [...values.keys()].some((path) => open.values.has(path))) return undefined;
@@ -101,7 +101,7 @@ export class StructuredTwin {
     return this.#apply(false);
   }
 
-  /** Returns the items that the end of an episode makes. The episode has not ended yet. */
+  /** Returns the items that the end of an episode creates. The episode has not ended yet. */
   ending(): TwinItem[] {
     return this.#apply(true);
   }
@@ -149,7 +149,7 @@ export class StructuredTwin {
     return compared(isSingle ? Math.fround(number) : number, { ...condition, value: isSingle ? Math.fround(Number(value)) : value });
   }
 
-  /** Whether a step has a value in any field that the configs use. */
+  /** Returns whether a step has a value in any field that the configs use. */
   #isLive(step: number): boolean {
     return [...(this.#steps[step] as TwinStep).values.keys()].some((path) => this.#named.has(path));
   }

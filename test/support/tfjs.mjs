@@ -1,4 +1,4 @@
-// TensorFlow.js with its plain JavaScript backend, without advice on the console.
+// Exports TensorFlow.js with its plain JavaScript backend, without its hints on the console.
 import * as tf from "@tensorflow/tfjs-core";
 import "@tensorflow/tfjs-backend-cpu";
 

@@ -1,4 +1,4 @@
-/** An independent TFRecord writer for tests, whose checksum works bit by bit. */
+/** Writes TFRecord files for tests, independently of the package. Its checksum is computed bit by bit. */
 
 export function crc32c(bytes: Uint8Array): number {
   let sum = -1;
@@ -14,7 +14,7 @@ function masked(bytes: Uint8Array): number {
   return (((sum >>> 15) | (sum << 17)) + 0xa282ead8) >>> 0;
 }
 
-/** @param length if it differs from the data's */
+/** @param length the stated length, if it differs from that of the data */
 export function tfRecord(data: Uint8Array, length: number | bigint = data.length): Uint8Array {
   const record = new Uint8Array(data.length + 16);
   const view = new DataView(record.buffer);
@@ -25,7 +25,7 @@ export function tfRecord(data: Uint8Array, length: number | bigint = data.length
   return record;
 }
 
-/** Returns the data of each record; the file must be valid. */
+/** Returns the data of each record. The file must be valid. */
 export function recordsIn(file: Uint8Array): Uint8Array[] {
   const found: Uint8Array[] = [];
   for (let at = 0; at < file.length; ) {

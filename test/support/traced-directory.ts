@@ -1,14 +1,14 @@
-/** Traces an owner's file operations call by call, so that a reader can be shown any moment between two of them. */
+/** Traces the file operations of an owner call by call, so that a test can show a reader any moment between two of them. */
 import type { SourceFolder } from "../../src/datasets/formats/sources/source.ts";
 import { RldsError } from "../../src/datasets/model/rlds-error.ts";
 import type { Directory, StorageFile } from "../../src/files/directory.ts";
 import { type MemoryDirectory, memory } from "../../src/files/memory.ts";
 
-/** @param part how much of a write is done: a signal may interrupt it. Default: all of it. */
+/** @param part the completed part of a write, which a signal may interrupt; default: all of it */
 export type Change = (files: MemoryDirectory, part?: number) => void;
 type Files = ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
 
-/** Notes every call that changes a file. */
+/** Records every call that changes a file. */
 export class Traced {
   readonly changes: Change[] = [];
   readonly directory: Directory;
@@ -51,14 +51,14 @@ export class Traced {
 export class Live {
   readonly #changes: readonly Change[];
   readonly #files: MemoryDirectory;
-  /** The number of changes made. */
+  /** The number of changes made so far. */
   at = 0;
-  /** Calls of the reader so far. */
+  /** The number of calls of the reader so far. */
   calls = 0;
 
   readonly #pace: (call: number) => number;
 
-  /** @param pace the number of changes made before the reader's k-th call */
+  /** @param pace the number of changes made before the k-th call of the reader */
   constructor(changes: readonly Change[], start: number, pace: (call: number) => number) {
     this.#pace = pace;
     this.#changes = changes;
@@ -101,7 +101,7 @@ export function filesAt(changes: readonly Change[], count: number): MemoryDirect
   return files;
 }
 
-/** Returns the same files as a source that is not a system folder: only its listing and opened files are available immediately. */
+/** Returns the same files as a source that is not a system folder. Only its listing and opened files are available immediately. */
 export function sourceIn(dir: Directory): SourceFolder {
   return {
     name: dir.name,
@@ -130,11 +130,11 @@ export function sourceIn(dir: Directory): SourceFolder {
 
 export interface Pace {
   readonly name: string;
-  /** The number of changes made before the reader's k-th call. */
+  /** The number of changes made before the k-th call of the reader. */
   readonly changes: (call: number) => number;
 }
 
-/** Returns ways to continue while a reader makes `calls` calls: no changes, some before each call, or some or all remaining ones before one of them. */
+/** Returns ways to continue while a reader makes `calls` calls: no changes, some before each call, or some or all remaining changes before one of them. */
 export function paces(calls: number): Pace[] {
   const steady = [0, 1, 2, 5].map((changes) => ({ name: `${changes} before each call`, changes: () => changes }));
   const bursts = [1, 3, Number.POSITIVE_INFINITY].flatMap((changes) =>

@@ -1,4 +1,4 @@
-/** The last message of a trapped debug core: where an assertion failed, and its text (assembly/memory/trap.ts). */
+/** Reads the last message of a trapped debug core: the location of the failed assertion, and its text (assembly/memory/trap.ts). */
 import { type ASUtil, instantiateSync } from "@assemblyscript/loader";
 import type { Exports } from "../../src/base/abi.ts";
 import { moduleOf } from "./core.ts";
@@ -18,7 +18,7 @@ export function debugCore(maxBytes = 1 << 26): Exports & ASUtil {
   return x;
 }
 
-/** Makes a call that must trap, and reads where and why. A trap without an assertion has neither line nor message. */
+/** Makes a call that must trap, and returns the location and the reason. A trap without an assertion has neither line nor message. */
 export function trapOf(x: Exports & ASUtil, call: () => void): Trap {
   const words = () => new Uint32Array(x.memory.buffer, TRAP_AT, 3);
   words().fill(0);

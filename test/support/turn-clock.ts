@@ -1,11 +1,11 @@
 /**
- * A clock that counts turns of the event loop: each turn is a millisecond for timers and for `performance.now`. A client and its servers in one process have
+ * A clock that counts turns of the event loop: each turn is a millisecond for timers and for `performance.now`. A client and its servers in one process take
  * the same number of turns on every machine, so their timeouts do not depend on its load, and hours pass in seconds. Other processes and `AbortSignal.timeout`
  * keep real time.
  */
 import { afterEach, beforeEach, vi } from "vitest";
 
-/** Installs such a clock for every test of the file. */
+/** Installs this clock for every test of the file. */
 export function useTurnClock(): void {
   let isOver = false;
   const turn = () => {
@@ -24,7 +24,7 @@ export function useTurnClock(): void {
   });
 }
 
-/** `AbortSignal.timeout` with this clock. */
+/** Like `AbortSignal.timeout`, with this clock. */
 export function abortAfter(ms: number): AbortSignal {
   const controller = new AbortController();
   setTimeout(() => controller.abort(new DOMException("The operation was aborted due to timeout", "TimeoutError")), ms);

@@ -1,5 +1,5 @@
-// Runs workerd like wrangler: one JavaScript module, and WebAssembly modules, because nothing is compiled at run time there. Durable Objects have SQLite
-// storage in a folder, which remains when the process ends.
+// Runs workerd like wrangler: one JavaScript module, and WebAssembly modules, because workerd compiles nothing at run time. Durable Objects have SQLite storage
+// in a folder, which remains when the process ends.
 import { spawn } from "node:child_process";
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";

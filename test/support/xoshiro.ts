@@ -1,4 +1,4 @@
-/** A second implementation of xoshiro256** and its draws, in BigInt and from the papers, to predict the core's draws. */
+/** A second implementation of xoshiro256** and its draws, in BigInt and from the papers, to predict the draws of the core. */
 const MASK = (1n << 64n) - 1n;
 
 function rotl(x: bigint, k: bigint): bigint {
@@ -42,12 +42,12 @@ export class Xoshiro {
     return result;
   }
 
-  /** In [0, 1): the top 53 bits. */
+  /** Returns a number in [0, 1): the top 53 bits. */
   unit(): number {
     return Number(this.next() >> 11n) / 2 ** 53;
   }
 
-  /** In [0, n), by Lemire's method with rejection. */
+  /** Returns an integer in [0, n) with Lemire's method and rejection. */
   below(n: number): number {
     const range = BigInt(n);
     const reject = (1n << 32n) % range;

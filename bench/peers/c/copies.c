@@ -5,10 +5,10 @@
 #define FRAME (84 * 84)
 #define STACK 4
 #define WIDTH 64
-// Lines of a frame or window that are prefetched; the processor predicts the others.
+// The number of prefetched lines of a frame or window. The processor predicts the others.
 #define AHEAD 4
 
-// A state, the next one, and the rest of the transition.
+// A state, the next state, and the rest of the transition.
 typedef struct {
   uint32_t frames[STACK], next_frames[STACK];
   int32_t action;
@@ -69,7 +69,7 @@ static void frames(uint32_t n) {
       reward[i] = row->reward;
       done[i] = row->done;
       uint8_t *to = observation + (size_t)i * STACK * FRAME, *next_to = next + (size_t)i * STACK * FRAME;
-      // In address order, so that a frame in both is copied twice while it is cached.
+      // Copies in address order, so that a frame in both states is copied twice while it is cached.
       memcpy(to, store + (size_t)FRAME * row->frames[0], FRAME);
       for (int k = 1; k < STACK; k++) {
         memcpy(to + k * FRAME, store + (size_t)FRAME * row->frames[k], FRAME);

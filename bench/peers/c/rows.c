@@ -78,7 +78,7 @@ static void uniform(uint32_t n) {
 static Tree tree;
 static double errors[16][PIECE];
 
-// Draws with weights, then sets new priorities of the drawn items by their keys.
+// Draws with weights, then sets new priorities of the drawn items by key.
 static void cycle(uint32_t n) {
   while (n-- > 0) {
     tree_draw(&tree, slots, batch);
@@ -105,7 +105,7 @@ static void cycle(uint32_t n) {
   }
 }
 
-// Adds a step, which replaces the oldest one.
+// Adds a step that replaces the oldest step.
 static void append(uint32_t k) {
   uint32_t slot = k % size;
   Row *row = &rows[slot];

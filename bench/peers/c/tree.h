@@ -1,4 +1,4 @@
-// A sum tree of f64 with four children per family: a whole batch descends level by level, so that its misses overlap.
+// A sum tree of f64 with four children per family. A whole batch descends level by level, so that its cache misses overlap.
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #define LARGEST 256
 
 typedef struct {
-  // levels[0] is the root's family; levels[depth - 1] are the leaves.
+  // levels[0] is the family of the root; levels[depth - 1] are the leaves.
   double *levels[LEVELS];
   int depth;
 } Tree;
@@ -50,7 +50,7 @@ static void tree_fill(Tree *tree) {
   }
 }
 
-// The offset of each child's share in its family's: 0, a, a + b, a + b + c.
+// Returns the offset of each child's share in that of its family: 0, a, a + b, a + b + c.
 static inline __m256d starts(__m256d all) {
   __m256d zero = _mm256_setzero_pd();
   // 0 a b c
@@ -70,7 +70,7 @@ static void tree_draw(const Tree *tree, uint32_t *slots, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
       __m256d all = _mm256_load_pd(tree->levels[level] + 4 * (size_t)slots[i]);
       __m256d begin = starts(all);
-      // The last child with a share that begins at or before the rest: rounding never leads to an empty one.
+      // The last child whose share begins at or before the rest, so that rounding never leads to an empty child.
       __m256d fits = _mm256_and_pd(_mm256_cmp_pd(begin, _mm256_set1_pd(rests[i]), _CMP_LE_OQ), _mm256_cmp_pd(all, _mm256_setzero_pd(), _CMP_GT_OQ));
       uint32_t child = 31 - (uint32_t)__builtin_clz((uint32_t)_mm256_movemask_pd(fits) | 1);
       double spilled[4] __attribute__((aligned(32)));
@@ -81,7 +81,7 @@ static void tree_draw(const Tree *tree, uint32_t *slots, uint32_t n) {
   }
 }
 
-// Sets new weights of leaves; parents are recomputed from their children, level by level.
+// Sets new weights of leaves. Parents are recomputed from their children, level by level.
 static void tree_update(Tree *tree, const uint32_t *leaves, const double *weights, uint32_t n) {
   uint32_t nodes[LARGEST];
   for (uint32_t i = 0; i < n; i++) {

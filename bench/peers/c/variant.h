@@ -1,4 +1,4 @@
-// Shared parts of the limits: the lines that the controller reads and writes, a clock, random numbers, and equally filled tables.
+// Shared parts of the limits: the input and output lines of a process, a clock, random numbers, and equally filled tables.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,10 +6,10 @@
 #include <time.h>
 #include <unistd.h>
 
-// Entries drawn, touched and gathered at a time: their data fits the first-level cache.
+// The number of entries drawn, touched and gathered together. Their data fits the first-level cache.
 #define PIECE 256
 
-// The numbers of one item, 32 bytes: two fit a cache line.
+// The numbers of one item: 32 bytes, so that two fit a cache line.
 typedef struct {
   double priority;
   uint32_t row, length, count, generation;
@@ -48,13 +48,13 @@ static inline uint32_t next_random(void) {
 
 static inline uint32_t below(uint32_t n) { return (uint32_t)(((uint64_t)next_random() * n) >> 32); }
 
-// A number of 53 bits, in [0, 1).
+// Returns a number of 53 bits in [0, 1).
 static inline double unit(void) {
   uint64_t high = next_random();
   return (double)((high << 21) ^ (next_random() >> 11)) * 0x1p-53;
 }
 
-// Memory aligned to cache lines; its pages are mapped by writing them.
+// Allocates memory aligned to cache lines, and maps its pages by writing to them.
 static void *taken(size_t bytes) {
   void *at = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
   if (at == NULL) abort();
@@ -75,7 +75,7 @@ static Info info_of(uint32_t batch) {
 // The sum of prefetched values, so that no compiler removes the reads.
 static volatile uint64_t seen;
 
-// Answers each n with the nanoseconds that n batches took.
+// Responds to each n with the nanoseconds of n batches.
 static void serve(void (*run)(uint32_t)) {
   char line[64];
   fflush(stdout);

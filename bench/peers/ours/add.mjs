@@ -5,7 +5,7 @@ import { contents } from "./ways.mjs";
 
 export function make({ way, batch, steps, priorities }) {
   const { replay, table } = transitions(steps, priorities ? prioritized(ALPHA) : uniform());
-  // Most memories use the largest priority for a new transition.
+  // Most libraries use the largest priority for a new transition.
   const rule = priorities ? { table: "t", length: 1, priority: "max" } : { table: "t", length: 1 };
   const writer = replay.writer({ items: [rule] });
   return { run: (way === "staged" ? staged : objects)(writer, columns()), columns: contents(table.sample(batch)) };
@@ -39,7 +39,7 @@ export function staged(writer, { observation, action, reward, nextObservation, d
 }
 
 function objects(writer, all) {
-  // The arrays belong to the environment.
+  // The environment owns the arrays.
   const arrays = (column) => Array.from({ length: BLOCK }, (_, i) => column.slice(4 * i, 4 * i + 4));
   const [observations, nextObservations] = [arrays(all.observation), arrays(all.nextObservation)];
   const { action, reward, done } = all;

@@ -1,4 +1,4 @@
-/** Atari: the last four frames form a state, and also the next state; each frame is stored once. */
+/** Atari: the last four frames form a state, and also the next state. Each frame is stored once. */
 import { readFileSync } from "node:fs";
 import { bool, f32, fifo, i32, packed, Replay, shared, u8, uniform } from "../../package.mjs";
 import { Random } from "../../random.mjs";
@@ -6,7 +6,7 @@ import { contents, NO_RECYCLE, sampling, ways } from "./ways.mjs";
 
 const FRAME = 84 * 84;
 const STACK = 4;
-/** Frames before they repeat; for recorded ones, per game. */
+/** The number of frames before they repeat. For recordings, this is per game. */
 const FRAMES = 512;
 
 export function make({ way, batch, steps, leaf, screens }) {

@@ -1,4 +1,4 @@
-/** Frames of a game: each appends a step, takes a batch and sets new priorities. Measures the time of each, and the number of garbage collections. */
+/** Runs the frames of a game: each appends a step, takes a batch and sets new priorities. Measures the time of each, and the number of garbage collections. */
 import { PerformanceObserver } from "node:perf_hooks";
 import { setImmediate } from "node:timers/promises";
 import { prioritized } from "../../package.mjs";
@@ -34,7 +34,7 @@ export function make({ way, batch, steps }) {
     const ns = 1e6 * (performance.now() - begun);
     const sorted = times.subarray(0, n).sort();
     const percentiles = Object.entries(PERCENTILES).map(([name, share]) => [name, 1000 * sorted[Math.min(Math.floor(share * n), n - 1)]]);
-    // Counted separately, because the clock makes garbage.
+    // Collections are counted separately, because the clock creates garbage.
     const collections = await collectionsOf(() => {
       for (let k = 0; k < n; k++) frame(k);
     });
@@ -51,7 +51,7 @@ async function collectionsOf(call) {
   await setImmediate();
   observer.observe({ entryTypes: ["gc"] });
   call();
-  // Entries arrive in later turns of the loop.
+  // Entries arrive in later turns of the event loop.
   for (let turn = 0; turn < 3; turn++) await setImmediate();
   observer.disconnect();
   return count;

@@ -1,4 +1,4 @@
-/** Batches with one half from each of two memories. */
+/** Draws batches with one half from each of two Replays. */
 import { mixture } from "../../package.mjs";
 import { transitions } from "./source.mjs";
 import { contents, NO_RECYCLE, sampling, ways } from "./ways.mjs";

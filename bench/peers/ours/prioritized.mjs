@@ -1,4 +1,4 @@
-/** Prioritized batches with importance weights; `cycle` also sets new priorities for their keys. */
+/** Draws prioritized batches with importance weights. `cycle` also updates priorities by key. */
 import { prioritized } from "../../package.mjs";
 import { ALPHA, BETA, prioritySets, transitions } from "./source.mjs";
 import { contents, NO_RECYCLE, sampling, ways } from "./ways.mjs";

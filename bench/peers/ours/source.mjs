@@ -4,11 +4,11 @@ import { Random } from "../../random.mjs";
 
 export const ALPHA = 0.6;
 export const BETA = 0.4;
-/** Steps per episode: the last of them is done. */
+/** The number of steps per episode. The last of them is done. */
 const EPISODE = 1000;
-/** Steps per append; also the number of distinct steps. */
+/** The number of steps per append, and of distinct steps. */
 export const BLOCK = 1000;
-/** Batches of new priorities made beforehand; a power of two. */
+/** The number of precomputed batches of priorities: a power of two. */
 const SETS = 16;
 
 /** Returns a priority like a TD error: above 0, of varying size. */
@@ -28,7 +28,7 @@ export function columns() {
   };
 }
 
-/** A full table of `steps` items of one step each; with priorities if the sampler uses them. */
+/** Returns a full table of `steps` items of one step each, with priorities if the sampler uses them. */
 export function transitions(steps, sampler = uniform()) {
   const replay = new Replay({ spec: spec(), tables: { t: { maxSize: steps, sampler, remover: fifo() } }, seed: 1 });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
@@ -46,7 +46,7 @@ export function prioritySets(batch) {
   return Array.from({ length: SETS }, () => Float64Array.from({ length: batch }, () => priority(random)));
 }
 
-/** Returns columns by their names, as [name, dtype, shape, bytes], so that variants with other work are rejected. */
+/** Returns columns by name as [name, dtype, shape, bytes], so that variants with other work are rejected. */
 export const described = (leaves) => Object.entries(leaves).map(([name, { data, shape }]) => [name, dtypeOf(data), [...shape], data.byteLength]);
 
 function dtypeOf({ constructor: { name } }) {

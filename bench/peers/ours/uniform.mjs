@@ -1,4 +1,4 @@
-/** Uniform batches of transitions. */
+/** Draws uniform batches of transitions. */
 import { transitions } from "./source.mjs";
 import { contents, NO_RECYCLE, sampling, ways } from "./ways.mjs";
 

@@ -1,4 +1,4 @@
-/** The ways to get a batch: into existing arrays, into recycled arrays, and into new ones. */
+/** The ways to get a batch: into existing arrays, into recycled arrays, and into new arrays. */
 import { described } from "./source.mjs";
 
 /**
@@ -21,7 +21,7 @@ export function ways(table, way, batch, options, length = 1) {
   return () => table.sample(batch, { beta });
 }
 
-/** Whether this build of the package can recycle batches. */
+/** Returns whether this build of the package can recycle batches. */
 function comesBack(table, batch) {
   try {
     table.sample(batch, { recycle: true }).release();

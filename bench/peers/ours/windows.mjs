@@ -1,4 +1,4 @@
-/** Windows of 80 steps of 64 numbers; each step except the last 79 begins one. */
+/** Draws windows of 80 steps of 64 numbers. Each step except the last 79 begins a window. */
 import { f32, fifo, Replay, uniform } from "../../package.mjs";
 import { Random } from "../../random.mjs";
 import { BLOCK } from "./source.mjs";

@@ -1,4 +1,4 @@
-"""The process of one variant of a peer: makes the measured object, describes it, then does n operations for each n that it receives, a line each."""
+"""The process of a peer variant: creates the measured object, describes it, then does n operations for each n that it receives, one per line."""
 import gc
 import importlib
 import importlib.metadata
@@ -8,7 +8,7 @@ import sys
 import time
 import warnings
 
-# Answers are lines of the real output; the output of libraries is redirected.
+# Responses are lines of the real output. The output of libraries is redirected.
 answers = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)
 warnings.filterwarnings("ignore")
@@ -24,7 +24,7 @@ def rss():
 
 
 def described(name, array):
-    """Describes an array of NumPy, torch or JAX as [name, dtype, shape, bytes]."""
+    """Describes a NumPy, torch or JAX array as [name, dtype, shape, bytes]."""
     size = array.nbytes if hasattr(array, "nbytes") else array.element_size() * array.nelement()
     return [name, str(array.dtype).removeprefix("torch."), list(array.shape), int(size)]
 
@@ -39,7 +39,7 @@ def main():
     if make is None:
         return say({"skipped": getattr(library, "CANNOT", {}).get(task["program"], "has no such memory")})
     try:
-        # A small memory first, so that the memory of compilers (JAX, numba) does not count.
+        # Creates a small buffer first, so that the memory of compilers (JAX, numba) does not count.
         make(task | {"steps": 1000 * -(-task["batch"] // 1000)})
         gc.collect()
         before = rss()
@@ -52,7 +52,7 @@ def main():
     memory = rss() - before
     version = importlib.metadata.version(library.PACKAGE)
     say({"columns": [described(*column) for column in columns().items()], "memory": memory, "version": version})
-    # As in programs that measure: surviving objects are not rescanned.
+    # As in programs that measure, surviving objects are not rescanned.
     gc.freeze()
     for line in sys.stdin:
         start = time.perf_counter_ns()

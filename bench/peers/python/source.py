@@ -13,7 +13,7 @@ WIDTH = 64
 
 
 def columns(n=BLOCK):
-    """n transitions."""
+    """Returns n transitions."""
     random = np.random.default_rng(42)
     return {
         "observation": random.random((n, 4), np.float32),
@@ -41,7 +41,7 @@ def priority_sets(batch, dtype=np.float64):
 
 
 def film(task):
-    """Noise, or the first frames of recordings; the first ones are repeated after the last ones, so that each stack is a slice."""
+    """Returns noise, or the first frames of recordings. The first frames are repeated after the last ones, so that each stack is a slice."""
     shape = (FRAMES, SIDE, SIDE)
     if "screens" in task:
         frames = np.concatenate([np.fromfile(file, np.uint8, FRAMES * SIDE * SIDE).reshape(shape) for file in task["screens"]])
@@ -51,7 +51,7 @@ def film(task):
 
 
 def repeated(work):
-    """n calls."""
+    """Returns a function that makes n calls."""
 
     def run(n):
         for _ in range(n):
@@ -61,7 +61,7 @@ def repeated(work):
 
 
 def cycling(draw, update, batch, dtype=np.float64):
-    """n draws, each followed by new priorities for the drawn items."""
+    """Returns a function that makes n draws, each followed by new priorities for the drawn items."""
     sets = priority_sets(batch, dtype)
 
     def run(n):
@@ -72,7 +72,7 @@ def cycling(draw, update, batch, dtype=np.float64):
 
 
 def adding(add, all_steps):
-    """Adds n steps, which repeat."""
+    """Returns a function that adds n steps, which repeat."""
     at = 0
 
     def run(n):

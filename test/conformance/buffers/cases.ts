@@ -1,4 +1,4 @@
-/** Runs a case of the replay buffers' family. */
+/** Runs a case of the replay buffer family. */
 
 import { isObject, Malformed, type Op, type Result, readOps, whyNotRun } from "../case.ts";
 import type { Answer } from "../compare.ts";

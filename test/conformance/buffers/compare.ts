@@ -1,4 +1,4 @@
-/** Compares an answer of a replay buffer with the expected one. */
+/** Compares the result of a replay buffer with the expected one. */
 import { TFUniformReplayBuffer } from "../../../src/tf-agents/index.ts";
 import { isObject, type Op, type Result } from "../case.ts";
 import { type Answer, valueDifference } from "../compare.ts";
@@ -9,7 +9,7 @@ import type { BufferWorld } from "./world.ts";
 /** The tolerance of a count on a fixed seed, in standard deviations. */
 const SIGMA = 5;
 
-/** Returns our kinds that match one of their errors (POLICY.md). */
+/** Returns our error kinds that match a recorded error (POLICY.md). */
 function accepted([op]: Op, { type, kind }: Result): readonly string[] {
   if (typeof kind === "string") return [kind];
   const adds = op === "add_batch" || op === "add_sequence" || op === "extend_episodes";
@@ -21,7 +21,7 @@ function accepted([op]: Op, { type, kind }: Result): readonly string[] {
     case "InvalidArgumentError":
       return adds ? ["SPEC_MISMATCH", "INVALID_DATA"] : op === "get_episode" ? ["STALE_KEY", "NOT_FOUND"] : ["EMPTY", "TOO_FEW"];
     default:
-      // An invalid value of an argument; for added values, their form.
+      // An invalid argument. If the op adds values, their form is invalid.
       return adds ? ["SPEC_MISMATCH", "RangeError"] : ["RangeError", "UNSUPPORTED"];
   }
 }
@@ -54,7 +54,7 @@ function errorDifference(op: Op, expected: Result, error: unknown): string | und
   return kinds.includes(kindOf(error) ?? "") ? undefined : `expected ${kinds.join(" or ")}, got ${String(error)}`;
 }
 
-/** Compares a pass literally; checks that random elements, theirs and ours, are possible. */
+/** Compares a full pass exactly. For random elements, checks that the recorded ones and ours are possible. */
 function datasetDifference(world: BufferWorld, op: Op, expected: Result, { elements, ends, error }: Result): string | undefined {
   const { on, args } = op[1];
   if (isObject(expected.error)) {
@@ -109,7 +109,7 @@ function twice(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value as object).map(([key, part]) => [key, key === "begin" || key === "end" ? part : twice(part)]));
 }
 
-/** Checks that outcomes are equal, that our reported probabilities follow the rules, and that the counts are likely. */
+/** Checks that the outcomes are equal, that our reported probabilities follow the rules, and that the counts are likely. */
 function tallyDifference(expected: Result, got: Result): string | undefined {
   const counts = got.counts as ReadonlyMap<string, { count: number; probability: number }>;
   const all = got.possible as readonly { value: string; probability: number }[];
@@ -137,7 +137,7 @@ function tallyDifference(expected: Result, got: Result): string | undefined {
   return undefined;
 }
 
-/** Compares shapes: theirs as far as they are known; for whole episodes, the number of steps must be possible. */
+/** Compares the known dimensions of the recorded shapes. For whole episodes, the number of steps must be possible. */
 function nextDifference([, { args }]: Op, expected: Result, { shapes, info_shapes, probabilities, whole }: Result): string | undefined {
   const lengths = (whole as unknown[] | undefined)?.map((data) => unstacked(data).length);
   const any = (value: unknown): unknown => {

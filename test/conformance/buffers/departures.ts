@@ -1,15 +1,15 @@
-/** The replay buffers' cases in which our answer differs from the recorded one: departures.md has the table, POLICY.md the rules. */
+/** The replay buffer cases in which our answer differs from the recorded one. departures.md has the table, POLICY.md the rules. */
 import type { Result } from "../case.ts";
 import type { Departure } from "../departures.ts";
 
 type Results = Departure["results"];
 
-/** Passes over frames, one op per line: its number, then the elements as [data, ids]. */
+/** Passes over frames. Each line is an op: its number, then the elements as [data, ids]. */
 function frames(lines: string): Results {
   return byOp(lines, ([data, ids]: [unknown, unknown]) => [data, { ids, probabilities: [] }]);
 }
 
-/** Passes over episodes, one op per line: its number, then the `v` of each element. The values determine which steps begin and end an episode. */
+/** Passes over episodes. Each line is an op: its number, then the `v` of each element. The values determine which steps begin and end an episode. */
 function steps(begins: readonly number[], ends: readonly number[], lines: string): Results {
   return byOp(lines, (v) => flagged(v, begins, ends));
 }
@@ -34,7 +34,7 @@ function all(v: readonly number[], begins: readonly number[], ends: readonly num
   return { data: flagged([v], begins, ends), shapes: { v: shape, begin: shape, end: shape } };
 }
 
-/** The same error for some ops. */
+/** Expects the same error for several ops. */
 function refused(kind: string, ...ops: readonly number[]): Results {
   return Object.fromEntries(ops.map((op) => [op, { error: { kind } }]));
 }
@@ -47,7 +47,7 @@ function gathered(data: unknown, shapes: unknown, ...ops: readonly number[]): Re
   return Object.fromEntries(ops.map((op) => [op, { data, shapes }]));
 }
 
-/** By the name of the case. */
+/** Departures by the name of the case. */
 export const BUFFERS: { readonly [name: string]: Departure } = {
   uniform_det_B2_L4_adds3: {
     rule: "no window over a segment's border",

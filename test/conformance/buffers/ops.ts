@@ -1,4 +1,4 @@
-/** The ops of the replay buffers' cases, by name: the call on our buffer, and our answer in the format of the cases. */
+/** The ops of the replay buffer cases, by name: the call on our buffer, and our answer in the format of the cases. */
 import { EpisodicReplayBuffer, TFUniformReplayBuffer } from "../../../src/tf-agents/index.ts";
 import { ourArguments } from "../arguments.ts";
 import { Malformed, type Op, type Result } from "../case.ts";
@@ -36,7 +36,7 @@ function dataset(world: BufferWorld, { on, args, take }: Args): Result {
     throw new Malformed(`unknown sequence_preprocess_fn ${String(sequencePreprocessFn)}`);
   const fn = sequencePreprocessFn === undefined ? undefined : (items: unknown) => double(world.spec, items);
   const elements: unknown[] = [];
-  // A rejected call has no elements; an iteration that breaks off has some.
+  // A rejected call returns no elements. An iteration that fails midway has returned some.
   const found = buffer.asDataset({ ...options, sequencePreprocessFn: fn });
   try {
     for (const [items, info] of found) {

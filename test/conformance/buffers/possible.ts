@@ -4,7 +4,7 @@ import { plain } from "./values.ts";
 import type { Buffer } from "./world.ts";
 
 export interface Possible {
-  /** Nested, [T] or, for a single frame, []. */
+  /** Nested arrays: [T], or [] for a single frame. */
   readonly data: unknown;
   readonly ids: unknown;
   readonly probability: number;
@@ -33,7 +33,7 @@ function ofFrames(buffer: TFUniformReplayBuffer, numSteps: number | undefined): 
 }
 
 function ofEpisodes(buffer: Exclude<Buffer, TFUniformReplayBuffer>, numSteps: number | undefined): Possible[] {
-  // A pass over whole episodes returns those that can be drawn.
+  // A pass over whole episodes returns the episodes that can be drawn.
   const episodes = [...buffer.asDataset({ singleDeterministicPass: true })].map(([items, { ids }]) => ({ steps: unstacked(plain(items)), id: plain(ids) }));
   if (numSteps === undefined) return episodes.map(({ steps, id }) => ({ data: stacked(steps), ids: id, probability: 1 / episodes.length }));
   const long = episodes.filter(({ steps }) => steps.length >= numSteps);
@@ -48,14 +48,14 @@ function ofEpisodes(buffer: Exclude<Buffer, TFUniformReplayBuffer>, numSteps: nu
   });
 }
 
-/** Nests of numbers along a new first dimension, inside the nest. */
+/** Stacks nests of numbers along a new first dimension of each leaf. */
 export function stacked(items: readonly unknown[]): unknown {
   const [first] = items;
   if (typeof first !== "object" || first === null || Array.isArray(first)) return items;
   return Object.fromEntries(Object.keys(first).map((key) => [key, stacked(items.map((item) => (item as { [key: string]: unknown })[key]))]));
 }
 
-/** The reverse: the items along the first dimension. */
+/** Reverses `stacked`: returns the items along the first dimension. */
 export function unstacked(nest: unknown): unknown[] {
   if (Array.isArray(nest)) return nest;
   const parts = Object.entries(nest as object).map(([key, part]) => [key, unstacked(part)] as const);

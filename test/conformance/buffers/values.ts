@@ -1,4 +1,4 @@
-/** Converts values of the replay buffers' cases to ours, and ours back. */
+/** Converts values of the replay buffer cases to ours, and vice versa. */
 
 import type { Leaf, Spec } from "../../../src/index.ts";
 import type { Column } from "../../../src/schema/column.ts";
@@ -16,7 +16,7 @@ function renamed(value: unknown, names: { readonly [name: string]: string }, als
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [names[key] ?? key, part]));
 }
 
-/** Converts a spec of a case; that of a Trajectory gets our names. */
+/** Converts the spec of a case. The spec of a Trajectory gets our names. */
 export function bufferSpec(theirs: unknown): Spec {
   return ourSpec(renamed(theirs, NAMES, "next_step_type"));
 }
@@ -45,14 +45,14 @@ export function plain(nest: unknown): unknown {
   return renamed(fold(nest, nestedColumn), THEIRS, "nextStepType");
 }
 
-/** Returns the shapes of a nest of columns in the format of a case: a tuple is marked. */
+/** Returns the shapes of a nest of columns in the format of a case, which marks tuples. */
 export function shapes(nest: unknown): unknown {
   if (Array.isArray(nest)) return { tuple: nest.map(shapes) };
   if (isColumn(nest)) return nest.shape;
   return renamed(Object.fromEntries(Object.entries(nest as object).map(([key, part]) => [key, shapes(part)])), THEIRS, "nextStepType");
 }
 
-/** Doubles every number; truth values stay. */
+/** Doubles every number and keeps booleans. */
 export function double(spec: Spec, nest: unknown): unknown {
   if (!isColumn(nest)) {
     const parts = Object.entries(nest as object).map(([key, part]) => [key, double((spec as { [key: string]: Spec })[key] as Spec, part)] as const);

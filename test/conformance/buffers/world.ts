@@ -8,7 +8,7 @@ import { bufferSpec, isColumn } from "./values.ts";
 export type Buffer = TFUniformReplayBuffer | EpisodicReplayBuffer | StatefulEpisodicReplayBuffer;
 type Args = { readonly [name: string]: unknown };
 
-/** Begin and end functions by their names in cases: a field of the items, one of its entries, or a constant. */
+/** Begin and end functions by their names in cases: a field of the items, an entry of a field, or a constant. */
 function flagFn(name: unknown): unknown {
   if (name === undefined) return undefined;
   if (name === "true" || name === "false") return () => name === "true";

@@ -1,4 +1,4 @@
-/** Runs a case of the clients' family, or of the datasets'. */
+/** Runs a case of the client family or the dataset family. */
 import { isObject, Malformed, type Op, type Result, readTableCase, type TableCase, whyNotRun } from "../case.ts";
 import { valueDifference } from "../compare.ts";
 import { accepted as acceptedOfTables, kindOf } from "../meaning.ts";
@@ -87,7 +87,7 @@ async function answerOf(world: ClientWorld, ops: Ops, [kind, args]: Op): Promise
 
 function found_(test: TableCase, i: number, expected: Result, answer: Answer): string | undefined {
   const [kind] = test.ops[i] as Op;
-  // Our calls never hang: if theirs hangs, ours must throw.
+  // Our calls never hang. If the recorded call hangs, ours must throw.
   if (expected.hangs === true)
     return "error" in answer ? undefined : `expected an error where the real call never comes back, got ${JSON.stringify(answer.result)}`;
   const broken = isObject(expected.error) ? expected.error : undefined;
@@ -102,7 +102,7 @@ function found_(test: TableCase, i: number, expected: Result, answer: Answer): s
   return valueDifference("", held(kind, expected), { ...held(kind, result), error: undefined });
 }
 
-/** Returns the part of an answer that counts. */
+/** Returns the part of an answer that is compared. */
 function held(kind: string, answer: Result): Result {
   if (kind === "sample_info") return { fields: answer.fields };
   const { how, ...rest } = comparable({ ...answer, error: undefined }) as Result;
@@ -116,10 +116,10 @@ function errorDifference(kinds: readonly string[], error: unknown): string | und
   return kind !== undefined && kinds.includes(kind) ? undefined : `expected ${kinds.join(" or ")}, got ${(error as Error)?.stack ?? error}`;
 }
 
-/** Ops that name a table and need it to exist. */
+/** Ops that need an existing table. */
 const OF_TABLES = ["client_sample", "mutate_priorities", "reset", "dataset", "replay_buffer", "create_item_of", "items"];
 
-/** Returns our kinds of errors for one of theirs, or the requested one. */
+/** Returns our error kinds for a recorded error, or the requested kind. */
 function accepted(test: TableCase, i: number, { type, kind: own }: Result): readonly string[] {
   if (typeof own === "string") return [own];
   const [kind, args] = test.ops[i] as Op;

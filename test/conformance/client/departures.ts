@@ -8,7 +8,7 @@ export interface Rule {
   readonly rule: string;
   /** Our own answer. */
   readonly expected: Result;
-  /** Does what was rejected in the way of the recorded call, so that the rest of the case counts. */
+  /** Applies the effect of a recorded call that we reject, so that later ops can still be compared. */
   readonly after?: () => unknown;
 }
 

@@ -1,4 +1,4 @@
-/** The ops of the clients' family, in addition to those of the tables', each a call of the public API. */
+/** The ops of the client family that the table family lacks. Each calls the public API. */
 
 import { f64, ReplayError } from "../../../src/index.ts";
 import { type HistoryColumn, type PriorityChanges, type TrajectoryColumn, TrajectoryDataset } from "../../../src/tf-agents/index.ts";
@@ -18,7 +18,7 @@ type Run = (world: ClientWorld, args: Args, op: Op) => Result | Promise<Result>;
 /** A key that no item has. */
 const NO_KEY = 0;
 
-/** A short limit: results that do not come immediately need not be waited for. */
+/** A short limit, because results that are not immediate need no wait. */
 function waited(timeout: unknown): number {
   return Math.min((timeout as number | null | undefined) ?? WAIT_MS, WAIT_MS);
 }
@@ -136,7 +136,7 @@ export function kept(world: ClientWorld, name: unknown) {
   return found;
 }
 
-/** Returns a history's column; if the spec is a leaf, the history itself. */
+/** Returns the column of a history. If the spec is a leaf, this is the history itself. */
 function historyOf(world: ClientWorld, args: Args): HistoryColumn {
   const path = ["step", ...[args.field].flat()] as readonly string[];
   const history: unknown = world.trajectoryWriter(args).history;

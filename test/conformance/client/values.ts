@@ -7,7 +7,7 @@ import { NUMPY } from "../../support/numpy-dtypes.ts";
 import { isObject, type Result } from "../case.ts";
 import { nestedColumn } from "../nested.ts";
 
-/** Returns NumPy's name of a dtype. Arrays of flags are those of u8. */
+/** Returns NumPy's name of a dtype. Arrays of flags have the name of u8. */
 export function nameOfDtype(dtype: string): string {
   return (NUMPY as { readonly [dtype: string]: string })[dtype] ?? dtype;
 }
@@ -32,7 +32,7 @@ export function snake(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** Returns an info with the number of its item, in the order first seen, instead of the key. */
+/** Returns an info with the number of its item, in order of first occurrence, instead of the key. */
 export function plainInfo({ key, ...rest }: SampleInfo, seen: Map<unknown, number>): Result {
   if (!seen.has(key)) seen.set(key, seen.size);
   return { item: seen.get(key), ...Object.fromEntries(Object.entries(rest).map(([name, value]) => [snake(name), value])) };
@@ -66,7 +66,7 @@ export function plainTableInfo(info: TableInfo): Result {
   };
 }
 
-/** Returns the parts of a table's definition that do not count. */
+/** Returns the parts of a table's definition that are compared. */
 export function plainDefinition(info: TableInfo): Result {
   const { name, max_size, max_times_sampled, rate_limiter } = plainTableInfo(info) as { readonly [name: string]: Result };
   const { samples_per_insert, min_size_to_sample, min_diff, max_diff } = rate_limiter as Result;

@@ -1,10 +1,10 @@
-/** The state of a client's case: in addition to writers and tables, the definitions of the tables, stored columns, and the items in samples. */
+/** The state of a client case: the writers and tables of a table case, plus the definitions of the tables, stored columns, and sampled items. */
 import { type ReverbReplayBuffer, Table, type TrajectoryColumn } from "../../../src/tf-agents/index.ts";
 import type { TableArgs, TableCase } from "../case.ts";
 import { tableOptions } from "../tables/options.ts";
 import { signatureOf, World } from "../world.ts";
 
-/** A table of a case as our class. */
+/** Converts a table of a case to our class. */
 export function defined(args: TableArgs): Table {
   const { name, kind, max_size } = args;
   if (kind === "queue") return Table.queue(name, max_size as number, signatureOf(args));

@@ -40,7 +40,7 @@ export interface RldsCase {
 
 export interface PushArgs {
   readonly class: string;
-  /** Parts of a case. */
+  /** The parts of a case. */
   readonly table_like?: { readonly spec?: unknown };
   /** Whether the observer is flushed before its items are compared. */
   readonly flush?: boolean;
@@ -53,7 +53,7 @@ const CLASSES = { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, ReverbT
   readonly [name: string]: new (client: Replay, options: object) => Observer;
 };
 
-/** Our errors for each of theirs: about the form of the data, or about its content. */
+/** Our errors for each recorded error: about the form of the data, or about its content. */
 const KINDS: { readonly [type: string]: readonly string[] } = {
   ValueError: ["SPEC_MISMATCH", "EMPTY"],
   InvalidArgumentError: ["INVALID_DATA"],
@@ -115,7 +115,7 @@ async function opDifference(test: RldsCase, data: RldsDataset, [kind, args]: Rld
   switch (kind) {
     case "spec":
       return againstError(expected, async () => {
-        // Theirs has no policy_info_fn.
+        // The recorded function has no policy_info_fn.
         const got = shown(await createTrajectoryDataSpec(data));
         return valueDifference(".spec", held(expected.spec), got);
       });
@@ -167,7 +167,7 @@ async function pushDifference(test: RldsCase, data: RldsDataset, args: PushArgs,
       };
       return pushRldsToReverb(data, Object.assign(call, { getTableSignature: () => own.getTableSignature() }), policyInfoFn);
     };
-    // An observer rejects an argument, or an episode that is too long for it.
+    // An observer rejects an invalid argument, or an episode that is longer than its limit.
     const refuses = expected.observer_calls === 0 ? [] : ["RangeError"];
     const why = await againstError(expected, async () => valueDifference(".pushed", expected.pushed, await push()), refuses);
     // A constructor that throws makes no calls.
@@ -175,7 +175,7 @@ async function pushDifference(test: RldsCase, data: RldsDataset, args: PushArgs,
     if (found !== undefined || expected.items === undefined || !flush) return found;
     await observer?.flush();
     const items = itemsOf(replay);
-    // Before a fault there are fewer.
+    // After a fault, fewer items are expected.
     const wanted = expected.some === true ? (expected.items as unknown[]).slice(0, items.length) : expected.items;
     return valueDifference(".items", wanted, items);
   } finally {
@@ -196,7 +196,7 @@ function itemsOf(replay: Replay<Spec, string>): unknown[] {
   }
 }
 
-/** Returns the difference of an answer; if an error is expected, whether it occurred. */
+/** Compares an answer with an expected error, or checks that it succeeds. Returns the difference. */
 async function againstError({ error }: Result, answer: () => Promise<string | undefined>, more: readonly string[] = []): Promise<string | undefined> {
   let thrown: unknown;
   try {
@@ -213,7 +213,7 @@ async function againstError({ error }: Result, answer: () => Promise<string | un
   return got !== undefined && wanted.includes(got) ? undefined : `expected ${wanted.join(" or ")}, got ${thrown}`;
 }
 
-/** Renames our fields to theirs. */
+/** Renames our fields to the recorded names. */
 function theirFields(step: unknown): unknown {
   return Object.fromEntries(Object.entries(step as object).map(([name, value]) => [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value]));
 }
@@ -244,7 +244,7 @@ interface Bounds {
   readonly maximum?: number;
 }
 
-/** Returns the parts of a recorded spec that count: dtype, shape, bounds. */
+/** Returns the parts of a recorded spec that are compared: dtype, shape, bounds. */
 function held(spec: unknown): unknown {
   return mapped(spec, (leaf) => {
     const { dtype, shape, minimum, maximum } = leaf as typeof leaf & Bounds;

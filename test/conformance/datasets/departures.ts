@@ -45,7 +45,7 @@ function ofOrder(steps: readonly Numbered[]): RldsDeparture[] {
   return [{ rule, result: ([kind], recorded) => (kind === "spec" || known(recorded) <= at ? recorded : refused(kind, "INVALID_DATA", recorded, at)) }];
 }
 
-/** Returns how many trajectories came before the fault. */
+/** Returns the number of trajectories before the fault. */
 function firstWrong(steps: readonly Numbered[]): { readonly at: number; readonly rule: string } | undefined {
   if (!flag(steps[0]?.step.is_first)) return { at: 0, rule: BEGINS };
   const at = steps.findIndex(({ number, step }, i) => {
@@ -61,7 +61,7 @@ function known({ error, trajectories, observer_calls }: Result): number {
   return Array.isArray(trajectories) ? trajectories.length : ((observer_calls as number | undefined) ?? 0);
 }
 
-/** Returns the recorded answer up to a fault. For a push, only the items that it also has count. */
+/** Returns the recorded answer up to a fault. For a push, compares only the items that both sides wrote. */
 function refused(kind: string, code: string, recorded: Result, at: number): Result {
   const error = { kind: code };
   if (kind === "convert") return { trajectories: (recorded.trajectories as unknown[]).slice(0, at), error };
@@ -83,7 +83,7 @@ function ofNests(test: RldsCase): RldsDeparture[] {
   return [{ rule: NESTED, result }];
 }
 
-/** Values that TensorFlow's types reject, or pass through unchanged: a discount that is not float32, flags that are not single booleans. */
+/** Values that TensorFlow's types reject or pass through unchanged: a discount that is not float32, or flags that are not single booleans. */
 function ofTypes(test: RldsCase, steps: readonly Numbered[]): RldsDeparture[] {
   const spec = test.spec as { readonly [field: string]: unknown };
   const is = (field: string, dtype: string) => spec[field] === undefined || typed(spec[field], dtype);
@@ -102,7 +102,7 @@ function ofTypes(test: RldsCase, steps: readonly Numbered[]): RldsDeparture[] {
 
 const typed = (leaf: unknown, dtype: string) => isLeafOfCase(leaf) && leaf.dtype === dtype && leaf.shape.length === 0;
 
-/** Applies the document's rule to steps in a right order. */
+/** Applies the documented rule to steps in a valid order. */
 function trajectoriesOf({ spec, policy_info_fn }: RldsCase, steps: readonly Numbered[]): unknown[] {
   const typeOf = ({ is_first, is_last }: RldsStep) => (flag(is_first) ? 0 : flag(is_last) ? 2 : 1);
   const policyInfo = POLICY_INFO[policy_info_fn ?? ""];
@@ -124,7 +124,7 @@ function zerosOf(spec: unknown): unknown {
   return spec.shape.reduceRight<unknown>((part, n) => new Array(n).fill(part), 0);
 }
 
-/** In the recording, some wrong arguments are found only with a step, or never. */
+/** The recorded calls detect some invalid arguments only with a step, or never. */
 function checkedArguments(args: PushArgs, recorded: Result): Result {
   if (recorded.error !== undefined && recorded.observer_calls === undefined) return recorded;
   const { priority = 1 } = args;

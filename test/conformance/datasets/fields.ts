@@ -1,4 +1,4 @@
-/** The sources of a trajectory's fields: the step of a pair, and the argument of a `policy_info_fn`. */
+/** The sources of the fields of a trajectory: a step of a pair, or the argument of a `policy_info_fn`. */
 import type { PolicyInfoFn, RldsStep } from "../../../src/datasets/rlds/index.ts";
 import { isObject } from "../case.ts";
 
@@ -37,7 +37,7 @@ export function sourcesOf(spec: unknown, policyInfo: string | undefined): { read
   return { observation, action, reward, policy_info: POLICY_INFO[policyInfo ?? ""]?.(step, stepAt(1)) };
 }
 
-/** Whether they include a nested field. */
+/** Returns whether the sources include a nested field. */
 export function nests(source: unknown): boolean {
   if (source instanceof Source) return !isLeafOfCase(source.spec);
   return isObject(source) && Object.values(source).some(nests);

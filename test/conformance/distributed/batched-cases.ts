@@ -42,7 +42,7 @@ export interface BatchedCase {
 
 interface BatchedDeparture {
   readonly rule: string;
-  /** The kinds of all errors, by op. */
+  /** The error kinds by op. */
   readonly errors: { readonly [op: number]: string };
   readonly sizes: readonly (readonly number[])[];
 }
@@ -60,7 +60,7 @@ export const BATCHED: { readonly [name: string]: BatchedDeparture } = {
   },
 };
 
-/** Returns the tables of a case, one for each observer. */
+/** Returns the tables of a case: one per observer. */
 export function batchedTables({ batch_size }: BatchedCase): string[] {
   return Array.from({ length: batch_size }, (_, i) => `t${i}`);
 }
@@ -103,7 +103,7 @@ export async function playBatched(test: BatchedCase, client: Client, form: "arra
     } catch (thrown) {
       error = thrown;
     }
-    // Closed ones cannot be flushed.
+    // Closed observers cannot be flushed.
     await Promise.allSettled(unbatching.delegatedObservers.map(async (observer) => await observer.flush?.()));
     const recorded = expect.errors.find(({ op }) => op === i);
     const kinds = departure === undefined ? recorded && (KINDS[recorded.type] ?? []) : departure.errors[i] === undefined ? undefined : [departure.errors[i]];
@@ -153,7 +153,7 @@ function cachedDifference({ name, ops, expect }: BatchedCase, observers: readonl
   return valueDifference(`.cached[${i}]`, expect.cached[i], observers.map((observer) => (observer as unknown as { cachedSteps: number }).cachedSteps)); // biome-ignore format: one line
 }
 
-/** Returns all items of all tables, each with its leaves in a trajectory's order. */
+/** Returns all items of all tables, each with its leaves in the order of a trajectory. */
 async function itemsOf(test: BatchedCase, client: Client): Promise<unknown[]> {
   const spec = trajectorySpecOf(test.spec) as { readonly [field: string]: Spec };
   const info = await client.serverInfo();
@@ -170,7 +170,7 @@ async function itemsOf(test: BatchedCase, client: Client): Promise<unknown[]> {
   return items;
 }
 
-/** A row as plain numbers. */
+/** Converts a row to plain numbers. */
 function plain(row: unknown): unknown {
   if (typeof row === "bigint") return Number(row);
   if (typeof row !== "object" || row === null) return row;

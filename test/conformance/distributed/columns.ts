@@ -2,7 +2,7 @@
 import { Column } from "../../../src/schema/column.ts";
 import { isObject } from "../case.ts";
 
-/** @param typed a typed array for each leaf of the spec @param rows a leading dimension, if there is one */
+/** @param typed a typed array for each leaf of the spec @param rows the leading dimension, if any */
 export function columnsOf(spec: unknown, typed: unknown, rows?: number): unknown {
   if (isObject(spec) && typeof spec.dtype === "string") {
     const data = typed as Column["data"];

@@ -20,10 +20,10 @@ export interface VariablesCase {
   readonly expect: { readonly error?: Result; readonly results?: readonly Result[] };
 }
 
-/** Ops that ours rejects and theirs accepts. POLICY.md, departures.md. */
+/** Ops that our container rejects and the recorded one accepts. POLICY.md, departures.md. */
 export const VARIABLES: { readonly [name: string]: { readonly rule: string; readonly errors: { readonly [op: number]: string }; readonly here?: true } } = {
   variables_push_names_same_form: { rule: "names of variables count, also for push", errors: { 0: "SPEC_MISMATCH" } },
-  // Only for tables in this process: -1 is the constructor.
+  // Only for tables in this process: -1 stands for the constructor.
   variables_no_signature: { rule: "a table of this process without a signature has the Replay's spec", errors: {}, here: true },
 };
 
@@ -63,7 +63,7 @@ export async function playVariables(test: VariablesCase, client: VariableClient)
   const { expect, ops } = test;
   const container = construct(test, client);
   if (expect.error !== undefined) {
-    // A server's tables are requested with the first call.
+    // The first call requests the tables of a server.
     const error = "error" in container ? container.error : (await answer(test, container.made, ops[0] as VariablesCase["ops"][number])).error;
     const kinds = expect.error.type === "ValueError" ? ["RangeError"] : KINDS[String(expect.error.type)];
     return kinds?.includes(String(kindOf(error))) ? undefined : `constructor: expected ${kinds}, got ${error ?? "none"}`;
@@ -113,7 +113,7 @@ async function answer(
   }
 }
 
-/** Columns as nested numbers. */
+/** Converts columns to nested numbers. */
 function plain(nest: unknown): unknown {
   if (isColumn(nest)) return nestedColumn(nest as Column);
   if (Array.isArray(nest)) return nest.map(plain);

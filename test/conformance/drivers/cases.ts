@@ -1,4 +1,4 @@
-/** Runs a case of the drivers' family. */
+/** Runs a case of the driver family. */
 import { isObject, Malformed, type Result, readOps, whyNotRun } from "../case.ts";
 import { valueDifference } from "../compare.ts";
 import { kindOf } from "../meaning.ts";
@@ -7,7 +7,7 @@ import { DriverWorld } from "./world.ts";
 
 type Raw = { readonly [key: string]: unknown };
 
-/** In theirs 0 means omitted, because of Python's truthiness. */
+/** In TF-Agents, 0 means omitted, because Python treats 0 as false. */
 const ZERO = "a run of 0 episodes returns at once";
 
 export function runDriverCase(raw: Raw): Outcome {
@@ -38,7 +38,7 @@ function run(raw: Raw, told: { rule?: string }): string | undefined {
     const got = tried(() => made.value.run(args));
     if (raw.class === "DynamicEpisodeDriver" && isObject(args.args) && args.args.num_episodes === 0) {
       told.rule = ZERO;
-      // The rest begins at another place than theirs.
+      // Our loop continues at another step than the recorded one.
       return "error" in got ? `op ${i}: ${String(got.error)}` : valueDifference(".calls", [], got.value.calls);
     }
     const found = isObject(expected.error) || "error" in got ? errorDifference(expected.error, got) : valueDifference("", expected, got.value as Result);
@@ -58,7 +58,7 @@ function tried<T>(call: () => T): Tried<T> {
   }
 }
 
-/** Checks whether an error was expected, and has the meaning of theirs: a wrong kind, or a wrong value. */
+/** Returns whether an expected error is missing or has another meaning: a wrong kind, or a wrong value. */
 function errorDifference(expected: unknown, got: Tried<unknown>): string | undefined {
   if (!isObject(expected)) return `expected no error, got ${String("error" in got ? (got.error as Error)?.stack : "")}`;
   const kind = expected.type === "TypeError" ? "TypeError" : "RangeError";

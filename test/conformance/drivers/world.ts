@@ -1,4 +1,4 @@
-/** The environment and the policy that the drivers' cases name, and a driver for them. */
+/** The environment and the policy of the driver cases, and a driver for them. */
 import {
   type DriveState,
   DynamicEpisodeDriver,
@@ -16,7 +16,7 @@ import { plain } from "../trajectories/values.ts";
 
 type Args = { readonly [name: string]: unknown };
 
-/** One row: episodes of the given numbers of transitions, repeated; negative ones are cut off. */
+/** A row of the environment: repeats episodes with the given numbers of transitions. A negative number marks a truncated episode. */
 class Row {
   readonly #lengths: readonly number[];
   readonly #base: number;
@@ -56,7 +56,7 @@ class Row {
   }
 }
 
-/** One environment, or a batch of them. */
+/** An environment, or a batch of environments. */
 class Scripted implements Environment<unknown, unknown> {
   readonly #rows: readonly Row[];
   readonly #isBatch: boolean;
@@ -158,7 +158,7 @@ export class DriverWorld {
   }
 }
 
-/** A missing state is the empty tuple there. */
+/** Converts a missing state to the empty tuple of the recording. */
 function told(state: unknown): unknown {
   return state === undefined ? [] : plain(state);
 }

@@ -1,4 +1,4 @@
-/** Runs a case of the observers' families. */
+/** Runs a case of the observer families. */
 
 import { fifo, Replay, type Spec } from "../../../src/index.ts";
 import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, ReverbTrajectorySequenceObserver } from "../../../src/tf-agents/index.ts";
@@ -43,7 +43,7 @@ interface Expected {
   readonly dtypes?: unknown;
 }
 
-/** An item in comparable form: its leaves in a trajectory's order. */
+/** An item in comparable form, with its leaves in the order of a trajectory. */
 interface Item {
   readonly table: string;
   readonly priority: number;
@@ -54,7 +54,7 @@ const WHOLE = { cross: true };
 const KINDS: { readonly [op: string]: { readonly [type: string]: readonly string[] } } = {
   new: { ValueError: ["RangeError"], TypeError: ["TypeError"] },
   step: { ValueError: ["SPEC_MISMATCH", "CLOSED", "RangeError"], RuntimeError: ["NOT_FOUND"] },
-  // Fewer steps than requested is a state.
+  // Too few steps are an error of state.
   reset: { ValueError: ["TOO_FEW", "RangeError"] },
   flush: { ValueError: ["CLOSED"] },
 };
@@ -186,7 +186,7 @@ function itemsDifference(
     }
   }
   const found = valueDifference(".items", departure?.items?.map((steps) => madeOf(test, steps)) ?? recorded(test), got);
-  // If the recorded dtypes are accidental, ours are those of the spec.
+  // If the recorded dtypes are accidental, the dtypes of the spec are expected.
   const wanted = departure?.items === undefined ? test.expect.dtypes : test.spec;
   if (found !== undefined || dtypes === undefined || wanted === undefined) return found;
   return valueDifference(".dtypes", leavesOfRecorded(test.spec, wanted).map(dtypeName), dtypes);
@@ -196,7 +196,7 @@ function recorded({ spec, expect }: ObserverCase): Item[] {
   return (expect.items ?? []).map(({ table, priority, columns }) => ({ table, priority, leaves: leavesOfRecorded(spec, columns) }));
 }
 
-/** Returns an item of the case's own steps. */
+/** Returns an item made from the steps of the case. */
 function madeOf(test: ObserverCase, item: Steps): Item {
   const { steps, priority } = "steps" in item ? item : { steps: item, priority: 1 };
   const each = steps.map((number) => {

@@ -1,15 +1,15 @@
 /** The cases of observers in which our answer differs from the recorded one: POLICY.md, departures.md. Parts missing in an entry stay as recorded. */
 
-/** An item by the number of its steps (their action divided by 10), P for padding; in table t with priority 1 unless stated otherwise. */
+/** An item by its steps: the action divided by 10, or P for padding. It is in table t with priority 1 unless stated otherwise. */
 export type Steps = readonly (number | "P")[] | { readonly steps: readonly (number | "P")[]; readonly priority: number };
 
 export interface ObserverDeparture {
   /** The rule of POLICY.md. */
   readonly rule: string;
-  /** The constructor's error. */
+  /** The error of the constructor. */
   readonly error?: string;
   readonly items?: readonly Steps[];
-  /** By the number of the op. */
+  /** Error kinds by the number of the op. */
   readonly errors?: { readonly [op: number]: string };
   readonly sizes?: readonly number[][];
   readonly cached?: readonly number[];
@@ -28,7 +28,7 @@ const P = "P" as const;
 const refusedForm = (...ops: number[]) => Object.fromEntries(ops.map((op) => [op, "SPEC_MISMATCH"]));
 const sizes = (...each: number[]) => each.map((size) => [size]);
 
-/** By the name of the case: first the trajectory observers, then the episode observer. */
+/** Departures by the name of the case: first the trajectory observers, then the episode observer. */
 export const TRAJECTORY: { readonly [name: string]: ObserverDeparture } = {
   close_reset_true_too_few: { rule: CLOSED, errors: {}, cached: [1, 0, 0, 1] },
   close_reset_true_window: { rule: CLOSED, errors: {}, cached: [1, 2, 0, 0, 0, 1, 2] },

@@ -4,7 +4,7 @@ import { isObject, Malformed } from "../case.ts";
 import { nested, nestedColumn } from "../nested.ts";
 import { build, ourSpec } from "../step-spec.ts";
 
-/** A trajectory's fields: theirs and ours. */
+/** The recorded names of the fields of a trajectory, and our names. */
 const FIELDS = { step_type: "stepType", policy_info: "policyInfo", next_step_type: "nextStepType" } as { readonly [field: string]: string };
 const ORDER = ["step_type", "observation", "action", "policy_info", "next_step_type", "reward", "discount"];
 
@@ -27,7 +27,7 @@ export interface How {
 export function stepOf(theirs: unknown, value: unknown, { form, batch = 1, spec }: How): unknown {
   const own = spec ?? theirs;
   const step = ourFields(value);
-  // Plain numbers and arrays, unchanged.
+  // Plain numbers and arrays stay unchanged.
   if (form === "python") return step;
   const typed = build(ourFields(own), step);
   if (form === "tensor" || form === "batched" || spec !== undefined) return columns(ourFields(own), typed, form === "batched" ? batch : undefined);
@@ -53,12 +53,12 @@ function mapLeaves(spec: unknown, value: unknown, make: (spec: LeafSpec, array: 
   return Object.fromEntries(Object.entries(spec as object).map(([key, node]) => [key, mapLeaves(node, (value as { [key: string]: unknown })[key], make)]));
 }
 
-/** Single numbers as numbers, the rest as typed arrays. */
+/** Converts single numbers to numbers. Other leaves stay typed arrays. */
 export function scalars(spec: unknown, typed: unknown): unknown {
   return mapLeaves(spec, typed, ({ shape }, array) => (shape.length === 0 ? array[0] : array));
 }
 
-/** Returns every leaf with its shape, in a batch the same step repeatedly. */
+/** Returns every leaf with its shape. A batch repeats the same step. */
 function columns(spec: unknown, typed: unknown, batch: number | undefined): unknown {
   return mapLeaves(spec, typed, ({ shape }, array) => {
     if (batch === undefined) return { data: array, shape };
@@ -67,7 +67,7 @@ function columns(spec: unknown, typed: unknown, batch: number | undefined): unkn
   });
 }
 
-/** The leaves of one item, each with its dimension of time, in a trajectory's order, as plain nested values; and their dtypes. */
+/** Returns the leaves of an item with their time dimension, in the order of a trajectory, as plain nested values, and their dtypes. */
 export function leavesOfItem(theirs: unknown, steps: unknown): { readonly values: unknown[]; readonly dtypes: string[] } {
   const fields = steps as { readonly [field: string]: unknown };
   const found = ORDER.flatMap((field) => flatten(ourSpec((theirs as { [field: string]: unknown })[field]), fields[FIELDS[field] ?? field])) as Column[];
@@ -88,7 +88,7 @@ const NUMPY: { readonly [array: string]: string } = {
   Float64Array: "float64",
 };
 
-/** A boundary step of zeros, leaf by leaf. */
+/** Returns the leaves of a boundary step of zeros. */
 export function leavesOfPadding(theirs: unknown): unknown[] {
   return ORDER.flatMap((field) =>
     leavesOf((theirs as { [field: string]: unknown })[field]).map(({ shape }) =>
@@ -101,7 +101,7 @@ function leavesOf(spec: unknown): LeafSpec[] {
   return flatten(ourSpec(spec), spec) as LeafSpec[];
 }
 
-/** Returns a recorded item's leaves, in the same order: nested like the step, or a list if that was flat. */
+/** Returns the leaves of a recorded item in the same order. They are nested like the step, or a list if the recording is flat. */
 export function leavesOfRecorded(theirs: unknown, given: unknown): unknown[] {
   if (Array.isArray(given)) return given;
   return ORDER.flatMap((field) => flatten(ourSpec((theirs as { [field: string]: unknown })[field]), (given as { [field: string]: unknown })[field]));

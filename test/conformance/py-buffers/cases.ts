@@ -1,4 +1,4 @@
-/** Runs a case of the Python buffers' family. */
+/** Runs a case of the Python buffer family. */
 import { isObject, Malformed, type Op, type Result, readOps, whyNotRun } from "../case.ts";
 import { valueDifference } from "../compare.ts";
 import { kindOf } from "../meaning.ts";
@@ -54,7 +54,7 @@ function run(raw: Raw, told: { rule?: string }): string | undefined {
   return undefined;
 }
 
-/** Errors of a constructor. A scalar observation works only because of Python's typing. */
+/** Errors of a constructor. A scalar observation works only because of Python's dynamic typing. */
 function acceptedBy({ type, kind }: Result): readonly string[] {
   if (typeof kind === "string") return [kind];
   return type === "TypeError" ? ["TypeError"] : type === "ValueError" ? ["RangeError", "SPEC_MISMATCH"] : ["SPEC_MISMATCH", "RangeError"];
@@ -73,7 +73,7 @@ function difference(op: Op, expected: Result, ask: () => Result): string | undef
   if (isObject(expected.error)) return `expected ${accepted(op, expected.error).join(" or ")}, got ${JSON.stringify(got)}`;
   if (expected.any === true) return undefined;
   if (expected.outcomes !== undefined) return valueDifference(".outcomes", sorted(expected.outcomes), sorted(got.outcomes));
-  // Expected values that a rule leaves out are not compared.
+  // Expected values that a rule omits are not compared.
   const held = Object.fromEntries(Object.keys(expected).map((key) => [key, got[key]]));
   return valueDifference("", { ...expected, ...(expected.dtypes === undefined ? {} : { dtypes: asBytes(expected.dtypes) }) }, held);
 }
@@ -82,7 +82,7 @@ function sorted(outcomes: unknown): unknown[] {
   return (outcomes as unknown[]).map((one) => JSON.stringify(inOrder(one))).sort();
 }
 
-/** With keys in one order. */
+/** Sorts the keys. */
 function inOrder(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inOrder);
   if (!isObject(value)) return typeof value === "boolean" ? Number(value) : value;
@@ -100,7 +100,7 @@ function accepted([kind, { args }]: Op, error: Result): readonly string[] {
   return steps === 0 || error.type !== "ValueError" ? ["RangeError"] : ["RangeError", "TOO_FEW", "EMPTY"];
 }
 
-/** Truth values are bytes here. */
+/** Booleans are bytes here. */
 function asBytes(dtypes: unknown): unknown {
   return JSON.parse(JSON.stringify(dtypes).replaceAll('"bool"', '"uint8"'));
 }

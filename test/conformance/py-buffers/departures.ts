@@ -3,19 +3,19 @@ import { isObject, type Op, type Result } from "../case.ts";
 
 export interface Ruled {
   readonly rule: string;
-  /** `{ any: true }`: any answer. */
+  /** `{ any: true }` accepts any answer. */
   readonly result: Result;
 }
 
 type Args = Op[1];
 
-/** The stored items as a list, in order of time. */
+/** Stores the items as a list in chronological order. */
 export class Listed {
   readonly #capacity: number;
   readonly #spec: unknown;
   #items: unknown[] = [];
   #added = 0;
-  /** Whether a batch of several was added, which theirs cannot do. */
+  /** Whether a batch of several items was added, which the recorded buffer cannot do. */
   #several = false;
 
   constructor(capacity: number, spec: unknown) {
@@ -23,7 +23,7 @@ export class Listed {
     this.#spec = spec;
   }
 
-  /** Returns our answer to an op if a rule changes the recorded one; else undefined. Notes the changes of the op. */
+  /** Returns our answer to an op if a rule changes the recorded one, else undefined. Applies the changes that the op makes. */
   ruled([kind, args]: Op, recorded: Result): Ruled | undefined {
     const error = isObject(recorded.error) ? recorded.error : undefined;
     switch (kind) {
@@ -60,7 +60,7 @@ export class Listed {
     return error === undefined ? undefined : { rule: "a batch of several is added", result: {} };
   }
 
-  /** The distinct frames of observations whose last dimension counts frames. */
+  /** Returns the number of distinct frames of observations whose last dimension counts frames. */
   #frames(): number {
     const seen = new Set<string>();
     for (const { observation } of this.#items as { readonly observation: unknown }[])
@@ -68,7 +68,7 @@ export class Listed {
     return seen.size;
   }
 
-  /** In the order of the places, as recorded, without places that were never filled. */
+  /** Returns the items in the recorded order of slots, without slots that were never filled. */
   #gathered(recorded: Result): Ruled | undefined {
     const isFull = this.#items.length === this.#capacity;
     if (isFull && recorded.error === undefined && !this.#several) return undefined;
@@ -98,7 +98,7 @@ export class Listed {
   }
 }
 
-/** The last dimension of nested numbers. */
+/** Returns the last dimension of nested numbers. */
 function lastOf(value: unknown): number {
   let part = value as readonly unknown[];
   while (Array.isArray(part[0])) part = part[0];
@@ -110,7 +110,7 @@ function frame(value: unknown, k: number): unknown {
   return Array.isArray(parts[0]) ? parts.map((part) => frame(part, k)) : parts[k];
 }
 
-/** A batch's items, one by one. */
+/** Returns the items of a batch. */
 function rows(spec: unknown, items: unknown): unknown[] {
   if (isObject(spec) && typeof spec.dtype === "string") return Array.isArray(items) ? items : [items];
   const parts = Object.entries(spec as object).map(([key, part]) => [key, rows(part, (items as { [key: string]: unknown })[key])] as const);
@@ -121,7 +121,7 @@ function rows(spec: unknown, items: unknown): unknown[] {
   });
 }
 
-/** Items in the form of gatherAll: each leaf [1, items, …]. */
+/** Returns items in the form of gatherAll: each leaf is [1, items, …]. */
 function gathered(spec: unknown, items: readonly unknown[]): unknown {
   if (isObject(spec) && typeof spec.dtype === "string") return [items];
   const parts = Object.entries(spec as object).map(([key, part]) => {

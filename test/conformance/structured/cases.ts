@@ -26,12 +26,12 @@ export async function runStructuredCase(raw: Raw): Promise<Outcome> {
   }
 }
 
-/** Whether one of the rules for a case changes an answer. */
+/** Returns whether a rule for the case changes an answer. */
 function differs({ results }: Oracle, test: StructuredCase): boolean {
   return results.some((result, i) => naiveDifference(test.results[i] ?? {}, result) !== undefined);
 }
 
-/** Returns the difference between the naive writer's answer and a recorded one; errors only have to occur in both. */
+/** Returns the difference between the answer of the naive writer and a recorded one. Errors only have to occur in both. */
 export function naiveDifference(recorded: Result, result: Result | undefined): string | undefined {
   if (result === undefined) return "no writer";
   if (isObject(recorded.error) && isObject(result.error)) return undefined;
@@ -66,7 +66,7 @@ async function difference(test: StructuredCase, results: readonly (Result | unde
   }
 }
 
-/** The recorded configs could not be made. */
+/** The recorded configs could not be constructed. */
 async function ofConstructor({ configs, error }: StructuredCase, world: World): Promise<string | undefined> {
   for (const config of Object.values(configs)) {
     const answer = await answerOf(world, ["create_config", { config }]);
@@ -96,12 +96,12 @@ function opDifference(op: Op, expected: Result, answer: Answer): string | undefi
   if ("error" in answer) return `expected ${JSON.stringify(expected)}, got ${(answer.error as Error)?.stack ?? answer.error}`;
   const { dtypes, ...rest } = expected as Result & { readonly dtypes?: readonly string[] };
   const { dtypes: own, ...result } = answer.result as Result & { readonly dtypes?: readonly string[] };
-  // Arrays of flags are those of u8.
+  // Arrays of flags have the dtype u8.
   const plain = dtypes?.map((dtype) => (dtype === "bool" ? "uint8" : dtype));
   return valueDifference("", plain === undefined ? rest : { ...rest, dtypes: plain }, plain === undefined ? result : { ...result, dtypes: own });
 }
 
-/** Returns our kinds of errors for one of theirs, or the requested one. */
+/** Returns our error kinds for a recorded error, or the requested kind. */
 function accepted([kind, args]: Op, { type, kind: own }: Result): readonly string[] {
   if (typeof own === "string") return [own];
   switch (type) {

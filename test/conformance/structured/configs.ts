@@ -18,7 +18,7 @@ import { isObject, Malformed } from "../case.ts";
 
 const METHODS = { "==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge" } as const;
 
-/** Returns a config; an invalid one is rejected where it is made. */
+/** Returns a config. An invalid config is rejected by its constructor. */
 export function configOf(theirs: unknown, spec: Spec): Config {
   const { pattern, table, conditions = [], priority } = theirs as TwinConfig;
   const made = patternFromTransform(spec, (step) => nested(pattern, step));
@@ -26,7 +26,7 @@ export function configOf(theirs: unknown, spec: Spec): Config {
   return createConfig(made, table, { conditions: conditions.map((condition) => conditionOf(condition, spec)), ...options });
 }
 
-/** Returns only a pattern. @param by the function that makes it */
+/** Returns only a pattern. @param by the function that creates it */
 export function patternOf(theirs: unknown, spec: Spec, by: unknown): Pattern {
   return by === "create_reference_step" ? nested(theirs, createReferenceStep(spec)) : patternFromTransform(spec, (step) => nested(theirs, step));
 }

@@ -26,7 +26,7 @@ const FORM = "the form of a step is the client's spec";
 
 interface Refused {
   readonly kind: "RangeError" | "TypeError" | "SPEC_MISMATCH" | "NOT_FOUND";
-  /** The rule; without one the recorded call also rejects it. */
+  /** The rule. Without a rule, the recorded call also rejects the op. */
   readonly rule?: string;
 }
 
@@ -36,10 +36,10 @@ interface LeafOf {
   readonly shape: readonly number[];
 }
 
-/** Types that Reverb compares exactly: all of them fit 32 bits. */
+/** Types that Reverb compares exactly, because they fit 32 bits. */
 const INTEGERS = ["bool", "int8", "uint8", "int16", "uint16", "int32"];
 
-/** Returns every leaf of a spec of a case, in the order of their names. */
+/** Returns every leaf of a case's spec in the order of their names. */
 export function leavesOfCase(spec: unknown, keys: readonly string[] = []): LeafOf[] {
   if (!isObject(spec) && !Array.isArray(spec)) return [];
   if (isObject(spec) && typeof spec.dtype === "string") return [{ path: keys.join("."), dtype: spec.dtype, shape: spec.shape as number[] }];
@@ -47,7 +47,7 @@ export function leavesOfCase(spec: unknown, keys: readonly string[] = []): LeafO
   return names.flatMap((name) => leavesOfCase((spec as { readonly [name: string]: unknown })[name], [...keys, name]));
 }
 
-/** Returns the leaves of a step, by path, null for missing values. */
+/** Returns the leaves of a step by path. Missing values are null. */
 export function valuesOfCase(data: unknown, paths: ReadonlySet<string>, keys: readonly string[] = []): [path: string, value: unknown][] {
   const path = keys.join(".");
   if (paths.has(path) || typeof data !== "object" || data === null) return [[path, data]];
@@ -58,7 +58,7 @@ export function valuesOfCase(data: unknown, paths: ReadonlySet<string>, keys: re
 export class Oracle {
   /** The rules that apply to the case. */
   readonly rules: ReadonlySet<string>;
-  /** An answer for each op; undefined if it does not count. */
+  /** An answer for each op, or undefined if the answer is not compared. */
   readonly results: readonly (Result | undefined)[];
   readonly #test: StructuredCase;
   readonly #leaves: readonly LeafOf[];
@@ -91,10 +91,10 @@ export class Oracle {
       case "items":
         return this.#items(table?.items ?? []);
       case "size":
-        // Only the recorded answer shows what waits.
+        // Only the recorded answer shows which items are waiting.
         return table?.isLimited ? recorded : { value: table?.items.length };
       case "sample":
-        // Only the recorded answer has the form of these.
+        // Only the recorded answer has the form of these samples.
         return this.#sample(table?.items, recorded);
       case "append":
       case "end_episode":
@@ -106,7 +106,7 @@ export class Oracle {
     }
   }
 
-  /** Returns our rejection, if any. */
+  /** Returns our rejection, or else the answer. */
   #or(refused: Refused | undefined, answer: Result | undefined): Result | undefined {
     if (refused === undefined) return answer;
     if (refused.rule !== undefined) this.#rules.add(refused.rule);
@@ -192,7 +192,7 @@ export class Oracle {
     return { path, dtype, shape: start === undefined || start === null ? shape : [twinAges(node).length, ...shape] };
   }
 
-  /** Returns their signature, with the lengths of strides rounded up. */
+  /** Returns the signature of the patterns. Lengths with strides are rounded up. */
   #signature(args: Op[1], recorded: Result | undefined): Result | undefined {
     const configs = (args.configs as readonly string[]).map((name) => this.#test.configs[name] as TwinConfig);
     const refused = configs.map((config) => this.#ofConfig(config)).find((one) => one !== undefined);
@@ -222,11 +222,11 @@ export class Oracle {
 
   #ofWriter(kind: string, args: Op[1], recorded: Result | undefined): Result | undefined {
     const writer = this.#writers.get(args.writer);
-    // It was rejected.
+    // The writer was rejected.
     if (writer === undefined) return undefined;
     const { twin } = writer;
     if (kind === "step_is_open") return { value: twin.stepIsOpen };
-    // Only the recorded answer shows whether it is in time.
+    // Only the recorded answer shows whether the flush is in time.
     if (kind === "flush") return recorded;
     if (kind === "end_episode") {
       this.#put(twin.ending());
@@ -285,11 +285,11 @@ export class Oracle {
 
 interface Writer {
   readonly twin: StructuredTwin;
-  /** The fields of the first step. */
+  /** The keys of the first step. */
   keys: readonly string[] | undefined;
 }
 
-/** Returns why a pattern cannot have such a node. */
+/** Returns the error kind for a node that a pattern cannot have. */
 function nodeKind({ at, slice }: TwinNode): "RangeError" | "TypeError" | undefined {
   if (slice === undefined) return !Number.isInteger(at) ? "TypeError" : (at as number) < 0 ? undefined : "RangeError";
   const [start, stop, step] = slice.map((part) => part ?? undefined);
@@ -300,7 +300,7 @@ function nodeKind({ at, slice }: TwinNode): "RangeError" | "TypeError" | undefin
   return isRight ? undefined : "RangeError";
 }
 
-/** Whether a pattern has a leaf that is not a node. */
+/** Returns whether a pattern has a leaf that is not a node. */
 function hasForeign(pattern: unknown): boolean {
   if (typeof pattern !== "object" || pattern === null) return true;
   if ("field" in pattern) return false;

@@ -1,4 +1,4 @@
-/** The recorded cases of structured writers, and the naive writer that answers if ours may differ from the recorded answer. */
+/** Compares structured writers with the recorded cases. Where our answer may differ from the recorded one, a naive writer computes the expected answer. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";

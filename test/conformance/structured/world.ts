@@ -1,4 +1,4 @@
-/** The state of a structured writer's case: a client of the case's tables, and the writers made so far. */
+/** The state of a structured writer case: a client of the case's tables, and the writers made so far. */
 
 import type { Column, Spec } from "../../../src/index.ts";
 import { dtypeOf } from "../../../src/schema/dtype.ts";
@@ -100,7 +100,7 @@ export class World {
         writer.append(stepValue(args.spec ?? this.test.step, args.data) as never, args.partial === true ? { partialStep: true } : {});
         return {};
       case "flush":
-        // Our calls never wait forever.
+        // The timeout keeps our calls from waiting forever.
         await writer.flush({ ...wait, timeoutMs: WAIT_MS });
         return {};
       case "end_episode":
@@ -128,7 +128,7 @@ export class World {
     return configs.map((name) => this.#config(name));
   }
 
-  /** Draws everything from a table. */
+  /** Draws all items of a table. */
   #items(name: string): Result {
     const table = this.client.table(name);
     const items: object[] = [];
@@ -151,12 +151,12 @@ export class World {
   }
 }
 
-/** A column of one item, without the dimension of items. */
+/** Returns a column of one item without the item dimension. */
 function ofOne({ data, shape }: Column): unknown {
   return nestedColumn({ data, shape: shape.slice(1) });
 }
 
-/** Returns the value for each leaf of a nest, in the order of their names. */
+/** Returns the value of each leaf of a nest, in the order of their names. */
 function unpacked(nest: unknown, values: unknown[]): unknown {
   if (isObject(nest) && typeof nest.dtype === "string") return values.shift();
   if (Array.isArray(nest)) return nest.map((part) => unpacked(part, values));
@@ -164,10 +164,10 @@ function unpacked(nest: unknown, values: unknown[]): unknown {
   return Object.fromEntries(names.map((name) => [name, unpacked((nest as Args)[name], values)]));
 }
 
-/** Formats a pattern like the cases. */
+/** Formats a pattern as the cases do. */
 function shown(pattern: unknown): unknown {
   const { flatSourceIndex, start, stop, step } = pattern as Partial<PatternNode>;
-  // By its form: in a host the class is the package's, not that of the sources.
+  // Checks the form, because a host's class comes from the package and not from the sources.
   if (typeof flatSourceIndex === "number") {
     return { flat_source_index: flatSourceIndex, start, stop, step };
   }
@@ -186,7 +186,7 @@ function signatureOf({ item_signature: theirs }: { readonly item_signature?: unk
   return theirs === undefined ? {} : { signature: ourSpec(theirs) as Signature };
 }
 
-/** Returns a step of a case; missing values stay missing, as do fields that the spec lacks. */
+/** Returns a step of a case. Missing values stay missing, and so do fields that the spec lacks. */
 export function stepValue(spec: unknown, value: unknown): unknown {
   if (value === null) return null;
   if (isObject(spec) && typeof spec.dtype === "string") return build(spec, value);

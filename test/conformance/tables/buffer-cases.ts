@@ -1,4 +1,4 @@
-/** Runs a case of the ReverbReplayBuffer's family: an observer writes, the buffer reads the table. */
+/** Runs a ReverbReplayBuffer case: an observer writes, and the buffer reads the table. */
 
 import { type Column, Replay, type Spec } from "../../../src/index.ts";
 import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, ReverbReplayBuffer } from "../../../src/tf-agents/index.ts";
@@ -134,7 +134,7 @@ class ReverbWorld {
   }
 }
 
-/** Returns the part of an element in the cases. */
+/** Returns the part of an element that the cases record. */
 function shown([{ action }, info]: Element): unknown {
   const { ids, probabilities, tableSizes, priorities, timesSampled } = info as { readonly [name: string]: Column };
   const plain = (column: Column | undefined) => column && nestedColumn(column);
@@ -145,13 +145,13 @@ function shown([{ action }, info]: Element): unknown {
   };
 }
 
-/** For random draws, returns the elements in any order. */
+/** Sorts the elements of random draws, whose order does not matter. */
 function unordered(result: Result): Result {
   const actions = (result.elements as readonly { readonly action: unknown }[] | undefined)?.map(({ action }) => JSON.stringify(action));
   return { ...result, elements: actions?.sort() };
 }
 
-/** By POLICY.md; unsupported calls may also work. */
+/** Compares errors according to POLICY.md. Unsupported calls may also succeed. */
 function errorDifference(expected: unknown, error: unknown): string | undefined {
   const kind = kindOf(error) ?? "";
   if (!isObject(expected)) return `expected no error, got ${(error as Error)?.stack ?? error}`;
@@ -163,6 +163,6 @@ const KINDS: { readonly [type: string]: readonly string[] } = {
   NotImplementedError: ["UNSUPPORTED"],
   KeyError: ["NOT_FOUND"],
   TypeError: ["TypeError"],
-  // An item whose shape differs from the declared one.
+  // The shape of an item differs from the declared shape.
   InvalidArgumentError: ["SPEC_MISMATCH", "INVALID_DATA"],
 };

@@ -1,4 +1,4 @@
-/** Runs a case of the tables' family. */
+/** Runs a case of the table family. */
 import { Malformed, readTableCase, type TableCase, whyNotRun } from "../case.ts";
 import { type Answer, difference } from "../compare.ts";
 import { DEPARTURES } from "../departures.ts";

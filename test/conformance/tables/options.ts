@@ -29,7 +29,7 @@ export function tableOptions(args: TableArgs): TableOptions {
     sampler: selectorOf(sampler),
     remover: selectorOf(remover),
     rateLimiter: limiterOf(rate_limiter),
-    // In theirs, 0 and below mean no limit.
+    // In Reverb, 0 and below mean no limit.
     ...((max_times_sampled as number) <= 0 ? {} : { maxTimesSampled: max_times_sampled as number }),
   };
 }

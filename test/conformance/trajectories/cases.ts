@@ -1,4 +1,4 @@
-/** Runs a case of the trajectories' family: functions, one op per call. */
+/** Runs a case of the trajectory family: each op calls a function. */
 import { isObject, Malformed, type Op, type Result, readOps, whyNotRun } from "../case.ts";
 import { valueDifference } from "../compare.ts";
 import { kindOf } from "../meaning.ts";
@@ -54,16 +54,16 @@ function difference(op: Op, expected: Result, ask: () => Result): string | undef
   return valueDifference("", rest, mine) ?? (dtypes === undefined ? undefined : valueDifference(".dtypes", dtypes, told(own, dtypes)));
 }
 
-/** Returns our dtypes; for a plain number without one, the expected dtype. */
+/** Returns our dtypes. A plain number has no dtype and gets the expected one. */
 function told(own: unknown, expected: unknown): unknown {
-  // A truth value is a byte.
+  // Booleans are stored as bytes.
   if (own === null || (own === "uint8" && expected === "bool")) return expected;
   if (Array.isArray(own)) return own.map((part, i) => told(part, (expected as unknown[])[i]));
   if (!isObject(own)) return own;
   return Object.fromEntries(Object.entries(own).map(([key, part]) => [key, told(part, (expected as Raw)[key])]));
 }
 
-/** For a rank it is a RangeError; for a structure, shape or dtype SPEC_MISMATCH: Python's classes do not distinguish them. */
+/** A wrong rank is a RangeError; a wrong structure, shape or dtype is SPEC_MISMATCH. Python's classes do not distinguish these errors. */
 function accepted([kind]: Op, { type }: Result): readonly string[] {
   if (kind === "replace") return ["RangeError"];
   if (type === "TypeError") return ["TypeError", "SPEC_MISMATCH"];

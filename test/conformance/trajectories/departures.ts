@@ -11,7 +11,7 @@ export interface Ruled {
 
 const LAST = 2;
 
-/** Returns our answer to an op if a rule changes the recorded one; else undefined. */
+/** Returns our answer to an op if a rule changes the recorded one, else undefined. */
 export function ruled(op: Op, spec: Fields, recorded: Result, form: unknown): Ruled | undefined {
   const [kind, args] = op;
   switch (kind) {
@@ -31,7 +31,7 @@ export function ruled(op: Op, spec: Fields, recorded: Result, form: unknown): Ru
   }
 }
 
-/** An n-step transition never adds rewards after a boundary: it ends with the last observation before it. */
+/** An n-step transition never adds rewards after a boundary: it ends with the last observation before the boundary. */
 function cutOff(trajectory: unknown, gamma: number, spec: Fields, recorded: Result): Ruled | undefined {
   if (!isObject(trajectory) || !isObject(recorded.value) || !Array.isArray(trajectory.discount)) return undefined;
   const { step_type, next_step_type, reward, discount, observation } = trajectory;
@@ -43,7 +43,7 @@ function cutOff(trajectory: unknown, gamma: number, spec: Fields, recorded: Resu
     const end = discounts.findIndex((_, t) => t < discounts.length - 2 && (of(step_type)[t] === LAST || of(next_step_type)[t] === LAST));
     if (end < 0 || discounts.slice(0, end + 1).includes(0)) continue;
     cuts++;
-    // The n-step transition of the steps up to there.
+    // The n-step transition of the steps before the boundary.
     let sum = 0;
     for (let t = end; t >= 0; t--) sum = (of(reward)[t] as number) + gamma * (discounts[t] as number) * (t === end ? 0 : sum);
     const product = discounts.slice(0, end + 1).reduce((all, one) => all * one, 1);
@@ -55,7 +55,7 @@ function cutOff(trajectory: unknown, gamma: number, spec: Fields, recorded: Resu
   return cuts === 0 ? undefined : { rule: "an n-step transition never adds rewards from behind a boundary", result: { ...recorded, value } };
 }
 
-/** Puts step t of a row in place of the row, in every leaf of an observation. */
+/** In every leaf of an observation, replaces a row with step t of that row. */
 function put(spec: unknown, to: unknown, from: unknown, row: number, t: number): unknown {
   if (Array.isArray(spec)) return spec.map((part, i) => put(part, (to as unknown[])[i], (from as unknown[])[i], row, t));
   if (isObject(spec) && typeof spec.dtype !== "string")
@@ -74,7 +74,7 @@ function emptyEpisode({ reward, discount = reward }: Fields, recorded: Result): 
   };
 }
 
-/** There are no tensors here, and arrays are treated like tensors: one discount applies to every row. */
+/** There are no tensors here, and arrays are treated like tensors: a single discount applies to every row. */
 function spread({ reward, outer_dims }: Fields, recorded: Result): Ruled | undefined {
   const rows = Array.isArray(outer_dims) ? outer_dims[0] : Array.isArray(reward) ? reward.length : undefined;
   const { value } = recorded;

@@ -1,4 +1,4 @@
-/** The ops of the trajectories' cases, by name: the call of our function, and our answer in the format of the cases. */
+/** The ops of the trajectory cases, by name: the call of our function, and our answer in the format of the cases. */
 
 import type { Column } from "../../../src/schema/column.ts";
 import * as agents from "../../../src/tf-agents/index.ts";
@@ -10,7 +10,7 @@ import { dtypes, fieldsOf, given, loose, ours, partOf, plain, plainSpec, specOf,
 type Args = Op[1];
 type Fields = { readonly [field: string]: unknown };
 
-/** The parts of a case besides its ops. */
+/** The parts of a case except its ops. */
 export interface TrajectoryCase {
   readonly spec: Fields;
   readonly form: unknown;
@@ -33,7 +33,7 @@ function maker(make: typeof agents.first): Ask {
   };
 }
 
-/** Theirs pass one discount through if nothing is a tensor: departures.ts. */
+/** The recorded functions return a single discount unchanged if no argument is a tensor: departures.ts. */
 function stepMaker(make: (step: { observation: unknown; reward: number; discount: number }, options: agents.StepOptions) => agents.TimeStep): Ask {
   return (test, { outer_dims, ...args }) => {
     const step = loose(fieldsOf(test.spec, args)) as { observation: unknown; reward: number; discount: number };

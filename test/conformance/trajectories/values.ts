@@ -1,4 +1,4 @@
-/** Converts values of trajectories: theirs to columns, ours to nested numbers under their names. */
+/** Converts recorded trajectories to columns, and our values to nested numbers with the recorded names. */
 import { Column, type ColumnLike, isColumn } from "../../../src/schema/column.ts";
 import { DTYPES, type Dtype } from "../../../src/schema/dtype.ts";
 import { NUMPY } from "../../support/numpy-dtypes.ts";
@@ -41,7 +41,7 @@ export function given(spec: unknown, value: unknown): unknown {
   throw new Malformed(`no spec of ${JSON.stringify(value)}`);
 }
 
-/** Converts columns to the form of a step of a single environment, or of a batch: a number, a flat typed array; else unchanged. */
+/** Converts columns to the form of a step of a single environment or a batch: a number, or a flat typed array. Other values stay unchanged. */
 export function loose(nest: unknown): unknown {
   if (isColumn(nest)) return nest.shape.length === 0 ? Number(nest.data[0]) : nest.shape.length === 1 ? nest.data : nest;
   if (Array.isArray(nest)) return nest.map(loose);
@@ -50,24 +50,24 @@ export function loose(nest: unknown): unknown {
 
 const FIELDS = ["step_type", "observation", "action", "policy_info", "next_step_type", "reward", "discount"];
 
-/** Fields of a case, by its spec, under our names. */
+/** Returns the fields of a case, by its spec, with our names. */
 export function fieldsOf(spec: Fields, value: Fields): Fields {
   return Object.fromEntries(Object.entries(value).map(([field, part]) => [ours(field), given(specOf(spec, field), part)]));
 }
 
 export function specOf(spec: Fields, field: string): unknown {
-  // From a policy's answer.
+  // The field comes from the answer of a policy.
   const name = field === "info" ? "policy_info" : field;
   return spec[name] ?? (["policy_info", "state"].includes(name) ? [] : spec[field]);
 }
 
-/** Converts a trajectory, a time step, a policy's answer, or a transition of these. */
+/** Converts a trajectory, a time step, the answer of a policy, or a transition of these. */
 export function partOf(spec: Fields, value: Fields): Fields {
   if (!("time_step" in value)) return fieldsOf(spec, value);
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [ours(name), fieldsOf(spec, part as Fields)]));
 }
 
-/** Converts the spec of a case to one of trajectories. */
+/** Converts the spec of a case to a trajectory spec. */
 export function trajectorySpecOf(spec: Fields): Fields {
   return Object.fromEntries(FIELDS.map((field) => [ours(field), ourSpec(specOf(spec, field))]));
 }

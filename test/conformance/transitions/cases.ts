@@ -1,4 +1,4 @@
-/** Runs one of PFRL's cases (pfrl/README.md). */
+/** Runs a PFRL case (pfrl/README.md). */
 import { isObject, Malformed, whyNotRun } from "../case.ts";
 import { kindOf } from "../meaning.ts";
 import type { Outcome } from "../outcome.ts";
@@ -27,7 +27,7 @@ const NOT_OWED: { readonly [tier: string]: string } = {
 /** Fields left out in every tier: PFRL's own storage. */
 const LEFT_OUT: ReadonlySet<unknown> = new Set(["queue_maxlen", "q_maxlen", "files"]);
 
-/** Classes without an object. */
+/** Classes that have no object. */
 const NO_OBJECT: ReadonlySet<string> = new Set(["function", "ReplayUpdater", "PrioritizedBuffer"]);
 
 export async function runPfrlCase(raw: Args): Promise<Outcome> {
@@ -84,7 +84,7 @@ async function runOp(world: World, test: PfrlCase, op: Args, expected: Expected)
   const got = await answer(() => (script === undefined ? call() : scripted(world.stored(on as string), script, call)));
   return outcomeDifference(expected, got, (value) => {
     if (COUNTED.has(name as string)) return countsDifference(expected?.value, value);
-    // Always null there, whatever the request (pfrl/README.md).
+    // The recorded value is always null, whatever the request (pfrl/README.md).
     if (name === "capacity" && world.on(on as string).constructor.name === "PrioritizedEpisodicReplayBuffer") return undefined;
     if (script !== undefined && script.left > 0) return `${script.left} draws were not asked for`;
     const sampled = name === "sample";
@@ -105,7 +105,7 @@ async function answer(call: () => unknown): Promise<Answer> {
   }
 }
 
-/** Checks that both raise, or both succeed, then calls `compare`. Types and texts are Python's, so only the fact that it raises counts. */
+/** Checks that both calls raise, or both succeed, then calls `compare`. Error types and texts are specific to Python, so they are not compared. */
 function outcomeDifference(expected: Expected, got: Answer | null, compare: (value: unknown) => string | undefined): string | undefined {
   const raises = expected !== null && "raises" in expected;
   if (got !== null && "error" in got) {
@@ -116,12 +116,12 @@ function outcomeDifference(expected: Expected, got: Answer | null, compare: (val
   return expected === null || !("value" in expected) ? undefined : compare(got?.value);
 }
 
-/** Whether the case stores extras with the name into which PFRL writes weights. */
+/** Returns whether the case stores extras under the name that PFRL uses for weights. */
 function stored({ ops }: PfrlCase): boolean {
   return ops.some(({ extras }) => isObject(extras) && "weight" in extras);
 }
 
-/** Removes the weights that PFRL writes into its store: they only count on first transitions of a sample. */
+/** Removes the weights that PFRL writes into its store. They are compared only for first transitions of a sample. */
 function strip(value: unknown, sampled: boolean, own: boolean): unknown {
   if (own) return value;
   const bare = (transition: Args): Args => {

@@ -1,4 +1,4 @@
-/** PFRL's PrioritizedBuffer on our buffer, for results compared as counts: values are episodes of one step. */
+/** Runs PrioritizedBuffer cases of PFRL whose results are compared as counts. Values are episodes of one step. */
 import { PrioritizedEpisodicReplayBuffer } from "../../../src/pfrl/index.ts";
 import { scaled } from "../../support/size.ts";
 import { isObject } from "../case.ts";
@@ -9,7 +9,7 @@ export interface Counted {
   readonly priority: number | undefined;
 }
 
-/** Returns how often each value was drawn: first in a sample, and at all. */
+/** Returns how often each value was drawn: first in a sample, and in total. */
 export function countsOf(
   appended: readonly Counted[],
   { capacity, initial_max_priority = 1 }: Args,

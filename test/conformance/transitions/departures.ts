@@ -1,6 +1,4 @@
-/**
- * The cases of PFRL in which our answer differs from the recorded one: POLICY.md, departures.md. Each is checked like any other case, against the answer here.
- */
+/** The PFRL cases in which our answer differs from the recorded one: POLICY.md, departures.md. Each is checked like any other case, against the answer here. */
 
 /** The expected result of an op: `{value}`, `{raises}`, or null for a call that succeeds. */
 export type Expected = { readonly [field: string]: unknown } | null;
@@ -8,7 +6,7 @@ export type Expected = { readonly [field: string]: unknown } | null;
 export interface PfrlDeparture {
   /** The rule of POLICY.md. */
   readonly rule: string;
-  /** Our own answers, by the number of the op; the other ops keep the recorded ones. */
+  /** Our own answers by the number of the op. The other ops keep their recorded answers. */
   readonly results?: { readonly [op: number]: Expected };
   /** The result of the constructor. */
   readonly expectNew?: Expected;
@@ -30,11 +28,11 @@ const step = (i: number, terminal: boolean) => ({
   next_action: null,
   is_state_terminal: terminal,
 });
-/** A transition that such cases append by hand. */
+/** A transition that some cases append directly. */
 const plain = (i: number, terminal: boolean) => ({ state: i, action: 0, reward: 0, next_state: null, next_action: null, is_state_terminal: terminal });
 const episode = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => step(from + i, from + i === to - 1));
 
-/** By the name of the case. */
+/** Departures by the name of the case. */
 export const PFRL: { readonly [name: string]: PfrlDeparture } = {
   "per-evict-while-waiting": { rule: BY_KEY, results: { 10: trees([1, 0.265971811421944, 1, 1], 3.2659718114219443, 0.265971811421944) } },
   "per-evict-while-waiting-end": { rule: BY_KEY, results: { 9: trees([1.0059880556662681, 1, 1], 3.0059880556662684, 1, 1.0059880556662681) } },

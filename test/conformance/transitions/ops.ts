@@ -1,4 +1,4 @@
-/** The ops of PFRL's cases, each a call of the public API; internals of PFRL's classes are derived from our public results. */
+/** The ops of PFRL cases. Each calls the public API. Internals of PFRL classes are derived from our public results. */
 import { existsSync } from "node:fs";
 import type { Column } from "../../../src/index.ts";
 import { batchExperiences, type Transition } from "../../../src/pfrl/index.ts";
@@ -13,7 +13,7 @@ type Run = (world: World, on: string, args: Args) => unknown;
 const LIST = { form: "list" } as const;
 
 export const OPS: { readonly [op: string]: Run } = {
-  // writing
+  // Writing
   append: (world, on, { extras, ...args }) => {
     const given = Object.fromEntries(Object.entries(args).map(([name, value]) => [camelCase(name), decode(value)]));
     world.on(on).append({ ...given, ...(decode(extras ?? {}) as object) } as never);
@@ -25,7 +25,7 @@ export const OPS: { readonly [op: string]: Run } = {
     world.make(on, args.class, (args.args ?? {}) as Args);
   },
 
-  // files
+  // Files
   save: (world, on, { file }) => {
     world.on(on).save(world.path(file));
   },
@@ -35,7 +35,7 @@ export const OPS: { readonly [op: string]: Run } = {
   close: (world, on) => world.close(on),
   exists: (world, _, { file }) => existsSync(world.path(file)),
 
-  // reading
+  // Reading
   len: (world, on) => world.on(on).length,
   n_episodes: (world, on) => (world.on(on) as { nEpisodes?: number }).nEpisodes,
   capacity: (world, on) => world.on(on).capacity,
@@ -55,7 +55,7 @@ export const OPS: { readonly [op: string]: Run } = {
   },
   sample_check: (world, on, args) => sampleCheck(world, on, args.n as number, args.repeat as number),
 
-  // priorities
+  // Priorities
   update_errors: (world, on, { errors }) => {
     world.prioritized(on).updateErrors(decode(errors) as number[]);
   },
@@ -70,7 +70,7 @@ export const OPS: { readonly [op: string]: Run } = {
   },
   pb_counts: (world, on, args) => countsOf(world.counted(on), world.args, args),
 
-  // functions
+  // Functions
   batch_experiences: (_, __, { experiences, gamma, phi }) =>
     batched(
       (experiences as Args[][]).map((list) => list.map(transitionOf)),
@@ -83,7 +83,7 @@ export const OPS: { readonly [op: string]: Run } = {
   },
 };
 
-/** Formats an environment's id like Python. */
+/** Formats the id of an environment like Python. */
 function keyOf(env: unknown): string {
   if (typeof env === "boolean") return env ? "True" : "False";
   return env === null ? "None" : String(env);
@@ -119,7 +119,7 @@ function batched(lists: Transition[][], gamma: unknown, phi: unknown = "identity
   return Object.fromEntries(Object.entries(all).map(([name, column]) => [name, columnOf(column, single && /state$/.test(name))]));
 }
 
-/** Converts a column to the case's tensors. A number that phi wrapped in an array is a number there. */
+/** Converts a column to the tensors of the case. A number that phi wrapped in an array becomes a number. */
 function columnOf(column: unknown, single: boolean): unknown {
   if (Array.isArray(column)) return column.map((part) => columnOf(part, single));
   const { data, shape } = column as Column;
@@ -137,7 +137,7 @@ function transitions(value: unknown): unknown {
   return isObject(value) && "nextState" in value ? encode(named(value as unknown as Transition)) : encode(value);
 }
 
-/** Returns a sample with each item's weight in its first transition. */
+/** Returns a sample, with the weight of each item in its first transition. */
 function weighed(list: readonly unknown[] & { readonly weights?: Float64Array }): unknown {
   const items = transitions([...list]) as (Args | Args[])[];
   const { weights } = list;
@@ -150,7 +150,7 @@ function sampleCheck(world: World, on: string, n: number, repeat: number): unkno
   const sizes = new Set<number>();
   const seen = new Set<unknown>();
   let unique = true;
-  // Ten times as often, or four, so that no outcome is missing by chance.
+  // The draws are repeated 10 times, or 4 in a short run, so that no outcome is missing by chance.
   for (let i = 0; i < scaled(10, 4) * repeat; i++) {
     const list = buffer.sample(n, LIST) as readonly (readonly Transition[])[];
     const states = list.map(([first]) => first?.state);
@@ -169,7 +169,7 @@ interface Trees {
   readonly min: number;
 }
 
-/** Returns the priorities, 0 for items that wait for their error. */
+/** Returns the priorities, with 0 for items that wait for their error. */
 function treesOf(world: World, on: string): Trees {
   const buffer = world.prioritized(on);
   const alternate = world.stored(on).options.priorities?.last.alternate === true;

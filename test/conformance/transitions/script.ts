@@ -1,4 +1,4 @@
-/** Draws scripted by a case, in PFRL's order, no more and no fewer. They use our own path from ranks and points to items. */
+/** Draws in the order that a case scripts, exactly as many as PFRL makes. They use our own code from ranks and points to items. */
 import type { Draw } from "../../../src/batch/draw.ts";
 import type { GrowingTable } from "../../../src/memory/growing-table.ts";
 import type { DrawStrategy } from "../../../src/pfrl/store/draw-strategy.ts";
@@ -10,7 +10,7 @@ import { Malformed } from "../case.ts";
 type Scripted = { readonly [kind: string]: unknown };
 
 export class Script {
-  /** The requests, as noted in the case. */
+  /** The requests as recorded in the case. */
   readonly calls: { readonly [name: string]: unknown }[] = [];
   readonly #draws: Scripted[];
 
@@ -107,7 +107,7 @@ export class ScriptedPicker implements DrawStrategy {
     }
   }
 
-  /** Returns the first slot, oldest first, with which the sum of priorities passes a point; or the last one with weight, if rounding lets none pass. */
+  /** Returns the oldest slot at which the cumulative priority exceeds a point, or the last slot with weight if rounding prevents that. */
   #passing(items: GrowingTable, point: number): number | undefined {
     let sum = 0;
     let last: number | undefined;

@@ -1,4 +1,4 @@
-/** Converts values of PFRL's cases to ours, and ours back (pfrl/README.md). */
+/** Converts values of PFRL cases to ours, and vice versa (pfrl/README.md). */
 import { isObject, numberOf } from "../case.ts";
 
 type Typed = Float64Array;
@@ -17,7 +17,7 @@ const ARRAYS: { readonly [dtype: string]: TypedClass } = {
   float64: Float64Array,
 } as object as { readonly [dtype: string]: TypedClass };
 
-/** Converts a value of a case to a program's form: arrays of several dimensions become arrays of typed arrays. */
+/** Converts a value of a case to the form that programs use: arrays of several dimensions become arrays of typed arrays. */
 export function decode(value: unknown): unknown {
   if (typeof value === "string") return numberOf(value);
   if (Array.isArray(value)) return value.map(decode);
@@ -45,7 +45,7 @@ function single(dtype: string, value: unknown): unknown {
   return dtype.endsWith("int64") ? BigInt(value as number) : value;
 }
 
-/** Returns numpy's name of our array's dtype. */
+/** Returns NumPy's name for the dtype of our array. */
 export function dtypeOf(array: unknown): string | undefined {
   return Object.keys(ARRAYS).find((dtype) => array instanceof (ARRAYS[dtype] as TypedClass));
 }
@@ -59,7 +59,7 @@ export function encode(value: unknown): unknown {
   return isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, part]) => [key, encode(part)])) : value;
 }
 
-/** Arrays of arrays become one with more dimensions. */
+/** Combines arrays into an array with one more dimension. */
 function arrays(parts: readonly unknown[]): unknown {
   const [first] = parts;
   if (!isObject(first) || typeof first.$nd !== "string") return parts;

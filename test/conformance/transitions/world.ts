@@ -1,4 +1,4 @@
-/** The objects of one of PFRL's cases, made under our names. */
+/** The objects of a PFRL case, under our names. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ export type Persistent = PersistentReplayBuffer | PersistentEpisodicReplayBuffer
 export type Buffer = ReplayBuffer | EpisodicReplayBuffer | PrioritizedReplayBuffer | PrioritizedEpisodicReplayBuffer | Persistent;
 export type Prioritized = PrioritizedReplayBuffer | PrioritizedEpisodicReplayBuffer;
 
-/** Functions of cases, by their names. */
+/** Functions that cases refer to, by name. */
 const PRIORITY_FUNCS: { readonly [name: string]: (episode: readonly Transition[]) => number } = {
   len: (episode) => episode.length,
   sum_reward: (episode) => episode.reduce((sum, { reward }) => sum + reward, 0),
@@ -31,7 +31,7 @@ const PRIORITY_FUNCS: { readonly [name: string]: (episode: readonly Transition[]
   zero: () => 0,
 };
 
-/** Arguments whose names are not those of the case in camelCase. */
+/** Arguments whose names here are not the camelCase form of the names in the case. */
 const NAMES: { readonly [name: string]: string } = { betasteps: "betaSteps" };
 
 const CLASSES: { readonly [name: string]: (args: object) => Buffer } = {
@@ -46,7 +46,7 @@ const CLASSES: { readonly [name: string]: (args: object) => Buffer } = {
 export class World {
   /** The folder of a case's files, if it has any. */
   #folder: string | undefined;
-  /** The arguments of the case's first object. */
+  /** The arguments of the first object of the case. */
   readonly args: Args;
   readonly #objects = new Map<string, Buffer>();
   /** Includes objects whose names were reassigned. */
@@ -77,7 +77,7 @@ export class World {
     return found;
   }
 
-  /** Returns the contents of PFRL's own queue. */
+  /** Returns the contents of the queue that PFRL exposes. */
   counted(name: string): Counted[] {
     const found = this.#counted.get(name) ?? [];
     this.#counted.set(name, found);
@@ -122,7 +122,7 @@ export function camelCase(name: string): string {
   return name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Returns our transition under the names of the case. */
+/** Returns our transition with the names of the case. */
 export function named(transition: Transition): Args {
   const { state, action, reward, nextState, nextAction, isStateTerminal, ...extras } = transition;
   return { ...extras, state, action, reward, next_state: nextState, next_action: nextAction, is_state_terminal: isStateTerminal };

@@ -1,6 +1,5 @@
-"""Our own inputs for trajectories, Python's buffers and drivers, and random ones with a fixed seed: `generate_more.py OUT --cases agents.py --only
-trajectories,py-buffers,drivers`.
-"""
+"""Additional inputs for trajectories, Python buffers and drivers, some of them random with a fixed seed: `generate_more.py OUT --cases agents.py --only
+trajectories,py-buffers,drivers`."""
 import random
 
 from morekit import *
@@ -12,7 +11,7 @@ DEEP = {**TSPEC, 'observation': {'pixels': leaf('uint8', 2), 'pair': [F, L]}, 'a
 
 
 def types(n):
-    """n + 1 step types of episodes that follow each other."""
+    """Returns n + 1 step types of consecutive episodes."""
     out = [R.choice([0, 1, 1, 2])]
     while len(out) <= n:
         out.append(0 if out[-1] == 2 else R.choice([1, 1, 2]))
@@ -20,14 +19,14 @@ def types(n):
 
 
 def row(n, base):
-    """A row over time; some episodes are cut off."""
+    """A row over time. Some episodes are truncated."""
     t = types(n)
     discount = [R.choice([0.0, 0.0, 1.0]) if k == 2 else R.choice([1.0, 1.0, 0.5]) for k in t[1:]]
     return rows(t, base, discount=discount)
 
 
 def deep(t):
-    """The same fields with other observations, actions and infos; any leading dimensions."""
+    """Returns the same fields with other observations, actions and infos, for any leading dimensions."""
     def at(v, f):
         return [at(x, f) for x in v] if isinstance(v, list) else f(v)
     o = t['observation']

@@ -1,6 +1,5 @@
-"""More inputs of RLDS cases, for the generator of tfagents/README.md, whose folder must be on PYTHONPATH: `generate.py OUT --cases cases.py --only rlds`.
-rlds.json has some of the results.
-"""
+"""Additional inputs of RLDS cases for the generator of tfagents/README.md, whose folder must be on PYTHONPATH: `generate.py OUT --cases cases.py --only
+rlds`. rlds.json contains some of the results."""
 from casekit import *
 RLDS = []
 D = rlds_case(RLDS)

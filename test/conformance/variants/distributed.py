@@ -1,4 +1,4 @@
-"""Records what TF-Agents' BatchedObserverUnbatching and ReverbVariableContainer do, on real Reverb servers: `distributed.py OUT_DIR`, with tf-agents and
+"""Records the behavior of TF-Agents' BatchedObserverUnbatching and ReverbVariableContainer on real Reverb servers: `distributed.py OUT_DIR`, with tf-agents and
 dm-reverb.
 
 Inputs are written here, or random with a fixed seed; every `expect` is the recorded result. tfagents/README.md describes values, specs and errors. These parts
@@ -82,7 +82,7 @@ def batched(spec, numbers, types):
 
 
 def stacked(rows):
-    """Rows of nests as a nest of rows."""
+    """Converts rows of nests to a nest of rows."""
     first = rows[0]
     if isinstance(first, dict):
         return {name: stacked([row[name] for row in rows]) for name in first}
@@ -96,7 +96,7 @@ def batched_case(name, what, cls, batch_size, args, ops, spec=TSPEC):
 
 
 def episodes(batch_size, lengths, steps, spec=TSPEC):
-    """Environments in lock-step, each with episodes of its own lengths, over and over."""
+    """Environments in lock-step. Each repeats episodes of its own lengths."""
     at = [0] * batch_size
     turn = [0] * batch_size
     ops = []
@@ -308,7 +308,7 @@ def play_variables(case):
 
 if __name__ == "__main__":
     for name, inputs, play in (("batched-observer", batched_inputs, play_batched), ("variables", variables_inputs, play_variables)):
-        # The order of a dict's keys is not the same in every run.
+        # The key order of a dict differs between runs.
         cases = [{**case, "expect": json.loads(json.dumps(play(case), sort_keys=True))} for case in inputs()]
         with open(os.path.join(sys.argv[1], f"{name}.json"), "w", encoding="utf-8") as file:
             file.write("[\n" + ",\n".join(json.dumps(case) for case in cases) + "\n]\n")

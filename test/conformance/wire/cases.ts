@@ -1,4 +1,4 @@
-/** Recorded messages of Reverb, and the corresponding Python values: folders with *.bin files, `decoded.json` and `expected.json`. */
+/** Compares recorded messages of Reverb with the corresponding Python values: folders with *.bin files, `decoded.json` and `expected.json`. */
 import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -11,7 +11,7 @@ import { widenHalves } from "../../../src/schema/half.ts";
 import type { Outcome } from "../outcome.ts";
 import { type Json, KINDS, type Recorded } from "./messages.ts";
 
-/** Returns an outcome per message, or per list of values. */
+/** Returns an outcome for each message or list of values. */
 export function runWireFile(path: string, content: { readonly [name: string]: Json }): Outcome[] {
   const folder = dirname(path);
   const read = (file: string) => new Uint8Array(readFileSync(join(folder, file)));

@@ -1,4 +1,4 @@
-/** Recorded messages of Reverb: their JSON form, converted to the form of src/reverb/wire. */
+/** Reads recorded messages of Reverb, and converts their JSON form to the form of src/reverb/wire. */
 import { type BytesReader, BytesReader as Reader } from "../../../src/reverb/wire/bytes-reader.ts";
 import { type ItemMessage, readItem, type SampleInfoMessage } from "../../../src/reverb/wire/item.ts";
 import { type InsertRequest, insertRequest, mutateRequest, resetRequest, sampleRequest } from "../../../src/reverb/wire/requests.ts";
@@ -16,15 +16,15 @@ export interface Recorded {
 }
 
 interface Kind {
-  /** The value from the JSON. */
+  /** Converts the JSON to a value. */
   readonly told: (json: Json) => unknown;
-  /** The value from the bytes. */
+  /** Reads a value from the bytes. */
   readonly read?: (bytes: Uint8Array) => unknown;
-  /** The bytes for the JSON. */
+  /** Writes the bytes for the JSON. */
   readonly written?: (json: Json) => Uint8Array;
 }
 
-/** By the names of messages. */
+/** Kinds by the names of messages. */
 export const KINDS: { readonly [message: string]: Kind } = {
   InsertStreamRequest: { told: insert, read: readInsertRequest, written: (json) => insertRequest(insert(json)) },
   InsertStreamResponse: { told: (json) => keys(json.keys), read: readInsertResponse },

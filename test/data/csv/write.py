@@ -1,4 +1,4 @@
-"""Tables as pandas 2 writes them, and what pandas reads back of them."""
+"""Writes tables with pandas 2, and the content that pandas reads from them."""
 import json
 import pathlib
 

@@ -1,4 +1,5 @@
-"""Files of d3rlpy: those of version 2 by the function `dump` of d3rlpy 2.8.1 itself (its module alone: the package as a whole needs torch), a flat one of version 1 as MDPDataset.dump of d3rlpy 1.1 writes it."""
+"""Writes files of d3rlpy: those of version 2 with the function `dump` of d3rlpy 2.8.1 (only its module, because the whole package needs torch), and a flat
+file of version 1 as MDPDataset.dump of d3rlpy 1.1 writes it."""
 import importlib.util
 import pathlib
 import sys
@@ -11,7 +12,7 @@ HERE = pathlib.Path(__file__).parent
 
 
 def dump_of_d3rlpy():
-    """d3rlpy/dataset/io.py, without what it imports for reading."""
+    """Loads d3rlpy/dataset/io.py without its imports for reading."""
     package = pathlib.Path(importlib.util.find_spec("d3rlpy").submodule_search_locations[0]) / "dataset"
     for name, names in {"components": ["Episode", "EpisodeBase"], "episode_generator": ["EpisodeGenerator"]}.items():
         module = sys.modules[f"alone.{name}"] = types.ModuleType(f"alone.{name}")

@@ -1,4 +1,5 @@
-"""Episodes as DreamerV2's driver and replay write them: common/driver.py begins with zeros for the action, and a row has the action and the reward that led to it; common/replay.py saves each with np.savez_compressed under its time, name and length."""
+"""Writes episodes as DreamerV2's driver and replay do: common/driver.py begins with zeros for the action, and a row has the action and the reward that led
+to it. common/replay.py saves each episode with np.savez_compressed under its time, name and length."""
 import pathlib
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Writes lerobot_v2, lerobot_v3 and plain.parquet with pyarrow and pandas, in the layout that huggingface/lerobot has, and expected_parquet.json with what a reader must find.
+"""Writes lerobot_v2, lerobot_v3 and plain.parquet with pyarrow and pandas, in the layout of huggingface/lerobot, and expected_parquet.json with what a reader must find.
 
 python make_parquet.py [FOLDER]          (needs pyarrow, pandas, pillow)
 """
@@ -117,13 +117,13 @@ def version3(root, episodes):
             **{f"stats/action/{name}": value for name, value in STATS.items()}, "meta/episodes/chunk_index": 0, "meta/episodes/file_index": 0})
         start += length
     pq.write_table(pa.Table.from_pylist(listed), f"{root}/meta/episodes/chunk-000/file-000.parquet", compression="snappy", use_dictionary=True)
-    # Two episodes in one file, the third in another; row groups that cut episodes.
+    # Two episodes are in one file, the third in another. Row groups cut episodes.
     pq.write_table(table(episodes[0] + episodes[1]), f"{root}/data/chunk-000/file-000.parquet", row_group_size=3)
     pq.write_table(table(episodes[2]), f"{root}/data/chunk-000/file-001.parquet", compression="zstd")
 
 
 def plain(path, episodes):
-    """As people write it with pandas: no metadata of ours, a missing float, flags instead of numbers of episodes."""
+    """Writes a table as users do with pandas: without our metadata, with a missing float, and with flags instead of episode numbers."""
     rows = [{
         "obs": row["observation.state"].tolist(), "pose": {"x": float(row["observation.state"][0]), "ok": row["next.done"]}, "action": int(row["index"]) - 5, "reward": float(row["next.reward"]),
         "terminated": row["next.success"], "truncated": row["next.done"] and not row["next.success"], "note": f"row {row['index']}", "when": pd.Timestamp("2024-01-01") + pd.Timedelta(seconds=row["index"]),

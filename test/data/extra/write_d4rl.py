@@ -1,4 +1,4 @@
-"""Writes small HDF5 files in D4RL's layout, by h5py, and what RLDS's own importer (tensorflow_datasets.d4rl) makes of those that it reads.
+"""Writes small HDF5 files in D4RL's layout with h5py, and the output of RLDS's importer (tensorflow_datasets.d4rl) for the files that it can read.
 
 python write_d4rl.py OUT_DIR        (needs h5py and tensorflow_datasets; wrote with h5py 3.x, tensorflow_datasets 4.9.4)
 """
@@ -40,7 +40,7 @@ def read(value):
     return {"dtype": str(value.dtype), "shape": list(value.shape), "crc32": zlib.crc32(np.ascontiguousarray(value).tobytes())}
 
 
-# Whole: episodes that end both ways, chunks that no slice fits, infos and metadata.
+# A whole dataset: episodes that end both ways, chunks that no slice fits, infos and metadata.
 whole = columns([7, 20, 33, 60], [True, False, True, False])
 whole["infos/qpos"] = rng.normal(size=(N, 2))
 whole["infos/action_log_probs"] = rng.normal(size=N)
@@ -48,7 +48,7 @@ whole["metadata/algorithm"] = np.bytes_("SAC")
 whole["metadata/iteration"] = np.int64(3)
 whole["metadata/policy/fc0/weight"] = rng.normal(size=(2, 3)).astype(np.float32)
 files = {"whole": write("whole", whole, chunks=True, compression="gzip", shuffle=True)}
-# One episode only, for the importer takes the last row of the file for every final observation.
+# Only one episode, because the importer takes the last row of the file for every final observation.
 one = columns([60], [True])
 one["next_observations"] = np.concatenate([one["observations"][1:], rng.normal(size=(1, 3))])
 files["next"] = write("next", one)
@@ -57,7 +57,7 @@ for name, path in files.items():
     expected[name] = [read(episode) for _, episode in dataset_utils.generate_examples(path)]
 json.dump(expected, open(f"{sys.argv[1]}/expected_d4rl.json", "w"), indent=1)
 
-# Ends in the middle of an episode, with next observations.
+# The file ends in the middle of an episode, and has next observations.
 tail = columns([20, 41], [True, False])
 tail["next_observations"] = tail["observations"] + 100
 write("tail", tail)
@@ -65,7 +65,7 @@ no_timeouts = columns([9], [True])
 del no_timeouts["timeouts"]
 write("no_timeouts", no_timeouts)
 
-# Types, each as a column of infos.
+# All types, each as a column of infos.
 odd = columns([60], [False])
 odd["infos/big_endian"] = np.arange(N, dtype=">i4")
 odd["infos/half"] = (np.arange(N) / 7).astype(np.float16)
@@ -85,7 +85,7 @@ with h5py.File(path, "a") as f:
     f.attrs["env"] = "odd-v0"
     f.attrs["numbers"] = np.arange(3)
 
-# What is refused.
+# Invalid files.
 bad = columns([60], [False])
 write("lzf", bad, chunks=True, compression="lzf")
 path = write("refused", bad)

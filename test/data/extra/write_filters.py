@@ -1,4 +1,4 @@
-"""Writes an HDF5 file in D4RL's layout whose infos are the same numbers, each compressed by another filter of hdf5plugin.
+"""Writes an HDF5 file in D4RL's layout whose infos have the same numbers, each compressed with a different filter of hdf5plugin.
 
 python write_filters.py OUT_DIR        (needs h5py and hdf5plugin; wrote with h5py 3.16.0, hdf5plugin 7.1.0)
 """
@@ -29,5 +29,5 @@ with h5py.File(f"{sys.argv[1]}/d4rl/filters.hdf5", "w") as f:
     f["terminals"], f["timeouts"] = np.zeros(N, bool), np.arange(N) == N - 1
     for name, options in FILTERS.items():
         f.create_dataset(f"infos/{name}", data=numbers, chunks=(25, 3), **options)
-    # A filter that h5wasm-plugins does not have.
+    # h5wasm-plugins does not support this filter.
     f.create_dataset("others/sperr", data=numbers, chunks=(25, 3), **hdf5plugin.Sperr())

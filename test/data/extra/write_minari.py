@@ -1,4 +1,4 @@
-"""Writes a small Minari data set with nested spaces, texts, infos and options, by the real minari, and what minari reads back.
+"""Writes a small Minari dataset with nested spaces, texts, infos and options, using the real minari, and the content that minari reads.
 
 python write_minari.py OUT_DIR        (needs minari[hdf5,arrow,create]; wrote with minari 0.5.4)
 """
@@ -90,7 +90,7 @@ for ds in [record(Walk(), "walk/nested-v0", 3, 9, record_infos=True), record(Fra
 frame = Frames()
 expected["frames/jpeg-v0"][0]["first frame"] = frame.reset()[0][::8, ::8].tolist()
 json.dump(expected, open(f"{out}/expected_minari.json", "w"), indent=1)
-# The same walk in Minari's Parquet form: what is read of it must be what is read of its HDF5.
+# The same walk in Minari's Parquet form. A reader must return the same content as from the HDF5.
 walk = minari.load_dataset("walk/nested-v0")
 buffers = [EpisodeBuffer(id=int(e.id), seed=100 + int(e.id), options={"wind": {"speed": 0.5 * int(e.id)}}, observations=e.observations, actions=e.actions, rewards=e.rewards,
                          terminations=e.terminations, truncations=e.truncations, infos=e.infos) for e in walk.iterate_episodes()]

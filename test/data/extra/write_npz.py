@@ -1,4 +1,4 @@
-"""Writes small .npz files by NumPy, as test/data/record.py lays them out and otherwise.  python write_npz.py OUT_DIR"""
+"""Writes small .npz files with NumPy, in the layout of test/data/record.py and in others.  python write_npz.py OUT_DIR"""
 import json
 import os
 import sys

@@ -1,9 +1,9 @@
-"""What the real `rlds` package makes of small episodes, for test/unit/datasets/rlds/transformations.test.ts.
+"""Records the results of the real `rlds` package for small episodes, for test/unit/datasets/rlds/transformations.test.ts.
 
     python -m venv v && v/bin/pip install tensorflow==2.15.1 rlds==0.1.8
     v/bin/python write_rlds_transformations.py > rlds_transformations.json
 
-`rlds.transformations` imports `reverb` for its patterns, which are not used here: an empty module stands for it where it is not installed.
+`rlds.transformations` imports `reverb` for its patterns, which are not used here: an empty module replaces it if it is not installed.
 """
 
 import json
@@ -25,7 +25,7 @@ T = rlds.transformations
 
 
 def columns(length, number, terminal):
-    """An episode as columns; test/unit/datasets/rlds/transformations.test.ts makes the same."""
+    """Returns an episode as columns. test/unit/datasets/rlds/transformations.test.ts creates the same."""
     i = np.arange(length)
     last = i == length - 1
     return {

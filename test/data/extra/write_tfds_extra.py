@@ -1,4 +1,4 @@
-"""Small RLDS data sets with everything that features can be, written by the real tensorflow_datasets, and what it reads back from them.
+"""Writes small RLDS datasets with every kind of feature, using the real tensorflow_datasets, and the content that it reads from them.
 
 python write_tfds_extra.py OUT_DIR         (needs tensorflow 2.15, tensorflow_datasets 4.9.4)
 """
@@ -24,7 +24,7 @@ def common(t, n):
 
 def integers(dtype, shape, i):
     info = np.iinfo(dtype)
-    # uint64 is stored as int64: more than half of it cannot be written.
+    # uint64 is stored as int64, so the upper half of its range cannot be written.
     most = min(info.max, 2**63 - 1)
     values = RNG.integers(info.min, most, size=shape, dtype=dtype, endpoint=True)
     values.reshape(-1)[0] = info.min if i % 2 else most
@@ -89,7 +89,8 @@ def images():
 
 
 def fixed():
-    """Sequences of known length within steps: tensorflow_datasets writes them, and only its reader without TensorFlow reads them again. What is in them a test knows."""
+    """Writes sequences of known length within steps: tensorflow_datasets writes them, but only its reader without TensorFlow can read them. A test contains the
+    expected content."""
     step = {**base(), "fixed": f.Sequence(np.float32, length=3), "pairs": f.Sequence({"a": np.int64, "b": f.Text()}, length=2), "deep": f.Sequence(f.Sequence(np.int16, length=2), length=3), "film": f.Video(shape=(2, 4, 4, 3))}
 
     def make():
@@ -120,7 +121,7 @@ def tiny():
 
 
 def plain(x):
-    """As JSON has it."""
+    """Converts a value to JSON."""
     if isinstance(x, dict):
         return {k: plain(v) for k, v in x.items()}
     if isinstance(x, bytes):
@@ -160,12 +161,12 @@ def read(builder, split, jpeg):
             found[k] = {"dtype": "string", "crc32": zlib.crc32(b"\n".join(np.asarray(values, object).reshape(-1)))}
             continue
         dtype = str(a.dtype)
-        # Reprise has half floats in arrays of float32.
+        # Reprise stores half floats in arrays of float32.
         if a.dtype == np.float16:
             a = a.astype(np.float32)
         a = np.ascontiguousarray(a)
         found[k] = {"dtype": dtype, "shape": list(a.shape[1:]), "crc32": zlib.crc32(a.tobytes()), "sum": float(a.astype(np.float64).sum()), "first": a[0].reshape(-1)[:4].tolist()}
-        # JSON has no infinity: the checksum says enough.
+        # JSON has no infinity, so only the checksum is compared.
         if not np.isfinite(found[k]["sum"]):
             del found[k]["sum"], found[k]["first"]
         if k in jpeg:
@@ -187,7 +188,7 @@ def main(out):
         builder = tfds.builder_from_directory(f"{out}/{name}/1.0.0")
         if name in ("dtypes", "images", "tiny"):
             expected[name] = {split: read(builder, split, ("observation/jpeg", "observation/grey_jpeg")) for split in splits}
-        # The same without the spaces, which are most of it.
+        # Writes the same file without whitespace, which is most of its size.
         path = f"{out}/{name}/1.0.0/features.json"
         text = json.dumps(json.load(open(path)), separators=(",", ":"))
         open(path, "w").write(text)

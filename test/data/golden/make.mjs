@@ -1,4 +1,4 @@
-// Makes the golden files anew: `npm run build && node test/data/golden/make.mjs`. Do so only where the format changes, and raise its version then.
+// Regenerates the golden files: `npm run build && node test/data/golden/make.mjs`. Do so only if the format changes, and then raise its version.
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -29,7 +29,7 @@ const OPTIONS = {
   logger: null,
 };
 
-/** Two environments in lock-step, and one alone with items of columns; both are in the middle of an episode at the end. */
+/** Writes two environments in lock-step, and a single environment whose items have columns. All are in the middle of an episode at the end. */
 export function live(replay, from = 0, to = 26) {
   const [
     lanes = replay.writer({
@@ -42,7 +42,7 @@ export function live(replay, from = 0, to = 26) {
     one = replay.writer({ keep: 3 }),
   ] = replay.writers;
   const frame = (t) => new Uint8Array(16).fill(t % 7);
-  // A picture on which something moves; now and then it is another one, or noise, which does not become smaller.
+  // Returns a picture with motion, occasionally a new picture, or noise that cannot be compressed.
   const screen = (t) =>
     new Uint8Array(272).map((_, at) => (t % 8 === 7 ? (at * at * 167 + t * 31 + (at >> 3) * 53) % 251 : at === t * 5 ? 9 : (at >> 5) + (t >> 4)));
   const step = (t) => ({
@@ -80,7 +80,7 @@ function ignoringLimits(call) {
   }
 }
 
-/** What a Replay holds, in words and numbers; its draws are used up. */
+/** Returns the content of a Replay in words and numbers. This uses up its draws. */
 export function contentOf(replay) {
   const { steps, tables, writers } = replay.stats();
   const draws = Object.values(replay.tables).map((table) => {
@@ -96,7 +96,7 @@ export function contentOf(replay) {
   return JSON.parse(JSON.stringify({ steps, tables, writers, open, draws }));
 }
 
-/** A transition of PFRL's: stacked frames, a state of words, an extra of each kind. */
+/** Returns a PFRL transition: stacked frames, a state of words, and an extra field of each kind. */
 const transition = (t) => ({
   state: [t, t + 1].map((k) => new Uint8Array(12).fill(k)),
   action: t * 3 - 50,
@@ -107,7 +107,7 @@ const transition = (t) => ({
   note: t % 2 === 0 ? { at: new Date(t), big: 2n ** 70n } : ["né", null],
 });
 
-/** Two environments; one is in the middle of an episode at the end. */
+/** Plays two environments, one of which is in the middle of an episode at the end. */
 export function play(buffer, from = 0, to = 23) {
   for (let t = from; t < to; t++) {
     buffer.append({ ...transition(t), envId: t % 3 === 0 ? "a" : "b" });
@@ -117,7 +117,7 @@ export function play(buffer, from = 0, to = 23) {
   }
 }
 
-/** What a buffer of PFRL's holds and draws; a word for what JSON has none of. */
+/** Returns the content and draws of a PFRL buffer, with a word for values that JSON lacks. */
 export function contentOfBuffer(buffer) {
   const { length, maxPriority } = buffer;
   const word = (_, value) => (typeof value === "bigint" ? String(value) : ArrayBuffer.isView(value) ? [...value] : value);
@@ -131,7 +131,7 @@ export const PFRL = {
 };
 export const saved = () => new PrioritizedReplayBuffer(12, { numSteps: 3, seed: 3, betaSteps: 100 });
 
-/** Files of PFRL's buffers, and what is in them. */
+/** Returns files of PFRL buffers, and their content. */
 function madeByPfrl() {
   const files = new Map();
   const content = {};
@@ -152,7 +152,7 @@ function madeByPfrl() {
   return files.set("pfrl/content.json", Buffer.from(`${JSON.stringify(content)}\n`));
 }
 
-/** All files by their names, as they are made today. */
+/** Returns all files by name, as the current version creates them. */
 export async function made() {
   const files = new Map();
   const replay = new Replay(OPTIONS);
@@ -161,7 +161,7 @@ export async function made() {
   files.set("content.json", Buffer.from(`${JSON.stringify(contentOf(replay), undefined, 1)}\n`));
   const dir = memory();
   const { getRandomValues } = crypto;
-  // The run's id is drawn: here it is always the same.
+  // The id of a run is random. Here it is always the same.
   crypto.getRandomValues = (bytes) => bytes.fill(0xab);
   try {
     const journal = await Replay.open({ dir, ...OPTIONS, durability: "manual", segmentBytes: 20_000 });

@@ -1,8 +1,8 @@
-"""Records CartPole-v1 with the real gymnasium: whole episodes, and what a SyncVectorEnv gives in each autoreset mode.
+"""Records CartPole-v1 with the real gymnasium: whole episodes, and the results of a SyncVectorEnv in each autoreset mode.
 
 python record.py OUT.json        (needs gymnasium 1.1 or later)
 
-Numbers are the shortest decimals that give the same float32 back. README.md of this folder says what is in the file.
+Numbers are the shortest decimals that represent the same float32. README.md of this folder describes the file.
 """
 import json
 import sys
@@ -23,7 +23,7 @@ def numbers(array):
 
 
 class Log(gym.Wrapper):
-    """Keeps every episode as it was lived. The last one may still go on: then both flags are false."""
+    """Keeps every episode as it was played. The last episode may still be open, in which case both flags are false."""
 
     def __init__(self, env):
         super().__init__(env)
@@ -79,7 +79,7 @@ def episodes():
         yield record(f"limit of 20, {seed}", leaning, seed, 20)
     yield record("limit of 500", balancing, 7)
     yield record("limit of 1", random, 8, 1)
-    # Time runs out on the very step on which the pole falls: both flags are true.
+    # The time limit is reached in the same step in which the pole falls, so both flags are true.
     for seed in range(3):
         length = len(record("", random, seed)["actions"])
         yield record(f"both, {seed}", random, seed, length)

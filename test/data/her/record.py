@@ -1,8 +1,8 @@
-"""Records what Stable-Baselines3's HerReplayBuffer makes of goal episodes that have ended: her.json.
+"""Records the output of Stable-Baselines3's HerReplayBuffer for completed goal episodes: her.json.
 
 pip install stable-baselines3==2.9.2 gymnasium==1.4.0 numpy==2.4.6; python test/data/her/record.py
 
-For each strategy and each transition of the buffer: every goal that it may get, with the reward and the done that come with it. And how many transitions of a batch get one.
+The file lists, for each strategy and each transition, every possible goal with its reward and done, and the number of relabeled transitions per batch.
 """
 import json
 from pathlib import Path
@@ -14,9 +14,9 @@ from stable_baselines3.her.her_replay_buffer import HerReplayBuffer
 
 BOX = spaces.Box(-100, 100, (2,), np.float32)
 SPACE = spaces.Dict({"observation": BOX, "achieved_goal": BOX, "desired_goal": BOX})
-# Draws of a transition: that a goal is never drawn of 8 is as likely as 1e-58.
+# With this many draws, the probability that a goal out of 8 is never drawn is 1e-58.
 DRAWS = 1000
-# Whole eighths are exact in a float.
+# Multiples of an eighth are exact in a float.
 random = np.random.default_rng(8)
 
 

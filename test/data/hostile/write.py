@@ -1,4 +1,4 @@
-"""HDF5 files of robots that lead in circles, to nowhere and to too much. Needs h5py 3.16."""
+"""Writes HDF5 files of robots whose links are circular, dangling or too many. Needs h5py 3.16."""
 import pathlib
 
 import h5py
@@ -34,7 +34,7 @@ write("outside", link("obs/passwd", lambda group: h5py.ExternalLink("/etc/passwd
 
 
 def paths(file, group):
-    """15 groups, and 6 links from each to the next one: 6^14 paths."""
+    """Writes 15 groups with 6 links from each to the next one, so 6^14 paths."""
     below = file.create_group("pool/0")
     below["x"] = np.zeros((4, 1), np.float32)
     for i in range(1, 15):

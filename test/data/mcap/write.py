@@ -1,4 +1,4 @@
-"""Writes MCAP files as robots record them, and what the Python libraries read back: mcap 1.6, mcap-ros2-support 0.6, Pillow 13, numpy 2.4. Usage: python write.py"""
+"""Writes MCAP files as robots record them, and the content that the Python libraries read: mcap 1.6, mcap-ros2-support 0.6, Pillow 13, numpy 2.4. Usage: python write.py"""
 
 import base64
 import io
@@ -41,7 +41,7 @@ SCHEMAS = {
 
 
 def encoder(name):
-    """A function that encodes messages of a type, as mcap_ros2's writer does."""
+    """Returns a function that encodes messages of a type, like mcap_ros2's writer."""
     return _dynamic.serialize_dynamic(name, SCHEMAS[name])[name]
 
 
@@ -62,7 +62,7 @@ def picture(kind, i):
 
 
 def arm_messages(start=START, seconds=2.0):
-    """(time, topic, type, message), by time; the header is 5 ms before the log."""
+    """Returns entries (time, topic, type, message), ordered by time. The header is 5 ms before the log."""
     all = []
 
     def every(hz, begin, topic, kind, make):
@@ -84,7 +84,7 @@ def arm_messages(start=START, seconds=2.0):
     every(10, 0.05, "/reward", "std_msgs/msg/Float32", lambda i, t: {"data": i / 4})
     every(5, 0.04, "/task", "std_msgs/msg/String", lambda i, t: {"data": f"reach {i}"})
     every(10, 0.0, "/gripper", "json", lambda i, t: {"timestamp": {"sec": t // 10**9, "nsec": t % 10**9}, "open": i % 3 == 0, "force": [i / 2, i / 4]})
-    # A message is logged later than one that follows it now and then.
+    # Occasionally, a message is logged later than a message that follows it.
     all.sort(key=lambda each: each[0])
     for k in range(7, len(all) - 1, 11):
         all[k], all[k + 1] = all[k + 1], all[k]
@@ -92,7 +92,7 @@ def arm_messages(start=START, seconds=2.0):
 
 
 def write(name, messages, big_endian=False, **options):
-    # The writer of the library is little-endian.
+    # The writer of the library only supports little-endian.
     _dynamic.CdrWriter = (lambda output: CdrWriter(output, EncapsulationKind.CDR_BE)) if big_endian else CdrWriter
     encoders = {kind: encoder(kind) for _, _, kind, _ in messages if kind != "json"}
     with open(os.path.join(HERE, name), "wb") as file:
@@ -115,7 +115,7 @@ def write(name, messages, big_endian=False, **options):
 
 
 def plain(value):
-    """A message as JSON has it: whole numbers of 64 bits as texts."""
+    """Converts a message to JSON, with 64-bit integers as texts."""
     if hasattr(value, "__slots__") and not isinstance(value, (bytes, str)):
         return {name: plain(getattr(value, name)) for name in value.__slots__ if not name.startswith("_")}
     if isinstance(value, bytes):

@@ -1,4 +1,4 @@
-"""Writes files of this folder that are not copies of what a tool wrote as it is: h5py 3.16, numpy 2.4, Pillow 13, opencv-python-headless 5.0. Usage: python write_more.py"""
+"""Writes files of this folder that are not copies of a tool's output: h5py 3.16, numpy 2.4, Pillow 13, opencv-python-headless 5.0. Usage: python write_more.py"""
 
 import json
 import os
@@ -10,7 +10,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def minari(path, episodes):
-    """Episodes as Minari's DataCollector stores them, with the attributes that are given."""
+    """Writes episodes as Minari's DataCollector stores them, with the given attributes."""
     folder = os.path.join(HERE, path, "data")
     os.makedirs(folder, exist_ok=True)
     with h5py.File(os.path.join(folder, "main_data.hdf5"), "w") as file:
@@ -41,7 +41,7 @@ minari(
 
 
 def jpegs(path):
-    """Frames of noise, edges and smooth colour, each as JPEG in several ways, and the pixels as libjpeg decodes them (Pillow)."""
+    """Writes frames of noise, edges and smooth color, each as JPEG in several ways, and the pixels as libjpeg decodes them (Pillow)."""
     import io
 
     import cv2
@@ -62,7 +62,7 @@ def jpegs(path):
                     name = f"{kind}_{width}x{height}_{sampling.replace(':', '')}{'_progressive' if progressive else ''}"
                     arrays[f"{name}.jpg"] = np.frombuffer(stream.getvalue(), np.uint8)
                     arrays[f"{name}.rgb"] = np.asarray(Image.open(stream).convert("RGB"))
-    # Chrominance of fewer samples one way alone, which Pillow reads and does not write.
+    # Subsampled chrominance in only one direction, which Pillow can read but not write.
     for kind in ["one", "two"]:
         for sampling in ["440", "411"]:
             wide = random.integers(0, 256, (23, 37, 3), dtype=np.uint8)
@@ -84,7 +84,7 @@ jpegs("jpeg.npz")
 
 
 def orders(path):
-    """Every kind of number in both orders of bytes, as datasets of D4RL's infos and as attributes: all hold 0, 1, -2 … of their type."""
+    """Writes every kind of number in both byte orders, as datasets of D4RL's infos and as attributes: all have 0, 1, -2 … of their type."""
     steps = 6
     with h5py.File(os.path.join(HERE, path), "w", track_order=False) as file:
         file["observations"] = np.arange(steps * 2, dtype=">f4").reshape(steps, 2)
@@ -93,7 +93,7 @@ def orders(path):
         for name, last in [("terminals", True), ("timeouts", False)]:
             flags = np.zeros(steps, dtype=">i2")
             flags[-1] = last
-            # A boolean as NumPy never writes it: of two bytes, big-endian.
+            # A boolean in a form that NumPy never writes: two bytes, big-endian.
             kind = h5py.h5t.enum_create(h5py.h5t.STD_I16BE)
             kind.enum_insert(b"FALSE", 0)
             kind.enum_insert(b"TRUE", 1)
@@ -122,7 +122,7 @@ orders("orders.hdf5")
 
 
 def robots():
-    """The layouts that the files of hdf5_robots do not have: Isaac Lab, robosuite's own, ALOHA with JPEGs, ManiSkill with nested observations."""
+    """Writes the layouts that the files of hdf5_robots do not have: Isaac Lab, robosuite, ALOHA with JPEGs, ManiSkill with nested observations."""
     import io
 
     from PIL import Image

@@ -1,4 +1,4 @@
-"""Stores as diffusion_policy lays them out, by zarr 3.1 with numcodecs 0.16: version 2 and 3, every codec that is read, shards, both orders; and what zarr reads back of them."""
+"""Writes stores in the layout of diffusion_policy, using zarr 3.1 with numcodecs 0.16: versions 2 and 3, every supported codec, shards, both orders; and the content that zarr reads."""
 import json
 import pathlib
 import shutil
@@ -17,7 +17,7 @@ rng = np.random.default_rng(7)
 
 
 def arrays():
-    """Of an action of [3], an image, and one of each type."""
+    """Returns an action of [3], an image, and a column of each type."""
     done = np.zeros(ROWS, bool)
     done[11] = True
     return {
@@ -53,7 +53,7 @@ def told(name, data):
     return columns
 
 
-# Codecs by turns, chunks that cut rows and columns, Fortran's order, big-endian numbers, a filter.
+# Alternating codecs, chunks that cut rows and columns, Fortran order, big-endian numbers, and a filter.
 OLD = [numcodecs.Blosc("zstd"), numcodecs.Zstd(3), numcodecs.GZip(5), numcodecs.LZ4(), numcodecs.Zlib(5), None, numcodecs.Blosc("lz4", shuffle=2), numcodecs.Blosc("blosclz")]
 
 
@@ -104,7 +104,7 @@ for name, version, create in [("v2", 2, old), ("v3", 3, new), ("sharded", 3, sha
         data = fill(zarr.create_group(store, zarr_format=version), create)
         store.close()
     else:
-        # Archives of whole folders, as people make them.
+        # Archives of whole folders, as users create them.
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / f"{name}.zarr"
             data = fill(zarr.create_group(path, zarr_format=version), create)

@@ -1,4 +1,4 @@
-/* Faults as a host sees them: a fault of the core has one text, missing address space another, and the signal handlers of the host stay. */
+/* Tests faults as a host sees them: a fault of the core and missing address space have different texts, and the host keeps its signal handlers. */
 #define _DEFAULT_SOURCE
 #include "reprise.c"
 
@@ -23,7 +23,7 @@ int main(void) {
   reprise_replay *replay = reprise_create(TEXT, strlen(TEXT)), *other = reprise_create(TEXT, strlen(TEXT));
   float steps[4] = {1};
   check(reprise_append(replay, 0, steps, sizeof steps, NULL, NULL) == 0 && reprise_append(other, 0, steps, sizeof steps, NULL, NULL) == 0, "append");
-  /* As if the core reached beyond its memory. */
+  /* Simulates a core that reads beyond its memory. */
   replay->core.w2c_memory.size = 4096;
   check(reprise_sample(replay, 0, 1, 0) == REPRISE_CORRUPT && strncmp(reprise_error(), "CORRUPT: the core trapped", 25) == 0, "a trap is a text");
   check(reprise_sample(replay, 0, 1, 0) == REPRISE_CLOSED, "what trapped is closed");

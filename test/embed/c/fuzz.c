@@ -1,7 +1,5 @@
-/*
- * Mutated calls of the library and of embed.wasm below it: `fuzz SEED CALLS`. Each call succeeds, or is refused with a text and changes nothing. None traps. Built with
- * AddressSanitizer, every buffer has exactly the size that a call may read or write.
- */
+/* Fuzzes the library, and the embed.wasm below it, with mutated calls: `fuzz SEED CALLS`. Each call succeeds, or is rejected with a text and changes
+   nothing. None traps. Built with AddressSanitizer, every buffer has exactly the size that a call may read or write. */
 #include "reprise.c"
 
 #include <math.h>
@@ -17,7 +15,7 @@ static const char *const TEXTS[] = {
 };
 enum { WORLDS = sizeof TEXTS / sizeof *TEXTS, REPLAYS = 4, KEYS = 64, MOST = 1 << 20 };
 
-/* A Replay, and what was seen of it. */
+/* A Replay, and the results seen from it. */
 typedef struct {
   reprise_replay *replay;
   double keys[KEYS];
@@ -29,7 +27,7 @@ typedef struct {
 static slot slots[REPLAYS];
 static uint64_t state;
 static uint32_t done_count, refused_count;
-/* Done and refused calls by their names. */
+/* The numbers of successful and rejected calls, by name. */
 static struct {
   const char *name;
   uint32_t done, refused;
@@ -46,14 +44,14 @@ static uint32_t below(uint32_t n) { return random32() % n; }
 
 static int one_in(uint32_t n) { return below(n) == 0; }
 
-/* A number as a host may get it wrong: small, near a limit, or any. */
+/* Returns a number that a host may pass by mistake: small, near a limit, or arbitrary. */
 static uint32_t number(void) {
   static const uint32_t LIMITS[] = {0, 1, 0xff, 0x100, 0xffff, 0xffffff, 0x1000000, 0x7fffffff, 0x80000000, 0x80000001, 0xfffffffe, 0xffffffff};
   uint32_t kind = below(4);
   return kind < 2 ? below(4) : kind == 2 ? LIMITS[below(sizeof LIMITS / sizeof *LIMITS)] + below(3) - 1 : random32() >> below(32);
 }
 
-/* Usually one that is there. */
+/* Usually returns an index that exists. */
 static uint32_t index_of(uint32_t count) { return one_in(12) ? number() : one_in(3) ? below(count) : 0; }
 
 static double real(void) {
@@ -66,7 +64,7 @@ static void fail(const char *call, const char *why) {
   abort();
 }
 
-/* A refusal says why: CODE: some words. */
+/* The text of a rejection starts with a code, then gives the reason: `CODE: words`. */
 static void judge(const char *call, int is_done, const char *text) {
   size_t kind = 0;
   while (kinds[kind].name != NULL && strcmp(kinds[kind].name, call) != 0) kind++;
@@ -83,7 +81,7 @@ static void judge(const char *call, int is_done, const char *text) {
   if (strstr(text, "trapped") != NULL) fail(call, text);
 }
 
-/* Memory of exactly this size. */
+/* Allocates memory of exactly this size. */
 static void *exact(size_t bytes) {
   uint8_t *memory = malloc(bytes);
   if (memory == NULL && bytes > 0) fail("malloc", "no memory");
@@ -105,7 +103,7 @@ static reprise_numbers count_of(reprise_replay *replay) {
   return numbers == NULL ? none : *numbers;
 }
 
-/* Steps, most of them good: zeros, with some numbers in them. */
+/* Returns steps, most of them valid: zeros with a few numbers. */
 static uint8_t *steps_of(reprise_replay *replay, uint32_t n, size_t bytes) {
   uint8_t *steps = exact(bytes);
   const reprise_batch *step = reprise_columns(replay, (uint32_t)REPRISE_STEP);
@@ -151,7 +149,7 @@ static int32_t end(slot *slot) {
   return result;
 }
 
-/* All that a batch shows is there. */
+/* Reads every column of a batch, to check that its memory is valid. */
 static void look(slot *slot, uint32_t view) {
   const reprise_batch *batch = reprise_columns(slot->replay, view);
   judge("columns", batch != NULL, reprise_error());
@@ -209,7 +207,7 @@ static uint32_t sum_of(uint32_t sum, const uint8_t *bytes, size_t count) {
   return ~sum;
 }
 
-/* Writes the sums of all sections anew: kind, …, bytes, sum; then what is summed. */
+/* Recomputes the sums of all sections. A section has kind, …, bytes, sum, then the summed bytes. */
 static void seal(uint8_t *bytes, size_t count) {
   for (size_t at = 8; at + 16 <= count;) {
     uint32_t length;
@@ -221,7 +219,7 @@ static void seal(uint8_t *bytes, size_t count) {
   }
 }
 
-/* A text, with some of its bytes or words other ones. */
+/* Returns a text in which some bytes or words are replaced. */
 static char *text_of(uint32_t world, size_t *bytes) {
   static const char *const WORDS[] = {"", "leaf", "4294967295", "-1", "0x7ff8000000000000", "\"", "shared", "packed", "ratio 2", "stack 1025", "size 4000000000", "nStep 70000", "lanes 999999", "\n", "#"};
   const char *text = TEXTS[world];
@@ -271,7 +269,7 @@ static void load(slot *slot, const char *lines) {
   free(tight);
 }
 
-/* An address: in the input, around its ends, around the memory's end, or any. */
+/* Returns an address: in the input, around its ends, around the end of the memory, or arbitrary. */
 static uint32_t address(reprise_replay *replay, uint32_t input, uint32_t bytes) {
   switch (below(6)) {
     case 0: return number();
@@ -282,7 +280,7 @@ static uint32_t address(reprise_replay *replay, uint32_t input, uint32_t bytes) 
   }
 }
 
-/* The page itself, with addresses that no host may have; a refusal has the core's text. */
+/* Calls embed.wasm directly with addresses that no host may have. A rejection has the text of the core. */
 static void of_page(slot *slot) {
   reprise_replay *replay = slot->replay;
   if (replay == NULL || replay->handle == 0) return;
@@ -313,7 +311,7 @@ static void of_page(slot *slot) {
   int is_address = (call >= 6 && call <= 8) || call == 10;
   int is_done = is_address ? result != 0 : (int32_t)result >= 0;
   if (call < 9) judge("page", is_done, (const char *)at(replay, page_error(core)));
-  /* What made another Replay in the same instance, or none, is over. */
+  /* A call that creates another Replay in the same instance, or none, ends the old one. */
   if (call >= 9) {
     reprise_free(replay);
     create(slot);
@@ -331,7 +329,7 @@ static void misread(slot *slot) {
   free(to);
 }
 
-/* One call; one that is refused changes nothing. */
+/* Makes one call. A rejected call changes nothing. */
 static void call(void) {
   slot *slot = &slots[below(REPLAYS)];
   if ((slot->replay == NULL || slot->replay->handle == 0) && one_in(3)) slot->replay = fresh();

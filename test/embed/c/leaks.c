@@ -1,4 +1,4 @@
-/* Making and freeing a Replay leaks nothing, however often it is repeated. A call on a Replay that was just freed is refused. */
+/* Checks that creating and freeing a Replay repeatedly leaks nothing, and that calls on a freed Replay are rejected. */
 #define _DEFAULT_SOURCE
 #include "reprise.h"
 

@@ -18,21 +18,21 @@ const SEEDS = 3;
 const CALLS = 20_000;
 mkdirSync(WORK, { recursive: true });
 
-/** What a command printed; its errors, where it failed. */
+/** Returns the output of a command, or its errors if it failed. */
 function run(command, args, options = {}) {
   const { status, signal, stdout, stderr, error } = spawnSync(command, args, { cwd: WORK, encoding: "utf8", ...options });
   if (status === 0) return stdout;
   throw new Error(`${command} ${args.join(" ")}: ${error?.message ?? signal ?? `exit ${status}`}\n${stdout}${stderr}`);
 }
 
-/** Compiles a program; where it is. */
+/** Compiles a program and returns its path. */
 function compiled(name, sources, flags = []) {
   const program = join(WORK, name);
   run(CC, [...FLAGS, ...STRICT, `-I${OUT}`, ...sources, ...flags, "-lm", "-o", program]);
   return program;
 }
 
-/** The program in a language that its page in docs/embed has. */
+/** Returns the program that a page in docs/embed shows in a language. */
 function documented(page, language) {
   const text = readFileSync(join(root, `docs/embed/${page}.md`), "utf8");
   return text.split(`\n\`\`\`${language}\n`)[1].split("\n```")[0];
@@ -62,7 +62,7 @@ await checks({
     for (const library of [join(OUT, "libreprise.a"), join(OUT, "libreprise.so")]) match(run(compiled("first", ["first.c", library]), []), /^(\d+\n){4}$/);
   },
   "the digest of the recorded operations is that of TypeScript"() {
-    // A memory that moves as it grows, as where no address space can be reserved.
+    // Builds a memory that moves as it grows, as on systems that cannot reserve address space.
     const moves = compiled("player-moves", [join(root, "embed/c/player.c"), join(OUT, "reprise.c")], ["-O1", "-DREPRISE_MOVES"]);
     for (const [name, digest] of [
       ["operations", EMBED],
@@ -81,7 +81,7 @@ await checks({
       const said = run(fuzz, [String(seed), String(CALLS)], { env });
       const [, done, refused] = said.match(/^\d+ calls: (\d+) done, (\d+) refused/m).map(Number);
       ok(done >= CALLS / 4 && refused >= CALLS / 8, said);
-      // Nothing is only refused, but for what is always wrong.
+      // Every call must have succeeded at least once, except the calls that are always invalid.
       for (const [, name, some] of said.matchAll(/^([\w ]+): (\d+) done/gm)) ok(Number(some) > 0 || name === "copy of a step", said);
     }
   },

@@ -1,4 +1,4 @@
-/* Several Replays at the same time, one per thread: all have the same results. Built with ThreadSanitizer. */
+/* Runs several Replays at the same time, one per thread. All must have the same results. Built with ThreadSanitizer. */
 #include "reprise.h"
 
 #include <pthread.h>
@@ -10,7 +10,7 @@ enum { THREADS = 4, ROUNDS = 20, STEPS = 64, DRAWS = 32 };
 
 static const char TEXT[] = "leaf observation f32 2\nleaf action i32\nleaf reward f32\ntable t size 40 sampler prioritized 0.5\nrule t nStep 2\nview t transitions gamma 0.9 weights batch\nseed 3";
 
-/* What one thread sees: a sum of all that it draws. */
+/* Returns the results of one thread: a sum of all that it draws. */
 static void *see(void *sum) {
   double *seen = sum;
   for (int round = 0; round < ROUNDS; round++) {
@@ -24,7 +24,7 @@ static void *see(void *sum) {
     int32_t count = reprise_sample(replay, 0, DRAWS, 0.4);
     const float *returns = reprise_find(reprise_columns(replay, 0), "returns")->data;
     for (int32_t i = 0; i < count; i++) *seen += returns[i];
-    /* A refusal is the thread's own. */
+    /* The text of an error belongs to the thread that caused it. */
     if (reprise_sample(replay, 7, 1, 0) != REPRISE_NOT_FOUND || strstr(reprise_error(), "NOT_FOUND: view") == NULL) *seen = -1;
     reprise_free(replay);
   }

@@ -1,4 +1,4 @@
--- Tests the wrapper for LuaJIT: values of all types go in and come out, and refused calls are errors with a text.
+-- Tests the wrapper for LuaJIT: values of all types are stored and returned, and invalid calls throw errors with a text.
 package.path = arg[1] .. "/?.lua"
 local reprise = require("reprise").open(arg[2])
 local ffi = require("ffi")
@@ -19,7 +19,7 @@ view memory transitions gamma 0.5
 view queue items length 2
 seed 1]]
 
--- Two screens, of which the second is the first of the next step.
+-- Returns two screens; the second is also the first screen of the next step.
 local function screens(i)
   local values = {}
   for k = 1, 2 * 272 do values[k] = math.floor(k % 272 / 20) end
@@ -56,11 +56,11 @@ assert(replay:update(0, batch.keys, ffi.new("double[4]", 1), 4) == 4)
 
 local again = reprise.load(replay:save(), "view memory items length 1")
 assert(again:stats(0).size == 5)
--- Behind the view that a snapshot has none of.
+-- This view follows the views of the snapshot.
 assert(select(2, again:sample(0, 3)) == 3)
 assert(again:delete(0, again.batches[0].keys, 1) == 1 and again:stats(0).size == 4)
 
--- Half floats: numbers are rounded once, and arrays are of float.
+-- Half floats are rounded once, and their arrays have type float.
 local halves = reprise.create("leaf x f16 2\nleaf y bf16\ntable t size 9\nrule t length 1\nview t items length 1")
 local tie = 1 + 2 ^ -11
 assert(halves:append({ { x = { tie, tie + 2 ^ -40 }, y = 1 + 2 ^ -8 - 2 ^ -40 }, { x = { 65519, -1 / 0 }, y = -2 } }) == 0)
@@ -88,7 +88,7 @@ refused('"reward" must be a number, got true', replay.append, replay, with("rewa
 refused('"words" must be a string, got 7', replay.append, replay, with("words", { "a", 7 }))
 refused("the step must be a table, got 5", replay.append, replay, { step(1), 5 })
 refused("the step must be a table, got 5", replay.append, replay, 5)
--- A list with a hole is refused, and so is what is neither a list nor a step; nothing of it is stored.
+-- A list with a hole is rejected, and so is a value that is neither a list nor a step. Nothing is stored.
 local held = replay:stats(0).live
 for _, holed in ipairs { { step(5), nil, step(6) }, { nil, step(6) }, { step(1), nil, nil, step(2) } } do
   refused("INVALID: the list of steps must have no holes, got nil for step %d of %d", replay.append, replay, holed)
@@ -96,7 +96,7 @@ end
 refused("INVALID: the steps must be one step or a list", replay.append, replay, setmetatable({ step(5) }, nil) and { step(5), reward = 1 })
 refused("the list of steps must be numbered from 1", replay.append, replay, { step(1), [1.5] = step(2) })
 assert(replay:stats(0).live == held)
--- Integers of 64 bits are what they are, whatever they are written to.
+-- 64-bit integers keep their values, whatever leaf they are written to.
 for _, wrong in ipairs { 2 ^ 40 + 3 + 0LL, 2147483648LL, -2147483649LL, 2147483648ULL, 18446744073709551615ULL } do
   refused('"action" must be a number that int32_t can hold', replay.append, replay, with("action", wrong))
 end

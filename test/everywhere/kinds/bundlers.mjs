@@ -1,4 +1,5 @@
-// Bundlers for pages: their output runs in Chromium, with and without the optional packages. A bundler fails if it reports an error, or a warning about our package.
+// Runs bundlers for pages: their output runs in Chromium, with and without the optional packages. A bundler fails if it reports an error, or a warning about
+// our package.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -35,7 +36,7 @@ export async function rows(workshop, browsers) {
     where: peers ? "Vite's own server, with the optional packages" : "Vite's own server",
     version: workshop.version("vite"),
     peers,
-    // `Vite` has what it is made of.
+    // `Vite` has the same engine and bundler, so this suite is short.
     short: true,
     suite: (short) => dev(workshop, browsers, peers, short),
   }));
@@ -59,7 +60,7 @@ async function rolledUp(tool, folder, peers) {
   const bundle = await rollup({ input: join(folder, "main.js"), plugins: [nodeResolve({ browser: true })], onwarn });
   await bundle.write({ dir: join(folder, "built"), format: "es" });
   await bundle.close();
-  // What it says of the optional packages' own code is theirs.
+  // Warnings about the code of optional packages are not our responsibility.
   clean(
     warnings.filter((text) => /reprise/.test(text)),
     peers,

@@ -1,4 +1,4 @@
-// The library for C of this checkout (npm run build:c), and the libraries on top of it.
+// Runs the C library of this checkout (npm run build:c), and the libraries on top of it.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { root } from "../../../build/step.mjs";
@@ -11,7 +11,7 @@ import { run } from "../workshop.mjs";
 const DIGEST = "the digest of embed.wasm";
 const OPERATIONS = join(root, "dist/embed/operations.bin");
 
-/** The number of a version that a program tells of itself. */
+/** Returns the version that a program reports. */
 function versionOf(command, flag) {
   return /\d+(\.\d+)+(-\w+)?/.exec(spawnSync(command, [flag], { encoding: "utf8" }).stdout ?? "")?.[0] ?? "missing";
 }

@@ -1,4 +1,4 @@
-// The examples in game engines: the agent learns while the game runs.
+// Runs the examples in game engines: the agent learns while the game runs.
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../../build/step.mjs";
@@ -35,7 +35,7 @@ export async function rows(workshop, browsers) {
         const folder = workshop.project("phaser", { files });
         cpSync(workshop.tool("phaser/dist/phaser.esm.js"), join(folder, "node_modules/phaser/dist/phaser.esm.js"));
         writeFileSync(join(folder, "index.html"), files["phaser.html"].replace("../../dist/", "./node_modules/reprise/dist/"));
-        // A busy machine may be asked late: what counts is how many came since.
+        // A busy machine may read the counters late, so only the balls since the first reading count.
         const early = Math.floor(FRAMES / 13 / 2);
         const balls = "game.caught + game.missed";
         const begun = `globalThis.game && ${balls} >= ${early} && (globalThis.before ??= { caught: game.caught, balls: ${balls} })`;

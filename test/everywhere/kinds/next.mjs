@@ -1,4 +1,4 @@
-// Next with both of its bundlers: a page, whose code runs in Chromium, and a route, whose code runs in its server.
+// Runs Next with both of its bundlers: a page, whose code runs in Chromium, and a route, whose code runs on its server.
 import { serving } from "../servers.mjs";
 import { clean, warningsIn } from "../warnings.mjs";
 import { run } from "../workshop.mjs";
@@ -19,7 +19,7 @@ export const GET = () => answered(${JSON.stringify({ folder: "files", short })})
 });
 
 export function rows(workshop, browsers) {
-  // Next itself stands above the project.
+  // Next is installed in a folder above the project.
   const config = { "next.config.mjs": `export default { turbopack: { root: ${JSON.stringify(workshop.folder)} } };\n` };
   const next = workshop.tool("next/dist/bin/next");
   const bundlers = { webpack: "--webpack", Turbopack: "--turbopack" };

@@ -1,4 +1,4 @@
-// Node in several versions and ways, Deno, and Bun. All have files.
+// Runs Node in several versions and ways, Deno, and Bun. All of them have files.
 import { runtimes } from "../../../build/runtimes.mjs";
 import { NODES, run } from "../workshop.mjs";
 
@@ -16,7 +16,7 @@ replay.writer({ items: [{ table: "t", length: 1 }] }).append({ x: 7 });
 console.log(replay.table("t").sample(1).steps.x.data[0], typeof trajectorySpec);
 `;
 
-/** Without fsync nothing is acknowledged. */
+/** Without fsync, nothing is acknowledged. */
 const NO_JOURNAL = "IO: locking files/journal failed: Node's permission model disables fsync, which durability requires. Run Node without --permission";
 
 const WITH = ", with the optional packages";
@@ -26,7 +26,7 @@ const lines = (text) => text.trim().split("\n");
 
 export async function rows(workshop) {
   const bin = (name) => runtimes()[name] ?? workshop.tool(name, "bin/node");
-  // The Node that runs this is the machine's.
+  // The version of `node` depends on the machine, because it is the Node that runs this program.
   const versioned = async (name) => ({ version: (await run(".", bin(name), ["--version"])).match(/\d+\.\d+\.\d+/)[0], found: name === "node" });
   const suite = async (where, name, { peers, args = () => [], entry = "main.mjs", ...rest } = {}) => ({
     where,

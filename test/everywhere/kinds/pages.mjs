@@ -1,9 +1,9 @@
-// Pages: without a bundler, with an import map, with a strict policy, and in a worker.
+// Runs pages without a bundler, with an import map, with a strict policy, and in a worker.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { manifestIn, subpaths } from "../../../build/manifest.mjs";
 
-/** What a page runs: its title says when all is done. */
+/** The program of a page. It sets the title when everything is done. */
 export const main = (short) => `import { shown } from "./suite.mjs";\nshown(${JSON.stringify({ short })});\n`;
 
 export const page = (script) => `<!doctype html><meta charset="utf-8" /><title>…</title><script type="module" src="${script}"></script>\n`;
@@ -25,7 +25,7 @@ worker.onmessage = ({ data }) => {
 };
 `;
 
-/** No script but the page's own, and none from strings; WebAssembly may be compiled. */
+/** Only scripts of the page, and none from strings. WebAssembly may be compiled. */
 const STRICT = { "content-security-policy": "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; img-src 'self'" };
 
 export async function rows(workshop, browsers) {
@@ -67,7 +67,7 @@ export async function rows(workshop, browsers) {
   return [...(await of("chromium", "Chromium")), ...(await of("firefox", "Firefox"))];
 }
 
-/** A page whose import map names each subpath; peers are not there. */
+/** Returns a page whose import map lists each subpath. The optional packages are missing. */
 function mapped(folder) {
   const installed = subpaths(manifestIn(join(folder, "node_modules/reprise")));
   const imports = Object.fromEntries(installed.map(({ name, file }) => [name, `/node_modules/reprise/${file}`]));

@@ -1,4 +1,4 @@
-// embed.wasm in Python, using wasmtime.
+// Runs embed.wasm in Python, using wasmtime.
 import { join } from "node:path";
 import { root } from "../../../build/step.mjs";
 import { made, PLAYER, PROGRAM, WASMTIME } from "../../../embed/python/tests/python.mjs";

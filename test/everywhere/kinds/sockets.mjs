@@ -1,4 +1,4 @@
-// Actors over WebSockets: in Node, Deno and Bun to a server in the same runtime, in pages to a server in Node.
+// Runs actors over WebSockets: in Node, Deno and Bun with a server in the same runtime, in pages with a server in Node.
 import { cpSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { page } from "./pages.mjs";
 const OWN = ["sockets: left, 1000 steps, in order: true, connections: 2, messages: 12,true"];
 const STEPS = 1000;
 
-/** The program of the tests in the checkout, by the names that users write. */
+/** The test program of the checkout, with the import names that users write. */
 const program = readFileSync(join(root, "test/runtime/sockets.mjs"), "utf8").replaceAll(/"\.\.\/\.\.\/dist\/(\w+)\.js"/g, (_, name) =>
   name === "index" ? '"reprise"' : `"reprise/${name}"`,
 );
@@ -44,7 +44,7 @@ export async function rows(workshop, browsers) {
     expected: OWN,
     async run() {
       const folder = workshop.project(`sockets-${name.toLowerCase()}`, { files: { "main.js": program } });
-      // Node has no server of sockets: users take this package.
+      // Node has no built-in WebSocket server, so users install this package.
       cpSync(join(root, "node_modules/ws"), join(folder, "node_modules/ws"), { recursive: true });
       return (await run(folder, path, [...args, "main.js"])).trim().split("\n");
     },

@@ -1,4 +1,4 @@
-// workerd: a worker with every subpath in one bundle.
+// Runs workerd: a worker with every subpath in one bundle.
 import { join } from "node:path";
 import { bundleWorker, serveWorker } from "../../support/workerd.mjs";
 import { run } from "../workshop.mjs";

@@ -29,7 +29,7 @@ const out: usize = memory.data(4096, 16);
 const output: usize = memory.data(20, 16);
 let pool: usize = 0;
 
-/** A table of items, the i-th of the steps 10 i, 10 i + 1, …; `lengths` says how many. */
+/** Returns a table of items. Item i has the steps 10 i, 10 i + 1, …; `lengths` has their numbers. */
 function tableOf(p: Pool, lengths: u32[]): Table {
   pool = changetype<usize>(p);
   const t = newTable(p, 16, 0, UNIFORM, 1);
@@ -46,7 +46,7 @@ function insert(t: Table, s: Stream, length: u32): void {
   assert(insertItem(t, first, length, Run.retain(t.rows(), first, length), 0, 1) == 1, "it is in");
 }
 
-/** A draw of all items, in the order in which they came, with windows. */
+/** Draws all items with windows, in order of insertion. */
 function drawAll(t: Table, width: u32, from: u32, cross: bool = false): Draw {
   const d = newDraw(16, 16);
   d.count = t.count;
@@ -55,14 +55,14 @@ function drawAll(t: Table, width: u32, from: u32, cross: bool = false): Draw {
   return d;
 }
 
-/** What a run of steps reads, padding as -1. */
+/** Returns the numbers that a run of steps reads. Padding is -1. */
 function numbers(d: Draw, start: i32, count: u32, step: i32): i32[] {
   const list: i32[] = [];
   for (let k: u32 = 0; k < count; k++) list.push(start + <i32>k * step);
   return listed(d, list);
 }
 
-/** Where there is an output of the number at these steps. */
+/** Returns the address of an output for the numbers of these steps. */
 function outputOf(steps: i32[]): usize {
   const o = changetype<Output>(output);
   o.leaf = NUMBER;
@@ -73,7 +73,7 @@ function outputOf(steps: i32[]): usize {
   return output;
 }
 
-/** What a list of steps reads, padding as -1. */
+/** Returns the numbers that a list of steps reads. Padding is -1. */
 function listed(d: Draw, list: i32[]): i32[] {
   const at = changetype<usize>(d);
   const count = <u32>list.length;
@@ -194,7 +194,7 @@ describe("draw", () => {
   it("names runs of neighbours for the host to copy", () => {
     const t = tableOf(newPool(), [3, 1]);
     const d = drawAll(t, 3, 0);
-    // As if it had a column of its own.
+    // Simulates a leaf with a separate column.
     const leaf = changetype<Pool>(pool).leaf(NUMBER);
     const bytes = leaf.step;
     leaf.kind = WIDE;

@@ -2,7 +2,7 @@ import { Mixture, mixture_seed, mixture_split } from "../../../assembly/draw/mix
 import { arena_alloc } from "../../../assembly/memory/arena";
 import { openArena } from "../support/memory";
 
-/** A mixture with these shares, seeded with 1. */
+/** Returns a mixture with these shares, seeded with 1. */
 function mixtureOf(shares: f64[]): Mixture {
   openArena(1 << 20);
   const at = arena_alloc(Mixture.bytes(shares.length));

@@ -11,11 +11,14 @@ import { append, DISCOUNT, newDraw, newPool, newStream, newTable, REWARD } from 
 
 const OWN: u32 = 1;
 const ENDS_BEHIND: u32 = 2;
-/** Here only: the discounts are flags that say terminated. */
+/** Only used here: the discounts are flags that mark termination. */
 const TERMINAL: u32 = 4;
 const NONE: u32 = 0xffff;
 
-/** The n-step columns of one item whose steps have these rewards and discounts; `ends`: whether its episode ends with the last of them, `mark`: and how. */
+/**
+ * Returns the n-step columns of one item whose steps have these rewards and discounts. `ends`: whether its episode ends with the last step, `mark`: how it
+ * ends.
+ */
 function nStep(rewards: f64[], discounts: f64[], ends: bool, leaf: u32, n: u32, flags: u32, mark: u32 = 0, whole: bool = false): Draw {
   openArena(1 << 20);
   const p = newPool();
@@ -82,7 +85,7 @@ describe("n-step", () => {
   it("says truncated where the episode ends and the value goes on", () => {
     is(nStep([1, 2, 4], [1, 1, 1], true, DISCOUNT, 5, OWN), 3, 0.125, 3, false, true);
     is(nStep([1, 2, 4], [1, 1, 0], true, DISCOUNT, 5, OWN), 3, 0, 3, true, false);
-    // The last row is the bootstrap only: it was reached, so the episode's end is seen.
+    // The last row is only the bootstrap. Reading reaches it, so the end of the episode is noticed.
     is(nStep([1, 2, 4], [1, 1, 1], true, DISCOUNT, 5, 0), 2, 0.25, 2, false, true);
     is(nStep([1, 2, 4], [1, 1, 1], true, DISCOUNT, 1, 0), 1, 0.5, 1, false, false);
   });
@@ -96,7 +99,7 @@ describe("n-step", () => {
         is(nStep([1, 2, 4], [1, 1, 1], false, NONE, n, own, LINK_ENDS, true), 2, 0, 2, true, false);
       }
       is(nStep([1, 2, 4], [1, 1, 1], false, NONE, 1, own, LINK_ENDS), 1, 0.5, 1, false, false);
-      // What a leaf said before counts.
+      // The end that a leaf marked earlier takes precedence.
       is(nStep([1, 2, 4], [1, 0, 1], false, DISCOUNT, 5, own, LINK_FINAL), 2, 0, 2, true, false);
       is(nStep([1, 2, 4], [0, 1, 1], false, DISCOUNT, 5, own, LINK_ENDS), 1, 0, 1, true, false);
     }

@@ -37,19 +37,19 @@ function newSet(n: u32, first: usize, stride: u32): usize {
   return at;
 }
 
-/** Streams that grow. */
+/** Returns streams in a set that grows. */
 function grown(pool: Pool, n: u32): usize {
   const first = zeroed(n * stream_bytes(0));
   for (let i: u32 = 0; i < n; i++) stream_init(first + i * stream_bytes(0), <u32>changetype<usize>(pool), 0, 0);
   return newSet(n, first, stream_bytes(0));
 }
 
-/** The address of stream i. */
+/** Returns the address of stream i. */
 function streamOf(set: usize, i: u32): usize {
   return changetype<usize>(changetype<StreamSet>(set).stream(i));
 }
 
-/** `count` steps for stream i, by a writer that is lent it. */
+/** Appends `count` steps to stream i with a writer that borrows it. */
 function add(set: usize, i: u32, writer: Stream, first: i32, count: u32): void {
   extend(streamOf(set, i), writer, first, count);
   streams_changed(set);
@@ -90,7 +90,7 @@ describe("a set of streams", () => {
   it("draws windows from the lanes of a writer, which forget", () => {
     const p = newPool();
     const base = zeroed(3 * stream_bytes(4));
-    // Streams that follow each other, as a writer's lanes do.
+    // Streams that are adjacent, like the lanes of a writer.
     const streams: Stream[] = [];
     for (let lane: usize = 0; lane < 3; lane++) {
       const s = newStream(p, 4);
@@ -158,7 +158,7 @@ describe("a set of streams", () => {
     expect<u32>(p.episode(one.last)).toBe(2);
     expect<u32>(zero.episodeStep).toBe(3);
     expect<u32>(p.next(zero.firstOf(2))).toBe(zero.last, "linked over the other's steps");
-    // Lending a stream and taking it back without a step changes nothing.
+    // Lending a stream and taking it back without a step does not change it.
     stream_lend(streamOf(set, 0), changetype<usize>(writer));
     stream_take(streamOf(set, 0), changetype<usize>(writer));
     expect<i32>(check(set, 2)).toBe(0);
@@ -179,7 +179,7 @@ describe("a set of streams", () => {
     const draw = newDraw(1000);
     const at = changetype<usize>(draw);
     expect<u32>(streams_draw(set, at, 1, 0, ALIKE)).toBe(0);
-    // Steps 3, 0, 1, 6, 4 of which the last is hidden.
+    // The steps are 3, 0, 1, 6, 4; the last one is hidden.
     add(set, 0, writer, 0, 3);
     add(set, 2, writer, 20, 1);
     add(set, 3, writer, 30, 6);

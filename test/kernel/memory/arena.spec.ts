@@ -53,7 +53,7 @@ describe("arena", () => {
   });
 
   it("grows the memory as far as a run reaches", () => {
-    // Behind as-pect's own data, so nothing is written.
+    // The arena starts after as-pect's data, so it overwrites nothing.
     arena_init(0xfffff, 0);
     const pages = <u32>memory.size();
     const first = <u32>__heap_base;
@@ -117,7 +117,7 @@ describe("arena", () => {
       if (runs.length > 0 && dice.below(5) < 2) {
         const k = dice.below(runs.length);
         const run = runs[k];
-        // Each run begins and ends with its own address: another one over it would show.
+        // The first and the last word of each run are its address, which reveals overlapping runs.
         assert(load<u32>(run) == run && load<u32>(run + sizes[k] - 4) == run, "a run was written over");
         arena_free(run, sizes[k]);
         held -= (sizes[k] + GRANULE - 1) / GRANULE;

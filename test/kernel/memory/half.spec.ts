@@ -3,14 +3,14 @@ import { halfNumber, halves_narrow, halvesWiden } from "../../../assembly/memory
 const COUNT: u32 = 65536;
 const F16_LEAST: f64 = 5.960464477539063e-8;
 
-/** Returns the number that a half with these bits of exponent and fraction is by definition. */
+/** Returns the number that a half with these exponent and fraction bits represents by definition. */
 function numberOf(half: u32, exponentBits: u32, fractionBits: u32): f64 {
   const sign: f64 = half >> 15 == 0 ? 1 : -1;
   const exponent = (half & 0x7fff) >> fractionBits;
   const fraction = <f64>(half & ((1 << fractionBits) - 1)) / <f64>(1 << fractionBits);
   const bias = (1 << (exponentBits - 1)) - 1;
   if (exponent == (1 << exponentBits) - 1) return fraction == 0 ? sign * Infinity : NaN;
-  // Powers of two by doubling: exact.
+  // Powers of two from doubling are exact.
   let scale: f64 = 1;
   for (let i = <i32>max(exponent, 1) - <i32>bias; i > 0; i--) scale *= 2;
   for (let i = <i32>max(exponent, 1) - <i32>bias; i < 0; i++) scale /= 2;
@@ -31,7 +31,7 @@ function check(brain: bool): void {
     const number = load<f32>(numbers + 4 * i);
     assert(Number.isNaN(want) ? Number.isNaN(number) : reinterpret<u64>(<f64>number) == reinterpret<u64>(want), "a half is the number that it says");
     assert(Number.isNaN(want) || halfNumber(halves + 2 * i, brain) == want, "alone, too");
-    // Between neighbours: the even one takes the middle, and each what is nearer to it.
+    // Values between neighbors are rounded to the nearest, ties to even.
     const rest = i & 0x7fff;
     if (rest >= last) continue;
     const next = numberOf(i + 1, exponentBits, fractionBits);
@@ -45,7 +45,7 @@ function check(brain: bool): void {
     assert(<u32>load<u16>(back, 2) == i, "down below the middle");
     assert(<u32>load<u16>(back, 4) == i + 1, "up above it");
   }
-  // All of them together, as they are and in place, from any place within a vector.
+  // Converts all of them together, to another array and in place, from any position within a vector.
   for (let skip: u32 = 0; skip < 9; skip++) {
     const n = COUNT - skip;
     memory.fill(back, 0, 2 * COUNT);
@@ -61,7 +61,7 @@ function check(brain: bool): void {
   heap.free(back);
 }
 
-/** What becomes of one number, among others; -1 where it overflows. */
+/** Returns the conversion of one number among others, or -1 if it overflows. */
 function narrowed(bits: u32, brain: bool): i32 {
   const at = heap.alloc(128);
   let half: i32 = -1;

@@ -1,6 +1,6 @@
 import { power, powerMany } from "../../../assembly/memory/power";
 
-/** What assembly/memory/power.ts promises: a relative error below (4 + |y log2 x|) × 2^-52. */
+/** Checks the guarantee of assembly/memory/power.ts: a relative error below (4 + |y log2 x|) × 2^-52. */
 function close(x: f64, y: f64, want: f64): void {
   const bound = (4 + Math.abs(y * Math.log2(x))) * 2.220446049250313e-16;
   const error = Math.abs(power(x, y) - want) / want;

@@ -9,7 +9,7 @@ function setState(s0: u64, s1: u64, s2: u64, s3: u64): void {
   store<u64>(state, s3, 24);
 }
 
-/** The f64 that a 64-bit output becomes. */
+/** Converts a 64-bit output to an f64. */
 function fraction(output: u64): f64 {
   return <f64>(output >> 11) / 9007199254740992.0;
 }
@@ -55,7 +55,7 @@ describe("random", () => {
   });
 
   it("stays below 1, and reaches 0", () => {
-    // The s1 whose output is 2^64 - 1: 5 and 9 undone modulo 2^64.
+    // This s1 produces the output 2^64 - 1: it inverts the multiplications by 5 and 9 modulo 2^64.
     setState(1, rotr(<u64>0x8e38e38e38e38e39 * u64.MAX_VALUE, 7) * 0xcccccccccccccccd, 3, 4);
     expect<f64>(random_f64(state)).toBe(1 - 1.0 / 9007199254740992.0);
     setState(1, 0, 3, 4);
@@ -75,7 +75,7 @@ describe("random", () => {
   });
 
   it("rejects only where n does not divide 2^32", () => {
-    // s1 = 0: the first output is 0, the one word that is too many for 3.
+    // With s1 = 0, the first output is 0, the only word that must be rejected for 3.
     setState(1, 0, 0x9e3779b97f4a7c15, 4);
     random_f64(state);
     const afterOne = load<u64>(state);

@@ -6,10 +6,10 @@ import { Dice } from "../support/dice";
 import { openArena, zeroed } from "../support/memory";
 
 const GUARD: u8 = 0xa5;
-/** Bytes that surround what is written, to see what is touched. */
+/** Bytes around the output, which reveal writes out of bounds. */
 const FENCE: u32 = 64;
 
-/** Frames of many kinds: noise, few values, runs, an image with a moving block, zeros but for some bytes. */
+/** Paints frames of many kinds: noise, few values, runs, an image with a moving block, or zeros except for some bytes. */
 function paint(dice: Dice, kind: u32, at: usize, n: u32): void {
   if (kind == 0) for (let i: u32 = 0; i < n; i++) store<u8>(at + i, <u8>dice.next());
   else if (kind == 1) for (let i: u32 = 0; i < n; i++) store<u8>(at + i, <u8>(dice.below(3) * 80));
@@ -64,7 +64,7 @@ describe("packed/patch", () => {
         for (let i: u32 = 0; i < FENCE; i++) {
           assert(load<u8>(out + i) == GUARD && load<u8>(out + FENCE + n + i) == GUARD, "nothing beside it");
         }
-        // With less room there is none, and what is behind stays.
+        // With less space there is no result, and the bytes after the block stay unchanged.
         const most = size - 1 - dice.below(size);
         memory.fill(patch, GUARD, 2 * n + 1024);
         assert(encodePatch(work, a, b, n, patch, most) == most + 1, "no room, no patch");
@@ -131,7 +131,7 @@ describe("packed/lz4", () => {
           assert(load<u8>(out + i) == GUARD && load<u8>(out + FENCE + n + i) == GUARD, "nothing beside it");
         }
         assert(!decodeBlock(work, block, size, out + FENCE, n - 1) && !decodeBlock(work, block, size, out + FENCE, n + 1), "of no other size");
-        // With less room there is none, and what is behind stays.
+        // With less space there is no result, and the bytes after the block stay unchanged.
         const most = size - 1 - dice.below(size >> 1);
         memory.fill(block, GUARD, 2 * n + 1024);
         assert(encodeBlock(work, frame, n, row, 1, block, most) > most || most > 0, "no room, no block");
@@ -170,7 +170,7 @@ describe("packed/lz4", () => {
     const frame = zeroed(n);
     memory.fill(frame, 7, n);
     const block = zeroed(64);
-    // One literal, a match of 250 from the byte before, five literals.
+    // The block is a literal, a match of 250 bytes that repeats the previous byte, and five literals.
     expect<u32>(encodeBlock(work, frame, n, 16, 1, block, 64)).toBe(11);
     const bytes: u8[] = [0x1f, 7, 1, 0, 231, 0x50, 7, 7, 7, 7, 7];
     for (let i = 0; i < bytes.length; i++) expect<u8>(load<u8>(block + i)).toBe(bytes[i]);

@@ -22,7 +22,7 @@ function poolOf(kind: u32, bytes: u32, packs: usize): Pool {
   return changetype<Pool>(at);
 }
 
-/** A pool of packed frames. */
+/** Creates a pool of packed frames. */
 function packedPool(frame: u32, row: u32): Pool {
   const packs = zeroed(packs_bytes());
   const entries = poolOf(ENTRY, frame, packs);
@@ -35,7 +35,7 @@ function check(frames: Pool): void {
   expect<i32>(pool_check(changetype<usize>(entriesOf(frames.packed())))).toBe(0, "entries and packs");
 }
 
-/** A picture in which something moves, or noise. */
+/** Paints a picture in which something moves, or noise. */
 function paint(at: usize, n: u32, dice: Dice, lane: u32, time: u32, noise: bool): void {
   if (noise) {
     for (let i: u32 = 0; i < n; i++) store<u8>(at + i, <u8>dice.next());
@@ -54,7 +54,7 @@ describe("packed frames", () => {
       const frames = packedPool(n, 84);
       const packs = frames.packed();
       const most: u32 = min<u32>(120, 1800000 / n);
-      // The twin: each frame's bytes as they are.
+      // The twin stores the bytes of each frame unpacked.
       const twin = zeroed(most * n);
       const names = new StaticArray<u32>(most);
       const bytes = zeroed(n);
@@ -62,7 +62,7 @@ describe("packed frames", () => {
       const dice = new Dice(k);
       let newest: u32 = 0;
       for (let time: u32 = 0; time < 4 * most; time++) {
-        // Frames leave in fifo order at first, then at random, and sometimes several together.
+        // Frames leave in fifo order at first, then at random, and sometimes several at a time.
         const place = time < 2 * most ? time % most : dice.below(most);
         if (names[place] != 0) frames.release(names[place]);
         if (names[place] == newest) newest = 0;
@@ -149,7 +149,7 @@ describe("packed frames", () => {
     }
     expect<u64>(packs.live).toBe(100 * 7064);
     assert(packs.taken <= 13 * 57344, "eight a pack, which leaves less unused than nine");
-    // A picture that packs ends the row at the next try.
+    // A compressible picture ends the series at the next attempt.
     let packed: bool = false;
     for (let time: u32 = 0; time < 12 && !packed; time++) {
       paint(bytes, n, dice, 0, time, false);
@@ -184,7 +184,7 @@ describe("packed frames", () => {
   it("are not loaded into rows that are queued as freed, whose heads are the queue's", () => {
     openArena(1 << 20);
     const entries = changetype<usize>(entriesOf(packedPool(256, 16).packed()));
-    // The rows 1 and 3, each a run of its own.
+    // Rows 1 and 3 are separate runs.
     const runs = zeroed(16);
     for (let i: u32 = 0; i < 4; i++) store<u32>(runs + (i << 2), i == 2 ? 3 : 1);
     expect<i32>(record_load_free(entries, 2, runs)).toBe(0);

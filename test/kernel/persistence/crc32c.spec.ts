@@ -2,7 +2,7 @@ import { crc32c } from "../../../assembly/persistence/crc32c";
 
 const bytes: usize = memory.data(128, 16);
 
-/** One bit at a time, as the polynomial says. */
+/** Computes the checksum bit by bit from the polynomial. */
 function bitwise(crc: u32, at: usize, length: u32): u32 {
   let c = ~crc;
   for (let i: usize = 0; i < <usize>length; i++) {

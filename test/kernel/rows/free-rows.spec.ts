@@ -7,7 +7,7 @@ import { openArena, zeroed } from "../support/memory";
 const at: usize = memory.data(24, 16);
 let first: u32 = 0;
 
-/** An empty queue, and a block of 1,000 rows from row `first` on for it to write in. */
+/** Returns an empty queue that writes into a block of 1,000 rows from row `first` on. */
 function empty(): FreeRows {
   openArena(1 << 20);
   memory.fill(at, 0, 24);
@@ -15,7 +15,7 @@ function empty(): FreeRows {
   return changetype<FreeRows>(at);
 }
 
-/** Rows that the runs name, one after the other. */
+/** Returns the rows of the runs in order. */
 function walk(free: FreeRows): u32[] {
   const rows: u32[] = [];
   for (let run = free.first; run != 0; run = free.after(run)) {
@@ -69,7 +69,7 @@ describe("free rows", () => {
       for (let i: u32 = 0; i < rows; i++) held.push(first + i);
       for (let i = 0; i < 2000; i++) {
         if (held.length > 0 && (model.length == 0 || dice.below(2) == 0)) {
-          // The next neighbours, or a row anywhere.
+          // Picks the next neighbors, or any row.
           let k = <i32>dice.below(held.length);
           for (let n = dice.below(4) + 1; n > 0 && k < held.length; n--) {
             const row = held[k];

@@ -61,7 +61,7 @@ describe("pool", () => {
         openArena(8 << 20);
         header().tracking = changes;
         const p = poolOf(NARROW, bytes);
-        // Its directory.
+        // Creates the directory of the pool.
         reserveRows(p, 1);
         const left = arena_left() + pool_room(HEAD_BYTES + bytes, 1);
         for (let rows: u32 = 1; rows * (bytes + 24) < 6000000; rows = rows * 2 + 1) {
@@ -182,7 +182,7 @@ describe("pool", () => {
     const row = p.take();
     const frame = frames.take();
     frames.retain(frame);
-    // One frame twice, as where a picture did not change.
+    // Both values are the same frame, as after a picture that did not change.
     store<u32>(p.value(row, p.leaf(0)), frame);
     store<u32>(p.value(row, p.leaf(0)), frame, 4);
     const second = p.take();

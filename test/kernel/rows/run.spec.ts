@@ -104,7 +104,7 @@ describe("run", () => {
       const b = newStream(p, 1);
       const held: u32[] = [];
       const count: u32 = 3 * p.rows;
-      // Rows that are not held stay in a queue, and come again later, out of order where the two took turns.
+      // Rows that are not held wait in a queue and are reused, in interleaved order if the two took turns.
       for (let i: u32 = 0; i < count; i++) {
         append(a, i);
         if (round % 3 == 1 && dice.below(4) == 0) append(b, i);
@@ -162,7 +162,7 @@ describe("run", () => {
         const s = newStream(p, 20);
         const rows = steps(s, items + length + 3);
         for (let i: u32 = 0; i < items; i++) Run.retain(p, rows[1 + i], length);
-        // One more hold in the middle, to see what is left.
+        // An additional hold in the middle shows which rows remain.
         Run.retain(p, rows[2], 1);
         Run.releaseMany(p, rows[1], items, length);
         for (let i = 0; i < rows.length; i++) assert(Head.of(rows[i]).refs == (i == 2 ? 2 : 1), "held by the stream, and once by us");
@@ -178,7 +178,7 @@ describe("run", () => {
       Run.retain(p, s.last - 1, 2);
       Run.release(p, s.last - 1, 1);
     }
-    // Rows 0 … 9 are each in the run of two that ends with them and that begins with them.
+    // Each of rows 0 … 9 belongs to two runs of two rows: the run that ends with it and the run that begins with it.
     expect<u32>(live(p)).toBe(10);
     Run.releaseMany(p, first, 9, 2);
     expect<u32>(live(p)).toBe(1, "the stream's");

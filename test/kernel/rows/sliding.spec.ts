@@ -8,7 +8,7 @@ import { Dice } from "../support/dice";
 import { openArena } from "../support/memory";
 import { append, newPool, newStream } from "../support/world";
 
-/** An item of a world: steps by their numbers, and how they are held. */
+/** An item of a world: the numbers of its steps, and how they are held. */
 class Window {
   stream: i32;
   from: i32;
@@ -23,13 +23,13 @@ class Window {
   }
 }
 
-/** Two streams of one pool, whose steps are interleaved, and items of their last steps. What a row must be held is counted anew after each change. */
+/** Two streams of one pool with interleaved steps, and items of their last steps. After each change, the expected holds of each row are recounted. */
 class World {
   pool: Pool;
   streams: Stream[] = [];
-  /** The rows of all steps that a stream ever had. */
+  /** The rows of all steps that each stream ever had. */
   rows: u32[][] = [[], []];
-  /** The first step that it still holds. */
+  /** The first step that each stream still holds. */
   held: i32[] = [0, 0];
   keep: i32;
   items: Window[] = [];
@@ -71,7 +71,7 @@ class World {
     this.items.splice(at, 1);
   }
 
-  /** Whether each row is held as often as it must be. */
+  /** Returns whether each row has the expected number of holds. */
   check(): bool {
     let live: u32 = 0;
     for (let i = 0; i < 2; i++) {
@@ -90,7 +90,7 @@ class World {
         if (windows[item.from] > 1 && lengths[item.from] != item.length) return false;
         lengths[item.from] = item.length;
       }
-      // A window that follows holds its last row only.
+      // A window that follows another one holds only its last row.
       const holds = counts.slice();
       for (let t = 0; t < rows.length; t++) {
         if (windows[t] == 0) continue;
@@ -108,7 +108,7 @@ class World {
   }
 }
 
-/** How often the newest row of a stream is held. */
+/** Returns how often the newest row of a stream is held. */
 function holdsOf(row: u32): u32 {
   return Head.of(row).refs & HOLDS;
 }
@@ -126,7 +126,7 @@ describe("sliding windows", () => {
       if (world.items.length > 5) world.remove(0);
     }
     const rows = world.rows[0];
-    // The stream holds the last six as well.
+    // The stream also holds the last six rows.
     for (let k = 40 - 10; k < 40; k++) expect<u32>(holdsOf(rows[k])).toBe(k < 34 ? 1 : 2);
     expect<u32>(pool_live(changetype<usize>(world.pool))).toBe(10);
     expect<bool>(world.check()).toBe(true);
@@ -184,7 +184,7 @@ describe("sliding windows", () => {
       expect<bool>(world.check()).toBe(true);
     }
     expect<u32>(holdsOf(world.rows[0][7])).toBe(1 + 3 + 5);
-    // Those of one table leave before those of the others.
+    // The items of one table leave before the items of the other.
     for (let k = 0; k < 7; k++) {
       world.remove(3 * k);
       expect<bool>(world.check()).toBe(true);

@@ -15,7 +15,7 @@ function check(s: Stream): i32 {
   return code != 0 ? code : 100 * pool_check(changetype<usize>(s.rows()));
 }
 
-/** A pool whose step is a stack of two frames of 8 bytes, shared, and a wide leaf of 1,024 bytes behind it in the staging record. */
+/** Returns a pool whose step has a shared stack of two frames of 8 bytes, followed by a wide leaf of 1,024 bytes in the staging record. */
 function framePool(frames: Pool): Pool {
   const at = zeroed(pool_bytes(2));
   pool_init(at, 8, 2);

@@ -28,7 +28,7 @@ function priorityOf(slot: u32): f64 {
   return Items.priority(items, slot);
 }
 
-/** The slot to pick, by looking at all of them. */
+/** Finds the slot to pick with a linear scan. */
 function best(live: StaticArray<bool>, greatest: bool): u32 {
   let found: u32 = 0;
   for (let slot: u32 = 1; slot < <u32>live.length; slot++) {
@@ -41,7 +41,7 @@ function best(live: StaticArray<bool>, greatest: bool): u32 {
   return found;
 }
 
-/** @param unit between priorities; few distinct ones, so that ties are the rule */
+/** @param unit the difference between priorities: few distinct values, so that ties are frequent */
 function lockStep(greatest: bool, unit: f64 = 1): void {
   for (let slots: u32 = 1; slots <= SLOTS; slots += slots < 8 ? 1 : 13) {
     const dice = new Dice(slots);
@@ -93,7 +93,7 @@ describe("heap", () => {
   });
 
   it("tells apart priorities that differ only in bits that an entry does not hold, likewise", () => {
-    // With two slots or more, an entry has no room for the last bit.
+    // With two or more slots, an entry cannot hold the last bit.
     for (let bits = 44; bits <= 52; bits++) {
       lockStep(false, 1 / <f64>((<u64>1) << bits));
       lockStep(true, 1 / <f64>((<u64>1) << bits));
@@ -126,7 +126,7 @@ describe("heap", () => {
       const heap = empty(slots, false);
       const live = new StaticArray<bool>(slots + 1);
       let free: u32 = 1;
-      // All slots but one are live.
+      // All slots except one are live.
       for (let slot: u32 = 2; slot <= slots; slot++) {
         changeOf(slot, <f64>dice.below(5));
         heap.insert(slot);
@@ -168,7 +168,7 @@ describe("heap", () => {
     expect<i32>(heap.check(5, 4)).toBe(2);
     store<f64>(items + ITEM_BYTES, 9);
     expect<i32>(heap.check(5, 5)).toBe(4);
-    // The first entry has the key as well.
+    // The first entry also has the key.
     store<u64>(heap.entry(0), heap.entryOf(1));
     expect<i32>(heap.check(5, 5)).toBe(5);
     store<f64>(items + ITEM_BYTES, 1);

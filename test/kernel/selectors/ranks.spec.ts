@@ -39,7 +39,7 @@ function check(count: u32): i32 {
   return ranks.check(count, order.oldest, Items.links(<usize>order.items, 0));
 }
 
-/** Whether every place is found, and told. */
+/** Returns whether every position is found and reported. */
 function matches(model: u32[]): bool {
   for (let i = 0; i < model.length; i++) {
     store<u32>(out + ((<usize>i) << 2), i);
@@ -98,7 +98,7 @@ describe("ranks", () => {
           turn();
           model.push(model.shift());
         } else {
-          // Mostly few leave in the middle, and all holes are passed now and then.
+          // Usually few slots in the middle leave. Occasionally, all holes are passed.
           const leaver = i % 400 < 200 || dice.below(9) == 0 ? slot : dice.below(2) == 0 ? model[0] : model[model.length - 1];
           remove(leaver);
           model.splice(model.indexOf(leaver), 1);

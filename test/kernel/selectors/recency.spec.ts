@@ -82,7 +82,7 @@ describe("recency", () => {
     expect<u32>(draw(recency, 0, 300, 300, true, false)).toBe(300);
     expect<u32>(drawn(0)).toBe(300);
     let last: u32 = 0;
-    // The oldest have the least of all shares, and still come.
+    // The oldest items have the smallest shares, but are still drawn.
     for (let i: u32 = 0; i < 300; i++) last = max(last, drawn(i) < 5 ? i : 0);
     expect<bool>(last > 200).toBe(true);
     expect<u32>(draw(recency, 0, 4, 64, false, false)).toBe(64);

@@ -11,7 +11,7 @@ const out: usize = memory.data(4 * 256, 16);
 const rests: usize = memory.data(8 * 256, 16);
 const saved: usize = memory.data(8 * 256, 16);
 
-/** The weight of an item of weight 0, the least other weight, and the most. */
+/** The weight of an item with weight 0, the smallest other weight, and the largest. */
 const FAINT: f64 = 5e-324;
 const MIN: f64 = 1.8665272370064378e-301;
 const MAX: f64 = 1.0463951242053391e298;
@@ -59,7 +59,7 @@ describe("sum tree", () => {
       const tree = empty(n, true);
       let total: f64 = 0;
       for (let slot: u32 = 1; slot <= n; slot++) {
-        // Whole numbers: their sum is exact in any order.
+        // Sums of integers are exact in any order.
         const value = <f64>(1 + dice.below(1000));
         total += value;
         if (slot % 2 == 0) tree.set(slot, value);
@@ -85,7 +85,7 @@ describe("sum tree", () => {
     let total: f64 = 0;
     let slot: u32 = 0;
     for (let round = 0; round < 400; round++) {
-      // Sometimes more leaves than are renewed together, sometimes backwards or the same leaf again.
+      // Sometimes more leaves than are updated together, sometimes backwards, or the same leaf again.
       const run: u32 = round % 20 == 0 ? 3000 : dice.below(12);
       if (dice.below(3) == 0) slot = dice.below(leaves);
       for (let i: u32 = 0; i < run; i++) {

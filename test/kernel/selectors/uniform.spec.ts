@@ -18,7 +18,7 @@ function empty(slots: u32, max: u32 = slots): Uniform {
   return uniform;
 }
 
-/** The slot leaves, and joins again as the youngest. */
+/** Removes the slot and inserts it again as the youngest. */
 function replace(uniform: Uniform, slot: u32): void {
   const selector = changetype<Selector>(role);
   selector.kind = UNIFORM;
@@ -30,7 +30,7 @@ function drawn(i: u32): u32 {
   return load<u32>(out + ((<usize>i) << 2));
 }
 
-/** Whether the first k entries are the k oldest items, for every k that it promises. */
+/** Returns whether the first k entries are the k oldest items, for every k that it guarantees. */
 function keepsItsPromise(uniform: Uniform, oldestFirst: u32[]): bool {
   for (let k = max(<i32>uniform.disorder, 1); k <= oldestFirst.length; k++) {
     for (let i = 0; i < k; i++) {
@@ -145,7 +145,7 @@ describe("uniform", () => {
     let oldest: u32 = 1;
     let count: u32 = 0;
     for (let k = 0; k < 200; k++) {
-      // Slots are taken in turns, as a table's queue of free ones gives them while all that leave are the oldest.
+      // Slots are reused in order, as in a table's queue of free slots while only the oldest items leave.
       if (count < 4 && dice.below(3) != 0) {
         if (count == 0) oldest = 1 + uniform.ring().index(0);
         uniform.insert(1 + ((oldest - 1 + count) % 4));
@@ -163,7 +163,7 @@ describe("uniform", () => {
     }
     const from = changetype<usize>(uniform) + offsetof<Uniform>() + 16;
     for (let at = from; at < changetype<usize>(uniform) + uniformBytes(5); at += 4) expect<u32>(load<u32>(at)).toBe(0);
-    // From here on it is written to.
+    // From here on, the inserts write entries.
     for (; count < 4; count++) uniform.insert(1 + ((oldest - 1 + count) % 4));
     uniform.remove(1 + (oldest % 4));
     expect<bool>(uniform.written != 0).toBe(true);

@@ -1,4 +1,4 @@
-/** Seeded random numbers for specs: mulberry32, which differs from the core's generator. */
+/** Seeded random numbers for specs: mulberry32, which differs from the generator of the core. */
 export class Dice {
   state: u32;
 
@@ -14,12 +14,12 @@ export class Dice {
     return z ^ (z >> 14);
   }
 
-  /** In [0, n). */
+  /** Returns an integer in [0, n). */
   below(n: u32): u32 {
     return <u32>((<u64>this.next() * n) >> 32);
   }
 
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   fraction(): f64 {
     return <f64>this.next() / 4294967296.0;
   }

@@ -19,7 +19,7 @@ const F64: u32 = 10;
 const staged: usize = memory.data(16, 16);
 const limits: usize = memory.data(32, 16);
 
-/** @param rowBytes more than a step has, for blocks of few rows */
+/** @param rowBytes exceeds the size of a step to get blocks of few rows */
 export function newPool(rowBytes: u32 = 16): Pool {
   const at = zeroed(pool_bytes(3));
   pool_init(at, rowBytes, 3);
@@ -36,7 +36,7 @@ export function newStream(pool: Pool, keep: u32): Stream {
   return s;
 }
 
-/** Writes a step where `Stream.append` and `writer_append` are told to look; gives the address. */
+/** Writes a step to the location that `Stream.append` and `writer_append` read. Returns its address. */
 export function stage(number: i32, reward: f64 = 0, discount: f64 = 1): usize {
   store<f64>(staged, discount);
   store<i32>(staged, number, 8);
@@ -55,7 +55,7 @@ export function numberOf(pool: Pool, row: u32): i32 {
 }
 
 export function newTable(pool: Pool, maxSize: u32, maxPending: u32, sampler: u32, remover: u32): Table {
-  // As src/memory/table.ts has it: what keeps the same order is one.
+  // As in src/memory/table.ts, a sampler and a remover with the same order are one selector.
   if (kindHas(sampler, LINKED) && kindHas(remover, LINKED)) remover |= TOGETHER;
   const at = zeroed(<u32>table_bytes(maxSize, maxPending, sampler, remover));
   table_init(at, <u32>changetype<usize>(pool), maxSize, maxPending, sampler, remover);
@@ -65,7 +65,7 @@ export function newTable(pool: Pool, maxSize: u32, maxPending: u32, sampler: u32
   return changetype<Table>(at);
 }
 
-/** A table's limits: an item for each draw, within bounds. */
+/** Sets the limits of a table: one insert per draw, within bounds. */
 export function setLimits(table: usize, maxTimesSampled: u32, minDiff: f64, maxDiff: f64): void {
   const limiter = changetype<LimiterOptions>(limits);
   limiter.samplesPerInsert = 1;
@@ -82,7 +82,7 @@ export function newWriter(pool: Pool, lanes: u32, keep: u32, rules: u32, across:
   return writer;
 }
 
-/** Room for n items of up to `width` rows. */
+/** Returns a draw for n items of up to `width` rows. */
 export function newDraw(n: u32, width: u32): Draw {
   const draw = zeroed(draw_bytes(n) + 12 * n * width);
   draw_init(draw, n, n * width);

@@ -29,7 +29,7 @@ function tableOf(pool: Pool, room: u32): usize {
   return table;
 }
 
-/** n items of one step each; the i-th one's priority is i, counted from `first`. */
+/** Inserts n items of one step. The priority of item i is `first` + i. */
 function fill(pool: Pool, table: usize, n: u32, first: f64 = 1): void {
   const s = newStream(pool, 1);
   for (let i: u32 = 0; i < n; i++) {
@@ -62,7 +62,7 @@ describe("a table whose room grows", () => {
     expect<u32>(table_slots(table, 0, 9, out)).toBe(5);
     expect<u32[]>(listed(5)).toStrictEqual([1, 2, 3, 4, 5]);
     expect<u32>(table_slots(table, 5, 9, out)).toBe(0, "nothing is younger than the youngest");
-    // Two leave; the first new item takes the slot that is beside the room, the other one that of the oldest.
+    // Two items leave. The first new item takes the slot next to the free space, the other new item that of the oldest.
     fill(pool, table, 2, 6);
     expect<u32>(table_slots(table, 0, 3, out)).toBe(3);
     expect<u32[]>(listed(3)).toStrictEqual([3, 4, 5]);
@@ -76,7 +76,7 @@ describe("a table whose room grows", () => {
     const pool = newPool();
     const table = tableOf(pool, 4);
     fill(pool, table, 4);
-    // From the next item on two: three leave.
+    // The next insert enforces a size of two, so three items leave.
     table_max_size(table, 2);
     fill(pool, table, 1, 9);
     const larger = tableOf(pool, 9);

@@ -19,7 +19,7 @@ function join(h: HeldSteps, p: Pool, first: u32, length: u32): void {
   h.join(p, first, length);
 }
 
-/** Whether the episode of a row has these rows, in this order, by every way to ask. */
+/** Returns whether the episode of a row has these rows in this order, with every query. */
 function has(h: HeldSteps, p: Pool, rows: u32[]): bool {
   const episode = HeldEpisode.of(h.node(p, rows[0]).episode);
   if (episode.size() != <u32>rows.length || checkTree(episode.root, 0) != 0) return false;
@@ -47,7 +47,7 @@ describe("held steps", () => {
     h.leave(p, rows[0], 2);
     expect<bool>(has(h, p, rows.slice(1, 3))).toBe(true);
     expect<u32>(h.node(p, rows[0]).items).toBe(0);
-    // A gap: nothing holds the fourth step.
+    // Nothing holds the fourth step, which leaves a gap.
     join(h, p, rows[4], 2);
     expect<bool>(has(h, p, [rows[1], rows[2], rows[4], rows[5]])).toBe(true);
     join(h, p, rows[2], 4);
@@ -92,7 +92,7 @@ describe("held steps", () => {
         counts.push([]);
       }
       const h = newHeld();
-      // Lane, first step and length of each item.
+      // The lane, first step and length of each item.
       const items: u32[][] = [];
       for (let i = 0; i < 250; i++) {
         const lane = dice.below(lanes);
@@ -106,7 +106,7 @@ describe("held steps", () => {
           items.push([lane, steps - length, length]);
         }
         while (items.length != 0 && dice.below(3) == 0) {
-          // Mostly the oldest, as a fifo has it.
+          // Usually the oldest item, as in a fifo.
           const which: i32 = dice.below(3) != 0 ? 0 : <i32>dice.below(items.length);
           const item = items[which];
           items.splice(which, 1);

@@ -14,7 +14,7 @@ function empty(capacity: u32, withStamps: bool = false): Slots {
   return s;
 }
 
-/** As a table does: takes a slot and gives it a priority. */
+/** Takes a slot and assigns a priority, like a table. */
 function take(s: Slots): u32 {
   const slot = s.take();
   if (slot != 0) s.item(slot).priority = 1;

@@ -14,7 +14,7 @@ import { error_argument, openArena } from "../support/memory";
 import { newPool, newTable, newWriter, numberOf, setLimits, stage } from "../support/world";
 
 const MAX: u32 = 64;
-/** Three leaves, up to two rules. */
+/** Three leaves and up to two rules. */
 const columns: usize = memory.data(20, 16);
 const numbers: usize = memory.data(4 * 64, 16);
 const rewards: usize = memory.data(4 * 64, 16);
@@ -22,7 +22,7 @@ const discounts: usize = memory.data(8 * 64, 16);
 const ends: usize = memory.data(64, 16);
 const priorities: usize = memory.data(8 * 64, 16);
 
-/** Rows with the next numbers, as columns in the order of the leaves. */
+/** Fills rows with the next numbers, as columns in the order of the leaves. */
 function fill(first: i32, rows: u32): void {
   store<u32>(columns, <u32>numbers);
   store<u32>(columns, <u32>rewards, 4);
@@ -58,7 +58,7 @@ class World {
     this.writer = writer;
   }
 
-  /** From now on the rules make items of these layouts. */
+  /** From now on, the rules create items with these layouts. */
   show(layout: u32): void {
     this.layout = layout;
     changetype<Writer>(this.writer).rule(0).layout = layout;
@@ -74,14 +74,14 @@ class World {
   }
 }
 
-/** What the run of an item is, row by row. */
+/** Returns the kinds of the run of an item, row by row. */
 function kindOf(p: Pool, item: Item): u32 {
   const kind = Run.retain(p, item.first, item.length());
   Run.release(p, item.first, item.length());
   return kind;
 }
 
-/** Whether two tables hold the same items of the same steps, in the same slots. */
+/** Returns whether two tables hold the same items of the same steps in the same slots. */
 function alike(p: Pool, t: Table, q: Pool, u: Table): bool {
   if (t.count != u.count || t.steps != u.steps || t.newest != u.newest || t.slots().high != u.slots().high) return false;
   if (t.episodes().count != u.episodes().count || t.deletedEpisodes != u.deletedEpisodes) return false;

@@ -26,7 +26,7 @@ function check(t: Table, writer: usize): i32 {
   return 100 * pool_check(<usize>t.pool) + 1000 * stream_check(writer_stream(writer, 0));
 }
 
-/** A writer whose rule makes transitions of n steps. */
+/** Returns a writer whose rule creates transitions of n steps. */
 function transitions(p: Pool, t: Table, n: u32): usize {
   const writer = newWriter(p, 1, n + 1, 1);
   writer_rule(writer, 0, address(t), n + 1, 1, 0, 1, TAILS);
@@ -102,7 +102,7 @@ describe("the end of an episode", () => {
   it("makes all items or none", () => {
     const p = newPool();
     const t = newTable(p, 10, 1, UNIFORM, FIFO);
-    // A queue of three.
+    // The queue has room for three.
     setLimits(changetype<usize>(t), 1, 0, 3);
     const writer = transitions(p, t, 5);
     for (let i = 0; i < 5; i++) writer_append(writer, stage(i));

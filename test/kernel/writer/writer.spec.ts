@@ -25,7 +25,7 @@ function address(t: Table): u32 {
   return <u32>changetype<usize>(t);
 }
 
-/** Numbers of column layouts: whole steps have numbers below 2^16, which also say something of sequences. */
+/** Returns a column layout. Layouts of whole steps have numbers below 2^16, which also encode sequences. */
 function layoutOf(i: u32): u32 {
   return i == 1 ? u32.MAX_VALUE : i << 16;
 }
@@ -56,7 +56,7 @@ describe("writer", () => {
       }
       if (i == 8) stream_end(writer_stream(writer, 0), 0);
     }
-    // Steps 0 … 8 are one episode, 9 … 19 another.
+    // Steps 0 … 8 are an episode, and 9 … 19 are another.
     const want: i32[] = [0, 2, 4, 6, 9, 11, 13, 15, 17];
     expect<i32>(firsts.length).toBe(want.length);
     for (let i = 0; i < want.length; i++) expect<i32>(firsts[i]).toBe(want[i]);
@@ -134,7 +134,7 @@ describe("writer", () => {
       writer_append(writer, stage(0));
       for (let i: u32 = 0; i < 20; i++) {
         if (i % 3 == 0) expect<i32>(writer_append(writer, stage(i))).toBe(0);
-        // An item of one row evicts another in place. An item of two rows, when episodes change, takes a slot from the queue of free slots.
+        // An item of one row replaces another in place. When episodes change, an item of two rows takes a slot from the queue of free slots.
         else expect<i32>(table_insert(address(t), writer_stream(writer, 0), 1 + (i & 1), layoutOf(i), 1)).toBe(1);
         expect<u32>(t.slots().layout(t.newest)).toBe(i % 3 == 0 ? 0 : layoutOf(i));
         if (i % 6 == 2) stream_end(writer_stream(writer, 0), 1);
@@ -162,7 +162,7 @@ describe("writer", () => {
       for (let i: u32 = 0; i < steps[episode]; i++) writer_append(writer, stage(i));
       writer_finish(writer, 0, stage(99), LINK_FINAL);
     }
-    // With their final steps episodes have 10, 2, 6 and 4 rows.
+    // Including their final steps, the episodes have 10, 2, 6 and 4 rows.
     const lengths: u32[] = [6, 6, 4, 2, 6, 4];
     const isFirst: bool[] = [true, false, false, true, true, true];
     expect<u32>(t.count).toBe(6);

@@ -1,4 +1,4 @@
-/** Drivers compared with a list of future steps: which of them a run takes, based only on TF-Agents' documents. */
+/** Compares drivers with a list of future steps to check which of them a run takes, based only on TF-Agents' documents. */
 import { describe, expect, it } from "vitest";
 import { type DriveState, DynamicEpisodeDriver, DynamicStepDriver, drive, type Environment, PyDriver, type TimeStep } from "../../../src/tf-agents/index.ts";
 import { TestRandom } from "../../support/random.ts";
@@ -13,7 +13,7 @@ function typesOf(random: TestRandom, steps: number): number[] {
   return types;
 }
 
-/** Rows in lock-step; the observation is each step's number. */
+/** Returns an environment of rows in lock-step, whose observation is the number of the step. */
 function environmentOf(rows: readonly Types[]): Environment<number, number> & { readonly at: number } {
   return {
     at: -1,

@@ -1,4 +1,4 @@
-/** Python's buffers compared with lists of items, based on TF-Agents' documents: the same random calls on both. */
+/** Compares Python buffers with lists of items, based on TF-Agents' documents, with the same random calls on both. */
 import { describe, expect, it } from "vitest";
 import { type Column, f32, i32, u8 } from "../../../src/index.ts";
 import { PyHashedReplayBuffer, PyUniformReplayBuffer, trajectorySpec } from "../../../src/tf-agents/index.ts";
@@ -6,7 +6,7 @@ import { TestRandom } from "../../support/random.ts";
 import { errorOf } from "../../support/refused.ts";
 import { scaled } from "../../support/size.ts";
 
-/** The last items, in order of time. */
+/** Stores the last items in chronological order. */
 class Listed<T> {
   items: T[] = [];
   added = 0;
@@ -26,7 +26,7 @@ class Listed<T> {
     this.added = 0;
   }
 
-  /** By place: the i-th item since the beginning is at i modulo the capacity. */
+  /** Returns the items by slot: item i since the beginning is in slot i modulo the capacity. */
   places(): T[] {
     const first = this.added - this.items.length;
     return this.items
@@ -82,7 +82,7 @@ describe("a hundred random sequences of calls", () => {
     const spec = trajectorySpec({ observation: u8(pixels, stack), action: i32() });
     const buffer = new PyHashedReplayBuffer(spec, { capacity, seed });
     const list = new Listed<number[]>(capacity);
-    // A frame of a few kinds: its pixels determine the kind and the age.
+    // A frame with one of a few kinds. Its pixels encode the kind and the age.
     const pixel = (kind: number, p: number) => kind * 20 + p;
     const flat = (frames: readonly number[]) => Array.from({ length: pixels }, (_, p) => frames.map((kind) => pixel(kind, p)));
     for (let call = 0; call < 14; call++) {

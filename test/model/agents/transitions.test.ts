@@ -1,4 +1,4 @@
-/** Transitions compared with naive ones: nested lists, based only on TF-Agents' documents. */
+/** Compares transitions with naive ones: nested lists, based only on TF-Agents' documents. */
 import { describe, expect, it } from "vitest";
 import { Column } from "../../../src/schema/column.ts";
 import { discountedReturn, fromEpisode, toNStepTransition, toTransition } from "../../../src/tf-agents/index.ts";
@@ -14,7 +14,7 @@ interface Step {
   readonly discount: number;
 }
 
-/** A row of steps: consecutive episodes, some cut off. */
+/** Returns a row of steps: consecutive episodes, some of them truncated. */
 function row(random: TestRandom, length: number): Step[] {
   let type = random.below(3);
   return Array.from({ length }, (_, t) => {
@@ -41,7 +41,7 @@ function batchOf(rows: readonly Step[][]) {
   };
 }
 
-/** For one row, over its steps except the last: rewards of an episode that was cut off end with it. */
+/** Returns the result for all steps of a row except the last. Rewards stop at the end of a truncated episode. */
 function naiveNStep(steps: readonly Step[], gamma: number) {
   let counted = steps.slice(0, -1);
   const cut = counted.findIndex(({ type, next }) => type === 2 || next === 2);

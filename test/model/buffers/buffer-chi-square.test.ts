@@ -1,4 +1,4 @@
-/** How often windows and episodes are drawn: chi-square tests on fixed seeds, against the probabilities of the rules, which are also reported. */
+/** Tests how often windows and episodes are drawn: chi-square tests with fixed seeds, against the probabilities of the rules, which draws also report. */
 import { describe, expect, test } from "vitest";
 import { i32 } from "../../../src/index.ts";
 import { EpisodicReplayBuffer, TFUniformReplayBuffer } from "../../../src/tf-agents/index.ts";
@@ -6,7 +6,7 @@ import { chiSquare } from "../../support/chi-square.ts";
 import { scaled, some } from "../../support/size.ts";
 
 const DRAWS = scaled(12_000);
-/** Chance falls below this only once in a thousand runs. */
+/** By chance, a result falls below this once per thousand runs. */
 const LIKELY = 0.001;
 
 /** Counts the first frames of draws, and the probability reported with each. */
@@ -43,7 +43,7 @@ describe("an episodic buffer", () => {
   const LENGTHS = [3, 1, 5, 2, 8];
 
   function filled(completedOnly: boolean) {
-    // The first two of seven episodes are overwritten, and the last one is open.
+    // The first two of seven episodes are overwritten, and the last episode is open.
     const ends = [true, true, true, true, true, true, false];
     let i = 0;
     const buffer = new EpisodicReplayBuffer(i32(), { capacity: 5, completedOnly, seed: 11, beginEpisodeFn: () => true, endEpisodeFn: () => ends[i] });

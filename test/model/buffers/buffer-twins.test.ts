@@ -1,4 +1,6 @@
-/** Replay buffers compared with lists: the same random operations on both, with all visible state compared after each, and the core's own checks. */
+/**
+ * Compares replay buffers with lists: makes the same random operations on both, and compares all visible state after each. Also runs the checks of the core.
+ */
 
 import { afterEach, describe, expect, test } from "vitest";
 import { f32, i32, Replay, type Spec, shared, u8 } from "../../../src/index.ts";
@@ -11,7 +13,7 @@ import { errorOf, expectError } from "../../support/refused.ts";
 import { scaled } from "../../support/size.ts";
 import { TwinEpisodic, TwinUniform } from "./twin-buffers.ts";
 
-/** A narrow leaf, a wide one, and a stack with shared frames: all contain the frame's number. */
+/** A narrow leaf, a wide leaf, and a stack with shared frames. All contain the number of the frame. */
 const SPEC = { n: i32(), wide: u8(1024), stack: shared("frames", f32(2), 2) };
 
 function items(frames: readonly number[]) {
@@ -27,7 +29,7 @@ interface Column {
   readonly shape: readonly number[];
 }
 
-/** Returns the numbers of the frames in a nest; every leaf must agree. */
+/** Returns the numbers of the frames in a nest. Every leaf must have the same number. */
 function numbersIn(nest: { readonly n: Column; readonly wide: Column; readonly stack: Column }): number[] {
   const n = Array.from(nest.n.data);
   expect(Array.from(n, (_, i) => [nest.wide.data[1024 * i], nest.wide.data[1024 * i + 1023]])).toEqual(n.map((frame) => [frame % 251, frame % 251]));
@@ -38,7 +40,7 @@ function numbersIn(nest: { readonly n: Column; readonly wide: Column; readonly s
 
 const pick = (random: TestRandom, max: number) => (random.below(3) === 0 ? undefined : 1 + random.below(max));
 
-/** The Replays that buffers make. */
+/** The Replays that the buffers create. */
 const replays: Replay<Spec, string>[] = [];
 const { writer } = Replay.prototype;
 Replay.prototype.writer = function (this: Replay<Spec, string>, options) {
@@ -52,7 +54,7 @@ const healthy = () => expect(replays.flatMap((replay) => broken(replay))).toEqua
 describe("a uniform buffer is its twin", () => {
   test.each(Array.from({ length: scaled(24, 3) }, (_, seed) => seed))("seed %i", (seed) => {
     const random = new TestRandom(seed);
-    // All small capacities.
+    // Covers all small capacities.
     const batchSize = 1 + (seed % 3);
     const maxLength = 1 + (Math.floor(seed / 3) % 8);
     const drop = random.below(2) === 0;
@@ -178,7 +180,7 @@ describe("an episodic buffer is its twin", () => {
         expect(numbersIn(taken[0] as Parameters<typeof numbersIn>[0])).toEqual(place?.frames ?? []);
         if (place !== undefined) Object.assign(place, { frames: [], completed: false });
       } else if (what === 18) {
-        // A copy of an episode follows it, or goes into a new one.
+        // A copied episode follows the original, or starts a new episode.
         const location = random.below(capacity);
         const place = twin.places[location];
         const extracted = buffer.extract([location]);
@@ -217,7 +219,7 @@ describe("an episodic buffer is its twin", () => {
           const episode = long.find((one) => one.id === id);
           const frames = episode?.frames as number[];
           const part = n === undefined ? drawn : drawn.slice(i * n, (i + 1) * n);
-          // An episode may contain copies twice, so the window can be anywhere.
+          // An episode may contain copies twice, so the window can be in either copy.
           expect(frames.some((_, start) => frames.slice(start, start + part.length).join() === part.join())).toBe(true);
           const wanted = n === undefined ? 1 / long.length : frames.length / total / (frames.length - n + 1);
           expect(info.probabilities.data[i]).toBeCloseTo(wanted, 14);
@@ -233,7 +235,7 @@ describe("windows that grow", () => {
   test("keep their streams and pools sound, whoever is lent", () => {
     for (let seed = 0; seed < scaled(8, 2); seed++) {
       const random = new TestRandom(seed);
-      // The buffer's internals, to check its streams.
+      // The internals of the buffer, to check its streams.
       let windows: Windows | undefined;
       const made = Windows.prototype.drawStream;
       Windows.prototype.drawStream = function (weigh) {

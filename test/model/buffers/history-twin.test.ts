@@ -1,4 +1,4 @@
-/** A TrajectoryWriter compared with a twin that keeps every step in a plain array, under random operations. */
+/** Compares a TrajectoryWriter with a twin that keeps every step in a plain array, under random operations. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { f64, fifo, i32 } from "../../../src/index.ts";
@@ -8,10 +8,10 @@ import { scaled } from "../../support/size.ts";
 const NAMES = ["a", "b", "c"] as const;
 type Name = (typeof NAMES)[number];
 type Step = { [K in Name]?: number };
-/** A column of the twin: values, null if it must be rejected; whether it is one step. */
+/** A column of the twin: its values, or null if it must be rejected, and whether it is a single step. */
 type Want = { readonly values: readonly number[] | null; readonly squeezed: boolean };
 
-// Mostly near the end, where steps are still stored.
+// Usually near the end, where steps are still stored.
 const bound = fc.option(fc.oneof({ weight: 4, arbitrary: fc.integer({ min: -3, max: 3 }) }, { weight: 1, arbitrary: fc.integer({ min: -9, max: 9 }) }));
 const index = fc.oneof(
   fc.integer({ min: -4, max: 3 }),
@@ -27,7 +27,7 @@ const op = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("end" as const), clear: fc.boolean() }) },
 );
 
-/** The rules of a history, implemented as a list of steps. */
+/** Implements the rules of a history on a list of steps. */
 class Twin {
   readonly steps: Step[] = [];
   readonly keeps: { readonly [K in Name]: number };
@@ -60,7 +60,7 @@ class Twin {
   }
 }
 
-/** Python's slice, step by step; null for one that begins before the first step. */
+/** Returns a Python slice, step by step, or null for a slice that begins before the first step. */
 function sliced([start, stop, step]: readonly [number | null, number | null, number | null], n: number): number[] | null {
   if (start !== null && start < -n) return null;
   const by = step ?? 1;
@@ -68,7 +68,7 @@ function sliced([start, stop, step]: readonly [number | null, number | null, num
   const place = (at: number) => (at < 0 ? at + n : at);
   const from = start === null ? (by > 0 ? 0 : n - 1) : place(start);
   const to = stop === null ? (by > 0 ? n : -1) : Math.max(place(stop), -1);
-  // Steps between the ends, in the direction of the step, then each |step|-th.
+  // The steps between the ends in the direction of the step, and of these every |step|-th.
   const between = by > 0 ? all.filter((i) => i >= from && i < to) : all.filter((i) => i <= from && i > to).reverse();
   return between.filter((_, k) => k % Math.abs(by) === 0);
 }
@@ -90,7 +90,7 @@ test("a writer's items are those of a list of steps, and what is refused leaves 
       const twin = new Twin(keeps);
       const table = client.table("t");
       let value = 0;
-      // A Replay has room for a limited number of sets of columns.
+      // A Replay supports a limited number of column layouts.
       for (const one of ops) {
         if (one.kind === "append") {
           const step: Step = Object.fromEntries(one.names.map((name) => [name, ++value]));

@@ -1,4 +1,4 @@
-/** The observers compared with twins based on TF-Agents' documents: for any episodes, lengths, strides, padding and tiling, the items are equal. */
+/** Compares observers with twins based on TF-Agents' documents: for any episodes, lengths, strides, padding and tiling, the items are equal. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, ReverbTrajectorySequenceObserver } from "../../../src/tf-agents/index.ts";
@@ -24,19 +24,19 @@ interface Args {
   readonly cuts: boolean;
 }
 
-/** All windows of one episode, in plain lists, without the engine or the rules of a writer. */
+/** Creates all windows of one episode in plain lists, without the engine or the rules of a writer. */
 class Twin {
   readonly args: Args;
   readonly made: string[] = [];
   closed = false;
-  /** Steps of the window since it last began, including padding. */
+  /** The steps since the window last restarted, including padding. */
   cache: string[] = [];
 
   constructor(args: Args) {
     this.args = args;
   }
 
-  /** Adds a step; the windows of the document begin at 0, S, 2 S, … */
+  /** Adds a step. According to the document, windows begin at 0, S, 2 S, … */
   private push(name: string): void {
     this.cache.push(name);
     const begin = this.cache.length - this.args.length;
@@ -133,7 +133,7 @@ test("episodes: any longest length, with resets, closings and steps that are ref
         if (op.kind === "step") {
           const before = cache.length;
           if (!closed) cache.push(`${n}`);
-          // The step that is too many is reported; the rest of its episode is not.
+          // The step that exceeds the limit is reported. The remaining steps of its episode are not.
           const overflows = before === max && !closed;
           if (overflows) tooLong++;
           expect(!isRefused(() => observer(step(n, op.last ? 2 : 1)))).toBe(!closed && (bypass || !overflows));

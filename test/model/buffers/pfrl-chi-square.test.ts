@@ -1,4 +1,4 @@
-/** How often items are drawn, against exact probabilities: fixed seeds, so that results are reproducible. */
+/** Compares how often items are drawn with exact probabilities. Fixed seeds make the results reproducible. */
 import { describe, expect, test } from "vitest";
 import { EpisodicReplayBuffer, PrioritizedEpisodicReplayBuffer, PrioritizedReplayBuffer, ReplayBuffer } from "../../../src/pfrl/index.ts";
 import { chiSquare } from "../../support/chi-square.ts";
@@ -9,7 +9,7 @@ const ROUNDS = scaled(20_000, 600);
 
 const transition = (state: number, isStateTerminal = false) => ({ state, action: 0, reward: state, nextState: 0, isStateTerminal });
 
-/** Returns how often each of `of` states was drawn first, and at all. */
+/** Returns how often each of `of` states was drawn first, and in total. */
 function counts(of: number, n: number, draw: () => ArrayLike<number>): { first: number[]; any: number[] } {
   const found = { first: new Array<number>(of).fill(0), any: new Array<number>(of).fill(0) };
   for (let round = 0; round < ROUNDS; round++) {
@@ -45,7 +45,7 @@ function successive(weights: readonly number[], n: number): number[] {
 
 const alike = (of: number) => new Array<number>(of).fill(1 / of);
 const shares = (weights: readonly number[]) => weights.map((weight) => weight / weights.reduce((sum, one) => sum + one));
-/** Whether each count of samples with an item is within 4 standard deviations. */
+/** Returns whether each count of samples that contain the item is within 4 standard deviations. */
 function within(any: readonly number[], included: readonly number[]): void {
   any.forEach((count, i) => {
     const p = included[i] as number;
@@ -72,7 +72,7 @@ describe("all alike", () => {
 
   test("episodes, and where a run of them begins", () => {
     const buffer = new EpisodicReplayBuffer({ seed: 2 });
-    // 0 … 4, 5 … 6: four starts of two steps in the first, one in the second.
+    // Episodes 0 … 4 and 5 … 6: the first has four starts of two steps, the second has one.
     for (let i = 0; i < 7; i++) buffer.append(transition(i, i === 4 || i === 6));
     const { first } = counts(7, 1, () => buffer.sampleEpisodes(1, 2).state.data);
     expect(chiSquare(first, [1 / 8, 1 / 8, 1 / 8, 1 / 8, 0, 1 / 2, 0])).toBeGreaterThan(MIN_P);
@@ -104,7 +104,7 @@ describe("by priority", () => {
     const { first } = counts(5, 1, () => buffer.sampleEpisodes(1).state.data);
     const mixed = shares(errors).map((share) => uniformRatio / 5 + (1 - uniformRatio) * share);
     expect(chiSquare(first, mixed)).toBeGreaterThan(MIN_P);
-    // Never the same one twice, by either path.
+    // Neither path draws the same item twice.
     for (let round = 0; round < 500; round++) expect(new Set(buffer.sampleEpisodes(4).keys).size).toBe(4);
   });
 

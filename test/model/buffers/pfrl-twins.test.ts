@@ -1,4 +1,4 @@
-/** PFRL's buffers compared with naive twins: the same random steps, ends and stops of several environments on both, with all visible state compared. */
+/** Compares PFRL buffers with naive twins: makes the same random steps, ends and stops of several environments on both, and compares all visible state. */
 import { describe, expect, test } from "vitest";
 import {
   EpisodicReplayBuffer,
@@ -18,10 +18,10 @@ import { TwinEpisodes, TwinTransitions } from "./twin-pfrl.ts";
 
 const STEPS = scaled(240, 16);
 const ENVS: readonly unknown[] = [0, "a", { env: 1 }, Number.NaN, null];
-/** With assertions. */
+/** A build with assertions. */
 const module = moduleOf("debug");
 
-/** Forms of a state that cover every place in a row: inline, shared, in frames, outside it. */
+/** Forms of a state that cover every storage location: inline in a row, shared, in frames, and outside the row. */
 const FORMS: { readonly [form: string]: (id: number) => unknown } = {
   number: (id) => id,
   floats: (id) => Float32Array.of(id, -id),
@@ -34,14 +34,14 @@ const FORMS: { readonly [form: string]: (id: number) => unknown } = {
 
 const transition = (form: string, id: number, terminal: boolean, env: unknown) => {
   const state = FORMS[form] as (id: number) => unknown;
-  // The omitted fields differ from step to step.
+  // The omitted fields differ between steps.
   const more = id % 3 === 0 ? { nextAction: -id } : {};
   const extras = id % 4 === 1 ? { tag: `t${id}`, logp: -id / 8 } : id % 4 === 2 ? { logp: null } : {};
   const next = terminal && id % 2 === 0 ? {} : { nextState: state(id + 1) };
   return { state: state(id), action: id, reward: id / 4, ...next, ...more, ...extras, isStateTerminal: terminal, envId: env };
 };
 
-/** A step as it is returned. */
+/** Returns the stored form of a step. */
 function stored(form: string, id: number, terminals: ReadonlySet<number>): Transition {
   const { envId: _, nextState = null, nextAction = null, ...rest } = transition(form, id, terminals.has(id), 0) as { [name: string]: unknown };
   return { ...rest, nextState, nextAction } as unknown as Transition;
@@ -126,7 +126,7 @@ describe.each([
         expect(idsOf(buffer.running())).toEqual(twin.windows);
       }
     }
-    // Through a file, into buffers of this capacity, of none, and of a smaller one.
+    // Saves and restores the buffers with this capacity, without one, and with a smaller one.
     for (const [k, own] of [capacity, null, 5].entries()) {
       for (const [i, fresh] of make(own as typeof capacity).entries()) {
         const buffer = reloaded(directory, buffers[i] as ReplayBuffer, fresh as ReplayBuffer);

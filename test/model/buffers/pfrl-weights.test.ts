@@ -1,9 +1,9 @@
-/** Probabilities and importance weights of prioritized replay against exact rationals, and the growth of beta. */
+/** Compares probabilities and importance weights of prioritized replay with exact rationals, and tests the growth of beta. */
 import { describe, expect, test } from "vitest";
 import { type NormalizeByMax, PrioritizedEpisodicReplayBuffer, PrioritizedReplayBuffer } from "../../../src/pfrl/index.ts";
 import { TestRandom } from "../../support/random.ts";
 
-/** A number as an exact fraction of integers; every double is one. */
+/** An exact fraction of integers, which can represent every double. */
 class Rational {
   readonly n: bigint;
   readonly d: bigint;
@@ -51,7 +51,7 @@ function gcd(a: bigint, b: bigint): bigint {
 const ONE = new Rational(1n);
 const MODES: readonly NormalizeByMax[] = [true, "batch", "memory", false];
 
-/** The formula in the README: p = u / N + (1 - u) priority / sum. */
+/** Implements the formula of the README: p = u / N + (1 - u) priority / sum. */
 function probabilitiesOf(priorities: readonly number[], u: number): Rational[] {
   const exact = priorities.map(Rational.of);
   const sum = exact.reduce((total, one) => total.plus(one));
@@ -60,7 +60,7 @@ function probabilitiesOf(priorities: readonly number[], u: number): Rational[] {
   return exact.map((one) => ratio.over(new Rational(BigInt(priorities.length))).plus(rest.times(one.over(sum))));
 }
 
-/** (p / m)^-beta; the quotient is exact. */
+/** Computes (p / m)^-beta with an exact quotient. */
 function weightOf(p: Rational, mode: NormalizeByMax, drawn: readonly Rational[], all: readonly Rational[], length: number, beta: number): number {
   const min = (list: readonly Rational[]) => list.reduce((a, b) => (a.n * b.d <= b.n * a.d ? a : b));
   const base = mode === false ? p.times(new Rational(BigInt(length))) : p.over(min(mode === "memory" ? all : drawn));

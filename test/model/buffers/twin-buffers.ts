@@ -1,4 +1,4 @@
-/** The replay buffers on lists, based on the documents, as expected results for the real ones. A frame is a number. */
+/** Implements the replay buffers on lists, based on the documents, to compute expected results. A frame is a number. */
 
 /** Returns begin and end of windows over `steps` steps. */
 export function cuts(steps: number, n: number, shift: number, dropShort: boolean): [number, number][] {
@@ -31,7 +31,7 @@ export class TwinUniform {
     return this.added - (this.segments[0] as number[]).length;
   }
 
-  /** Elements as [frames of each row, ids of each row]. */
+  /** Returns elements as [frames of each row, ids of each row]. */
   pass(k: number | undefined, n: number | undefined, shift: number | undefined, drop: boolean): [number[][], number[][]][] {
     const steps = (this.segments[0] as number[]).length;
     const size = k ?? 1;
@@ -83,7 +83,7 @@ export class TwinEpisodic {
 
   addBatch(frames: readonly number[], begins: readonly boolean[], ends: readonly boolean[], ids: readonly number[]): number[] | undefined {
     const opens = ids.map((id, row) => begins[row] === true || id < 0);
-    // An id that is not assigned yet, even if a row of this batch would get it.
+    // The id is not assigned yet, even if a row of this batch would assign it.
     if (ids.some((id, row) => !opens[row] && id > this.last)) return undefined;
     if (!ids.some((id, row) => opens[row] || this.valid(id))) return undefined;
     const to = ids.map((id, row) => (opens[row] ? this.open() : id));
@@ -113,7 +113,7 @@ export class TwinEpisodic {
       .sort((a, b) => a.id - b.id);
   }
 
-  /** Elements as [frames of each row, id of each row]. */
+  /** Returns elements as [frames of each row, id of each row]. */
   pass(k: number | undefined, n: number | undefined, shift: number | undefined, drop: boolean): [number[][], number[]][] {
     const windows = this.chosen().flatMap(({ id, frames }) =>
       cuts(frames.length, n ?? frames.length, n === undefined ? frames.length : (shift ?? n), n !== undefined && (drop || k !== undefined)).map(

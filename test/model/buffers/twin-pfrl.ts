@@ -1,11 +1,11 @@
-/** Naive versions of PFRL's buffers: lists of steps, each a number. */
+/** Implements PFRL buffers naively: lists of steps, each with a number. */
 
 export interface TwinStep {
   readonly id: number;
   readonly terminal: boolean;
 }
 
-/** N-step transitions: a deque of the last steps of each environment. */
+/** Creates n-step transitions with a deque of the last steps of each environment. */
 export class TwinTransitions {
   readonly items: number[][] = [];
   readonly windows = new Map<unknown, number[]>();
@@ -41,7 +41,7 @@ export class TwinTransitions {
     this.windows.delete(env);
   }
 
-  /** Steps in use. */
+  /** Returns the steps in use. */
   get held(): number {
     return new Set([...this.items, ...this.windows.values()].flat()).size;
   }
@@ -52,7 +52,7 @@ export class TwinTransitions {
   }
 }
 
-/** Whole episodes, and their transitions. */
+/** Stores whole episodes, and their transitions. */
 export class TwinEpisodes {
   readonly episodes: number[][] = [];
   readonly memory: number[] = [];

@@ -1,6 +1,6 @@
-/** A stream according to its rules: numbered steps, each of an episode, and a window of the last ones. */
+/** A stream according to its rules: numbered steps, each with its episode, and a window of recent steps. */
 export class TwinStream {
-  /** Number of the newest step; the first is 1. */
+  /** The number of the newest step. The first step is 1. */
   newest = 0;
   /** The number of recent steps. */
   length = 0;
@@ -34,7 +34,7 @@ export class TwinStream {
     return [...new Set(this.#episodes.slice(first, first + length))];
   }
 
-  /** Whether a step is among the recent ones. */
+  /** Returns whether a step is among the recent steps. */
   holds(step: number): boolean {
     return step > this.newest - this.length && step <= this.newest;
   }

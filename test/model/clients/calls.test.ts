@@ -1,4 +1,4 @@
-// Client calls compared with naive tables: a hundred sequences of calls, each from its seed.
+// Compares client calls with naive tables: 100 seeded sequences of calls.
 import { expect, test } from "vitest";
 import { Replay } from "../../../src/index.ts";
 import { LocalClient } from "../../../src/tf-agents/index.ts";
@@ -7,7 +7,7 @@ import { TestRandom } from "../../support/random.ts";
 import { scaled } from "../../support/size.ts";
 import { plainColumns, Scene } from "./scene.ts";
 
-/** Returns the part of an item that a sample shows: all of it, or a step. */
+/** Returns the part of an item that a sample shows: the whole item, or a step. */
 function shown({ columns, squeezed }: TwinItem, t?: number): unknown[] {
   return columns.map((column, i) => (t !== undefined ? column[t] : squeezed[i] ? column[0] : column));
 }
@@ -32,7 +32,7 @@ function whole(scene: Scene, table: string): void {
   );
 }
 
-/** Draws one item as steps; if that is not possible, it is rejected and counts as sampled. */
+/** Draws one item as steps. If that is impossible, the call is rejected, but the item counts as sampled. */
 function inSteps(scene: Scene, table: string): void {
   const wanted = scene.twin(table).sample();
   if (wanted === undefined) return;
@@ -55,7 +55,7 @@ function mutate(scene: Scene, table: string): void {
   const deletes = some(2);
   const keyOf = (id: number) => keys.get(id) ?? 0;
   scene.client.mutatePriorities(table, { updates: updates.map(([id, priority]) => [keyOf(id), priority]), deletes: deletes.map(keyOf) });
-  // If a key occurs twice, the last one counts.
+  // If a key occurs twice, its last priority counts.
   for (const [id, priority] of new Map(updates)) scene.twin(table).update(id, priority);
   for (const id of deletes) scene.twin(table).delete(id);
 }

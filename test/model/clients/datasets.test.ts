@@ -1,4 +1,4 @@
-// Datasets of a table compared with a naive list of its items: a hundred sequences, each from its seed.
+// Compares datasets of a table with a naive list of its items: 100 seeded sequences.
 import { expect, test } from "vitest";
 import { type Column, f32, fifo, i32, lifo } from "../../../src/index.ts";
 import { LocalClient, type ReplaySample, type SampleBatch, Table, TimestepDataset, TrajectoryDataset } from "../../../src/tf-agents/index.ts";
@@ -37,7 +37,7 @@ class Scene {
     return kind === 0 ? {} : { signature: kind === 1 ? ANY : STEP };
   }
 
-  /** Writes an item of some steps; sometimes one whose columns differ in length. */
+  /** Writes an item of several steps, sometimes with columns of different lengths. */
   write(): void {
     const { random } = this;
     const length = 1 + random.below(4);
@@ -57,7 +57,7 @@ class Scene {
   }
 }
 
-/** Returns the expected elements of one iteration, and whether it breaks off. */
+/** Returns the expected elements of one iteration, and whether it fails midway. */
 function expected(
   scene: Scene,
   maxSamples: number,
@@ -108,7 +108,7 @@ test.each(seeds)("sequence %i", async (seed) => {
     const options = { maxSamples, rateLimiterTimeoutMs: 0, spec: each === "item" ? ANY : STEP };
     const dataset = each === "item" ? new TrajectoryDataset(scene.client, "t", options) : new TimestepDataset(scene.client, "t", options);
     if (own !== undefined && (own === ANY || "a" in (own as object)) && JSON.stringify(own) !== JSON.stringify(options.spec)) {
-      // The signature is of the other kind, so nothing is drawn.
+      // The signature is for the other kind, so nothing is drawn.
       expect(await collected(dataset)).toEqual({ elements: [], breaks: true });
       continue;
     }

@@ -1,4 +1,4 @@
-/** A client and its twins, and their common inputs: steps, items, columns. */
+/** A client and its twins, with common inputs: steps, items, columns. */
 
 import { type Column, f32, fifo, i32, lifo, maxHeap, minHeap, type RateLimiter } from "../../../src/index.ts";
 import { LocalClient, type ReplaySample, Table, type TrajectoryWriter } from "../../../src/tf-agents/index.ts";
@@ -27,7 +27,7 @@ function defined({ name, maxSize, sampler, remover, maxTimesSampled, ...rest }: 
   return new Table({ name, maxSize, sampler: SELECTORS[sampler](), remover: SELECTORS[remover](), maxTimesSampled, rateLimiter });
 }
 
-/** The columns that items of a scene can have. Each names a field, and how far it reaches back. */
+/** The columns that items of a scene can have. Each specifies a field, and how far back it starts. */
 const SHAPES: readonly (readonly [name: string, field: "a" | "b", from: number, squeezed: boolean][])[] = [
   [
     ["a", "a", 2, false],
@@ -76,7 +76,7 @@ export class Scene {
     return this.twins.get(name) as ClientTwin;
   }
 
-  /** Inserts one step into some of the tables that have room. */
+  /** Inserts one step into several tables that have room. */
   insert(): void {
     const into = this.names.filter((name) => this.twin(name).canInsert() && this.random.below(4) > 0);
     if (into.length === 0) return;
@@ -90,7 +90,7 @@ export class Scene {
     this.#items++;
   }
 
-  /** Appends a step with the trajectory writer, and creates an item of its last ones if there are enough. */
+  /** Appends a step with the trajectory writer, and creates an item of the last steps if there are enough. */
   write(): void {
     const [a, b] = this.#step();
     this.#writer.append({ a, b });
@@ -122,7 +122,7 @@ export class Scene {
     return keys;
   }
 
-  /** Returns a sample's info with the number of its item instead of the key. @param id the expected item, if the key is new */
+  /** Returns the info of a sample with the number of its item instead of the key. @param id the expected item, if the key is new */
   plain(table: string, { info: { key, ...info } }: ReplaySample, id: number): object {
     const keys = this.keysOf(table);
     const known = [...keys].find(([, one]) => one === key);
@@ -135,7 +135,7 @@ export class Scene {
   }
 }
 
-/** Returns columns as plain arrays; a number for a column with a single number. */
+/** Returns columns as plain arrays, or as a number for a column with a single number. */
 export function plainColumns(data: readonly Column[]): unknown[] {
   return data.map((column) => column.toArray());
 }

@@ -1,4 +1,4 @@
-/** Frequencies of draws and victims against their exact probabilities: fixed seeds, so that results are reproducible. */
+/** Compares the frequencies of draws and evictions with exact probabilities. Fixed seeds make the results reproducible. */
 import { describe, expect, test } from "vitest";
 import { fifo, lifo, prioritized, type Selector, uniform } from "../../../src/index.ts";
 import { chiSquare } from "../../support/chi-square.ts";
@@ -60,7 +60,7 @@ describe("draws with replacement", () => {
   }
 });
 
-/** Probabilities of the ordered outcomes of k draws without replacement, by outcome as text. */
+/** Returns the probabilities of the ordered outcomes of k draws without replacement. Keys are the outcomes as text. */
 function outcomes(weights: readonly number[], k: number, taken: readonly number[] = []): Map<string, number> {
   if (taken.length === k) return new Map([[taken.join(), 1]]);
   const total = weights.reduce((sum, weight, i) => sum + (taken.includes(i) ? 0 : weight), 0);
@@ -72,7 +72,7 @@ function outcomes(weights: readonly number[], k: number, taken: readonly number[
   return found;
 }
 
-/** Tallies ordered outcomes, and returns how likely they are. */
+/** Tallies ordered outcomes, and returns their likelihood. */
 function verdict(tally: ReadonlyMap<string, number>, wanted: ReadonlyMap<string, number>): number {
   expect([...tally.keys()].filter((text) => !wanted.has(text))).toEqual([]);
   const texts = [...wanted.keys()];

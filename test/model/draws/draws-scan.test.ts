@@ -1,4 +1,4 @@
-/** Draws equal the result of a scan of all weights at the generator's point. */
+/** Compares draws with a scan of all weights to the point that the generator selects. */
 import { describe, expect, test } from "vitest";
 import { NEWEST } from "../../../src/base/abi.ts";
 import { fifo, lifo, prioritized, uniform } from "../../../src/index.ts";
@@ -11,7 +11,7 @@ import { plain, Rig } from "../rig.ts";
 const DRAWS = 16;
 const ROUNDS = scaled(300);
 
-/** Sums weights lo … lo + span - 1, in fours in the tree's order of addition. */
+/** Sums weights lo … lo + span - 1, in groups of four, in the order in which the tree adds. */
 function sumOf(weights: readonly number[], lo: number, span: number): number {
   if (lo >= weights.length) return 0;
   if (span === 1) return weights[lo] as number;
@@ -19,7 +19,7 @@ function sumOf(weights: readonly number[], lo: number, span: number): number {
   return a + c + (b + d);
 }
 
-/** Returns the index at which the running sum passes a point; `span` is a power of four. Zero weights are never found, unless all weights are zero. */
+/** Returns the index at which the cumulative sum exceeds a point. `span` is a power of four. Zero weights are never found, unless all weights are zero. */
 function scan(weights: readonly number[], point: number, lo: number, span: number): number {
   if (span === 1) return lo;
   const sums = [0, 1, 2, 3].map((k) => sumOf(weights, lo + (k * span) / 4, span / 4)) as [number, number, number, number];
@@ -31,17 +31,17 @@ function scan(weights: readonly number[], point: number, lo: number, span: numbe
     if (point < before + sum) return scan(weights, point - before, lo + (k * span) / 4, span / 4);
     before += sum;
   }
-  // Rounding led past the end: use the start of the last one with weight.
+  // Rounding moved the point past the end: use the start of the last group with weight.
   return scan(weights, 0, lo + (last * span) / 4, span / 4);
 }
 
-/** Draws a leaf in proportion to the weights; `stratum`: its part of [0, 1), or undefined for the whole range. */
+/** Draws a leaf in proportion to the weights. `stratum` is its part of [0, 1), or undefined for the whole range. */
 function find(weights: readonly number[], random: Xoshiro, stratum?: readonly [number, number]): number {
   const span = 4 ** Math.ceil(Math.log(weights.length) / Math.log(4) - 1e-9) || 1;
   const total = sumOf(weights, 0, Math.max(span, 4));
   const there = [...weights.keys()].filter((i) => i > 0);
   if (total === 0) {
-    // All weights are zero: uniform.
+    // If all weights are zero, the draw is uniform.
     if (stratum === undefined) return there[random.below(there.length)] as number;
     return there[Math.min(Math.floor(((stratum[0] + random.unit()) / stratum[1]) * there.length), there.length - 1)] as number;
   }
@@ -49,7 +49,7 @@ function find(weights: readonly number[], random: Xoshiro, stratum?: readonly [n
   return scan(weights, part * total, 0, Math.max(span, 4));
 }
 
-/** Random weights: few ties, many zeros, and sometimes only zeros. */
+/** Returns random weights: few ties, many zeros, and sometimes only zeros. */
 function weightsOf(random: TestRandom, n: number, whole: boolean): number[] {
   const zeros = random.pick([0, 0.3, 0.9, 1]);
   return Array.from({ length: n }, () => (random.next() < zeros ? 0 : whole ? 1 + random.below(1000) : random.next() * 10 ** random.below(12)));
@@ -79,7 +79,7 @@ describe("the generator", () => {
     const x = coreOf("release");
     const state = x.arena_alloc(x.random_bytes());
     const random = new TestRandom(2);
-    // Ranges with many rejections, and with few.
+    // Ranges with many rejections and with few.
     for (const range of [1, 2, 3, 1000, 2 ** 31 + 1, 3 * 2 ** 30, 2 ** 32 - 1]) {
       const [low, high, stream] = [random.below(2 ** 32), random.below(2 ** 32), random.below(100)] as const;
       x.random_init(state, low, high, stream);
@@ -135,7 +135,7 @@ describe("a sum tree", () => {
   });
 });
 
-/** Fills a table with the last `maxSize` of `inserts` items, in the order of insertion; returns their priorities, by slot and by age. */
+/** Fills a table with the last `maxSize` of `inserts` items in order of insertion. Returns their priorities by slot and by age. */
 function filled(rig: Rig, maxSize: number, weights: readonly number[]): { bySlot: number[]; slots: number[] } {
   rig.append(1);
   const slots: number[] = [];
@@ -175,11 +175,11 @@ describe("a table", () => {
       rig.sample(DRAWS, STRATIFIED);
       expect(drawn(rig, maxSize, DRAWS)).toEqual(Array.from({ length: DRAWS }, (_, i) => find(bySlot, twin, [i, DRAWS])));
       const among = 1 + random.below(weights.length);
-      // The oldest got slots 1, 2, …; younger ones follow.
+      // The oldest items have slots 1, 2, …; younger items follow.
       expect(slots.slice(0, among)).toEqual(slots.slice(0, among).sort((a, b) => a - b));
       rig.sample(DRAWS, 0, among);
       expect(drawn(rig, maxSize, DRAWS)).toEqual(Array.from({ length: DRAWS }, () => find(bySlot.slice(0, among + 1), twin)));
-      // Among the newest: a scan of all weights, with zeros for the others.
+      // For draws among the newest items, scans all weights, with zeros for the other items.
       const live = slots.filter((slot, i) => slots.lastIndexOf(slot) === i);
       const newest = new Set(live.slice(-among));
       rig.sample(DRAWS, NEWEST, among);

@@ -1,4 +1,4 @@
-/** A draw without items reads nothing. */
+/** Tests that a draw without items reads nothing. */
 import { expect, test } from "vitest";
 import { f32, lifo, Replay } from "../../../src/index.ts";
 import { scaled } from "../../support/size.ts";

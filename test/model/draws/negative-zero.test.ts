@@ -1,4 +1,4 @@
-/** -0 is a priority of 0: its sign must not mark the item as waiting. */
+/** Tests that -0 is a priority of 0: its sign must not mark the item as waiting. */
 import { describe, expect, test } from "vitest";
 import { f32, fifo, maxHeap, minHeap, prioritized, queueLimiter, Replay } from "../../../src/index.ts";
 import { broken } from "../../support/health.ts";
@@ -52,7 +52,7 @@ describe("a priority of -0", () => {
       for (let k = 0; k < 20; k++) {
         const [key = 0] = table.sample(1).info.keys;
         keys.push(key);
-        // An item updated to the same priority is the newest.
+        // An item becomes the newest even if its update sets the same priority.
         if (k < 10) table.updatePriorities([key], [k % 2 === 0 ? -0 : 0]);
         else table.delete([key]);
       }

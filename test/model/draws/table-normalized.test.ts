@@ -1,4 +1,4 @@
-/** Importance weights divided by the largest one possible in the table. */
+/** Tests importance weights divided by the largest possible weight in the table. */
 import { expect, test } from "vitest";
 import { f32, prioritized, Replay } from "../../../src/index.ts";
 
@@ -14,7 +14,7 @@ function weights(withMin: boolean): Float64Array | undefined {
 }
 
 test("they need the least weight: without it the draw is refused", () => {
-  // (4 · p/16)^-1 over (4 · 2/16)^-1 is 2/p.
+  // The weight is (4 · p/16)^-1 divided by (4 · 2/16)^-1, which is 2/p.
   expect(weights(true)).toEqual(Float64Array.of(2));
   expect(() => weights(false)).toThrowError(expect.objectContaining({ code: "UNSUPPORTED" }));
 });

@@ -1,4 +1,4 @@
-/** An item with priority 0 is never drawn if others have weight; if all are 0, all have the same probability. */
+/** Tests that an item with priority 0 is never drawn if other items have weight, and that all items are equally likely if all priorities are 0. */
 import { describe, expect, test } from "vitest";
 import { chiSquare } from "../../support/chi-square.ts";
 import { type CoreExports, coreOf } from "../../support/core.ts";
@@ -7,7 +7,7 @@ import { TestRandom } from "../../support/random.ts";
 const BATCH = 4096;
 const LEAVES = 500;
 
-/** Counts the draws of each of the leaves 1 …. */
+/** Counts how often each of the leaves 1 … is drawn. */
 function tally(x: CoreExports, exponent: number, priorities: readonly number[], draws: number): Uint32Array {
   const tree = x.arena_alloc(x.sum_tree_bytes(priorities.length));
   const scratch = x.arena_alloc(32 * (BATCH + priorities.length));

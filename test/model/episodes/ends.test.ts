@@ -1,4 +1,4 @@
-/** Items of writers for episodes that end with the last observation, compared with a naive twin. */
+/** Compares items of writers for episodes that end with the last observation with a naive twin. */
 import { describe, expect, test } from "vitest";
 import { TestRandom } from "../../support/random.ts";
 import { some } from "../../support/size.ts";

@@ -1,4 +1,4 @@
-/** A naive model of episodes that end with the last observation: the items that the rules of a writer make, by the numbers of their steps. */
+/** A naive model of episodes that end with the last observation: the items that the rules of a writer create, with the numbers of their steps. */
 import { expect } from "vitest";
 import { f32, i32, Replay, type RestoreOptions, type Spec, type TableOptions } from "../../../src/index.ts";
 import type { Writer } from "../../../src/tables/writer.ts";
@@ -14,9 +14,9 @@ export const SPECS: { readonly [name: string]: Spec } = {
 type Any = Replay<Spec, string>;
 
 interface Lane {
-  /** Numbers of the open episode's steps. */
+  /** The numbers of the steps in the open episode. */
   open: number[];
-  /** In nextStep mode: how the episode ended whose final step comes next; if it terminated, only the value is still due. */
+  /** In nextStep mode: how the episode ended whose final step comes next. If it terminated, only the value is still due. */
   due: "no" | "truncated" | "terminated";
 }
 
@@ -34,7 +34,7 @@ export class TwinEnds {
   readonly options: Options;
   /** The numbers of each item's steps, by table, in order of creation. */
   readonly items: number[][][];
-  /** Final steps by number: whether they terminate. */
+  /** Final steps by number, and whether they terminate. */
   readonly finals = new Map<number, boolean>();
   readonly #lanes: Lane[];
   readonly #random: TestRandom;
@@ -51,7 +51,7 @@ export class TwinEnds {
     this.#lanes = Array.from({ length: lanes }, () => ({ open: [], due: "no" }));
   }
 
-  /** Appends `steps` steps of every lane as one block, in columns. */
+  /** Appends `steps` steps of every lane as one block in columns. */
   block(steps: number, rate: number): void {
     const { lanes } = this.options;
     const rows = steps * lanes;
@@ -71,7 +71,7 @@ export class TwinEnds {
   append(rate: number): void {
     const { lanes } = this.options;
     const ids = Array.from({ length: lanes }, () => this.#next());
-    // With one lane, only a block can state that the final step comes next.
+    // With a single lane, only a block can state that the final step comes next.
     const how = this.#ends(lanes, lanes === 1 && this.options.autoreset === "nextStep" ? 0 : rate);
     const finals = this.#finals(how);
     for (let lane = 0; lane < lanes; lane++) this.#step(lane, ids[lane] as number, how[lane] as string, finals[lane] as number);
@@ -103,7 +103,7 @@ export class TwinEnds {
     this.writer.close();
   }
 
-  /** Compares every existing item with the twin's. */
+  /** Compares every existing item with that of the twin. */
   compare(): void {
     expect(broken(this.replay)).toEqual([]);
     this.items.forEach((wanted, k) => {
@@ -125,11 +125,11 @@ export class TwinEnds {
     });
   }
 
-  /** For rules of n steps: each step except those of open episodes begins exactly one item, of n steps or up to the final one. */
+  /** For rules of n steps: each step except those of open episodes begins exactly one item, of n steps or up to the final step. */
   #step(lane: number, id: number, how: string, final: number): void {
     const at = this.#lanes[lane] as Lane;
     if (at.due === "terminated") {
-      // The items exist already, with zeros in its place.
+      // The items exist already, with zeros instead of the final step.
       this.finals.set(id, true);
       for (const items of this.items) for (const item of items) if (item.at(-1) === this.#placeholder(lane)) item[item.length - 1] = id;
       at.due = "no";
@@ -178,7 +178,7 @@ export class TwinEnds {
     (this.items[k] as number[][]).push(open.slice(open.length - length));
   }
 
-  /** Chooses how each of some rows ends its episode; one whose episode is about to have its final step does not. */
+  /** Chooses how each of several rows ends its episode. A row whose episode is about to get its final step does not end it. */
   #ends(rows: number, rate: number): string[] {
     const { lanes, autoreset } = this.options;
     const how: string[] = [];
@@ -189,7 +189,7 @@ export class TwinEnds {
     return how;
   }
 
-  /** Chooses numbers of final steps; zeros in all, or in none if some are truncated. */
+  /** Chooses numbers of final steps: zeros in all of them, or in none if some are truncated. */
   #finals(how: readonly string[]): number[] {
     const zeros = this.options.autoreset === "nextStep" || (!how.includes("truncated") && this.#random.below(2) === 0);
     return how.map((one) => (one === "no" || zeros ? 0 : this.#next()));

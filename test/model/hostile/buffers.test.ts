@@ -1,4 +1,4 @@
-/** Hostile values for TF-Agents' buffers that store their own steps. */
+/** Passes hostile values to TF-Agents buffers that store their own steps. */
 import { test } from "vitest";
 import { bool, f32, i32, Replay, text } from "../../../src/index.ts";
 import { EpisodicReplayBuffer, StatefulEpisodicReplayBuffer, TFUniformReplayBuffer } from "../../../src/tf-agents/index.ts";
@@ -7,13 +7,13 @@ import { broken } from "../../support/health.ts";
 import { TestRandom } from "../../support/random.ts";
 import { scaled } from "../../support/size.ts";
 
-/** Any of the buffers: a missing method is undefined and not called. */
+/** Stands for any of the buffers: a missing method is undefined and not called. */
 // biome-ignore lint/suspicious/noExplicitAny: calls with any values
 type Any = any;
 
 interface World {
   readonly buffer: Any;
-  /** The Replay behind the buffer. */
+  /** The Replay that stores the steps of the buffer. */
   readonly replay: Replay;
   time: number;
 }
@@ -27,7 +27,7 @@ const rows = (n: number, from = 0) => ({
 });
 const FLAGS = { beginEpisodeFn: () => false, endEpisodeFn: () => false };
 
-/** State that does not depend on draws: all steps, and their links. */
+/** Returns state that does not depend on draws: all steps, and their links. */
 function stateOf({ buffer }: World): Buffer {
   const ids = Array.from({ length: 12 }, (_, id) => id);
   const own = {
@@ -48,7 +48,7 @@ const idsOf = (world: World) => (isUniform(world) || hasOwnIds(world) ? [] : [wo
 /** In the stateful buffer, two episodes are open in parallel. */
 const sequences = (world: World) => !isUniform(world) && !hasOwnIds(world);
 
-/** Takes some elements: without an ordered pass they never end. */
+/** Takes only some elements, because iteration without an ordered pass never ends. */
 function few(elements: Iterable<unknown>): void {
   let left = 20;
   for (const _ of elements) if (--left === 0) return;
@@ -112,7 +112,7 @@ const CLASSES: readonly ((seed: number) => Any)[] = [
   (seed) => new StatefulEpisodicReplayBuffer(new EpisodicReplayBuffer(SPEC(), { capacity: 4, ...FLAGS, onWarning: () => {}, seed }), 2),
 ];
 
-/** A buffer with a few steps, and the Replay that it made. */
+/** Returns a buffer with a few steps, and its Replay. */
 function worldOf(seed: number): World {
   const { writer } = Replay.prototype;
   const made: Replay[] = [];

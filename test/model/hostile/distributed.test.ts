@@ -1,4 +1,4 @@
-/** Hostile values for batched observers and for containers of variables. */
+/** Passes hostile values to batched observers and to containers of variables. */
 import { test } from "vitest";
 import { f32, i32, i64, Replay } from "../../../src/index.ts";
 import { BatchedObserverUnbatching, ReverbVariableContainer, trajectorySpec } from "../../../src/tf-agents/index.ts";
@@ -11,7 +11,7 @@ import { scaled } from "../../support/size.ts";
 // biome-ignore lint/suspicious/noExplicitAny: calls with any values
 type Any = any;
 
-/** A new one each time, because an attack changes its arguments. */
+/** Returns a new step each time, because an attack changes its arguments. */
 const step = () => trajectorySpec({ observation: { a: f32(2), pair: [i64(), f32(1)] }, action: i32() });
 const VARIABLES = { policy_variables: [f32(2, 2), f32(2)], train_step: i64() };
 

@@ -1,6 +1,6 @@
 /**
- * Hostile values for every public call: it succeeds, or throws one of our errors, or the caller's own; a rejected call changes nothing; and nothing ever traps
- * or breaks an invariant. A failing seed is printed.
+ * Passes hostile values to every public call: it succeeds, or throws one of our errors or an error of the caller. A rejected call changes nothing, and nothing
+ * traps or breaks an invariant. A failing seed is printed.
  */
 import { expect, test } from "vitest";
 import { bool, f32, fifo, i32, i64, minHeap, packed, prioritized, Replay, sampleToInsertRatio, shared, text, u8, uniform } from "../../../src/index.ts";
@@ -85,7 +85,7 @@ const GOOD: Attacked<World>["good"] = {
 const SAMPLE = { replacement: false, among: 3, length: 2, offset: "end", cross: true, mask: true, beta: 0.5, normalize: "batch" };
 const N_STEP = { n: 2, gamma: 0.9, reward: "reward", terminal: "flag", nextState: "own" };
 
-/** Waiting calls use their own Replay, which is closed at the end. */
+/** Waiting calls use a separate Replay, which is closed at the end. */
 async function waiting(call: (replay: Replay, random: TestRandom) => unknown, random: TestRandom): Promise<void> {
   const rateLimiter = sampleToInsertRatio(2, 2, 6);
   const replay = new Replay({ spec: f32(), tables: { t: { maxSize: 9, rateLimiter, maxPending: 4 } }, logger: null }) as unknown as Replay;
@@ -110,7 +110,7 @@ async function waiting(call: (replay: Replay, random: TestRandom) => unknown, ra
   }
 }
 
-/** Every public call, with valid arguments. */
+/** Every public call with valid arguments. */
 const CALLS: Attacked<World>["calls"] = {
   "new Replay": [
     () => [{ spec: SPEC(), tables: TABLES(), maxBytes: 2 ** 26, seed: 3, transition: { reward: "reward" }, logger: null }],

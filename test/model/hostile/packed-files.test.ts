@@ -1,6 +1,6 @@
 /**
- * Files with right checksums, but with packed frames that the core did not write: each is rejected as CORRUPT, or opens as a consistent Replay. Nothing traps
- * or hangs.
+ * Opens files with correct checksums and packed frames that the core did not write: each file is rejected as CORRUPT, or opens as a consistent Replay. Nothing
+ * traps or hangs.
  */
 import { describe, expect, test } from "vitest";
 import { crc32c } from "../../../src/base/crc32c.ts";
@@ -16,7 +16,7 @@ import { bytesOf, errorOf, expectError } from "../../support/refused.ts";
 import type { AnyReplay } from "../../support/scenes.ts";
 import { scaled } from "../../support/size.ts";
 
-/** Frames that do not end with a stretch of 64 bytes, nor with a group of 8, so that a patch could extend past them. */
+/** Frames whose size is not a multiple of 64 or 8 bytes, so that a patch could extend past the end. */
 const FRAME = 323;
 const SPEC = { a: packed("f", u8(17, 19), 2), b: packed("g", u8(16, 16)), x: u8() };
 const OPTIONS = {
@@ -28,12 +28,12 @@ const OPTIONS = {
   logger: null,
 } as const;
 
-/** Accepted codes; a number in the billions would take more memory than allowed. */
+/** Accepted codes. A number in the billions would need more memory than allowed. */
 const REFUSED = /^(CORRUPT|OUT_OF_MEMORY)$/;
 
 type Section = { readonly kind: number; readonly id: number; payload: Buffer };
 
-/** Fills a Replay with keys, chained patches, incompressible noise, and freed rows. */
+/** Fills a Replay with key frames, chained patches, incompressible noise, and freed rows. */
 function fill(replay: AnyReplay): AnyReplay {
   const random = new TestRandom(4);
   const [screens, others] = [new Pictures(FRAME, 19, random), new Pictures(256, 16, random)];
@@ -130,13 +130,13 @@ function expectWhole(replay: AnyReplay): void {
   replay.dispose();
 }
 
-/** Checks that a rejection is one of our errors, with a code. */
+/** Checks that a rejection is one of our errors with a code. */
 function mustBeRefusal(error: unknown): void {
   if (!(error instanceof ReplayError)) throw error;
   expect(error.code, error.stack).toMatch(REFUSED);
 }
 
-/** Whether a snapshot is rejected; else it must be a consistent Replay. */
+/** Returns whether a snapshot is rejected. An accepted snapshot must open as a consistent Replay. */
 function isRefused(bytes: Buffer): boolean {
   let replay: AnyReplay;
   try {
@@ -170,9 +170,9 @@ describe("entries of a snapshot, its checksums repaired", () => {
   const unused = Array.from({ length: entries.length + 2 }, (_, i) => i + 1).find((number) => entries.every((entry) => entry.number !== number)) as number;
   const frames = 2;
   const rows = (sectionsOf(GOOD).find(({ kind, id }) => kind === ROWS && id === frames) as Section).payload;
-  /** Where the rows of frames name their entries. */
+  /** The places where the rows of frames refer to their entries. */
   const places = Array.from({ length: rows.readUInt32LE(0) }, (_, i) => 4 + 12 * i + 8);
-  /** Entries of frames as a key and no-op patches, each on the previous one; the others have no base. */
+  /** Entries of frames: a key and no-op patches, each based on the previous one. The other entries have no base. */
   const chainOf = (list: readonly Entry[], count: number) => {
     const chain = places.slice(0, count).map((place) => rows.readUInt32LE(place));
     return list.map((entry) => {
@@ -222,7 +222,7 @@ describe("entries of a snapshot, its checksums repaired", () => {
     ["a patch with a byte less", (list) => set(list, patch, { bytes: at(list, patch).bytes.subarray(0, -1) })],
     ["a patch with a byte more", (list) => set(list, patch, { bytes: Buffer.concat([at(list, patch).bytes, Buffer.alloc(1)]) })],
     ["a frame that is larger", (list) => set(list, raw, { bytes: Buffer.alloc(FRAME + 1) })],
-    // 6 stretches, of which the last has 3 bytes: a group after it, and a byte after its own.
+    // The frame has 6 stretches, the last of 3 bytes. The patch has a group after it, and a byte after the frame.
     ["a patch that reaches behind the frame", (list) => set(list, patch, { bytes: Buffer.from([0b100000, 0b10, 1, 7]) })],
     ["a patch of a byte behind the frame", (list) => set(list, patch, { bytes: Buffer.from([0b100000, 1, 0b1000, 7]) })],
     ["a patch of a stretch behind the frame", (list) => set(list, patch, { bytes: Buffer.from([0b1000000, 1, 1, 7]) })],
@@ -251,7 +251,7 @@ describe("entries of a snapshot, its checksums repaired", () => {
 
   test("with an entry that nothing holds are the Replay without it", () => {
     const more = withEntries((list) => [...list, { number: unused, base: 0, depth: 1, bytes: Buffer.alloc(FRAME, 3) }]);
-    // Its number is no longer among the free ones.
+    // The number of the entry is no longer among the free numbers.
     expect(isRefused(more)).toBe(true);
   });
 
@@ -265,7 +265,7 @@ describe("entries of a snapshot, its checksums repaired", () => {
   test("two frames that name one entry share it, as long as both live", () => {
     const both = edited(ROWS, frames, (payload) => void payload.writeUInt32LE(payload.readUInt32LE(4 + 8), 4 + 12 + 8));
     expect(isRefused(both)).toBe(false);
-    // A patch still holds the second one's entry, so nothing is missing.
+    // A patch still holds the entry of the second frame, so nothing is missing.
     const second = places.find((place) => entries.some(({ base }) => base === rows.readUInt32LE(place))) as number;
     expect(isRefused(edited(ROWS, frames, (payload) => void payload.writeUInt32LE(entries[raw]?.number as number, second)))).toBe(false);
   });
@@ -293,7 +293,7 @@ describe("entries of a snapshot, its checksums repaired", () => {
         if (other !== id)
           expect(isRefused(joined(sections.map((one, i) => (i === place ? { ...one, id: other } : one)))), `${kind} ${id} as ${other}`).toBe(true);
     }
-    // An entry is not a row, and a row not an entry.
+    // An entry is not a row, and vice versa.
     for (const [from, kind, id] of [
       [ENTRIES, ROWS, 0],
       [ROWS, ENTRIES, frames],

@@ -1,4 +1,4 @@
-/** Hostile values for PFRL's buffers: their results, and the state saved afterwards. */
+/** Passes hostile values to PFRL buffers, and checks their results and the state saved afterwards. */
 import { expect, test } from "vitest";
 import {
   batchExperiences,
@@ -18,7 +18,7 @@ import { brokenBuffer, savedBytes } from "../../support/pfrl.ts";
 import { TestRandom } from "../../support/random.ts";
 import { scaled, slow } from "../../support/size.ts";
 
-/** Any of the buffers: a missing method is undefined and not called. */
+/** Stands for any of the buffers: a missing method is undefined and not called. */
 // biome-ignore lint/suspicious/noExplicitAny: calls with any values
 type Any = any;
 

@@ -1,4 +1,4 @@
-/** Hostile values for everything that uses tables: observers, Reverb's writers and clients, the buffer on a table, the loop of a drive. */
+/** Passes hostile values to everything that uses tables: observers, Reverb writers and clients, the buffer on a table, and the loop of a drive. */
 import { test } from "vitest";
 import { f32, fifo, i32, Replay, uniform } from "../../../src/index.ts";
 import {
@@ -58,7 +58,7 @@ const columns = (n: number) => ({
   ...{ policyInfo: [], nextStepType: new Int32Array(n), reward: new Float32Array(n), discount: new Float32Array(n) },
 });
 
-/** Takes some elements: without an ordered pass they never end. */
+/** Takes only some elements, because iteration without an ordered pass never ends. */
 function few(elements: Iterable<unknown>): void {
   let left = 20;
   for (const _ of elements) if (--left === 0) return;
@@ -73,7 +73,7 @@ const GOOD: Attacked<World>["good"] = {
   sample: ({ replay }) => (replay as Any).table("u").sample(1),
 };
 
-/** Ends a drive whose limit is out of reach. */
+/** Ends a drive that would never reach its limit. */
 function enough<T>(value: T): () => T {
   let left = 50;
   return () => {
@@ -98,7 +98,7 @@ const CALLS: Attacked<World>["calls"] = {
     (world) => [{ reward: world.time }, { partialStep: true }],
     ({ writer }, args) => {
       writer.append(...args);
-      // So that the next call has no open step.
+      // The next call then has no open step.
       writer.endEpisode();
     },
   ],
@@ -198,7 +198,7 @@ const seeds = Array.from({ length: scaled(60, 3) }, (_, i) => i + 1);
 test.each(seeds)("hostile values for observers, writers and clients, seed %i", async (seed) => {
   const world = worldOf(seed);
   for (const name of ["writer", "older"]) GOOD[name]?.(world);
-  // An item made with the first part of a step exists.
+  // An item created with the first part of a step exists.
   world.writer.append({ reward: 1 }, { partialStep: true });
   world.writer.endEpisode();
   const { replay } = world;

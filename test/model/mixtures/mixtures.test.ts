@@ -1,4 +1,4 @@
-/** Mixtures in lock-step with their sources drawn one by one. */
+/** Compares mixtures with their sources drawn one by one in lock-step. */
 import { expect, test } from "vitest";
 import { scaled } from "../../support/size.ts";
 import { MixtureWorld } from "./world.ts";

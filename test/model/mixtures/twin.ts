@@ -1,4 +1,4 @@
-/** Mixtures as in the guide: the rows of each source, and how a batch is assembled from separate draws of the sources. */
+/** Models mixtures as in the guide: the rows of each source, and how a batch is assembled from separate draws of the sources. */
 import type { MixtureState } from "../../../src/index.ts";
 import { Xoshiro } from "../../support/xoshiro.ts";
 
@@ -17,12 +17,12 @@ export class ShareTwin {
     this.#carry = shares.map(() => 0);
   }
 
-  /** Shares of the next draw, 0 for omitted sources. */
+  /** Returns the shares of the next draw, with 0 for omitted sources. */
   values(isIn: (source: number) => boolean = () => true): number[] {
     return this.#shares.map((share, i) => (isIn(i) ? (typeof share === "number" ? share : share(this.draw)) : 0));
   }
 
-  /** Returns how n rows are divided, and the action to take once they are drawn. */
+  /** Returns the number of rows from each source, and an action to run after the draw. */
   split(n: number, values: readonly number[]): { readonly rows: readonly number[]; commit(): void } {
     const total = values.reduce((a, b) => a + b, 0);
     if (this.#random !== undefined) return this.#atRandom(n, values, total);
@@ -30,7 +30,7 @@ export class ShareTwin {
     const rows = owed.map((quota, i) => (values[i] === 0 ? 0 : Math.min(n, Math.max(0, Math.floor(quota)))));
     const rest = () => owed.map((quota, i) => quota - (rows[i] as number));
     const sum = () => rows.reduce((a, b) => a + b, 0);
-    // One row at a time, to or from the source with the largest deviation.
+    // Moves one row at a time, to or from the source with the largest deviation.
     while (sum() < n) {
       const [first] = rest()
         .flatMap((off, i) => (values[i] === 0 ? [] : [{ off, i }]))
@@ -52,12 +52,12 @@ export class ShareTwin {
     };
   }
 
-  /** The state that a mixture must have; the random state only has to exist. */
+  /** Compares the state of a mixture with the expected one. The random state only has to exist. */
   matches({ draw, carry }: MixtureState): boolean {
     return draw === this.draw && carry.every((rows, i) => Math.abs(rows - (this.#carry[i] as number)) < 1e-6);
   }
 
-  /** The numbers are taken from the generator as the draw is made: a rejected draw must be split again with the same ones. */
+  /** The random numbers of a draw that is not made yet. A rejected draw must be split again with the same numbers. */
   #pending: number[] = [];
   #atRandom(n: number, values: readonly number[], total: number) {
     while (this.#pending.length < n) this.#pending.push((this.#random as Xoshiro).unit());

@@ -1,6 +1,6 @@
 /**
  * Two pairs of Replays with the same seeds and calls: a mixture draws from one pair, each source separately from the other, and the twin assembles the batch.
- * Random calls in between: steps of several lanes, ends of episodes, items, priorities, deletions, snapshots.
+ * Random calls happen in between: steps of several lanes, ends of episodes, items, priorities, deletions, snapshots.
  */
 import {
   f16,
@@ -58,7 +58,7 @@ export class MixtureWorld {
   readonly #seed: number;
   readonly #dtype: "f32" | "f64";
   readonly #twin: ShareTwin;
-  /** Replays that the mixture draws from, and those that are drawn from separately. */
+  /** The Replays that the mixture draws from, and the Replays for separate draws. */
   #pairs: AnyReplay[][];
   #writers: Writer[][];
   #mix!: Mixture;
@@ -159,7 +159,7 @@ export class MixtureWorld {
           for (const [lane, end] of ended.entries())
             if (end === 0) writer.endEpisode({ lane, final: { observation: finalOf(at) }, terminated: at % 2 === 0 } as never);
         } catch (error) {
-          // A limiter without room, alike in both pairs.
+          // The limiter has no room in either pair.
           expectOurs(error);
           refused++;
         }
@@ -227,7 +227,7 @@ export class MixtureWorld {
     const call = () => {
       batch = this.#mix.sample(n, { ...options, ...how } as never) as unknown as typeof batch;
     };
-    // The twin cannot tell whether `among` reaches the oldest items.
+    // The twin cannot determine whether `among` reaches the oldest items.
     const mayFail = this.#sources.some(({ own }, i) => own.among !== undefined && (split?.rows[i] ?? 0) > 0);
     let saysReady: boolean | undefined;
     const unready = refusalOf(() => {
@@ -259,7 +259,7 @@ export class MixtureWorld {
     for (const replays of this.#pairs) for (const replay of replays) if (broken(replay).length > 0) throw new Error(broken(replay).join());
   }
 
-  /** Draws each part separately; the batch must be these parts in sequence. */
+  /** Draws each part separately. The batch must be the concatenation of these parts. */
   #compare(batch: object, rows: readonly number[], options: Options, n: number, isRefilled: boolean): void {
     const drawn: { i: number; count: number; columns: Flat }[] = [];
     const isDivided = (options.normalize ?? "batch") === "batch";
@@ -302,14 +302,14 @@ export class MixtureWorld {
     for (const name of own.keys()) if (!expected.has(name)) throw new Error(`the batch has ${name} as well`);
   }
 
-  /** The view for a source's separate draw; windows of sequences are as long as those of a refilled batch. */
+  /** Returns the view for the separate draw of a source. Windows of sequences are as long as those of a refilled batch. */
   #viewOf(i: number, batch: object, isRefilled: boolean): Table {
     if (this.#kind !== "sequences" || !isRefilled) return this.#views[i] as Table;
     const { shape } = (batch as { readonly mask: { readonly shape: readonly number[] } }).mask;
     return this.#tableOf(i).sequences({ gamma: 0.5 + i / 10, dtype: "f64", n: 1 + i, length: shape[1] } as never) as unknown as Table;
   }
 
-  /** Sends priorities to their own tables. */
+  /** Updates the priorities in the tables of the items. */
   #update(batch: object, n: number): void {
     const random = this.#random;
     if (random.below(2) === 0) return;
@@ -397,7 +397,7 @@ function stepOf(id: number) {
     told: [id % 3, 0, 0, 1],
   };
 }
-/** Combines the steps of the lanes, each leaf with a dimension of lanes. */
+/** Combines the steps of the lanes into leaves with a lane dimension. */
 function lanesOf(steps: readonly ReturnType<typeof stepOf>[]) {
   const leaf = <T>(of: (step: ReturnType<typeof stepOf>) => T) => steps.map(of);
   return {
@@ -413,7 +413,7 @@ function lanesOf(steps: readonly ReturnType<typeof stepOf>[]) {
 const finalOf = (id: number) => ({ flat: [id, -id, 0.5], word: `f${id % 1000}` });
 const finalStepOf = (id: number) => ({ observation: { flat: [id, id / 2, -1], word: id % 5 === 0 ? "" : `w${id % 1000}` } });
 
-/** Returns every array of a batch's first n items, by its path. */
+/** Returns every array of the first n items in a batch, by path. */
 function flat(batch: object, n: number): Flat {
   const found: Flat = new Map();
   const rows = arrayLength(batch);

@@ -1,4 +1,4 @@
-/** Rules, ends of episodes and views of transitions: which options belong together, and which exclude each other. */
+/** Checks the types of rules, ends of episodes and views of transitions: which options belong together, and which exclude each other. */
 import { type Column, f32, i32, prioritized, Replay, type Table, type TransitionBatch, type Transitions, u8, type Writer } from "reprise";
 
 const replay = new Replay({

@@ -1,4 +1,4 @@
-/** The element as a page finds and creates it. */
+/** Finds and creates the element as a page does. */
 import { f32, Replay } from "reprise";
 import type { ReplayInspector } from "reprise/inspector";
 

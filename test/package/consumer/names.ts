@@ -1,4 +1,4 @@
-/** Tables are found only by their names, and only existing options are accepted. */
+/** Checks that tables are found only by their names, and that only existing options are accepted. */
 import { f32, i32, Replay, type Table } from "reprise";
 
 const spec = { observation: f32(4), action: i32(), reward: f32() };

@@ -1,4 +1,4 @@
-/** Uses of arrays in pages, which need lib dom. */
+/** Uses arrays as pages do, which requires lib dom. */
 import { f32, Replay } from "reprise";
 import { openRlds } from "reprise/rlds";
 

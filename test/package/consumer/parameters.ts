@@ -1,4 +1,6 @@
-/** Replay, Table and Writer without type arguments accept every value, and are useful; with a spec they accept every value of that spec. */
+/**
+ * Checks that Replay, Table and Writer without type arguments accept every value and remain useful, and that with a spec they accept every value of that spec.
+ */
 import { type AnySteps, type Batch, type Column, f32, i32, type OpenReplay, Replay, shared, type Table, u8, type Writer } from "reprise";
 
 const spec = { observation: { image: shared("frame", u8(84, 84), 4), position: f32(3) }, action: i32(), reward: f32() };

@@ -1,4 +1,4 @@
-/** Ports as pages and workers have them: `self` in a worker is a Window if a project has the types of pages. */
+/** Uses ports as pages and workers do: `self` in a worker is a Window if a project has the types of pages. */
 import { type ByteChannel, f32, Replay } from "reprise";
 import { serveInspector } from "reprise/inspector";
 import { type PortLike, remoteWriter, ServerChannel, type WriterTarget } from "reprise/remote";
@@ -27,7 +27,7 @@ replay.publish(new ArrayBuffer(8));
 await remoteWriter({ send() {} }, { spec });
 // @ts-expect-error no such confirmation
 await replay.acceptWriter(channel, { confirm: "tape" });
-/** A port of one's own. */
+/** A user-defined port. */
 export class Own implements PortLike {
   readonly sent: unknown[] = [];
   postMessage(message: unknown, transfer: readonly object[] = []): void {

@@ -1,4 +1,4 @@
-/** Actors across a port: types of both ends, and functions that accept any of them. */
+/** Checks the types of actors across a port: both ends, and functions that accept any of them. */
 import { f32, i32, Replay } from "reprise";
 import { ReverbAddTrajectoryObserver, trajectorySpec } from "reprise/agents";
 import { type PortLike, type RemoteWriter, remoteWriter } from "reprise/remote";

@@ -1,4 +1,4 @@
-/** Shapes are as concrete as the spec, and can be passed to other libraries: TensorFlow.js requires tuples that are not readonly. */
+/** Checks that shapes are as concrete as the spec, and can be passed to other libraries: TensorFlow.js requires tuples that are not readonly. */
 import { f32, f64, i32, i64, Replay, shared, text, u8 } from "reprise";
 
 const spec = {
@@ -38,7 +38,7 @@ const inline = memory.sample(32, { columns: { now: { leaf: "observation.matrix",
 export const now: [number, 3, 4] = inline.steps.now.shape;
 export const all: [number, number] = inline.steps.all.shape;
 
-// What TensorFlow.js declares.
+// The declarations of TensorFlow.js.
 type Shapes = {
   R0: number[];
   R1: [number];

@@ -1,4 +1,4 @@
-/** `using` needs no library in the user's tsconfig. */
+/** Checks that `using` needs no library in the user's tsconfig. */
 import { f32, Replay } from "reprise";
 
 {

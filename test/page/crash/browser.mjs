@@ -15,7 +15,7 @@ export class Browser {
     this.#profile = profile;
   }
 
-  /** A new tab with the address; the browser is started if there is none. An error that the page told of before is thrown. */
+  /** Opens the address in a new tab, and starts the browser if necessary. Throws an earlier error of the page. */
   async page(address) {
     if (this.#process === undefined) await this.#start();
     const context = this.#connection.contexts()[0];
@@ -31,7 +31,7 @@ export class Browser {
     return page;
   }
 
-  /** Ends the processes of all tabs, or all processes, as a crash does: none of them gets to do anything. */
+  /** Kills the processes of all tabs, or all processes, like a crash: none of them can clean up. */
   async kill(what = "browser") {
     if (this.#process === undefined) return;
     if (what === "tab") {
@@ -45,7 +45,7 @@ export class Browser {
     }
     const { pid } = this.#process;
     const gone = new Promise((resolve) => this.#process.once("exit", resolve));
-    // Its whole group, which it leads.
+    // Kills the whole process group.
     process.kill(-pid, "SIGKILL");
     this.#process = undefined;
     await gone;

@@ -41,7 +41,7 @@ export async function exported(page, folder, known) {
       sum += reward;
       count++;
     }
-    // A cut episode has no result of its last action.
+    // An interrupted episode lacks the result of its last action.
     const expected = row.ending === "cut" ? row.steps - 1 : row.steps;
     if (!ended || count !== expected) throw new Error(`episode ${id} has ${count} steps in the export, and ${row.steps} in the list`);
     if (row.ending !== "cut" && Math.abs(sum - row.return) > 0.006)
@@ -51,13 +51,13 @@ export async function exported(page, folder, known) {
     steps += row.steps;
   }
   await data.close();
-  // The last step of a cut episode is only an observation.
+  // The last step of an interrupted episode is only an observation.
   const whole = rows.filter((row) => row.ending !== "cut" || row.steps > 1);
   if (episodes !== whole.length) throw new Error(`${episodes} episodes are in the export, and ${whole.length} in the list`);
   return { episodes, steps };
 }
 
-/** The page's own game. */
+/** Loads the game of the page. */
 async function game() {
   const { outputFiles } = await build({ entryPoints: ["page/record/game.ts"], bundle: true, format: "esm", write: false });
   return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`);

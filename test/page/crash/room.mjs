@@ -4,7 +4,7 @@ const KEYS = ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"];
 /** With more episodes, old ones are deleted. */
 const MANY = 40;
 
-/** What the page shows as saved. Undefined where it shows nothing yet. */
+/** Returns the data that the page shows as saved, or undefined if it shows nothing yet. */
 export async function shown(page) {
   return page.evaluate(() => {
     const figures = [...document.querySelectorAll(".record .figures dd")].map((dd) => dd.textContent.replaceAll(",", ""));
@@ -18,7 +18,7 @@ export async function shown(page) {
   });
 }
 
-/** What is shown once the room has opened. */
+/** Returns the data shown once the room has opened. */
 export async function opened(page) {
   for (const end = Date.now() + 60_000; ; await page.waitForTimeout(50)) {
     const seen = await shown(page);
@@ -28,12 +28,12 @@ export async function opened(page) {
   }
 }
 
-/** @throws Error where something is gone that was shown as saved */
+/** @throws Error if something that was shown as saved is missing */
 export function compare(before, now) {
   if (now.rows.length !== now.episodes) throw new Error(`${now.episodes} episodes are counted, and ${now.rows.length} listed`);
   const there = new Map(now.rows.map((row) => [row.id, row]));
   for (const row of before.rows) {
-    // What was being deleted, or ticked, may have been done or not.
+    // A pending deletion or selection may or may not have completed.
     if (row.id === before.touched) continue;
     const found = JSON.stringify(there.get(row.id));
     if (found !== JSON.stringify(row)) throw new Error(`an episode that was shown as saved, ${JSON.stringify(row)}, is now ${found}`);
@@ -48,7 +48,7 @@ export function compare(before, now) {
     throw new Error(`episode ${cut.id} was cut, and the room says: ${now.status}`);
 }
 
-/** Plays, ticks and deletes until it is stopped or the tab is gone; `look` gets each sight of the page. */
+/** Plays, selects and deletes until it is stopped or the tab is gone. `look` receives each state of the page. */
 export function play(page, random, look) {
   let playing = true;
   let touched;
@@ -56,7 +56,7 @@ export function play(page, random, look) {
   const watch = async () => {
     while (playing) {
       const seen = await shown(page);
-      // After the kill nothing counts: what is seen here was on the page before it.
+      // States after the kill are ignored. States read before were on the page.
       if (playing && seen !== undefined) look({ ...seen, touched });
       await page.waitForTimeout(15);
     }
@@ -86,7 +86,7 @@ export function play(page, random, look) {
   const ended = Promise.all([quietly(watch()), quietly(act())]);
   return {
     ended,
-    /** What it was changing when it was stopped. */
+    /** Returns the change in progress when it was stopped. */
     get touched() {
       return touched;
     },

@@ -1,11 +1,11 @@
-// Journals whose files were altered, cut, deleted, exchanged, or taken from elsewhere: opening them is refused, or returns the state after some call.
+// Opens journals whose files were altered, cut, deleted, exchanged, or taken from another run: they are rejected, or return the state after some call.
 import { Replay } from "reprise";
 import { memory } from "reprise/storage";
 import { act, KINDS, NAMES, Past, randomOf } from "./world.mjs";
 
 const CALLS = 400;
 
-/** Directories of one journal. */
+/** The number of directories per journal. */
 const EACH = 100;
 
 /** @param first a multiple of EACH */
@@ -27,7 +27,7 @@ export async function damage(first, runs, seed) {
   return { counts, failures };
 }
 
-/** A journal of a kind, all states that it went through, and segments from elsewhere: of another run, and of a copy that went its own way. */
+/** Creates a journal of a kind, all states that it went through, and foreign segments: of another run, and of a copy that diverged. */
 async function journalsOf(kind, seed) {
   const past = new Past();
   const retain = seed % 2 === 0 ? "all" : "capacity";
@@ -36,7 +36,7 @@ async function journalsOf(kind, seed) {
   const files = await written(dir, kind, options, seed, past);
   const other = await written(memory(), kind, options, seed);
   const copy = await written(memory({ files: dir.files() }), kind, { ...options, retain: undefined }, seed + 1, past);
-  // The copy's states count as well: what is theirs is consistent, and of the same run.
+  // The states of the copy also count: they are consistent, and from the same run.
   return { kind, past, files, others: [other, copy] };
 }
 
@@ -83,7 +83,7 @@ function altered(files, others, random) {
 
 const REFUSED = ["CORRUPT", "UNSUPPORTED", "SPEC_MISMATCH", "NOT_FOUND"];
 
-/** Opens; then salvages where that was refused; and what is there then must open again, be written to, and open once more. */
+/** Opens the journal, or salvages it if opening is rejected. The result must open again, accept writes, and open once more. */
 async function opens(kind, past, files, counts) {
   const { spec, tables } = KINDS[kind].options;
   for (const salvage of [false, true]) {

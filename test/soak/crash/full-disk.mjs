@@ -1,4 +1,4 @@
-// Disks that fill up and have room again: no call is lost or half done, acknowledged steps exist, and all steps exist once there is room.
+// Tests disks that fill up and get free space again: no call is lost or half done, acknowledged steps exist, and all steps exist once there is space.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -70,7 +70,7 @@ async function inMemory(kind, durability, random, counts) {
   if (digestOf(last) !== digestOf(replay)) throw new Error("there is room again, and not all is there");
 }
 
-/** The real thing, where a small file system can be mounted. */
+/** Mounts a real small file system if possible. */
 export async function mounted() {
   const failures = [];
   const path = mkdtempSync(join(tmpdir(), "reprise-full-"));

@@ -9,7 +9,7 @@ import { act, futureOf, KINDS, NAMES, randomOf, totalsOf } from "./world.mjs";
 
 const WRITER = fileURLToPath(new URL("writer.mjs", import.meta.url));
 const MODES = ["manual", "always", "often"];
-/** Kills of one directory. */
+/** The number of kills per directory. */
 const EACH = 25;
 const MOST = 5000;
 
@@ -29,7 +29,7 @@ export async function kills(runs, seed) {
   return { passed: kills - failures.length, failures };
 }
 
-/** Kills of one directory, one after the other, beside a Replay in memory that makes the same calls. */
+/** Kills processes of one directory, one after the other. A Replay in memory makes the same calls. */
 async function sessions(first, count, seed, counts) {
   const random = randomOf(seed + first);
   const kind = NAMES[random(NAMES.length)];
@@ -57,7 +57,7 @@ async function sessions(first, count, seed, counts) {
   }
 }
 
-/** Starts a writer and kills it: how many calls it said were acknowledged. */
+/** Starts a writer and kills it. Returns the number of calls that it reported as acknowledged. */
 async function killed(args, random, counts) {
   const child = spawn(process.execPath, [WRITER, ...args], { stdio: ["ignore", "pipe", "inherit"] });
   let said = "";
@@ -68,7 +68,7 @@ async function killed(args, random, counts) {
     });
   });
   const closed = new Promise((resolve) => child.on("close", (code) => resolve(code)));
-  // A tenth is killed while it starts or opens.
+  // A tenth of the processes is killed while it starts or opens.
   const early = random(10) === 0;
   if (!early) await Promise.race([spoke, closed]);
   await new Promise((resolve) => setTimeout(resolve, early ? 40 + random(80) : random(random(2) === 0 ? 200 : 40)));
@@ -76,11 +76,11 @@ async function killed(args, random, counts) {
   const code = await closed;
   if (code !== null) throw new Error(`the writer ended by itself with ${code}`);
   if (said === "") counts.opening++;
-  // What was cut within a number does not count.
+  // A number that was cut off is ignored.
   return Number(said.slice(0, said.lastIndexOf("\n")).split("\n").at(-1));
 }
 
-/** Opens what was left, and lets the twin make the calls until both are the same: how many they were. */
+/** Opens the remaining files, and makes calls on the twin until both are equal. Returns the number of calls. */
 async function found(dir, kind, twin, calls, acknowledged) {
   const replay = await Replay.open({ dir, ...KINDS[kind].options, durability: "manual", logger: null });
   try {

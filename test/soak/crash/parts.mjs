@@ -7,10 +7,10 @@ import { fullDisk } from "./full-disk.mjs";
 
 const HERE = fileURLToPath(import.meta.url);
 const KINDS = { damage, fullDisk };
-/** Whole journals of `damage`. */
+/** The number of journals that `damage` checks in a process. */
 const PART = 300;
 
-/** All runs, a part after the other: what they counted, added up; and how many passed. */
+/** Runs all parts one after the other. Returns the sum of their counts, and the number that passed. */
 export function inParts(kind, runs, seed) {
   const counts = {};
   const failures = [];

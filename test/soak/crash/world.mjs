@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { f32, fifo, i32, lifo, packed, prioritized, Replay, shared, text, u8, uniform } from "reprise";
 
-/** Numbers below n that follow from a seed. */
+/** Returns a function that returns random numbers below n from a seed. */
 export function randomOf(seed) {
   let state = (Math.imul(seed, 0x9e3779b1) ^ 0x85ebca6b) >>> 0;
   return (n) => {
@@ -13,7 +13,7 @@ export function randomOf(seed) {
   };
 }
 
-/** A screen in which something moves. */
+/** Returns a screen in which something moves. */
 const screen = (random) => {
   const at = random(12);
   return Array.from({ length: 320 }, (_, i) => (Math.abs((i % 20) - at) < 2 ? 200 + random(2) : i >> 4));
@@ -52,7 +52,7 @@ export const KINDS = {
 
 export const NAMES = Object.keys(KINDS);
 
-/** One call that changes something, which follows from the numbers and from the state. */
+/** Makes one call that changes something, determined by the random numbers and the state. */
 export function act(kind, replay, random) {
   const { step, length, options } = KINDS[kind];
   const names = Object.keys(options.tables);
@@ -73,17 +73,17 @@ export function act(kind, replay, random) {
   else table.clear();
 }
 
-/** Kind of sections of slots. */
+/** The kind of slot sections. */
 const SLOTS = 38;
-/** Kinds of sections that nobody can see: the order in which freed rows are used again, and the end. */
+/** Kinds of sections without visible content: the order in which freed rows are reused, and the end. */
 const UNSEEN = [37, 42];
 
-/** Whether items leave a table after some draws: then their counts are never forgotten. */
+/** Returns whether items leave a table after some draws. Their counts are then never forgotten. */
 const isLimited = ({ maxTimesSampled }) => maxTimesSampled < 2 ** 32;
 
 /**
- * All that can be seen of a Replay, and where its rows are: those of two that went different ways differ.
- * @param counts false: without what a kill can forget, how often each item was drawn
+ * Returns a digest of all visible state of a Replay, and the places of its rows, which differ between Replays with different histories.
+ * @param counts false: without state that a kill can lose, such as how often each item was drawn
  */
 export function digestOf(replay, counts = true) {
   const hash = createHash("sha1");
@@ -95,7 +95,10 @@ export function digestOf(replay, counts = true) {
   return hash.digest("hex");
 }
 
-/** A section of records of slots (assembly/persistence/slot.ts), with zeros for its checksum and its counts; of items that wait the count is something else. */
+/**
+ * Returns a section of slot records (assembly/persistence/slot.ts) with zeros for its checksum and its counts. For waiting items, the count has another
+ * meaning.
+ */
 function withoutCounts(chunk) {
   const section = Buffer.from(chunk);
   section.writeUInt32LE(0, 12);
@@ -104,7 +107,10 @@ function withoutCounts(chunk) {
   return section;
 }
 
-/** What a Replay gives from now on, wherever its rows are: draws of all tables, and of what its writers have at hand, without what a kill can forget. Nothing of it is used up. */
+/**
+ * Returns the future results of a Replay, wherever its rows are: draws of all tables and the recent steps of its writers, without state that a kill can lose.
+ * It uses up nothing.
+ */
 export function futureOf(replay) {
   const copy = Replay.restore(Buffer.concat([...replay.snapshot()]), { logger: null });
   const hash = createHash("sha1").update(totalsOf(copy));
@@ -126,21 +132,21 @@ export function futureOf(replay) {
   return hash.digest("hex");
 }
 
-/** What is cheap to compare. */
+/** Returns the state that is cheap to compare. */
 export function countsOf(replay) {
   const { steps, tables, writers } = replay.stats();
   return JSON.stringify([steps, writers, Object.values(tables)]);
 }
 
-/** The same without what a kill can forget: an item whose draws were forgotten is drawn for the first time once more. */
+/** Returns the same counts without state that a kill can lose: an item whose draws were lost is drawn for the first time again. */
 export function totalsOf(replay) {
   const { steps, tables, writers } = replay.stats();
   return JSON.stringify([steps, writers, Object.values(tables).map(({ uniqueSamples, ...rest }) => rest)]);
 }
 
-/** Every state that a Replay went through: after how many calls. */
+/** Every state that a Replay went through, with the number of calls before it. */
 export class Past {
-  /** @param counts false where a kill can forget how often items were drawn */
+  /** @param counts false if a kill can lose how often items were drawn */
   constructor(counts = true) {
     this.counts = counts;
   }
@@ -153,7 +159,7 @@ export class Past {
     this.states.set(digestOf(replay, this.counts), ++this.calls);
   }
 
-  /** The number of calls after which a Replay was as this one; -1 where it never was. */
+  /** Returns the number of calls after which the Replay had this state, or -1 if it never did. */
   find(replay) {
     return this.states.get(digestOf(replay, this.counts)) ?? -1;
   }

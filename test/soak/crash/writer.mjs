@@ -13,7 +13,7 @@ const replay = await Replay.open({
 });
 writeSync(1, "0\n");
 const random = randomOf(Number(seed));
-// When to flush does not change what is called.
+// The times of flushes do not change the calls.
 const when = randomOf(Number(seed) + 1);
 for (let calls = 1; calls <= 5000; calls++) {
   act(kind, replay, random);

@@ -12,12 +12,12 @@ import { noiseOf } from "./noise.mjs";
 const CLI = fileURLToPath(new URL("../../../dist/cli.js", import.meta.url));
 const EPISODES = 60;
 const EDIT = ["--overwrite", "--drop-episodes", "1-3", "--cast", "action=f64"];
-/** The edit of a memory: it changes the steps, and a table loses items. */
+/** Edits a Replay: it changes the steps, and a table loses items. */
 const MEMORY_EDIT = ["--overwrite", "--cast", "action=f64", "--add", "mood=0:i32", "--max-size", "memory=3000"];
 const STEPS = 8000;
 const ASIDE = ".incomplete-";
 
-/** Each with the dataset or memory below the folder that is written to, and how `edit` writes it elsewhere. */
+/** Each format with the path of its dataset or Replay below the target folder, and the arguments with which `edit` writes it to another path. */
 const FORMATS = [
   { name: "parquet", path: "all.parquet", write: (data, folder) => writeParquet(data, join(folder, "all.parquet")), out: "all.parquet", flags: [] },
   { name: "jsonl", path: "all.jsonl", write: (data, folder) => writeJsonl(data, join(folder, "all.jsonl")), out: "all.jsonl", flags: [] },
@@ -27,7 +27,7 @@ const FORMATS = [
   { name: "snapshot", path: "all.snapshot", write: writeSnapshot, out: "all.snapshot", flags: [], edit: MEMORY_EDIT },
   { name: "journal", path: "all", write: writeJournal, out: "all", flags: [], edit: MEMORY_EDIT, digest: journalDigest },
 ];
-/** Where the edit goes: to its source, to a dataset that is there already, to a new place. */
+/** The targets of the edit: its source, an existing dataset, or a new path. */
 const PLACES = ["in place", "over another", "to a new place"];
 
 function dataset() {
@@ -75,7 +75,7 @@ async function writeJournal(_, folder) {
   replay.dispose();
 }
 
-/** Returns a digest of the content of a journal, independent of its files. It opens a copy, since opening writes. */
+/** Returns a digest of the content of a journal, independent of its files. It opens a copy, because opening writes. */
 async function journalDigest(path) {
   if (!existsSync(path)) return undefined;
   const copy = mkdtempSync(join(tmpdir(), "reprise-journal-"));
@@ -91,10 +91,10 @@ async function journalDigest(path) {
   }
 }
 
-/** @param only the name of a format; default: all @returns counts, and the failures */
+/** @param only the name of a format; default: all @returns the counts and the failures */
 export async function kills(runs, seed, only) {
   const folder = mkdtempSync(join(tmpdir(), "reprise-crash-edit-"));
-  // The pace falls if the machine is less busy than in the rehearsal, so that edits do not end before they are killed.
+  // Slows the edit down if the machine is less busy than in the rehearsal, so that edits do not end before they are killed.
   const counts = { kills: 0, ended: 0, old: 0, new: 0, absent: 0, aside: 0, pace: 1, failures: [] };
   try {
     const data = dataset();
@@ -104,7 +104,7 @@ export async function kills(runs, seed, only) {
       await format.write(data, source);
       for (const place of PLACES) cases.push({ ...format, place, source });
     }
-    // The whole edit once, for what it makes and how long that takes.
+    // Each whole edit runs once to determine its result and duration.
     for (const one of cases) await rehearse(one, join(folder, "rehearsal"));
     const noise = noiseOf(seed);
     for (let run = 0; run < runs; run++) {
@@ -124,7 +124,7 @@ export async function kills(runs, seed, only) {
   return counts;
 }
 
-/** The folders of a run: where IN is, where OUT is, and the arguments. */
+/** Prepares the folders of a run. Returns the paths of IN and OUT, and the arguments. */
 function stage(one, dir) {
   const { edit = EDIT } = one;
   cpSync(one.source, join(dir, "in"), { recursive: true });
@@ -152,7 +152,7 @@ async function killed(one, dir, noise, counts) {
   const { source, target, args } = stage(one, dir);
   const { digest = digestOf } = one;
   const { child, ended } = started(args);
-  // Half of the kills come near the end, when the new dataset takes its place.
+  // Half of the kills happen near the end, when the new dataset replaces the old one.
   const at = noise() < 0.5 ? noise() : 0.8 + 0.3 * noise();
   const begun = performance.now();
   let took = Number.POSITIVE_INFINITY;

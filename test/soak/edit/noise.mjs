@@ -1,4 +1,4 @@
-// Random numbers from a seed: mulberry32.
+// Returns seeded random numbers: mulberry32.
 export function noiseOf(seed) {
   let state = seed | 0;
   return () => {

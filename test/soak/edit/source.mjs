@@ -1,4 +1,5 @@
-// Makes a dataset of about BYTES bytes: `node source.mjs FORMAT PATH BYTES` prints how many episodes it has. Its observations are noise, which no codec compresses.
+// Creates a dataset of about BYTES bytes: `node source.mjs FORMAT PATH BYTES` prints the number of its episodes. Its observations are noise, which no codec
+// compresses.
 import { StepColumns, writeParquet, writeTfds } from "../../../dist/rlds.js";
 import { noiseOf } from "./noise.mjs";
 
@@ -12,7 +13,7 @@ const f32 = (...shape) => ({ dtype: "f32", shape });
 const flag = { dtype: "bool", shape: [] };
 const stepSpec = { observation: f32(STATE), action: f32(2), reward: f32(), discount: f32(), is_first: flag, is_last: flag, is_terminal: flag };
 const noise = noiseOf(1);
-/** Each episode is another part of it. */
+/** Each episode is another part of this noise. */
 const pool = Float32Array.from({ length: STATE * LENGTH + SPARE }, noise);
 
 function* episodes() {
@@ -21,7 +22,7 @@ function* episodes() {
     const numbers = (n) => Float32Array.from({ length: n * LENGTH }, (_, i) => Math.sin(k + i * 0.01));
     const from = Math.floor(noise() * SPARE);
     const observations = pool.slice(from, from + STATE * LENGTH);
-    // In the order of the names: action, discount, is_first, is_last, is_terminal, observation, reward.
+    // The columns in the order of their names: action, discount, is_first, is_last, is_terminal, observation, reward.
     const columns = [numbers(2), new Float32Array(LENGTH).fill(1), at(0), at(LENGTH - 1), new Uint8Array(LENGTH), observations, numbers(1)];
     yield { steps: new StepColumns(stepSpec, columns, LENGTH) };
   }

@@ -1,4 +1,4 @@
-// The other writers, client calls, and the datasets of a table.
+// Runs the other writers, client calls, and the datasets of a table.
 import { f32, fifo, i32, prioritized, queueLimiter, u8 } from "reprise";
 import { LocalClient, Table, TimestepDataset, TrajectoryDataset } from "reprise/agents";
 
@@ -17,7 +17,7 @@ function client(table = { maxSize: 1000, sampler: prioritized() }) {
   return LocalClient.of({ spec, tables: [{ name: "t", ...table }], maxBytes: 2 ** 27, logger: null });
 }
 
-/** A writer's items of the last four steps. */
+/** Creates items of a writer's last four steps. */
 function windows(writer, i) {
   const { observation, action } = writer.history;
   if (i % EPISODE >= 3) writer.createItem("t", 1 + (i % 3), { frames: observation.frame.slice(-4), state: observation.state.at(-1), action: action.slice(-4) });
@@ -153,7 +153,7 @@ const STEP_ITEM = {
   reward: { dtype: "f32", shape: [1] },
 };
 
-/** A table of a thousand items of four steps. */
+/** Returns a table of a thousand items of four steps. */
 function filled(made) {
   const writer = made.trajectoryWriter({ numKeepAliveRefs: 4 });
   for (let i = 0; i < 1003; i++) {

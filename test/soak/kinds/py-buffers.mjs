@@ -1,4 +1,4 @@
-// Python's buffers, and a driver that fills one.
+// Runs Python buffers, and a driver that fills one.
 import { f32, i32, u8 } from "reprise";
 import { PyDriver, PyHashedReplayBuffer, PyUniformReplayBuffer, restart, toTransition, trajectorySpec, transition } from "reprise/agents";
 

@@ -1,4 +1,4 @@
-// Structured writers, and the datasets of their patterns.
+// Runs structured writers, and the datasets of their patterns.
 import { f32, fifo, i32, queueLimiter, u8 } from "reprise";
 import { Condition, createConfig, LocalClient, PatternDataset, patternDatasetWithInfo, patternFromTransform, tdError } from "reprise/agents";
 
@@ -106,7 +106,7 @@ function options(respectEpisodeBoundaries) {
   return { respectEpisodeBoundaries, isEndOfEpisode: ({ end }) => end === 1 };
 }
 
-/** One iteration over all steps: as many items as steps are taken at a time. */
+/** Iterates over all steps and takes one item per step. */
 function through(make) {
   const iterator = make(endless())[Symbol.asyncIterator]();
   return async (from, to) => {

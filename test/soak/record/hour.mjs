@@ -1,4 +1,4 @@
-// Records an hour in its own process: `node hour.mjs DIR IMAGES PLACE STEPS`. It prints a line of JSON: its peak memory, and the bytes of its frames.
+// Records an hour in a separate process: `node hour.mjs DIR IMAGES PLACE STEPS`. It prints a line of JSON: its peak memory, and the bytes of its frames.
 import { existsSync, readFileSync } from "node:fs";
 import { f32, text, u8 } from "reprise";
 import { open } from "reprise/record";
@@ -8,10 +8,10 @@ const [dir, images, imagesIn, steps] = process.argv.slice(2);
 const STATUS = "/proc/self/status";
 const SIDE = 96;
 const FPS = 30;
-/** A minute. */
+/** An episode lasts a minute. */
 const EPISODE = 60 * FPS;
 
-/** Views of a room with something that moves, and the noise of a camera. */
+/** Images of a room with a moving object and the noise of a camera. */
 const FRAMES = Array.from({ length: 120 }, (_, at) => {
   const noise = noiseOf(at + 1);
   return Uint8Array.from({ length: SIDE * SIDE * 3 }, (_, i) => {
@@ -36,20 +36,20 @@ for (let step = 0; step < Number(steps); step++) {
   if ((step + 1) % EPISODE === 0) await recorder.endEpisode({ task: "put the red cube into the bowl", success: true });
   if (step % 100 === 0) {
     most = Math.max(most, process.memoryUsage.rss());
-    // As a loop does that waits for its cameras.
+    // Yields like a loop that waits for its cameras.
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
 await recorder.close();
-// What the system saw between those looks counts as well. (Not `resourceUsage`: that begins with what the parent had.)
+// The peak that the system measured between those samples also counts. (Not `resourceUsage`, which includes the peak of the parent.)
 const [, peak = 0] = existsSync(STATUS) ? (/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(STATUS, "utf8")) ?? []) : [];
 most = Math.max(most, 1024 * Number(peak));
 console.log(JSON.stringify({ most, frameBytes, first: Buffer.from(FRAMES[0]).toString("base64") }));
 
-/** Bytes of each as a PNG. */
+/** Returns the size of each frame as a PNG. */
 async function pngSizes() {
   const { deflateSync } = await import("node:zlib");
   const lines = (data) => Buffer.concat(Array.from({ length: SIDE }, (_, y) => Buffer.concat([Buffer.of(0), data.subarray(y * SIDE * 3, (y + 1) * SIDE * 3)])));
-  // Signature, head, end, and what is around the pixels.
+  // The overhead is the signature, the header, the end, and the chunk around the pixels.
   return FRAMES.map((data) => 8 + 25 + 12 + 12 + deflateSync(lines(data), { level: 3 }).length);
 }

@@ -15,11 +15,11 @@ export const STORAGES = [
   ["png", "files"],
 ];
 const MODES = ["always", "often", "manual"];
-/** Kills of one directory. */
+/** The number of kills per directory. */
 const EACH = 5;
 const MOST_MS = 400;
 
-/** @returns counts of each storage */
+/** @returns the counts for each storage */
 export async function kills(runs, seed) {
   const counts = STORAGES.map((storage) => ({
     name: storage.join(" in "),
@@ -44,12 +44,12 @@ export async function kills(runs, seed) {
   return counts;
 }
 
-/** Kills of one directory, one after the other. */
+/** Kills recorders of one directory, one after the other. */
 async function sessions(first, count, seed, storage, counts) {
   const noise = noiseOf(Math.imul(seed + first, 2654435761));
   const random = (n) => (noise() >>> 8) % n;
   const dir = mkdtempSync(join(tmpdir(), "reprise-crash-record-"));
-  /** The state of each episode: the steps that were acknowledged or found, and whether it ended or is to be discarded. */
+  /** The state of each episode: the number of steps that were acknowledged or found, whether it ended, and whether it is to be discarded. */
   const acknowledged = new Map();
   try {
     for (let i = 0; i < count; i++) {
@@ -69,7 +69,7 @@ async function sessions(first, count, seed, storage, counts) {
   }
 }
 
-/** Starts a recorder, and kills it. */
+/** Starts a recorder and kills it. */
 async function killed(args, random, acknowledged, counts) {
   const child = spawn(process.execPath, [WRITER, ...args], { stdio: ["ignore", "pipe", "inherit"] });
   let said = "";
@@ -86,7 +86,7 @@ async function killed(args, random, acknowledged, counts) {
   const signal = await ended;
   if (signal !== "SIGKILL") throw new Error(`the recorder ended by itself, with ${child.exitCode}`);
   if (!said.includes("\n")) counts.opening++;
-  // The last line may have been cut.
+  // The last line may have been cut off.
   for (const line of said.split("\n").slice(0, -1)) {
     const [what, ...numbers] = line.split(" ");
     const [episode, steps, discarded] = numbers.map(Number);
@@ -94,7 +94,7 @@ async function killed(args, random, acknowledged, counts) {
     if (what === "episode") acknowledged.set(episode, { steps, ended: true, discarded: false });
     if (what === "episode") counts.episodes++;
     if (what === "episode") counts.steps += steps;
-    // The number is taken again.
+    // The number is reused.
     if (what === "discarded") acknowledged.delete(episode);
   }
   for (const { steps, ended, counted = false } of acknowledged.values()) if (!ended && !counted) counts.steps += steps;
@@ -102,7 +102,7 @@ async function killed(args, random, acknowledged, counts) {
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** @param last whether what is acknowledged is counted now */
+/** @param last whether the acknowledged data is counted now */
 async function found(dir, acknowledged, counts, last) {
   let episode = 0;
   let steps = 0;
@@ -121,7 +121,7 @@ async function found(dir, acknowledged, counts, last) {
     }
     const said = acknowledged.get(episode);
     if (said?.ended && !read.finished) throw new Error(`episode ${episode} was acknowledged as ended, and is not`);
-    // Another attempt may have taken the place of an episode that was to be discarded.
+    // Another attempt may have replaced an episode that was to be discarded.
     const isSame = said !== undefined && said.discarded === (discarded === 1);
     if (isSame && read.steps.length < said.steps) throw new Error(`episode ${episode} has ${read.steps.length} steps, ${said.steps} were acknowledged`);
     acknowledged.set(episode, { steps: read.steps.length, ended: read.finished, discarded: false, counted: true });

@@ -1,4 +1,4 @@
-// Steps whose values all follow from a few numbers in the step, so that a reader can check that a step is the one that was recorded.
+// Steps whose values all follow from a few numbers in the step, so that a reader can check that a step is unchanged.
 import { f32, i32, text, u8 } from "reprise";
 
 export const HEIGHT = 24;
@@ -11,7 +11,7 @@ export const SPEC = {
   instruction: text({ maxBytes: 40 }),
 };
 
-/** @param plan session, try of it, length of the episode, whether it will be discarded (1) */
+/** @param plan the session, the attempt, the length of the episode, and whether it will be discarded (1) */
 export function stepOf(episode, step, plan) {
   const numbers = Int32Array.of(episode, step, ...plan);
   const seed = numbers.reduce((sum, number) => Math.imul(sum ^ number, 0x9e3779b1) >>> 0, 7);
@@ -32,7 +32,7 @@ export function stepOf(episode, step, plan) {
 export const taskOf = (episode) => `task ${episode % 7}`;
 export const successOf = (episode, length) => (episode + length) % 3 === 0;
 
-/** @returns what about a step is not as it was recorded; undefined where nothing is */
+/** @returns the difference between a step and the recorded step, or undefined if there is none */
 export function wrongIn(step, episode, at) {
   const [, , ...plan] = step.observation.numbers;
   const meant = stepOf(episode, at, plan);

@@ -1,5 +1,5 @@
-// Records until it is killed: `node writer.mjs DIR IMAGES PLACE MODE SESSION`. It prints a line for each acknowledgement:
-// `step E N D`: N steps of episode E, which will be discarded (1) or not; `episode E N`: it ended with N steps; `discarded E N`.
+// Records until it is killed: `node writer.mjs DIR IMAGES PLACE MODE SESSION`. It prints a line for each acknowledgement. `step E N D`: N steps of episode E,
+// which will be discarded (1) or not; `episode E N`: the episode ended with N steps; `discarded E N`.
 import { writeSync } from "node:fs";
 import { open } from "reprise/record";
 import { noiseOf, SPEC, stepOf, successOf, taskOf } from "./step.mjs";
@@ -25,6 +25,6 @@ for (;;) {
   else await recorder.endEpisode({ task: taskOf(episode), success: successOf(episode, length) });
   if (mode === "manual") await recorder.flush();
   say(discarded ? "discarded" : "episode", episode, length);
-  // Timers get a turn, as in a loop that waits for the next frame.
+  // Timers can fire here, as in a loop that waits for the next frame.
   if (random(3) === 0) await new Promise((resolve) => setTimeout(resolve, random(4)));
 }

@@ -1,4 +1,4 @@
-// Makes a dataset of many rows, in files of one format: `node source.mjs FORMAT ROWS EPISODE FOLDER` prints their path. An episode has EPISODE rows.
+// Creates a dataset of many rows in files of one format: `node source.mjs FORMAT ROWS EPISODE FOLDER` prints their path. An episode has EPISODE rows.
 import { closeSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
@@ -19,7 +19,7 @@ function* episodes() {
   for (let from = 0; from < rows; from += length) {
     const n = Math.min(length, rows - from);
     const at = (i) => Uint8Array.from({ length: n }, (_, k) => Number(k === i));
-    // In the order of the names: action, discount, is_first, is_last, is_terminal, observation, reward.
+    // The columns in the order of their names: action, discount, is_first, is_last, is_terminal, observation, reward.
     const data = [numbers(n * ACTION, from), new Float32Array(n).fill(1), at(0), at(n - 1), new Uint8Array(n), numbers(n * STATE, from), numbers(n, from)];
     yield { steps: new StepColumns(spec, data, n) };
   }
@@ -33,7 +33,7 @@ const columns = {
 };
 const timeouts = (n, from) => Uint8Array.from({ length: n }, (_, i) => Number((from + i + 1) % length === 0));
 
-/** As `numpy.savez` writes it, array by array. */
+/** Writes arrays one by one, like `numpy.savez`. */
 function writeNpz(path) {
   const file = openSync(path, "w");
   let at = 0;
@@ -81,7 +81,7 @@ function writeNpz(path) {
   closeSync(file);
 }
 
-/** As h5py writes D4RL's files. */
+/** Writes the layout of D4RL files, like h5py. */
 async function writeD4rl(path) {
   const h5wasm = (await import("h5wasm")).default;
   const { FS } = await h5wasm.ready;

@@ -1,4 +1,5 @@
-// A server of sockets whose Replay is in a directory. It is killed at any moment, and restarted. `node server.mjs DIR STEPS` sends its port to its parent.
+// Runs a WebSocket server whose Replay is stored in a directory. It is killed at random moments and restarted. `node server.mjs DIR STEPS` sends its port to
+// its parent.
 import { f32, fifo, i32, Replay } from "reprise";
 import { WebSocketServer } from "ws";
 

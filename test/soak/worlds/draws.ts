@@ -10,7 +10,7 @@ import { elementOf, type Steps } from "./steps.ts";
 export interface Pair {
   readonly plan: PlannedTable;
   readonly twin: TwinTable;
-  /** Keys that were given, some of them of items that are gone. */
+  /** Keys that were returned, including keys of items that are gone. */
   readonly keys: number[];
 }
 
@@ -42,33 +42,33 @@ export interface Batch {
   };
 }
 
-/** How a batch was drawn. */
+/** The options of a draw. */
 export interface Asked {
   readonly n: number;
   readonly reading: Reading;
   readonly distinct: boolean;
-  /** Whether it was drawn before now: then its items may have been drawn again since. */
+  /** Whether the batch was drawn ahead. Its items may have been drawn again since. */
   readonly ahead?: boolean;
 }
 
 export interface AskedView {
   readonly n: number;
   readonly gamma: number;
-  /** Steps of a transition at most. */
+  /** The maximum number of steps in a transition. */
   readonly k: number | undefined;
   readonly distinct?: boolean;
 }
 
 const RELABEL = { goal: "goal", achieved: "id", share: 0.8, reward: "stored" } as const;
-/** Steps of different lanes are farther from each other. */
+/** Steps of different lanes are farther apart than this. */
 const LONGEST = 1000;
 
 export class Draws {
-  /** How episodes end with which steps. */
+  /** The ends of episodes by step. */
   ends = new Ends();
-  /** Keys of items that were created with columns of their own. */
+  /** The keys of items that were created with their own columns. */
   readonly own = new Map<string, Set<number>>();
-  /** Tables that had items of which no transition can be made. */
+  /** Tables that had items from which no transition can be made. */
   readonly singles = new Set<string>();
   readonly #steps: Steps;
 
@@ -82,7 +82,7 @@ export class Draws {
     return found;
   }
 
-  /** Draws as transitions, all of them or none. */
+  /** Draws transitions: all of them or none. */
   view(pair: Pair, table: Table<Spec>, random: TestRandom): void {
     const { plan, twin } = pair;
     if (twin.pending.length > 0 && isRandom(plan.remover)) return;
@@ -102,10 +102,10 @@ export class Draws {
     if (relabel !== undefined) this.#compareGoals(batch, n, relabel.strategy, [before, twin.live]);
   }
 
-  /** Goals are steps of their transition's episode that items hold: before the draw, or where some came in with it. */
+  /** Checks that goals are steps of the same episode, held by items before the draw or by items inserted during it. */
   #compareGoals(batch: Transitions, n: number, strategy: "future" | "final" | "episode", held: readonly (readonly TwinItem[])[]): void {
     const [{ data: goals }, { data: flags }, { data: steps }] = [batch.goal, batch.relabelled, batch.steps] as [Numbers, Numbers, Numbers];
-    // What reaches a final step that nobody gave keeps its goal.
+    // A transition that reaches an omitted final step keeps its goal.
     const unable = Array.from(steps).filter((k, i) => this.ends.isUnknown((batch.observation.data[i] as number) + k)).length;
     same(
       "goals",
@@ -127,7 +127,7 @@ export class Draws {
     }
   }
 
-  /** Steps that items hold of the episode of a step, in order. */
+  /** Returns the steps of an episode that items hold, in order. */
   #stepsWith(items: readonly TwinItem[], first: number): number[] {
     const isTogether = (one: number, two: number) => {
       for (let step = Math.min(one, two); step < Math.max(one, two); step++) if (this.ends.has(step)) return false;
@@ -137,7 +137,7 @@ export class Draws {
     return [...all].filter((step) => Math.abs(step - first) < LONGEST && isTogether(step, first)).sort((a, b) => a - b);
   }
 
-  /** @throws the error, where no rule says that such a view may be refused */
+  /** @throws the error, unless a rule allows the rejection of this view */
   refusedView({ plan, twin }: Pair, k: number | undefined, error: RefusedError): void {
     const { code, name } = error;
     if (code === "OUT_OF_MEMORY") throw error;
@@ -226,7 +226,7 @@ export class Draws {
   }
 }
 
-/** An item of a block: its key is seen here for the first time, and its first step says which it is. */
+/** Notes an item of a block. Its key is unknown until its first draw, and its first step identifies it. */
 export function unseen(twin: TwinTable, batch: Batch, i: number, key: number): TwinItem | undefined {
   const first = firstOf(batch, i);
   const item = twin.live.find((one) => one.key < 0 && one.first === first);
@@ -234,7 +234,7 @@ export function unseen(twin: TwinTable, batch: Batch, i: number, key: number): T
   return item;
 }
 
-/** The number of the first step that a draw gave. */
+/** Returns the number of the first step in a draw. */
 function firstOf({ steps }: Batch, i: number): number {
   const { data, shape } = (steps.id ?? steps.start ?? steps.root) as Numbers;
   return data[i * (shape[1] ?? 1)] as number;

@@ -1,4 +1,4 @@
-/** Epochs that continue over other calls and over restarts of the Replay: every item that existed at the beginning, and still does, is drawn once. */
+/** Checks epochs that continue across other calls and restarts of the Replay: every item that existed at the beginning and still exists is drawn once. */
 import type { EpochState, Spec, Table } from "../../../src/index.ts";
 import { isRandom, type TwinItem } from "../../model/twin-table.ts";
 import type { TestRandom } from "../../support/random.ts";
@@ -15,7 +15,7 @@ interface Epoch {
 export class Epochs {
   readonly #open = new Map<string, Epoch>();
 
-  /** Some batches of the epoch of a table: of one that is open, or of another one. */
+  /** Draws several batches of the epoch of a table: of the open epoch, or of another one. */
   run({ plan, twin }: Pair, table: Table<Spec>, random: TestRandom): void {
     const waits = twin.pending.length > 0 && isRandom(plan.remover);
     if (plan.own || !isPlain(plan) || waits || !twin.canSample()) return;
@@ -41,7 +41,7 @@ export class Epochs {
     for (const item of epoch.members) if (twin.live.includes(item)) same(`an epoch gave the item of key ${item.key}`, epoch.seen.has(item), true);
   }
 
-  /** A table that is empty has none. */
+  /** An empty table has no epoch. */
   clear(name: string): void {
     this.#open.delete(name);
   }

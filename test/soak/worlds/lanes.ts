@@ -1,15 +1,18 @@
-/** The steps of one lane of a writer, as consecutive numbers, and the items that rules make of them, computed on plain arrays as the guide and options.md describe. */
+/**
+ * Computes the steps of one lane of a writer, as consecutive numbers, and the items that rules create from them, on plain arrays as the guide and options.md
+ * describe.
+ */
 import type { PlannedRule, PlannedTable, PlannedWriter } from "./plan.ts";
 
-/** How an episode ends with a step: by `endEpisode()`, or with a final one. */
+/** How an episode ends with a step: with `endEpisode()`, or with a final step. */
 export type End = "plain" | "truncated" | "terminated";
 
-/** Where episodes end, by the numbers of their last rows. */
+/** The ends of episodes, by the numbers of their last rows. */
 export class Ends extends Map<number, End> {
-  /** Final rows of which nothing was given, or not yet: they are zeros. */
+  /** Final rows whose values were omitted, or are still due: they are zeros. */
   blank: ReadonlySet<number> = new Set();
 
-  /** As they are now, to look at later. */
+  /** Returns a copy of the current state for later checks. */
   copy(): Ends {
     const copy = new Ends(this);
     copy.blank = this.blank;
@@ -21,18 +24,18 @@ export class Ends extends Map<number, End> {
     return end === "truncated" || end === "terminated";
   }
 
-  /** Whether an episode terminated with a row of which nothing was given. */
+  /** Returns whether an episode terminated with a row whose values were omitted. */
   isUnknown(step: number): boolean {
     return this.blank.has(step) && this.get(step) === "terminated";
   }
 
-  /** What the leaf `id` of a row has. */
+  /** Returns the value of the leaf `id` in a row. */
   idOf(step: number): number {
     return this.blank.has(step) ? 0 : step;
   }
 }
 
-/** An item that a call makes. */
+/** An item that a call creates. */
 export interface Made {
   readonly table: string;
   readonly first: number;
@@ -44,17 +47,17 @@ export interface Made {
 export interface Lane {
   /** The number of the next step. */
   next: number;
-  /** The episode of each step in the window, the oldest first. */
+  /** The episode of each step in the window, oldest first. */
   readonly episodes: number[];
-  /** Steps since the writer was made, and those of the open episode. */
+  /** The steps since the writer was created, and those of the open episode. */
   steps: number;
   episodeSteps: number;
   episode: number;
-  /** Whether the newest step is a final one, which is at hand until the next comes. */
+  /** Whether the newest step is a final step, which stays available until the next step. */
   ended: boolean;
-  /** Under "nextStep": the next step is the final one of an episode that was truncated, or fills that of one that terminated. */
+  /** In "nextStep" mode: the next step is the final step of a truncated episode, or fills that of a terminated one. */
   awaits: "final" | "value" | undefined;
-  /** Priorities that came with the first steps of transitions: by table and step. */
+  /** Priorities passed with the first steps of transitions, by table and step. */
   readonly dues: Map<string, number>;
 }
 
@@ -64,10 +67,10 @@ export function newLane(next: number): Lane {
   return { next, episodes: [], steps: 0, episodeSteps: 0, episode: episodes++, ended: false, awaits: undefined, dues: new Map() };
 }
 
-/** Priorities that a block brings: by table and step. */
+/** Priorities passed with a block, by table and step. */
 type Given = (table: string, step: number) => number | undefined;
 
-/** One call to a writer, on copies of its lanes: where the call is refused, nothing has changed. */
+/** One call to a writer, on copies of its lanes. If the call is rejected, nothing has changed. */
 export class Call {
   readonly lanes: readonly Lane[];
   readonly made: Made[] = [];
@@ -89,7 +92,7 @@ export class Call {
     this.#blank = new Set(known.blank);
   }
 
-  /** One more step, or what its lane awaits. */
+  /** Appends a step, or the step that its lane awaits. */
   step(lane: Lane): void {
     const { awaits } = lane;
     lane.awaits = undefined;
@@ -105,27 +108,30 @@ export class Call {
     if (awaits === "final") this.#finish(lane, "truncated");
   }
 
-  /** The final step of the episode. @param blank whether nothing was given of it */
+  /** Appends the final step of the episode. @param blank whether its values were omitted */
   final(lane: Lane, how: "truncated" | "terminated", blank = false): void {
     if (blank) this.#blank.add(lane.next);
     this.#push(lane, true);
     this.#finish(lane, how);
   }
 
-  /** Ends an episode under "nextStep", whose final step comes with the next call. If the episode terminated, that step's values don't count, so its items are made immediately. */
+  /**
+   * Ends an episode in "nextStep" mode, whose final step comes with the next call. If the episode terminated, the values of that step do not count, so its
+   * items are created immediately.
+   */
   endLater(lane: Lane, how: "truncated" | "terminated"): void {
     if (how === "terminated") this.final(lane, how, true);
     lane.awaits = how === "terminated" ? "value" : "final";
   }
 
-  /** The episode ends with the newest step, and nothing is known of what came after. */
+  /** Ends the episode with the newest step. The following observation is unknown. */
   end(lane: Lane): void {
     if (lane.episodeSteps > 0) this.#finish(lane, "plain");
     if (!this.#writer.across) lane.episodes.length = 0;
     lane.ended = false;
   }
 
-  /** The writer is closed: with rules of `nStep` the newest step of an open episode serves as the final one. */
+  /** Closes the writer. With rules of `nStep`, the newest step of an open episode becomes its final step. */
   close(lane: Lane): void {
     const tails = this.#rules.some(([, { nStep }]) => nStep > 0);
     if (lane.episodeSteps > 0 && tails) {
@@ -135,7 +141,7 @@ export class Call {
     lane.episodes.length = 0;
   }
 
-  /** The call was made. */
+  /** Applies the call. */
   done(lanes: Lane[]): void {
     for (const [i, lane] of this.lanes.entries()) lanes[i] = lane;
     for (const [step, end] of this.#ends) this.#known.set(step, end);
@@ -158,7 +164,7 @@ export class Call {
     }
   }
 
-  /** A rule with `length` counts the steps of an episode, or, of a writer that is `across`, all of them. A final step is one, but begins no item. */
+  /** A rule with `length` counts the steps of an episode or, if the writer is `across`, of the lane. A final step counts, but begins no item. */
   #window(lane: Lane, table: string, rule: PlannedRule, final: boolean, given: number | undefined): void {
     const steps = this.#writer.across ? lane.steps : lane.episodeSteps;
     if (steps < rule.length || (steps - rule.length) % rule.stride !== 0) return;
@@ -167,12 +173,12 @@ export class Call {
     this.#make(lane, table, rule.length, given ?? rule.priority);
   }
 
-  /** A transition of each step that has none yet. */
+  /** Creates a transition for each step that has none yet. */
   #tails(lane: Lane, table: string, rule: PlannedRule, longest: number): void {
     for (let length = Math.min(longest, lane.episodeSteps); length > 1; length--) this.#transition(lane, table, rule, length);
   }
 
-  /** Its priority is the one that came with its first step. */
+  /** The priority of a transition is the one passed with its first step. */
   #transition(lane: Lane, table: string, { priority }: PlannedRule, length: number): void {
     this.#make(lane, table, length, lane.dues.get(`${table} ${lane.next - length}`) ?? priority);
   }
@@ -185,7 +191,7 @@ export class Call {
     return this.#known.isFinal(step) || this.#ends.some(([at, end]) => at === step && end !== "plain");
   }
 
-  /** The newest step is the last one of its episode. */
+  /** Marks the newest step as the last step of its episode. */
   #finish(lane: Lane, how: End): void {
     this.#ends.push([lane.next - 1, how]);
     this.ended.push(lane.episode);

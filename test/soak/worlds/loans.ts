@@ -9,21 +9,21 @@ export interface Loan {
   /** The table that the batch came from, if that is known. */
   readonly table: string | undefined;
   readonly bytes: readonly Uint8Array[];
-  /** The content of the bytes until somebody else writes to them. */
+  /** The content of the bytes until another holder writes to them. */
   readonly marked: readonly Uint8Array[];
 }
 
-/** The most batches kept that must not be released. */
+/** The maximum number of kept batches that must not be released. */
 const KEPT = 6;
 
 export class Loans {
   readonly #held = new Set<Loan>();
-  /** Loans that ended: to release them again must do nothing. */
+  /** Loans that ended. Releasing them again must do nothing. */
   #over: Loan[] = [];
   #kept: Loan[] = [];
   #marks = 0;
 
-  /** A batch that has just been drawn, and compared. @throws Error where another holder has some of its memory */
+  /** Holds a batch that has just been drawn and compared. @throws Error if another holder has some of its memory */
   hold(batch: Releasable, table?: string): Loan {
     const bytes = [...memoryOf(batch)].map((buffer) => new Uint8Array(buffer));
     for (const other of this.#held)
@@ -35,7 +35,7 @@ export class Loans {
     return loan;
   }
 
-  /** Keeps a batch that was drawn without `recycle`: nothing may ever reuse its memory. */
+  /** Keeps a batch that was drawn without `recycle`. Nothing may ever reuse its memory. */
   keep(batch: Releasable): void {
     this.#kept.push(this.hold(batch));
     if (this.#kept.length > KEPT) this.#held.delete(this.#kept.shift() as Loan);
@@ -54,20 +54,20 @@ export class Loans {
     return this.#held.has(loan);
   }
 
-  /** The holder looks at it no more. */
+  /** Notes that the holder no longer reads the batch. */
   end(loan: Loan): void {
     if (!this.#held.delete(loan)) return;
     this.#over = [...this.#over.slice(-8), loan];
   }
 
-  /** @throws Error where a batch was written to while someone held it */
+  /** @throws Error if a batch changed while a holder owned it */
   check(): void {
     for (const { bytes, marked } of this.#held)
       if (bytes.some((each, i) => Buffer.compare(each, marked[i] as Uint8Array) !== 0)) throw new Error("a batch was overwritten that someone still holds");
   }
 }
 
-/** The memory of all arrays of a batch. */
+/** Returns the memory of all arrays in a batch. */
 function memoryOf(batch: object): Set<ArrayBufferLike> {
   const found = new Set<ArrayBufferLike>();
   const look = (value: unknown): void => {

@@ -1,4 +1,7 @@
-/** Loops over datasets that stay open while other calls are made, compared with the guide: batches that were drawn ahead and never returned have changed no item. */
+/**
+ * Checks loops over datasets that stay open while other calls are made, against the guide: batches that were drawn ahead and never returned have not changed
+ * any item.
+ */
 import type { Spec, Table } from "../../../src/index.ts";
 import { isRandom, type TwinTable, weightOf } from "../../model/twin-table.ts";
 import type { TestRandom } from "../../support/random.ts";
@@ -19,7 +22,7 @@ interface View {
 }
 type AnyDataset = Iterable<AnyBatch> & AsyncIterable<AnyBatch>;
 
-/** A table as it was, and how episodes had ended by then. */
+/** The state of a table at a moment, and the ends of episodes by then. */
 interface Moment {
   readonly twin: TwinTable;
   readonly ends: Ends;
@@ -35,24 +38,24 @@ interface Loop {
   readonly recycle: boolean;
   readonly prefetch: number;
   readonly stop: AbortController;
-  /** The table as it was after each call since the loop began, and at which of them each batch was asked for. */
+  /** The table after each call since the loop began, and the positions at which batches were requested. */
   readonly past: Moment[];
   readonly turns: number[];
-  /** The batch that the body of the loop has. */
+  /** The batch that the body of the loop holds. */
   given: Loan | undefined;
-  /** What a turn that waits has come to; "waits" until then. */
+  /** The result of a pending turn, or "waits". */
   turn: "none" | "waits" | { readonly result?: Result; readonly error?: unknown };
-  /** Whether the last batch was short: the end comes next. */
+  /** Whether the last batch was short, so that the end is next. */
   short: boolean;
 }
 
 export class Loops {
   readonly #draws: Draws;
   readonly #loans: Loans;
-  /** One of each table at most. */
+  /** The open loops: at most one per table. */
   readonly #open = new Map<string, Loop>();
 
-  /** Whether a loop with `prefetch` went over a table from which nothing may be drawn ahead. */
+  /** Whether a loop with `prefetch` iterated over a table from which nothing may be drawn ahead. */
   wasted = false;
 
   constructor(draws: Draws, loans: Loans) {
@@ -60,7 +63,7 @@ export class Loops {
     this.#loans = loans;
   }
 
-  /** Begins a loop over a table, or continues the loop that exists, or leaves it. */
+  /** Starts, continues or leaves a loop over a table. */
   async run(pair: Pair, table: Table<Spec>, random: TestRandom): Promise<void> {
     const loop = this.#open.get(pair.plan.name);
     if (loop === undefined) this.#begin(pair, table, random);
@@ -68,12 +71,12 @@ export class Loops {
     else if (loop.turn === "none") await this.#next(loop);
   }
 
-  /** Items of a batch of the loop over a table that is open. */
+  /** Returns the batch size of the open loop over a table. */
   batchSize(name: string): number | undefined {
     return this.#open.get(name)?.asked.n;
   }
 
-  /** A batch lent by the view of an open loop. */
+  /** Borrows a batch from the view of an open loop. */
   lend(name: string, random: TestRandom): void {
     const loop = this.#open.get(name);
     if (loop?.view === undefined || loop.timed || !isPlain(loop.pair.plan) || !loop.pair.twin.canSample()) return;
@@ -84,10 +87,10 @@ export class Loops {
     this.#loans.hold(batch);
   }
 
-  /** After each call: what is waited for may have come. */
+  /** Runs after each call, because pending batches may have arrived. */
   async settle(): Promise<void> {
     if (this.#open.size === 0) return;
-    // What is asked for ahead is drawn in turns of its own.
+    // Batches that are requested ahead are drawn in later turns.
     await turn();
     for (const loop of [...this.#open.values()]) {
       loop.past.push(this.#now(loop.pair));
@@ -96,7 +99,7 @@ export class Loops {
     }
   }
 
-  /** The Replay is gone, and its loops with it. */
+  /** Drops the loops of a closed Replay. */
   drop(): void {
     for (const loop of this.#open.values()) this.#forget(loop);
     this.wasted = false;
@@ -127,7 +130,7 @@ export class Loops {
   async #next(loop: Loop): Promise<void> {
     const { pair, iterator, waits, timed } = loop;
     if (pair.twin.pending.length > 0 && isRandom(pair.plan.remover)) return;
-    // The loop gives the batch back, whatever its body did with it.
+    // The loop releases the batch, even if its body has released it already.
     if (loop.given !== undefined) this.#loans.end(loop.given);
     loop.given = undefined;
     loop.turns.push(loop.past.length - 1);
@@ -170,7 +173,7 @@ export class Loops {
     else loop.given = this.#loans.hold(batch);
   }
 
-  /** A batch that was drawn at some moment since it was asked for, and counts from now on. */
+  /** Compares a batch that was drawn after its request and counts from now on. */
   #compare(loop: Loop, batch: AnyBatch, count: number): void {
     const { pair, asked, view, prefetch, waits, past, turns } = loop;
     const compare = (to: Pair, ahead: boolean) => {
@@ -232,7 +235,7 @@ export class Loops {
     this.#forget(loop);
     if (error.batch !== undefined) this.#compare(loop, error.batch, view === undefined ? error.batch.count : error.batch.keys.length);
     const stuck = error.code === "RATE_LIMITED" && !pair.twin.canInsert();
-    // More than the limits ever let pass.
+    // The limits never allow a batch of this size.
     const never = error.name === "RangeError" && /never allows? more draws/.test(error.message);
     if (stuck || never) return;
     this.#mayRefuse(pair, asked.k, view !== undefined, () => {
@@ -245,7 +248,7 @@ export class Loops {
     const pending = loop.turn === "waits";
     this.#forget(loop);
     if (random.below(3) > 0) {
-      // As `break`, and as what the body throws.
+      // Leaves the loop, like `break` or an error in its body.
       await iterator.return();
       return;
     }
@@ -265,7 +268,7 @@ export class Loops {
 
   #forget(loop: Loop): void {
     this.#open.delete(loop.pair.plan.name);
-    // Its holder looks at it no more.
+    // Its holder no longer reads the batch.
     if (loop.given !== undefined) this.#loans.end(loop.given);
     loop.given = undefined;
   }
@@ -288,12 +291,12 @@ export class Loops {
   }
 }
 
-/** Whether draws leave everything as it is but counts that nothing depends on: then they may be made ahead. */
+/** Returns whether draws change only counts that nothing depends on, so that they may be made ahead. */
 export function isPlain({ maxTimesSampled, limiter }: PlannedTable): boolean {
   return maxTimesSampled === 0 && limiter.maxDiff === Number.MAX_VALUE && limiter.minDiff === -Number.MAX_VALUE;
 }
 
-/** Whether a whole batch can be drawn of a plain table. */
+/** Returns whether a whole batch can be drawn from a plain table. */
 function comes({ pair, asked }: Loop, { live }: TwinTable): boolean {
   const { sampler, limiter } = pair.plan;
   const positive = live.filter((item) => weightOf(sampler, item.priority) > 0).length;

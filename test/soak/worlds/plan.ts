@@ -1,4 +1,7 @@
-/** A world by its seed: the spec, the tables, the writers, and the operations. Their numbers are valid after any other operations, so that each operation can be left out. */
+/**
+ * Generates a world from its seed: the spec, the tables, the writers, and the operations. Their numbers are valid after any other operations, so that each
+ * operation can be omitted.
+ */
 import {
   bool,
   f32,
@@ -25,17 +28,17 @@ import { TestRandom } from "../../support/random.ts";
 export interface PlannedRule {
   readonly writer: number;
   readonly priority: number;
-  /** Steps of an item; of a rule of `nStep` of the longest. */
+  /** The number of steps of an item. For a rule of `nStep`, that of the longest item. */
   readonly length: number;
   readonly stride: number;
-  /** 0: a rule of `length`. */
+  /** 0 means a rule of `length`. */
   readonly nStep: number;
 }
 
 export interface PlannedTable extends TwinOptions {
   readonly name: string;
   readonly rule: PlannedRule | undefined;
-  /** Whether items are created with columns of their own; loops are run over the other tables. */
+  /** Whether items are created with their own columns. Loops run over the other tables. */
   readonly own: boolean;
 }
 
@@ -47,7 +50,7 @@ export interface PlannedWriter {
   readonly name: string | undefined;
 }
 
-/** How often there is which operation. A world prefers one of the groups. */
+/** The frequencies of operations. Each world prefers one of the groups. */
 const GROUPS = [
   { append: 20, staged: 8, ends: 8, block: 6, create: 24, end: 6, close: 2 },
   { sample: 12, distinct: 6, into: 6, view: 8, update: 8, write: 5, delete: 5, clear: 1, restore: 2 },
@@ -58,7 +61,7 @@ export type Kind = KindIn<(typeof GROUPS)[number]>;
 
 export interface Operation {
   readonly kind: Kind;
-  /** What it makes its choices by. */
+  /** The seed of its random choices. */
   readonly seed: number;
 }
 
@@ -68,9 +71,9 @@ export interface Plan {
   readonly writers: readonly PlannedWriter[];
   readonly operations: readonly Operation[];
   readonly seed: number;
-  /** How much more memory there may be than what plan() says; undefined for no limit. */
+  /** The memory beyond the result of plan(), or undefined for no limit. */
   readonly spareBytes: number | undefined;
-  /** Whether it is in a directory. */
+  /** Whether the Replay is stored in a directory. */
   readonly isKept: boolean;
 }
 
@@ -136,7 +139,7 @@ function tableOf(random: TestRandom, name: string, writers: readonly PlannedWrit
   };
 }
 
-/** Returns whether the twin can follow a call that makes several items: all of them are inserted, and their victims do not depend on chance. */
+/** Returns whether the twin can follow a call that creates several items: all of them are inserted, and evictions do not depend on chance. */
 export function takesMany({ limiter, remover }: Pick<TwinOptions, "limiter" | "remover">): boolean {
   return limiter.maxDiff === Number.MAX_VALUE && !isRandom(remover);
 }

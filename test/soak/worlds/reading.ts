@@ -1,5 +1,6 @@
 /**
- * The options of a draw, and its expected result: windows, columns and n-step returns, computed on plain arrays of step numbers as README, the guide and options.md describe.
+ * The options of a draw, and its expected result: windows, columns and n-step returns, computed on plain arrays of step numbers as README, the guide and
+ * options.md describe.
  */
 import type { Among } from "../../../src/index.ts";
 import type { TwinItem, TwinTable } from "../../model/twin-table.ts";
@@ -19,14 +20,14 @@ export interface Reading {
   readonly columns?: typeof COLUMNS;
 }
 
-/** Columns of a draw: the first step always, to know windows by. */
+/** The columns of a draw, which always include the first step to identify windows. */
 const COLUMNS = {
   start: { leaf: "id", at: 0 },
   tip: { leaf: "id", at: -1 },
   both: { leaf: "id", steps: [-1, 0] },
   boot: { leaf: "id", at: "bootstrap" },
 } as const;
-/** Columns that an item is created with. */
+/** Columns that items are created with. */
 export const OWN = { root: { leaf: "id", at: 0 }, tip: { leaf: "id", at: -1 } } as const;
 
 function amongOf(random: TestRandom): Among {
@@ -35,7 +36,7 @@ function amongOf(random: TestRandom): Among {
   return typeof k === "number" && random.below(2) === 0 ? k : { oldest: k };
 }
 
-/** @param can what such a draw may be asked for */
+/** @param can the options that the draw may use */
 export function readingOf(random: TestRandom, can: { readonly among: boolean; readonly stratified: boolean }): Reading {
   const nStep = random.below(3) === 0 ? { n: 1 + random.below(5), gamma: random.pick([0, 0.5, 1]), reward: "reward" as const } : undefined;
   return {
@@ -53,7 +54,7 @@ export interface Rows {
   readonly length: number;
 }
 
-/** What a draw reads of an item. @param seen the first step that it gave: of a window that begins anywhere */
+/** Returns the steps of an item that a draw reads. @param seen the first step in the result, for a window that begins at a random step */
 export function windowOf(item: TwinItem, { length = item.length, offset = "start", cross }: Reading, ends: Ends, seen: number): Rows {
   const spare = Math.max(item.length - length, 0);
   const anywhere = () => Array.from({ length: spare + 1 }, (_, k) => k).findIndex((k) => ends.idOf(item.first + k) === seen);
@@ -69,8 +70,8 @@ function untilEnd({ first, length }: Rows, ends: Ends): Rows {
 }
 
 /**
- * The return of at most n steps from the first row on: one row is only seen, and none of another episode counts.
- * @param asked whether n rewards were asked for: then an episode without a final step cuts only a return that has fewer
+ * Returns the return of at most n steps from the first row. One row is only the bootstrap, and no row of another episode counts.
+ * @param asked whether n rewards were requested. In that case, an episode without a final step only cuts a shorter return
  */
 function returnOf(rows: Rows, { n, gamma, asked }: Returns, ends: Ends) {
   const { first, length } = untilEnd(rows, ends);
@@ -92,12 +93,12 @@ export interface Returns {
   readonly asked: boolean;
 }
 
-/** One number an item, or several. */
+/** One or several numbers per item. */
 interface Numbers {
   readonly data: ArrayLike<number>;
 }
 
-/** The first column of single steps that is wrong. */
+/** Returns the first wrong column of single steps. */
 export function wrongColumns(columns: { readonly [name: string]: Numbers }, windows: readonly Rows[], reading: Reading, ends: Ends): string | undefined {
   for (const [i, rows] of windows.entries()) {
     const last = rows.first + rows.length - 1;
@@ -113,7 +114,7 @@ export function wrongColumns(columns: { readonly [name: string]: Numbers }, wind
   return undefined;
 }
 
-/** The first return that is wrong. @param columns names and arrays, of `sample` or of a view */
+/** Returns the first wrong return. @param columns names and arrays from `sample` or a view */
 export function wrongReturns(columns: { readonly [name: string]: ArrayLike<number> }, windows: readonly Rows[], nStep: Returns, ends: Ends) {
   for (const [i, rows] of windows.entries())
     for (const [name, expected] of Object.entries(returnOf(rows, nStep, ends))) {
@@ -123,7 +124,7 @@ export function wrongReturns(columns: { readonly [name: string]: ArrayLike<numbe
   return undefined;
 }
 
-/** A number of draws of one item that n strata cannot give: each covers an n-th of what has the weight 1. */
+/** Returns a number of draws of one item that is impossible with n strata, each of which covers an n-th of the total weight. */
 export function wrongStrata(drawn: readonly TwinItem[], shares: readonly number[], n: number): string | undefined {
   for (const [i, { key }] of drawn.entries()) {
     const times = drawn.filter((one) => one.key === key).length;
@@ -139,7 +140,7 @@ export interface RefusedError {
   readonly name: string;
 }
 
-/** Whether a draw may be refused: `among` is not for every selector, and a return needs a step to be seen after its last one. */
+/** Returns whether a draw may be rejected: not every selector supports `among`, and a return needs a step after its last step. */
 export function mayRefuse({ among, nStep, length }: Reading, { live }: TwinTable, { code, name }: RefusedError): boolean {
   if (code === "UNSUPPORTED") return among !== undefined;
   return name === "RangeError" && nStep !== undefined && (length === 1 || live.every((item) => item.length === 1));

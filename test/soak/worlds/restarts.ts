@@ -1,4 +1,4 @@
-/** Restarts of a Replay: from snapshots, and from a directory in memory. */
+/** Restarts a Replay from snapshots and from a directory in memory. */
 
 import { type MemoryDirectory, memory } from "../../../src/files/memory.ts";
 import { Replay, type Spec } from "../../../src/index.ts";
@@ -11,7 +11,7 @@ export type OpenWriters = "keep" | "close";
 
 export class Restarts {
   readonly #plan: Plan;
-  /** Undefined for a Replay that is in memory only. */
+  /** The directory, or undefined for a Replay that exists only in memory. */
   #dir: MemoryDirectory | undefined;
 
   constructor(plan: Plan) {
@@ -19,7 +19,7 @@ export class Restarts {
     this.#dir = plan.isKept ? memory() : undefined;
   }
 
-  /** The Replay with which the world begins. */
+  /** Returns the Replay at the start of the world. */
   async begin(): Promise<AnyReplay> {
     const { spec, tables, seed, spareBytes } = this.#plan;
     const limits = tables.map(({ name, sampler, remover, maxSize, maxPending, maxTimesSampled, maxSteps, limiter }) => {
@@ -32,10 +32,10 @@ export class Restarts {
     return new Replay({ ...options, ...maxBytes }) as AnyReplay;
   }
 
-  /** The Replay as its directory has it, after an end or a crash, or as a snapshot has it. The old one is gone. */
+  /** Returns the Replay from its directory, after closing or a crash, or from a snapshot. The old Replay is closed. */
   async again(replay: AnyReplay, writers: OpenWriters, random: TestRandom): Promise<AnyReplay> {
     if (this.#dir === undefined || random.below(3) === 0) {
-      // Draws take memory that there may not be.
+      // Draws need memory that may not be available.
       const restored = sameSnapshot(replay, { writers }, this.#plan.spareBytes === undefined && writers === "keep");
       replay.dispose();
       this.#dir = undefined;
@@ -51,8 +51,8 @@ export class Restarts {
 const KEPT = { durability: "manual", segmentBytes: 4096, logger: null } as const;
 
 /**
- * A Replay that was restored of another one's snapshot, which is the same again, to the byte.
- * @param last whether the other one is used no more: then draws of both are compared
+ * Returns a Replay restored from a snapshot of another one. Both have identical snapshots.
+ * @param last whether the original is no longer used, so that draws of both are compared
  */
 export function sameSnapshot(replay: AnyReplay, options: { readonly writers: OpenWriters }, last: boolean): AnyReplay {
   const bytes = bytesOf(replay);
@@ -74,7 +74,7 @@ function bytesOf(replay: AnyReplay): Buffer {
 
 function restoredOf(bytes: Uint8Array, options: { readonly writers: OpenWriters }): AnyReplay {
   try {
-    // A snapshot takes memory of its own; what it gave must fit again.
+    // A snapshot needs additional memory, but its content must fit again.
     return Replay.restore(bytes, { ...options, logger: null }) as AnyReplay;
   } catch (error) {
     throw new Error(`what a snapshot gave cannot be restored: ${(error as Error).message}`);

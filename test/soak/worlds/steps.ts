@@ -1,4 +1,4 @@
-/** Steps whose values all follow from their number, so that foreign bytes are noticed. */
+/** Steps whose values all follow from their number, which reveals foreign bytes. */
 import type { Leaf, Spec } from "../../../src/index.ts";
 import { leaves, pack } from "../../../src/schema/nest.ts";
 
@@ -27,7 +27,7 @@ export class Steps {
     });
   }
 
-  /** One value a leaf, of steps one behind the other: as a step, as the lanes of one, or as a block. */
+  /** Returns the values of consecutive steps by leaf: as a step, as the lanes of a step, or as a block. */
   of(ids: readonly number[], columns: boolean): unknown {
     const values = this.known.map(({ path, leaf, size }) => {
       const all = ids.flatMap((id) => Array.from({ length: size }, (_, k) => elementOf(path, leaf.dtype, id, k)));
@@ -37,7 +37,7 @@ export class Steps {
     return pack(this.#spec as never, values);
   }
 
-  /** Fills what is staged. */
+  /** Fills the staging record. */
   into(staged: unknown, ids: readonly number[]): void {
     for (const { path, leaf, size } of this.known) {
       const keys = path.split("/");
@@ -49,7 +49,7 @@ export class Steps {
     }
   }
 
-  /** The first value in a batch's columns that is not the one of its step; of rows behind an item's end, and of those that are blank, zero. */
+  /** Returns the first value in the columns of a batch that differs from its step. Rows after the end of an item and blank rows must be zero. */
   wrong(
     batch: unknown,
     items: readonly { readonly first: number; readonly length: number }[],

@@ -48,10 +48,10 @@ export class World {
     return new World(plan, restarts, await restarts.begin());
   }
 
-  /** Calls that memory refused. */
+  /** The number of calls that failed for lack of memory. */
   refused = 0;
 
-  /** @throws Error where the two differ */
+  /** @throws Error if the two differ */
   async run(operation: Operation): Promise<void> {
     await this.#tried(() => this.#run(operation));
     await this.#tried(() => this.#loops.settle());
@@ -61,7 +61,7 @@ export class World {
     same("prefetch that draws nothing ahead is told of", this.#replay.stats().warnings.unusedPrefetch > 0, this.#loops.wasted);
   }
 
-  /** The twin does not know how much memory there is: what is refused has changed nothing. */
+  /** Runs a call that may fail for lack of memory, which the twin cannot predict. A failed call must not have changed anything. */
   async #tried(work: () => void | Promise<void>): Promise<void> {
     try {
       await work();
@@ -134,7 +134,7 @@ export class World {
     const single = twin.pending.length > 0 && isRandom(plan.remover);
     const distinct = kind === "distinct";
     const most = single ? 1 : 1 + this.#random.below(2 * twin.live.length + 2);
-    // As large as the batches that a loop over the table releases.
+    // The same size as the batches that a loop over the table releases.
     const alike = single || kind !== "lend" ? undefined : this.#random.pick([undefined, this.#loops.batchSize(plan.name)]);
     const n = kind === "into" ? 4 : (alike ?? most);
     if (kind === "into" && single) return;
@@ -144,7 +144,7 @@ export class World {
     const stratified = isRandom(plan.sampler) && !distinct && plan.maxTimesSampled === 0;
     const chosen =
       alike !== undefined ? {} : length === undefined ? readingOf(this.#random, { among: !waits, stratified: stratified && !waits }) : { cross: true, length };
-    // An item whose key is not known yet is known by its first step.
+    // An item with an unknown key is identified by its first step.
     const reading: Reading = twin.live.some(({ key }) => key < 0) ? { ...chosen, offset: "start" } : chosen;
     const options = { replacement: !distinct, ...reading };
     let [batch, into]: unknown[] = [];
@@ -168,7 +168,7 @@ export class World {
     return Array.from({ length: 1 + this.#random.below(4) }, () => {
       const dice = this.#random.below(8);
       if (dice < 6 && known.length > 0) return this.#random.pick(known);
-      // One that is not in the table, and that none of unknown key can have.
+      // A key that is not in the table and cannot belong to an item with an unknown key.
       const gone = keys.filter((key) => !known.includes(key) && this.#pairs.every((pair) => pair.twin.live.every((item) => item.key > 0)));
       return dice === 6 && gone.length > 0 ? this.#random.pick(gone) : 0;
     });
@@ -182,7 +182,7 @@ export class World {
     same("updated", this.#table(pair.plan.name).updatePriorities(keys, priorities), found);
   }
 
-  /** Writes other values to the steps of some items, which every item with these steps then shows, and then those that were there. */
+  /** Writes other values to the steps of several items, which every item with these steps then shows, and then restores the values. */
   #write(pair: Pair): void {
     const table = this.#table(pair.plan.name);
     const keys = this.#someKeys(pair).filter((key) => pair.twin.live.some((item) => item.key === key));
@@ -193,7 +193,7 @@ export class World {
     same("items of keys", batch.count, keys.length);
     const steps = batch.lengths.reduce((sum, length) => sum + length, 0);
     const before = batch.steps.reward.data.slice();
-    // Those of one step are alike, so that it matters not which is the last.
+    // All values for a step are equal, so it does not matter which is written last.
     const other = before.map((value) => value + 1000);
     same("steps that were written", JSON.stringify(table.writeSteps(batch, { reward: other })), JSON.stringify({ written: steps, skipped: 0 }));
     const after = shown();
@@ -210,7 +210,7 @@ export class World {
     pair.twin.settle();
   }
 
-  /** Releases a batch, or releases once more a batch that was released before. */
+  /** Releases a batch, or releases an already released batch again. */
   #release(): void {
     const { lent, over } = this.#loans;
     const again = over.length > 0 && (lent.length === 0 || this.#random.below(2) === 0);

@@ -1,4 +1,4 @@
-/** The writers of a world and their twins: calls that append steps, end episodes and make items. */
+/** The writers of a world and their twins: calls that append steps, end episodes and create items. */
 import type { Replay, Spec, Writer } from "../../../src/index.ts";
 import type { TestRandom } from "../../support/random.ts";
 import { type Draws, type Pair, same } from "./draws.ts";
@@ -27,10 +27,10 @@ export class Writers {
   readonly #draws: Draws;
   readonly #pairs: readonly Pair[];
   readonly #seats: readonly Seat[];
-  /** The seats in the order in which their writers were made. */
+  /** The seats in the order in which their writers were created. */
   #order: Seat[];
   #replay: AnyReplay;
-  /** Episodes that ended, and those of which there was an item. */
+  /** Episodes that ended, and episodes that had an item. */
   readonly #ended = new Set<number>();
   readonly #itemed = new Set<number>();
   #unseen = -1;
@@ -50,7 +50,7 @@ export class Writers {
     this.#order = [...this.#seats];
   }
 
-  /** A Replay that was restored has the writers in the order in which they were made, or has closed them; those with a name are asked for by it. */
+  /** Finds the writers of a restored Replay, in the order in which they were created unless the restore closed them. Named writers are found by name. */
   adopt(replay: AnyReplay, how: OpenWriters, random: TestRandom): void {
     this.#replay = replay;
     const there = replay.writers as readonly AnyWriter[];
@@ -74,7 +74,7 @@ export class Writers {
     if (left !== undefined && random.below(3) === 0) this.#beside(left);
   }
 
-  /** A script that does not know of the writer that its earlier run has left, then of somebody who closes that. */
+  /** Simulates a script that ignores the writer of its previous run, and then a program that closes that writer. */
   #beside(seat: Seat): void {
     const left = seat.writer;
     seat.writer = this.#made(seat.plan, seat.w);
@@ -83,7 +83,7 @@ export class Writers {
     this.#closed(seat, () => left.close());
   }
 
-  /** What closing all writers made, of which the last items of tables are known by their keys. */
+  /** Applies the items that closing all writers created. Only the keys of the last items per table are known. */
   #closeAll(): void {
     const calls = this.#order.map((seat) => {
       const call = this.#begin(seat);
@@ -115,7 +115,7 @@ export class Writers {
     );
   }
 
-  /** A step of several lanes, of which some end with it. */
+  /** Appends a step of several lanes, some of which end with it. */
   ends(random: TestRandom): void {
     const seat = random.pick(this.#seats);
     const { plan, w, writer, lanes } = seat;
@@ -146,7 +146,7 @@ export class Writers {
     );
   }
 
-  /** Many steps, of which some end episodes. */
+  /** Appends many steps, some of which end episodes. */
   block(random: TestRandom): void {
     const seat = random.pick(this.#seats);
     const { plan, w, writer, lanes } = seat;
@@ -157,7 +157,7 @@ export class Writers {
     const endings = [undefined, undefined, undefined, ...(random.below(2) === 0 ? HOW : [])];
     const [lane] = lanes as [Lane];
     const hows: ((typeof HOW)[number] | undefined)[] = [];
-    // What a lane awaits does not end it again.
+    // A step that a lane awaits does not end the lane again.
     for (let i = 0, awaits = lane.awaits !== undefined; i < n; i++, awaits = later && hows[i - 1] !== undefined)
       hows.push(awaits ? undefined : random.pick(endings));
     const blank = !later && !plan.across && !hows.includes("truncated") && random.below(2) === 0;
@@ -250,7 +250,7 @@ export class Writers {
     this.#call(seat, (call) => call.final(call.lanes[at] as Lane, how, blank), give);
   }
 
-  /** Closes a writer; another one with the same options comes in its place. */
+  /** Closes a writer and replaces it with a writer with the same options. */
   close(random: TestRandom): void {
     const seat = random.pick(this.#seats);
     const { w, plan, writer } = seat;
@@ -302,7 +302,7 @@ export class Writers {
     return this.#pairs.filter(({ plan }) => plan.rule?.writer === w);
   }
 
-  /** A call beside what the twin says of it. */
+  /** Makes a call and compares it with the prediction of the twin. */
   #call(seat: Seat, twin: (call: Call) => void, give: () => unknown, given?: (table: string, step: number) => number | undefined): void {
     const call = this.#begin(seat, given);
     twin(call);
@@ -319,7 +319,7 @@ export class Writers {
     return new Call(plan, ruled, lanes, this.#known, given);
   }
 
-  /** @param all what was made in one go, of which this call made some */
+  /** @param all items created together, some of them by this call */
   #done(seat: Seat, call: Call, all: readonly Made[]): void {
     call.done(seat.lanes);
     for (const episode of call.ended) this.#ended.add(episode);
@@ -334,7 +334,7 @@ export class Writers {
   #insert(pair: Pair, { first, length, episodes, priority }: Omit<Made, "table">, key: number): "in" | "waits" | "refused" {
     if (key > 0) pair.keys.push(key);
     for (const episode of episodes) this.#itemed.add(episode);
-    // The first step of an item may be all that a transition of it can have.
+    // A transition may contain only the first step of an item.
     if (length === 1 || this.#known.has(first)) this.#draws.singles.add(pair.plan.name);
     return pair.twin.insert({ key, first, length, episodes, priority, touch: 0, timesSampled: 0 });
   }
@@ -343,7 +343,7 @@ export class Writers {
     return this.#seats.some(({ lanes }) => lanes.some(({ episodes }) => episodes.includes(episode)));
   }
 
-  /** Steps of windows and items, each once. */
+  /** Returns the number of distinct steps of windows and items. */
   #held(): number {
     const held = new Set<number>();
     const hold = (first: number, length: number) => {
@@ -355,12 +355,12 @@ export class Writers {
   }
 }
 
-/** The number of the step that a lane is given next. */
+/** Returns the number of the next step of a lane. */
 function comes({ next, awaits }: Lane): number {
   return awaits === "value" ? next - 1 : next;
 }
 
-/** Whether one more item comes in or may wait. */
+/** Returns whether another item can be inserted or wait. */
 function accepts({ twin, plan: { maxPending } }: Pair): boolean {
   return (twin.pending.length === 0 && twin.canInsert()) || twin.pending.length < maxPending;
 }

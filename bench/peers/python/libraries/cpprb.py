@@ -49,7 +49,7 @@ def prioritized(task):
 
 
 def frames(task):
-    """next_of and stack_compress: each frame once. Stacks are in the last dimension, as the class requires."""
+    """With next_of and stack_compress, each frame is stored once. Stacks are in the last dimension, as the class requires."""
     size = task["steps"]
     env = {"obs": {"shape": (SIDE, SIDE, STACK), "dtype": np.uint8}} | {name: ENV[name] for name in ("act", "rew", "done")}
     buffer = ReplayBuffer(size, env, next_of="obs", stack_compress="obs")

@@ -1,4 +1,4 @@
-"""flashbax: functions of JAX, compiled whole: keys are split inside, states are donated to their successors, and each result is awaited."""
+"""flashbax: JAX functions, compiled whole. Keys are split inside, states are donated to their successors, and each result is awaited."""
 import flashbax
 import jax
 import jax.numpy as jnp
@@ -15,7 +15,7 @@ def _one(block):
 
 
 def _fill(buffer, one, block, size):
-    """Adds the block until the memory is full."""
+    """Adds the block until the buffer is full."""
     state = jax.jit(buffer.init)(one)
     add = jax.jit(buffer.add, donate_argnums=0)
     block = jax.tree.map(jnp.asarray, block)
@@ -96,7 +96,7 @@ def prioritized(task):
 
 
 def _cycling(state, sample, update, batch):
-    """Sample and update are two calls: between them a program learns. The state is donated, so nothing is copied."""
+    """Sample and update are two calls, because a program learns between them. The state is donated, so nothing is copied."""
 
     @jax.jit
     def draw(state, key):

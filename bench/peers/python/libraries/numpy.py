@@ -1,4 +1,4 @@
-"""The baseline: arrays and fancy indices, without a library. It has no order, keys or episodes, which its author would still have to write."""
+"""The baseline: arrays and fancy indices without a library. It lacks order, keys and episodes, which its author would still have to write."""
 import numpy as np
 
 from source import BLOCK, STACK, WIDTH, adding, columns, film, repeated, steps

@@ -1,4 +1,4 @@
-"""PFRL: a dict per transition in a queue; batch_experiences makes torch tensors of the drawn ones, as in its agents."""
+"""PFRL: a dict per transition in a queue. batch_experiences converts the drawn ones to torch tensors, as in its agents."""
 import numpy as np
 import torch
 from pfrl.replay_buffer import batch_experiences
@@ -62,7 +62,7 @@ def prioritized(task):
     def draw():
         experiences = buffer.sample(batch)
         drawn = _batch(experiences)
-        # As in its agents with weights.
+        # Weights are used as in PFRL's agents.
         drawn["weights"] = torch.tensor([one[0]["weight"] for one in experiences], dtype=torch.float32)
         return drawn
 
@@ -77,7 +77,7 @@ def prioritized(task):
 
 
 def frames(task):
-    """States are LazyFrames, as from its Atari wrappers: stacks share their frames, and are made at each draw."""
+    """States are LazyFrames, as from its Atari wrappers: stacks share their frames, and are created at each draw."""
     buffer = ReplayBuffer(task["steps"])
     some = film(task)
     period = len(some) - STACK - 1

@@ -1,4 +1,4 @@
-"""Stable-Baselines3: arrays of NumPy, batches as torch tensors. Its arrays are filled directly, because its add takes one step per call."""
+"""Stable-Baselines3: NumPy arrays, and batches as torch tensors. Its arrays are filled directly, because its add takes one step per call."""
 import numpy as np
 from gymnasium import spaces
 from stable_baselines3.common.buffers import ReplayBuffer
@@ -23,7 +23,7 @@ def _columns(drawn):
 
 
 def _filled(size):
-    # Actions of 4 bytes, as in Reprise: those of Discrete have 8 by default.
+    # Actions of 4 bytes, as in Reprise. Those of Discrete have 8 by default.
     buffer = ReplayBuffer(size, spaces.Box(-1, 1, (4,), np.float32), spaces.Discrete(4, dtype=np.int32), device="cpu")
     block = columns()
     for k in range(0, size, BLOCK):
@@ -45,7 +45,7 @@ def uniform(task):
 
 
 def frames(task):
-    """optimize_memory_usage: a stack is stored once and serves as the next one of the step before it; each frame is stored four times."""
+    """With optimize_memory_usage, a stack is stored once and also serves as the next stack of the previous step. Each frame is stored four times."""
     size = task["steps"]
     shape = spaces.Box(0, 255, (STACK, SIDE, SIDE), np.uint8)
     actions = spaces.Discrete(4, dtype=np.int32)

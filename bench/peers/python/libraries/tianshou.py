@@ -1,4 +1,4 @@
-"""Tianshou: arrays of NumPy in a Batch. The memory receives its arrays directly (set_batch), because its add takes one step per call."""
+"""Tianshou: NumPy arrays in a Batch. The buffer receives its arrays directly (set_batch), because its add takes one step per call."""
 import numpy as np
 from tianshou.data import Batch, PrioritizedReplayBuffer, ReplayBuffer
 
@@ -67,7 +67,7 @@ def prioritized(task):
 
 
 def frames(task):
-    """stack_num with ignore_obs_next and save_only_last_obs: each frame once; stacks are made as they are drawn."""
+    """With stack_num, ignore_obs_next and save_only_last_obs, each frame is stored once, and stacks are created at each draw."""
     size = task["steps"]
     some = film(task)[: -STACK - 1]
     block = dict(

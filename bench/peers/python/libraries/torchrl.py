@@ -1,4 +1,4 @@
-"""TorchRL: a TensorDict's tensors in one storage (LazyTensorStorage), segment trees in C++."""
+"""TorchRL: tensors of a TensorDict in one storage (LazyTensorStorage), and segment trees in C++."""
 import torch
 from tensordict import TensorDict
 from torchrl.data import LazyTensorStorage, ReplayBufferEnsemble, TensorDictPrioritizedReplayBuffer, TensorDictReplayBuffer
@@ -47,7 +47,7 @@ def uniform(task):
 
 
 def mixture(task):
-    """Half of a batch from each of two memories, stacked; the stack is flattened only for the comparison."""
+    """Draws half of a batch from each of two buffers and stacks them. The stack is flattened only for the comparison."""
     halves = [_uniform(task["batch"] // 2, task["steps"] // 2) for _ in range(2)]
     ensemble = ReplayBufferEnsemble(*halves, sample_from_all=True, batch_size=task["batch"])
     return repeated(ensemble.sample), lambda: _columns(ensemble.sample().flatten())
@@ -65,7 +65,7 @@ def prioritized(task):
 
 
 def windows(task):
-    """SliceSampler over one trajectory; its bounds are cached between draws (cache_values), because nothing is added in the meantime."""
+    """Uses a SliceSampler over one trajectory. Its bounds are cached between draws (cache_values), because nothing is added in the meantime."""
     batch, size, length = task["batch"], task["steps"], task["length"]
     sampler = SliceSampler(slice_len=length, traj_key="episode", cache_values=True)
     buffer = TensorDictReplayBuffer(storage=LazyTensorStorage(size), sampler=sampler, batch_size=batch * length)
