@@ -276,10 +276,10 @@ describe.each(kinds)("$name", ({ name, missing, start }) => {
       it("items of another length, or of other columns, are refused", async () => {
         await filled("once", [3]);
         await expect(all(bufferOf("once", { sequenceLength: 2 }).asDataset())).rejects.toThrow(
-          /^an item of table once must be of sequenceLength \(2\) steps, got 3$/,
+          /^an item of table once must be sequenceLength \(2\) steps long, got 3$/,
         );
         await client.insert({ act: 1 }, { bare: 1 });
-        await expect(all(bufferOf("bare").asDataset())).rejects.toThrow(/^an item of table bare must be of 2 columns, like dataSpec/);
+        await expect(all(bufferOf("bare").asDataset())).rejects.toThrow(/^an item of table bare must be a list of 2 columns, like dataSpec/);
       });
 
       it("says so where no item is long enough", async () => {

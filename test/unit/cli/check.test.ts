@@ -131,9 +131,9 @@ test("a warning fails as well, unless its kind is ignored; thresholds are option
 
 test("what cannot be read is told in the words of the command line", async () => {
   const { status, stdout } = await reprise("check", join(DATA, "wild/partial.jsonl"));
-  expect([status, stdout]).toEqual([1, expect.stringMatching(/^fault: line 6 is not JSON: .*; --mode salvage reads the rest/)]);
+  expect([status, stdout]).toEqual([1, expect.stringMatching(/^fault: line 6 is not JSON: .*\. Pass --mode salvage to read the rest/)]);
   const { faults } = await checked(join(DATA, "wild/partial.jsonl"));
-  expect(faults.unreadable.places[0].text).toContain("--mode salvage reads the rest");
+  expect(faults.unreadable.places[0].text).toContain("Pass --mode salvage to read the rest");
   expect((await failure(2, "check", join(DATA, "wild/epcols.jsonl"), "--timestamp", "rewrd")).line).toMatch(/--timestamp must be the path of a single number/);
 });
 

@@ -17,7 +17,7 @@ test("inspect lists the topics, and says how to write a mapping", async () => {
   expect(status).toBe(0);
   expect(stdout).toMatch(/zstd\.mcap \(mcap\): 8 topics\n/);
   expect(stdout).toMatch(/\/joint_states +sensor_msgs\/msg\/JointState +cdr +100 +50 Hz/);
-  expect(stdout).toMatch(/such as \{"observation\/state":\{"topic":"\/joint_states","field":"position"\},"action":"\/command"\}: in a file for --topics/);
+  expect(stdout).toMatch(/as in \{"observation\/state":\{"topic":"\/joint_states","field":"position"\},"action":"\/command"\}, .*in a JSON file for --topics/);
   const { format, topics } = await document("inspect", ARM);
   expect(format).toBe("mcap");
   expect(topics.find(({ topic }: { topic: string }) => topic === "/gripper")).toEqual({

@@ -182,7 +182,7 @@ describe("the newest items alone", () => {
     const into = view.batch(8);
     for (const k of [{ newest: 2 }, { newest: { share: 0.1 } }, { newest: 2 }]) expect(isNew(view.sample(8, { into, among: k }))).toBe(true);
     expect(isNew(view.sample(8, { into, among: { oldest: 2 } }))).toBe(false);
-    expectRefused(replay, () => view.sample(3, { among, replacement: false }), "TOO_FEW", /of the 2 newest of 20 items .*among/);
+    expectRefused(replay, () => view.sample(3, { among, replacement: false }), "TOO_FEW", /among selects the 2 newest of 20 items/);
     // The limit of two newest items can never yield three items.
     await view.sampleWhenReady(3, { among, replacement: false }).then(
       () => expect.unreachable(),

@@ -58,7 +58,7 @@ test("what is not there, of another family, damaged, or none of ours is refused,
   refuse("", TypeError, /file must be the path/);
   refuse({ directory }, TypeError);
   fill(new EpisodicReplayBuffer(), 2).save({ directory, file: "episodes" });
-  refuse({ directory, file: "episodes" }, "SPEC_MISMATCH", /of transitions/);
+  refuse({ directory, file: "episodes" }, "SPEC_MISMATCH", /must contain transitions, got episodes/);
   const numbers = new ReplayBuffer();
   numbers.append({ state: 1, action: 1, reward: 1 });
   numbers.save({ directory, file: "numbers" });
@@ -66,7 +66,7 @@ test("what is not there, of another family, damaged, or none of ours is refused,
   expectError(
     errorOf(() => buffer.load({ directory, file: "numbers" })),
     "SPEC_MISMATCH",
-    /of the spec/,
+    /must have the spec/,
   );
   expect(buffer.running().size).toBe(1);
   // If no episode is running, the buffer adopts the spec of the file.

@@ -232,7 +232,7 @@ describe("ancestors", () => {
     expectError(
       errorOf(() => new PersistentReplayBuffer(memory(), 5, { ancestor: other })),
       "SPEC_MISMATCH",
-      /of transitions/,
+      /must contain transitions, got episodes/,
     );
     expectError(
       errorOf(() => new PersistentReplayBuffer(other, 5, MANUAL)),
@@ -252,7 +252,7 @@ describe("ancestors", () => {
     expectError(
       errorOf(() => new PersistentReplayBuffer(child, 5, { ...MANUAL, ancestor: own })),
       "SPEC_MISMATCH",
-      /of the spec/,
+      /must have the spec/,
     );
     const unbounded = new PersistentReplayBuffer(memory(), null, { ...MANUAL, ancestor: own });
     expect(actions(unbounded)).toEqual([0, 1]);

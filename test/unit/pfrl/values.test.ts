@@ -138,7 +138,7 @@ describe("by a spec that is given", () => {
     expectError(
       errorOf(() => buffer.append(step(1, { logp: 1 }))),
       "SPEC_MISMATCH",
-      /extras must be those of the spec/,
+      /extras must be the extras of the spec/,
     );
     expectError(
       errorOf(() => buffer.append(step(256))),

@@ -168,7 +168,7 @@ describe("columns", () => {
     ["no steps", [slice(7n, 0, 0)], false, "steps 0 to 0"],
     ["two squeezed steps", [slice(7n, 0, 2)], true, "a column of 2 steps cannot be squeezed"],
     ["two squeezed slices", [slice(7n, 0, 1), slice(7n, 1, 1)], true, "a column of 2 slices cannot be squeezed"],
-    ["numbers and texts", [slice(7n, 0, 1), slice(2n ** 64n - 1n, 1, 1, 1)], false, "steps of i32 [2] and of string []"],
+    ["numbers and texts", [slice(7n, 0, 1), slice(2n ** 64n - 1n, 1, 1, 1)], false, "steps of i32 [2] and steps of string []"],
   ])("of %s is CORRUPT", (_, slices, squeeze, why) => {
     expect(() => column(slices, squeeze)).toThrow(expect.objectContaining({ code: "CORRUPT", message: expect.stringContaining(why) }));
   });

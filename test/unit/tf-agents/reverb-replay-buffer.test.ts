@@ -329,7 +329,7 @@ test("an item of another length is refused where it comes", () => {
   expectError(
     errorOf(() => pass(buffer)),
     "SPEC_MISMATCH",
-    /^an item of table t must be of sequenceLength \(2\) steps, got 3/,
+    /^an item of table t must be sequenceLength \(2\) steps long, got 3/,
   );
 });
 

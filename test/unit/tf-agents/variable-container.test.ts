@@ -150,7 +150,7 @@ describe("refuses", () => {
     const replay = new Replay({ spec, tables: { variables: { maxSize: 2 }, once: { maxSize: 1 } } });
     const make = (tableNames?: readonly string[]) => () => new ReverbVariableContainer(replay, tableNames && { tableNames });
     expect(make(["nowhere"])).toThrow('tableNames must be some of variables, once, the client\'s tables, got "nowhere"');
-    expect(make()).toThrow(new RangeError("maxSize of table variables, for variables, must be 1, got 2"));
+    expect(make()).toThrow(new RangeError("maxSize of table variables must be 1, because the table stores variables, got 2"));
     expect(make(["once"])).not.toThrow();
     expect(make("once" as never)).toThrow('tableNames must be an array of names of tables, got "once"');
     expect(() => new ReverbVariableContainer({} as never)).toThrow("client must be a Replay, a LocalClient or a ReverbClient, got an object without keys");

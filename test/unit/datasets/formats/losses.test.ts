@@ -134,7 +134,7 @@ describe("groups without leaves", () => {
   test("Minari has none in an array, where it would change the place of others", async () => {
     const listed = { ...(own as object), observation: [{}, leaf("f32", [2])] } as unknown as StepSpec;
     const error = await errorFrom(writeMinari(made(listed, [2]) as unknown as RldsDataset<unknown>, memorySink(), { id: "a-v0" }));
-    expectError(error, "UNSUPPORTED", /^observation\/0 has no leaf, and its place in an array cannot be left out/);
+    expectError(error, "UNSUPPORTED", /^observation\/0 has no leaf, but an element of an array cannot be left out/);
   });
 });
 
@@ -175,8 +175,8 @@ describe("films", () => {
   });
 
   test.each([
-    ["two files in one episode", filmed(["a.mp4", 0], ["b.mp4", 0.1]), films(), "UNSUPPORTED", /one after the other.*episode 0, step 1/],
-    ["a gap between frames", filmed(["a.mp4", 0], ["a.mp4", 0.5]), films(), "UNSUPPORTED", /one after the other.*episode 0, step 1/],
+    ["two files in one episode", filmed(["a.mp4", 0], ["b.mp4", 0.1]), films(), "UNSUPPORTED", /must be consecutive in one film.*episode 0, step 1/],
+    ["a gap between frames", filmed(["a.mp4", 0], ["a.mp4", 0.5]), films(), "UNSUPPORTED", /must be consecutive in one film.*episode 0, step 1/],
     ["another rate", filmed(["a.mp4", 0]), films({ fps: 30 }), "UNSUPPORTED", /fps must be 30, as in the films, got 10/],
     ["a name that leads out of the folder", filmed(["a.mp4", 0]), films({}, "../../top"), "UNSUPPORTED", /must be valid as a folder name/],
     ["a name with a slash", filmed(["a.mp4", 0]), films({}, "a/b"), "UNSUPPORTED", /must be valid as a folder name/],

@@ -270,7 +270,7 @@ describe("NPZ that is stored", () => {
         })(),
       ),
       "CORRUPT",
-      /observation.npy has another checksum/,
+      /the checksum of observation.npy does not match/,
     );
     await reader.close();
   });

@@ -39,7 +39,10 @@ describe("a file that was cut", () => {
     const whole = bytes(name);
     const all = (await read(whole, { ...JOINTS, rate: 50 })).steps.length;
     const cut = whole.slice(0, Math.floor(whole.length * 0.7));
-    await expect(read(cut, JOINTS)).rejects.toMatchObject({ code: "CORRUPT", message: expect.stringMatching(/truncated.*Pass salvage: true to read the rest/) });
+    await expect(read(cut, JOINTS)).rejects.toMatchObject({
+      code: "CORRUPT",
+      message: expect.stringMatching(/truncated.*Pass salvage: true to read the rest/),
+    });
     const { reader, steps } = await read(cut, { ...JOINTS, rate: 50, salvage: true });
     expect(steps.length).toBeGreaterThan(all / 4);
     expect(steps.length).toBeLessThan(all);

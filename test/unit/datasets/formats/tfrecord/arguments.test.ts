@@ -109,7 +109,7 @@ describe("asTrajectories", () => {
   it("names the spec, or what the decoder made", async () => {
     const from = await files();
     const bySpec = (await errorFrom(loadTfrecordDataset(["x"], { from, spec: { a: u8() }, asTrajectories: true }))) as Error;
-    expect(bySpec.message).toMatch(/^with asTrajectories, spec must be an object or tuple of the fields stepType, /);
+    expect(bySpec.message).toMatch(/^spec must be an object or tuple of the fields stepType, .* with asTrajectories, got/);
     const observer = new TFRecordObserver("x", TRAJECTORY, { pyMode: true, to: from });
     observer({ stepType: 0, observation: [1, 2], action: 3n, policyInfo: [], nextStepType: 1, reward: 0.5, discount: 1 });
     await observer.close();
