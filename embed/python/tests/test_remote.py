@@ -396,7 +396,7 @@ def test_options():
         for options in ({"lanes": 0}, {"while_offline": "never"}):
             with pytest.raises(ReplayError, match="INVALID"):
                 await remote_writer("ws://127.0.0.1:1", LEAVES, **options)
-        with pytest.raises(ReplayError, match="CLOSED: no connection"):
+        with pytest.raises(ReplayError, match="CLOSED: there was no connection"):
             await remote_writer("ws://127.0.0.1:1", LEAVES)
 
     run(work())

@@ -206,7 +206,7 @@ def test_it_closes():
     with Replay(TEXT) as replay:
         replay.append(0, steps(10))
     for call in (lambda: replay.append(0, steps(1)), lambda: replay.sample(0, 1, 0), replay.stats, replay.save, lambda: replay.end(0)):
-        assert "create one" in refused("CLOSED", call)
+        assert "Create a Replay" in refused("CLOSED", call)
     replay.close()
 
 
