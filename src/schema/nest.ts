@@ -33,7 +33,7 @@ export function fold<L, T>(
 }
 
 function notSpec(at: unknown, keys: readonly string[]): Error {
-  const hint = typeof at === "function" ? " (call it: f32() instead of f32)" : "";
+  const hint = typeof at === "function" ? ". Call the function: f32() instead of f32" : "";
   const subject = keys.length === 0 ? "spec" : `spec of ${pathText(keys)}`;
   return mustBe(TypeError, subject, `a leaf such as f32(4), or an object or array of leaves${hint}`, at);
 }

@@ -23,7 +23,7 @@ export type TransitionRole = keyof TransitionRoles;
 export const ROLES: readonly TransitionRole[] = ["observation", "action", "reward", "discount", "terminated"];
 const KINDS: { readonly [R in TransitionRole]?: string } = {
   reward: "a leaf of numbers, not bool, text or shared",
-  discount: "a leaf with one number per step, not bool, text or shared (pass a terminal flag as terminated)",
+  discount: "a leaf with one number per step, not bool, text or shared. Pass a terminal flag as terminated",
   terminated: "a leaf with one number or bool per step, not text or shared",
 };
 

@@ -121,7 +121,7 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
     const existing = aboutIn(directory, log);
     if (log.lost.length > 0) throw droppedError(directory, log.lost);
     const names = Object.keys(existing.options.tables);
-    checkSpec("options.spec", replayState.options.spec, existing.options.spec, `${directory.name} (${OR})`);
+    checkSpec("options.spec", replayState.options.spec, existing.options.spec, directory.name, REMEDY);
     checkNames(Object.keys(replayState.options.tables), names, directory.name);
     checkSame(about(replayState, retain ?? existing.retain), existing, directory.name);
     // Records refer to tables by number, in the order of the names.
@@ -202,7 +202,7 @@ async function migrateDirectory(
 /** Returns whether spec, tables or roles of two Replays differ. */
 function differs(requested: About, existing: About): boolean {
   try {
-    checkSpec("spec", requested.options.spec, existing.options.spec, "");
+    checkSpec("spec", requested.options.spec, existing.options.spec, "", "");
     checkSame(requested, existing, "");
     return false;
   } catch (error) {
@@ -281,14 +281,14 @@ function existingOptions(
 }
 
 /** Compares names in any order. @throws ReplayError SPEC_MISMATCH with the names of all tables */
-function checkNames(requested: readonly string[], existing: readonly string[], name: string, remedy = OR): void {
+function checkNames(requested: readonly string[], existing: readonly string[], name: string, remedy = REMEDY): void {
   const namesText = (names: readonly string[]) => names.map((tableName) => JSON.stringify(tableName)).join(", ");
   if (requested.length === existing.length && requested.every((one) => existing.includes(one))) return;
-  throw new ReplayError("SPEC_MISMATCH", `options.tables must be ${namesText(existing)} as in ${name} (${remedy}), got ${namesText(requested)}`);
+  throw new ReplayError("SPEC_MISMATCH", `options.tables must be ${namesText(existing)} as in ${name}, got ${namesText(requested)}. ${remedy}`);
 }
 
 /** @throws ReplayError SPEC_MISMATCH with the first difference */
-function checkSame(requested: object, existing: object, name: string, remedy = OR, path = ""): void {
+function checkSame(requested: object, existing: object, name: string, remedy = REMEDY, path = ""): void {
   for (const key of new Set([...Object.keys(requested), ...Object.keys(existing)])) {
     const [a, b] = [requested, existing].map((value) => (value as { [key: string]: unknown })[key]);
     if (typeof a === "object" && typeof b === "object" && a !== null && b !== null) checkSame(a, b, name, remedy, `${path}${key}.`);
@@ -309,12 +309,12 @@ function brokenError({ name }: Directory, what: string): ReplayError {
 }
 
 /** The remedy if the existing Replay differs. */
-const OR = `or omit spec and tables, or use another directory, or pass onMismatch: "migrate"; see ${MIGRATION_PAGE}`;
+const REMEDY = `Omit spec and tables, use another directory, or pass onMismatch: "migrate" (see ${MIGRATION_PAGE})`;
 
 /** The remedy if a migration was requested. */
-const BEYOND = `onMismatch: "migrate" cannot change it; use another directory, see ${MIGRATION_PAGE}`;
+const BEYOND = `A migration cannot change it. Use another directory (see ${MIGRATION_PAGE})`;
 
 function mismatchError(name: string, key: string, requested: unknown, existing: unknown, remedy: string): Error {
   const rule = existing === undefined ? "left out" : JSON.stringify(existing);
-  return mustBe("SPEC_MISMATCH", key, `${rule} as in ${name} (${remedy})`, requested);
+  return mustBe("SPEC_MISMATCH", key, `${rule} as in ${name}. ${remedy}`, requested);
 }

@@ -7,12 +7,11 @@ import type { Spec } from "../schema/spec.ts";
 export const MIGRATION_PAGE = "docs/migrate/saved-memory.md";
 
 /**
- * @param subject the name of the spec in messages @param place the location of the existing spec, and the remedy @throws ReplayError SPEC_MISMATCH with the
- * first difference
+ * @param subject the name of the spec in messages @param place the location of the existing spec @throws ReplayError SPEC_MISMATCH with the first difference
  */
-export function checkSpec(subject: string, requested: Spec, existing: Spec, place: string): void {
+export function checkSpec(subject: string, requested: Spec, existing: Spec, place: string, remedy: string): void {
   const difference = specDifference(requested, existing);
   if (difference === undefined) return;
   const rule = `${difference.existing ?? "left out"} as in ${place}`;
-  throw new ReplayError("SPEC_MISMATCH", `${[subject, ...difference.keys].join(".")} must be ${rule}, got ${difference.requested ?? "nothing"}`);
+  throw new ReplayError("SPEC_MISMATCH", `${[subject, ...difference.keys].join(".")} must be ${rule}, got ${difference.requested ?? "nothing"}. ${remedy}`);
 }

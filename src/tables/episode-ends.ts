@@ -90,7 +90,7 @@ export function checkDiscard({ lanes, across }: { readonly lanes: number; readon
 /** Checks the second argument of `append`, and returns it. @param hasLanes whether the option lanes was passed, even if it is 1 */
 export function checkLaneEnds<S>(hasLanes: boolean, ends: LaneEnds<S>): LaneEnds<S> {
   if (hasLanes) return onlyKeys("append", ends, "terminated, truncated, final");
-  const rule = "omitted, because the writer has no lanes (call endEpisode({ final, terminated }) afterwards, or pass lanes: 1)";
+  const rule = "omitted, because the writer has no lanes. Call endEpisode({ final, terminated }) afterwards, or pass lanes: 1";
   throw mustBe(TypeError, "the second argument of append", rule, ends);
 }
 
@@ -99,14 +99,14 @@ export function requireFlag({ autoreset, hasTransitions }: EndRules, { ends, ter
   if (final !== undefined && autoreset === "nextStep")
     throw mustBe(TypeError, "final", 'omitted with autoreset: "nextStep", because it comes as the next step', final);
   if (!hasTransitions) return;
-  if (ends !== undefined) throw mustBe(TypeError, "ends", "omitted with rules of nStep or sequence (pass terminated and truncated)", ends);
+  if (ends !== undefined) throw mustBe(TypeError, "ends", "omitted with rules of nStep or sequence. Pass terminated and truncated", ends);
   if ((terminated ?? truncated) === undefined && final !== undefined) throw mustBe(TypeError, "terminated", NEEDS_TERMINATED, terminated);
 }
 
 /** Requires the final observation of truncated episodes, which transitions bootstrap from. @param hasTerminated whether some steps could have terminated */
 export function requireFinal({ autoreset, hasTransitions }: EndRules, final: unknown, truncated: number, hasTerminated = true): void {
   if (truncated === 0 || !hasTransitions || autoreset === "nextStep" || hasValue(final)) return;
-  const hint = hasTerminated ? "" : " (or pass terminated if it terminated)";
+  const hint = hasTerminated ? "" : ". If the episode terminated, pass terminated";
   throw mustBe(TypeError, "final", `the last observation of a truncated episode, because its transitions bootstrap from it${hint}`, final);
 }
 

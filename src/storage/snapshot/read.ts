@@ -130,7 +130,7 @@ class SnapshotReader<R> {
     const head = checkHead("snapshot", decodeTagged(payload));
     const { options } = head;
     const replayState = this.#make({ ...options, seed: BigInt.asUintN(64, BigInt(options.seed)), ...this.#options }, 0);
-    if (this.#spec !== undefined) checkSpec("spec", this.#spec, replayState.options.spec, PLACE);
+    if (this.#spec !== undefined) checkSpec("spec", this.#spec, replayState.options.spec, "the snapshot", REMEDY);
     const layout = (of: object): string => JSON.stringify(of);
     if (layout(headOf(replayState).layout) !== layout(head.layout))
       throw new ReplayError("UNSUPPORTED", "this snapshot was written by a version of Reprise with another layout of steps. Read it with that version");
@@ -144,5 +144,5 @@ class SnapshotReader<R> {
   }
 }
 
-/** The place of the other spec, and the remedy. */
-const PLACE = `the snapshot (pass the spec of the snapshot, or omit spec; see ${MIGRATION_PAGE})`;
+/** The remedy if the spec of the snapshot differs. */
+const REMEDY = `Pass the spec of the snapshot, or omit spec (see ${MIGRATION_PAGE})`;

@@ -270,7 +270,7 @@ function empty(): ReplayError {
 }
 
 function tooFew(steps: number, width: number): ReplayError {
-  return new ReplayError("TOO_FEW", `numSteps must be at most ${steps}, the number of frames in a segment (add more frames), got ${width}`);
+  return new ReplayError("TOO_FEW", `numSteps must be at most ${steps}, the number of frames in a segment, got ${width}. Add more frames`);
 }
 
 /** Returns the times of `steps` frames from each start on. Plain loops, because a draw costs little more than its bytes. */

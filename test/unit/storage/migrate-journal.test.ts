@@ -222,7 +222,7 @@ test("what a migration does not change is refused without the advice to migrate"
     [{ tables: { u: { maxSize: 4 } } }, "tables"],
   ] as const) {
     const error = await refusal(again(dir, { ...next, ...changes } as never));
-    expectError(error, "SPEC_MISMATCH", new RegExp(`${subject} must be .*onMismatch: "migrate" cannot change it; use another directory`));
+    expectError(error, "SPEC_MISMATCH", new RegExp(`${subject} must be .*A migration cannot change it\\. Use another directory`));
     expect((error as Error).message).not.toContain("pass onMismatch");
     expect(dir.files()).toEqual(files);
   }
