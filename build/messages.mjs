@@ -54,7 +54,8 @@ export function messages(root) {
   const add = (path, code, message) => {
     const text = message
       .replace(/ must be given(.*), got \S+$/, " is required$1")
-      .replace(/ must be (.*?)\. ([A-Z].*), got (\S+)$/, " must be $1, got $3. $2")
+      .replace(/ must be (.*)\[\. (.*)\], got (\S+)$/, " must be $1, got $3[. $2]")
+      .replace(/ must be (.*?)\. ([A-Z$].*), got (\S+)$/, " must be $1, got $3. $2")
       .replace(/\s+/g, " ")
       .trim();
     if (!/[a-z]{2}.* .*[a-z]{2}/.test(text.replace(/\$\{[^}]*\}/g, "x"))) return;

@@ -170,7 +170,7 @@ function readShape(words: TextReader, field: Field): i32 {
       if (code != 0) return code;
       break;
     }
-    if (!words.isInteger(1, 0x7fffffff)) return words.unknown("a size of at least 1, shared or packed");
+    if (!words.isInteger(1, 0x7fffffff)) return words.unknown("shared, packed or a size of at least 1");
     const dim = dims.push(4);
     if (dim == 0) return noRoom();
     store<u32>(dim, <u32>words.value);

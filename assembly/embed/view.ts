@@ -118,7 +118,7 @@ function readDraw(words: TextReader, view: View): i32 {
   else if (words.is("weights")) {
     code = words.want("the word after weights");
     view.weighs = words.is("none") ? 1 : words.is("batch") ? 2 : words.is("table") ? 3 : 0;
-    if (code == 0 && view.weighs == 0) return words.unknown("none, batch or table");
+    if (code == 0 && view.weighs == 0) return words.refused("the word after weights", "none, batch or table");
   } else return view.kind == ITEMS ? readItems(words, view) : readTransitions(words, view);
   return code;
 }
@@ -160,7 +160,7 @@ function readItems(words: TextReader, view: View): i32 {
     view.from &= CROSS;
     if (words.is("end")) view.from |= FROM_END;
     else if (words.is("uniform")) view.from |= FROM_ANY;
-    else if (!words.is("start")) return words.unknown("start, end or uniform");
+    else if (!words.is("start")) return words.refused("the word after offset", "start, end or uniform");
   } else return words.unknown("length, offset, cross, cut, mask, distinct, stratified, among or weights");
   return 0;
 }

@@ -124,7 +124,7 @@ export function readWriter(words: TextReader): i32 {
     } else if (words.is("autoreset")) {
       code = words.want("the word after autoreset");
       options.autoreset = autoresetNamed(words);
-      if (code == 0 && options.autoreset == 0) return words.unknown("disabled, nextStep or sameStep");
+      if (code == 0 && options.autoreset == 0) return words.refused("the word after autoreset", "disabled, nextStep or sameStep");
     } else {
       return words.unknown("name, lanes, keep, across or autoreset");
     }

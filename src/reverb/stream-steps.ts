@@ -39,7 +39,7 @@ export function checkRules(options: StepWriterOptions): { readonly keep: number;
     mustBeTableName(table, `${subject}.table`);
     if (nStep !== undefined)
       throw unsupported(`${subject}.nStep`, "A server stores steps, not transitions. Draw items of nStep + 1 steps, and compute their returns");
-    if (sequence !== undefined) throw unsupported(`${subject}.sequence`, "Create items of its length and stride");
+    if (sequence !== undefined) throw unsupported(`${subject}.sequence`, "Set the length and stride of the item instead");
     if (columns !== undefined) throw unsupported(`${subject}.columns`, "Create such items with client.structuredWriter or client.trajectoryWriter");
     if (priority === "max") throw unsupported(`${subject}.priority "max"`, "A server does not report its priorities. Pass a number");
     integer(`${subject}.length`, length, 1, keep);

@@ -152,7 +152,8 @@ function checkPacked(path: string, { shared, stack = 1, packed }: RowLeaf, bytes
   finite(`packed of ${path}, its ratio,`, packed, 1);
   if (shared === undefined) throw new RangeError(`${path} has the property packed. Declare it with packed(name, leaf)`);
   const frame = bytes / stack;
-  if (frame < MIN_PACKED_BYTES) throw mustBe(RangeError, `bytes of a packed frame of ${path}`, `at least ${MIN_PACKED_BYTES}. Use shared for smaller frames`, frame);
+  if (frame < MIN_PACKED_BYTES)
+    throw mustBe(RangeError, `bytes of a packed frame of ${path}`, `at least ${MIN_PACKED_BYTES}. Use shared for smaller frames`, frame);
   integer(`bytes of a packed frame of ${path}`, frame, MIN_PACKED_BYTES, MAX_PACKED_BYTES);
 }
 

@@ -97,10 +97,10 @@ class TagReader {
       try {
         return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(raw);
       } catch {
-        throw this.#corrupt(at, "a text is not UTF-8");
+        throw this.#corrupt(at, "a string is not valid UTF-8");
       }
     }
-    if (raw.length % 2 !== 0) throw this.#corrupt(at, "a text ends within a character");
+    if (raw.length % 2 !== 0) throw this.#corrupt(at, "a string ends in the middle of a character");
     let text = "";
     for (let i = 0; i < raw.length; i += 2) text += String.fromCharCode((raw[i] as number) | ((raw[i + 1] as number) << 8));
     return text;
@@ -135,6 +135,6 @@ class TagReader {
   }
 
   #corrupt(at: number, what: string): ReplayError {
-    return corrupt(`a value is cut or altered at byte ${at}`, what);
+    return corrupt(`a value is truncated or altered at byte ${at}`, what);
   }
 }

@@ -10,7 +10,7 @@ describe("a text", () => {
     ["leaf", /line 1: the path of the leaf is required$/],
     ["\nleaf a", /line 2: the dtype of the leaf is required/],
     ["leaf a float32", /line 1: the dtype must be bool, .*, got "float32"/],
-    ["leaf a f32 0", /line 1: the word must be a size of at least 1, shared or packed, got "0"/],
+    ["leaf a f32 0", /line 1: the word must be shared, packed or a size of at least 1, got "0"/],
     ["leaf a f32 1.5", /got "1.5"/],
     ["leaf a f32 4 4294967296", /got "4294967296"/],
     ["leaf a f32 1000000 1000000", /a value of "a" must have at most 1073741823 bytes/],

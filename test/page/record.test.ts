@@ -298,7 +298,7 @@ inBrowsers((open, name) => {
       "the damage, once the room's worker has let go of the file",
     );
     await page.getByRole("link", { name: "Record" }).click();
-    expect(await page.getByRole("alert").innerText()).toContain("is cut or altered at byte");
+    expect(await page.getByRole("alert").innerText()).toContain("is truncated or altered at byte");
     expect(await page.locator(".record .play").isDisabled()).toBe(true);
     page.once("dialog", (dialog) => dialog.accept());
     await press(page, "Delete it and start again");

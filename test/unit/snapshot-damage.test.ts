@@ -54,7 +54,7 @@ test.each(some(["items that wait", "several writers and lanes", "shared and wide
   const cuts = new Set(borders(bytes).flatMap((at) => [at - 1, at, at + 16]));
   const random = new TestRandom(8);
   for (let i = 0; i < 15; i++) cuts.add(random.below(bytes.length));
-  for (const cut of cuts) if (cut >= 0 && cut < bytes.length) expectError(refusalOf(bytes.subarray(0, cut)), "CORRUPT", /cut or altered/);
+  for (const cut of cuts) if (cut >= 0 && cut < bytes.length) expectError(refusalOf(bytes.subarray(0, cut)), "CORRUPT", /truncated or altered/);
 });
 
 test("a section that is missing, twice there, or in another's place is CORRUPT", () => {
@@ -112,7 +112,7 @@ test("a length that became greater than memory is CORRUPT as well", () => {
     for (const bit of some([0, 9, 17, 18, 19, 20, 31], 2)) {
       const altered = Buffer.from(bytes);
       altered.writeUInt32LE((altered.readUInt32LE(at + 8) ^ (1 << bit)) >>> 0, at + 8);
-      expectError(refusalOf(altered), "CORRUPT", /cut or altered at byte \d+/);
+      expectError(refusalOf(altered), "CORRUPT", /truncated or altered at byte \d+/);
     }
   }
 });

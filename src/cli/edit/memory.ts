@@ -52,7 +52,7 @@ export function memoryKind(path: string): MemoryKind | undefined {
 export function checkNoMemoryOptions(from: string, options: EditOptions): void {
   const name = OWN.find((key) => options[key] !== undefined);
   if (name !== undefined && !isUrl(from) && !existsSync(from)) throw new RldsError("NOT_FOUND", "there is no such file or folder", { file: from });
-  if (name !== undefined) throw new UsageError(`${flagOf(name)} works only if IN is a snapshot or a journal, and OUT stays one. Remove it`);
+  if (name !== undefined) throw new UsageError(`${flagOf(name)} works only if IN and OUT are snapshots or journals. Remove ${flagOf(name)}`);
 }
 
 export async function editMemory(kind: MemoryKind, from: string, to: string, options: EditOptions, host: Host): Promise<Result> {

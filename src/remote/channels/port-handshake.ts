@@ -88,7 +88,7 @@ export function meetMemory(
     const { reprise } = (message ?? {}) as PortHello | Invitation;
     if (reprise === "invitation") ask();
     if (reprise === "hello")
-      onError(new ReplayError("OUT_OF_TURN", "both ends of the port call remoteWriter. Call replay.acceptWriter at the end with the Replay"));
+      onError(new ReplayError("OUT_OF_TURN", "both sides of the port call remoteWriter. Call replay.acceptWriter on the side that has the Replay"));
   };
   const stop = listen(port, onMessage, () => onError(portClosed()));
   ask();
@@ -162,7 +162,7 @@ export function meetActor(
     // Without a channel there is no way to answer.
     if (reprise === "hello" && isPort((message as PortHello).channel)) onHello(message as PortHello);
     if (reprise === "invitation")
-      onError(new ReplayError("OUT_OF_TURN", "both ends of the port call acceptWriter. Call remoteWriter at the end with the environment"));
+      onError(new ReplayError("OUT_OF_TURN", "both sides of the port call acceptWriter. Call remoteWriter on the side that has the environment"));
   };
   const onEnd = () => {
     if (writer === undefined) onError(portClosed());

@@ -68,20 +68,20 @@ export function readFrame(message: ArrayBuffer | Uint8Array): Frame {
   const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(4, true);
   const body = HEAD_BYTES + alignUp(length, ALIGNMENT);
   // A frame without a body may omit the zeros at the end.
-  if (HEAD_BYTES + length > bytes.length) throw corruptFrame(`has a text of ${length} bytes, but only ${bytes.length} bytes in total`);
+  if (HEAD_BYTES + length > bytes.length) throw corruptFrame(`declares ${length} bytes of text, but has only ${bytes.length} bytes in total`);
   let fields: unknown;
   try {
     fields = JSON.parse(decoder.decode(bytes.subarray(HEAD_BYTES, HEAD_BYTES + length)));
   } catch {
-    throw corruptFrame("has a text that is not JSON");
+    throw corruptFrame("contains text that is not valid JSON");
   }
-  if (typeof fields !== "object" || fields === null || Array.isArray(fields)) throw corruptFrame("has a text that is not an object");
+  if (typeof fields !== "object" || fields === null || Array.isArray(fields)) throw corruptFrame("contains JSON that is not an object");
   return { kind, fields, bytes, body: Math.min(body, bytes.length) };
 }
 
 /** @param what the fault of a frame */
 export function corruptFrame(what: string): ReplayError {
-  return new ReplayError("CORRUPT", `a frame ${what}. The other end breaks the protocol of remote writers`);
+  return new ReplayError("CORRUPT", `a frame ${what}. The other end violates the protocol of remote writers`);
 }
 
 /** Returns the bytes of a message, aligned for arrays of any dtype. A socket of Node may pass a part of a larger buffer. */

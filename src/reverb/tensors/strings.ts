@@ -42,7 +42,7 @@ export function readStrings(content: Uint8Array, count: number, taking?: () => v
     let length = 0;
     for (let factor = 1; ; factor *= 128) {
       const byte = content[at++];
-      if (byte === undefined || factor > 2 ** 28) throw corrupt(UNREADABLE, "a text's length cannot be read");
+      if (byte === undefined || factor > 2 ** 28) throw corrupt(UNREADABLE, "the length of a string cannot be read");
       length += (byte & 127) * factor;
       if (byte < 128) break;
     }
@@ -51,7 +51,7 @@ export function readStrings(content: Uint8Array, count: number, taking?: () => v
   const texts = new Array<string>(count);
   for (let i = 0; i < count; i++) {
     const length = lengths[i] as number;
-    if (length > content.length - at) throw corrupt(UNREADABLE, `a text of ${length} bytes should follow, but ${content.length - at} bytes remain`);
+    if (length > content.length - at) throw corrupt(UNREADABLE, `a string of ${length} bytes should follow, but only ${content.length - at} bytes remain`);
     texts[i] = length === 0 ? "" : FROM.decode(content.subarray(at, at + length));
     at += length;
   }

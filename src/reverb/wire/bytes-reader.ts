@@ -97,7 +97,7 @@ export class BytesReader {
     try {
       return UTF8.decode(bytes);
     } catch {
-      throw this.corruptError("a text is not UTF-8", from);
+      throw this.corruptError("a string is not valid UTF-8", from);
     }
   }
 

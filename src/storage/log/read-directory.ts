@@ -43,7 +43,7 @@ export function recover(directory: Directory, memory: SectionMemory, options: Re
 
 /** Returns the beginning of a message about a place in a segment. */
 export function damageAt(directory: Directory, segment: number, at: number): string {
-  return `${directory.name}/${fileOf(segment)} is cut or altered at byte ${at}`;
+  return `${directory.name}/${fileOf(segment)} is truncated or altered at byte ${at}`;
 }
 
 class DirectoryScan {
@@ -99,7 +99,7 @@ class DirectoryScan {
         continue;
       }
       const fault = reader.fault ?? openGroup(reader);
-      if (reader.isSealed) this.#onDamage(segment + 1, 0, following?.fault ?? "it is missing");
+      if (reader.isSealed) this.#onDamage(segment + 1, 0, following?.fault ?? "the file is missing");
       else if (fault !== undefined) this.#checkTail(reader, fault);
       if (reader.head !== undefined && !this.#isAhead(reader)) return reader;
       following = reader;
@@ -165,7 +165,7 @@ class DirectoryScan {
     for (const segment of expected) {
       if (segment === newest.segment) return newest;
       const reader = this.#segments.includes(segment) ? this.#readSegment(segment) : undefined;
-      const fault = reader === undefined ? "it is missing" : faultOf(reader, run, sums.get(segment));
+      const fault = reader === undefined ? "the file is missing" : faultOf(reader, run, sums.get(segment));
       if (reader !== undefined && fault === undefined) {
         previous = reader;
         continue;

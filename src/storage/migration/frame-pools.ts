@@ -87,5 +87,5 @@ function kindOf({ leaf }: PlacedLeaf): string {
 }
 
 function refusal(what: string): ReplayError {
-  return new ReplayError("UNSUPPORTED", `${what}. Keep the leaf, omit it, or move the episodes (openReplay, pushEpisodes)`);
+  return new ReplayError("UNSUPPORTED", `${what}. Keep the leaf, omit it, or move the episodes to a new directory with openReplay and pushEpisodes`);
 }

@@ -140,7 +140,7 @@ class SnapshotReader<R> {
 
   #corrupt(what: string): ReplayError {
     const { fault, from, end } = this.#parser;
-    return corrupt(`snapshot is cut or altered at byte ${fault === undefined && !this.#hasEnded ? end : from}`, what);
+    return corrupt(`snapshot is truncated or altered at byte ${fault === undefined && !this.#hasEnded ? end : from}`, what);
   }
 }
 

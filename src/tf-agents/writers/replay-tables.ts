@@ -56,7 +56,8 @@ export class ReplayTables<S extends Spec> implements ClientTables<S> {
   leavesFor(table: string, leaves: readonly FoundLeaf[]): readonly PlacedLeaf[] {
     return leaves.map(({ keys, path }) => {
       const leaf = this.fields.leaves.find((own) => own.keys.join(".") === keys.join("."));
-      if (leaf === undefined) throw mustBe("SPEC_MISMATCH", `the signature of table ${table}`, "a signature whose leaves have names from the spec", path);
+      if (leaf === undefined)
+        throw mustBe("SPEC_MISMATCH", `the signature of table ${table}`, "a signature in which every leaf has a name from the spec", path);
       return leaf;
     });
   }

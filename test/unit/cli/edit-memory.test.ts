@@ -181,7 +181,9 @@ describe("a snapshot", () => {
     expect(await refusal("edit", temp("typo.snapshot"), temp("o.snapshot"), "--max-size", "memory=1")).toMatch(
       /there is no such file or folder.*typo\.snapshot/,
     );
-    expect(await refusal("edit", snapshotFile("g.snapshot"), temp("g.jsonl"), "--max-size", "memory=1")).toMatch(/--max-size works only if IN is a snapshot/);
+    expect(await refusal("edit", snapshotFile("g.snapshot"), temp("g.jsonl"), "--max-size", "memory=1")).toMatch(
+      /--max-size works only if IN and OUT are snapshots/,
+    );
   });
 });
 

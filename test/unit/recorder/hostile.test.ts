@@ -133,7 +133,7 @@ describe("an order that nobody recorded", () => {
     ["an episode comes back", [...STEP, [RECORDED_END, 0, END], [RECORDED_STEP, 0, ROW]], /^CORRUPT: .*a step of episode 1 must follow, got one of episode 0/],
     ["the first one is missing", [[RECORDED_STEP, 5, ROW]], /^CORRUPT: .*a step of episode 0 must follow, got one of episode 5/],
     ["an end that is none", [...STEP, [RECORDED_END, 0, encodeTagged({ flags: 64, task: "" }, "x")]], /^CORRUPT: .*the end of an episode is invalid/],
-    ["an end of nothing", [...STEP, [RECORDED_END, 0, Uint8Array.of(99)]], /^CORRUPT: a value is cut or altered/],
+    ["an end of nothing", [...STEP, [RECORDED_END, 0, Uint8Array.of(99)]], /^CORRUPT: a value is truncated or altered/],
   ])("%s", async (_, sections, message) => {
     const [reads, goes] = await outcome(forged(sections));
     expect([reads, goes]).toEqual([expect.stringMatching(message), expect.stringMatching(message)]);
@@ -277,7 +277,9 @@ test("PNGs that are none, or larger than said; and files beside that lead elsewh
     )[0],
   ).toMatch(/^CORRUPT: observation\/image is a png of 65536 × 65536 instead/);
   const beside = { ...ABOUT, imagesIn: "files" };
-  expect((await outcome(forged(STEP, beside)))[0]).toMatch(/^CORRUPT: the length of the file 000000-000000.observation.image.raw has 12 bytes instead of 8/);
+  expect((await outcome(forged(STEP, beside)))[0]).toMatch(
+    /^CORRUPT: the section that describes the file 000000-000000.observation.image.raw has 12 bytes instead of 8/,
+  );
   const told: readonly Section[] = [
     [RECORDED_FRAME, 0, new Uint8Array(8)],
     [RECORDED_STEP, 0, ROW],

@@ -32,7 +32,7 @@ const tasks = (episodes: readonly { readonly task: string }[]) => episodes.map((
 describe.each(["raw", "png"] as const)("a frame's file (%s)", (images) => {
   it.each([
     ["missing", (files: Map<string, Uint8Array>, name: string) => files.delete(name), /file of a frame is missing/],
-    ["cut", (files: Map<string, Uint8Array>, name: string) => files.set(name, (files.get(name) as Uint8Array).slice(0, 5)), /cut or altered/],
+    ["cut", (files: Map<string, Uint8Array>, name: string) => files.set(name, (files.get(name) as Uint8Array).slice(0, 5)), /truncated or altered/],
   ])("that is %s costs its episode, or nothing if its camera is left out", async (_, damage, message) => {
     const files = (await recorded({ images, imagesIn: "files" })).files();
     const whole = await read(new Map(files) as never);

@@ -129,10 +129,10 @@ describe("a handshake", () => {
   test("of two ends that do the same is refused at both", async () => {
     const [a, b] = ends();
     for (const error of await Promise.all([remoteWriter(a, { spec }), remoteWriter(b, { spec })].map(errorFrom)))
-      expectError(error, "OUT_OF_TURN", /both ends of the port call remoteWriter/);
+      expectError(error, "OUT_OF_TURN", /both sides of the port call remoteWriter/);
     const replay = new Replay(options);
     for (const error of await Promise.all([replay.acceptWriter(a), replay.acceptWriter(b)].map(errorFrom)))
-      expectError(error, "OUT_OF_TURN", /both ends of the port call acceptWriter/);
+      expectError(error, "OUT_OF_TURN", /both sides of the port call acceptWriter/);
   });
 
   test("leaves other messages on the port alone", async () => {

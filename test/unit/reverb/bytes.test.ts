@@ -196,7 +196,7 @@ describe("what is no message", () => {
     refused(
       [0x0a, 0x01, 0xff],
       field((at) => at.string()),
-      "a text is not UTF-8",
+      "a string is not valid UTF-8",
     ),
   );
 });

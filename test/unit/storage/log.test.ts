@@ -137,7 +137,7 @@ describe("a log", () => {
       expectError(
         errorOf(() => reopened(cut, options)),
         "CORRUPT",
-        /00000002\.rpr is cut or altered at byte 0: it (is missing|is cut|has no head)|a section/,
+        /00000002\.rpr is truncated or altered at byte 0: (the file is missing|it is cut|it has no head)|a section/,
       );
       expect(reopened(cut, { ...options, salvage: true })).toEqual(seen.slice(0, -1));
       expect(reopened(cut, options)).toEqual(seen.slice(0, -1));
@@ -259,7 +259,7 @@ describe("for owners with few needs", () => {
     expect(found).toEqual(Array.from(found, (_, i) => 600 - found.length + i));
     add(again, 600);
     again.close();
-    expect(() => reopened(damaged, options)).toThrow(/00000002.rpr is cut or altered/);
+    expect(() => reopened(damaged, options)).toThrow(/00000002.rpr is truncated or altered/);
     // An unsealed segment is read to the end, so that it can be sealed.
     const whole = Log.open(memory({ files: directory.files() }), options);
     expect(shown(whole).length).toBe(600);

@@ -173,7 +173,7 @@ describe("what cannot be carried over is refused by name", () => {
     const flipped = new Uint8Array(bytes);
     const middle = bytes.length >> 1;
     flipped[middle] = 255 - (bytes[middle] as number);
-    expectError(refused(flipped, { spec: SPEC }), "CORRUPT", /cut or altered at byte/);
+    expectError(refused(flipped, { spec: SPEC }), "CORRUPT", /truncated or altered at byte/);
   });
 });
 

@@ -56,7 +56,7 @@ export function demoLeaves(spec: StepSpec, losses: Losses): DemoLeaf[] {
     const single = leaf.shape.length === 3 && leaf.dtype === "u8" ? "image" : "state";
     const parts = isObservation ? (rest.length === 0 ? [single] : rest) : [top === "action" ? "actions" : top === "reward" ? "rewards" : first, ...rest];
     const isOutcome = OUTCOMES.includes(top);
-    if (isText(leaf) && isOutcome && top !== "action") throw new RldsError("UNSUPPORTED", `${top} must be a number, got a text`);
+    if (isText(leaf) && isOutcome && top !== "action") throw new RldsError("UNSUPPORTED", `${top} must be a number, got a string`);
     const path = parts.join("/");
     const written = free.join("/");
     if (written !== own.join("/")) losses.add(`the name ${JSON.stringify(entry.path)}`, `robomimic has none like it, and the leaf is called ${written}`);

@@ -22,7 +22,7 @@ export async function imageDecoder(): Promise<ImageDecoder> {
     if ((depth === 16) !== (type === "u16")) throw new Error(`the image has ${depth} bits per channel, but the feature is ${type}`);
     // Decoding needs memory for the pixels and the same amount for intermediate data.
     if (4 * width * height * Math.max(channels, head.channels) * (depth === 16 ? 2 : 1) > maxBytes)
-      throw new Error(`the image states ${width} × ${height} pixels, more than maxBytes allows`);
+      throw new Error(`the image header declares ${width} × ${height} pixels, more than maxBytes allows`);
     return (format === "png" ? decodePng : decodeJpeg)(bytes, head, channels, maxBytes);
   };
 }

@@ -57,7 +57,7 @@ export function imageOf(message: unknown): Image {
   const shape = [Number(height), Number(width), channels] as const;
   const rowBytes = shape[1] * channels * DTYPES[dtype].bytes;
   if (!(shape[0] > 0 && shape[1] > 0 && Number(step) >= rowBytes && bytes.length >= (shape[0] - 1) * Number(step) + rowBytes))
-    throw new Error(`the image states ${shape[0]} rows of ${shape[1]} pixels, with ${Number(step)} bytes per row, but has ${bytes.length} bytes`);
+    throw new Error(`the message declares ${shape[0]} rows of ${shape[1]} pixels, with ${Number(step)} bytes per row, but has ${bytes.length} bytes`);
   return { dtype, shape, bytes, rows: { step: Number(step), isBigEndian: Boolean(is_bigendian), isBgr } };
 }
 

@@ -86,7 +86,7 @@ async function recordingsOf({ file, folder }: SourceTarget): Promise<Recording[]
     return [{ name: file.name, files: [async () => ({ ...file, read: (at, length) => file.read(at, length), close: async () => undefined })] }];
   const paths = (await folder.list()) ?? [];
   const names = sortPaths(paths.filter((path) => /\.mcap$/i.test(path)));
-  if (names.length === 0) throw unsupportedFile({ file: folder.name }, "the folder has no .mcap file. Pass the file");
+  if (names.length === 0) throw unsupportedFile({ file: folder.name }, "the folder has no .mcap file. Pass the path of a file, or a folder that contains one");
   const recordings = new Map<string, string[]>();
   for (const path of names) {
     const parent = path.slice(0, path.lastIndexOf("/") + 1);

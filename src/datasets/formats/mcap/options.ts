@@ -101,7 +101,7 @@ function ruleOf(rule: McapOptions["episodesBy"]): { readonly gap: number | undef
 }
 
 function text(name: string, value: unknown): string {
-  if (typeof value !== "string" || value === "") throw mustBe(TypeError, name, "a text that is not empty", value);
+  if (typeof value !== "string" || value === "") throw mustBe(TypeError, name, "a non-empty string", value);
   return value;
 }
 

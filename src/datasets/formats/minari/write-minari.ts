@@ -202,7 +202,7 @@ function metadataOf(spec: StepSpec, data: readonly ColumnData[]): object {
 /** Checks the options. */
 function parseOptions(options: MinariWriteOptions): MinariWriteOptions {
   const { id, finalStep, overwrite = false, strict = false, about, signal, onProgress, ...texts } = onlyKeys("options", options, OPTIONS);
-  if (typeof id !== "string") throw mustBe(TypeError, "id", "a text such as namespace/name-v0", id);
+  if (typeof id !== "string") throw mustBe(TypeError, "id", "a string such as namespace/name-v0", id);
   const parts = id.split("/");
   if (!parts.every((part) => NAME_PART.test(part)) || !VERSIONED.test(parts.at(-1) as string))
     throw mustBe(RangeError, "id", "a name such as namespace/name-v0, of letters, digits, _ and -", id);

@@ -114,7 +114,7 @@ function contentsOf(
 }
 
 export function damaged(segment: number, offset: number, fault: string): RldsError {
-  return corruptFile({ file: fileOf(segment), offset }, `the segment is cut or altered: ${fault}`);
+  return corruptFile({ file: fileOf(segment), offset }, `the segment is truncated or altered: ${fault}`);
 }
 
 /** Merges the parts of episodes, which may span several segments. */

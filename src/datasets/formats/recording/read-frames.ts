@@ -98,7 +98,8 @@ export class PendingFrames {
         if ((cause as Partial<RldsError>).code !== "NOT_FOUND") throw cause;
         throw corruptFile({ file: name }, `the file of a frame is missing${columnRemedy(leaf.keys)}`, cause);
       });
-      if (bytes.length !== size || crc32c(bytes) !== sum) throw corruptFile({ file: name }, `the file of a frame is cut or altered${columnRemedy(leaf.keys)}`);
+      if (bytes.length !== size || crc32c(bytes) !== sum)
+        throw corruptFile({ file: name }, `the file of a frame is truncated or altered${columnRemedy(leaf.keys)}`);
       pixels.push(this.#decodeFrame(bytes, leaf));
     }
     return pixels;
@@ -107,7 +108,7 @@ export class PendingFrames {
   /** Parses the section that describes a frame's file. */
   #fileOf(section: Uint8Array, episode: number, step: number, camera: number): { readonly name: string; readonly size: number; readonly sum: number } {
     const name = (this.#names as FrameNames).of(episode, step, camera);
-    if (section.length !== 8) throw new Error(`the length of the file ${name} has ${section.length} bytes instead of 8`);
+    if (section.length !== 8) throw new Error(`the section that describes the file ${name} has ${section.length} bytes instead of 8`);
     const view = dataView(section);
     return { name, size: view.getUint32(0, true), sum: view.getUint32(4, true) };
   }

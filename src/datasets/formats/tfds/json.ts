@@ -34,7 +34,7 @@ export function list(value: unknown, subject: string, file: string): readonly un
 
 export function text(value: unknown, subject: string, file: string): string {
   if (typeof value === "string") return value;
-  throw fieldError(subject, "a text", value, file);
+  throw fieldError(subject, "a string", value, file);
 }
 
 /** Parses an integer, which the JSON of protobuf writes as text. */

@@ -162,9 +162,13 @@ async function filesOf(
     const paths = (await folder.list()) ?? [];
     const found = sortPaths(paths.filter((path) => paths.includes(`${path}${SPEC_ENDING}`)));
     if (found.length === 0)
-      throw new RldsError("NOT_FOUND", "there is no file with its spec next to it, such as steps.tfrecord and steps.tfrecord.spec. Pass the file", {
-        file: folder.name,
-      });
+      throw new RldsError(
+        "NOT_FOUND",
+        "the folder has no file with a spec next to it, such as steps.tfrecord and steps.tfrecord.spec. Pass the path of the file",
+        {
+          file: folder.name,
+        },
+      );
     const spec = statedSpec ?? (await specOfFiles(found, (path) => folder.open(path), maxBytes));
     return { name: folder.name, files: found.map((path) => ({ name: path, open: () => folder.open(path) })), spec, close: async () => {} };
   }

@@ -25,7 +25,7 @@ export function conditionOf(where: string | EpisodeCondition): EpisodeCondition 
   if (typeof path !== "string" || path === "") throw mustBe(TypeError, "where.path", "the path of a leaf, return or length", path);
   if (comparison === undefined) return { path };
   if (!COMPARISONS.includes(comparison)) throw mustBe(RangeError, "where.comparison", `one of ${COMPARISONS.join(", ")}`, comparison);
-  if (!["number", "bigint", "boolean", "string"].includes(typeof value)) throw mustBe(TypeError, "where.value", "a number, a flag or a text", value);
+  if (!["number", "bigint", "boolean", "string"].includes(typeof value)) throw mustBe(TypeError, "where.value", "a number, a boolean or a string", value);
   return { path, comparison, value: value as string };
 }
 

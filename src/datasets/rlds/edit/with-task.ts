@@ -20,7 +20,7 @@ type TaskPlace = { readonly column: number } | { readonly name: string };
  * @throws TypeError, also during iteration, if a task is not a string
  */
 export function withTask(rlds: RldsDataset<unknown>, task: string | ((episode: RldsEpisode<unknown>, index: number) => string | undefined)): ColumnDataset {
-  if (typeof task !== "string" && typeof task !== "function") throw mustBe(TypeError, "task", "a text or a function (episode, index)", task);
+  if (typeof task !== "string" && typeof task !== "function") throw mustBe(TypeError, "task", "a string, or a function (episode, index)", task);
   const taskOf = typeof task === "function" ? task : () => task;
   return mapColumns(rlds, {
     metadataSpec: (spec) => {
@@ -32,7 +32,7 @@ export function withTask(rlds: RldsDataset<unknown>, task: string | ((episode: R
       const place = placeOf(stepSpec, metadataSpec);
       return (episode, index) => {
         const text = taskOf(episode, index);
-        if (text !== undefined && typeof text !== "string") throw mustBe(TypeError, `task of episode ${index}`, "a text", text);
+        if (text !== undefined && typeof text !== "string") throw mustBe(TypeError, `task of episode ${index}`, "a string", text);
         if ("name" in place) return { ...episode, [place.name]: text ?? episode[place.name] ?? "" };
         if (text === undefined) return episode;
         const { steps } = episode;
