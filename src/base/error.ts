@@ -75,12 +75,14 @@ function keysOf(value: object): string {
 }
 
 /**
- * An error of a class, or a ReplayError of a code: `subject must be rule, got value`. For a missing value: `subject is required: rule`.
+ * An error of a class, or a ReplayError of a code: `subject must be rule, got value`. For a missing value: `subject is required: rule`. Sentences after the
+ * first one of a rule are the remedy, which follows the value.
  * @param words are the known values; the message suggests the nearest one
  */
 export function mustBe(kind: ErrorKind | ReplayErrorCode, subject: string, rule: string, value: unknown, words: Iterable<string> = []): Error {
   const hint = didYouMean(value, words);
-  const end = rule.search(/\. [A-Z]/);
+  // Quoted names may contain anything.
+  const end = rule.replace(/"(?:[^"\\]|\\.)*"/g, (name) => "-".repeat(name.length)).search(/\. [A-Z]/);
   const [form, remedy] = end < 0 ? [rule, ""] : [rule.slice(0, end), rule.slice(end)];
   const message = value === undefined ? isRequired(subject, rule) : `${subject} must be ${form}, got ${show(value)}${remedy}${hint && `.${hint}`}`;
   return typeof kind === "string" ? new ReplayError(kind, message) : trimStack(new kind(escapeControls(message)));

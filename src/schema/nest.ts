@@ -131,9 +131,9 @@ export function nodeRule(names: readonly string[], value: unknown, path = "step"
   const parts = [...(missing === undefined ? [] : [`with ${missing}`]), ...(unknown === undefined ? [] : [`without ${unknown}`])];
   const reasons = [
     ...(missing === undefined ? [] : [`${path}.${missing} is missing`]),
-    ...(unknown === undefined ? [] : [`${path}.${unknown} is not in the spec${nearText(unknown, names)}`]),
+    ...(unknown === undefined ? [] : [`${path}.${unknown} is not in the spec`]),
   ];
-  return `an object ${parts.join(" and ")} (${reasons.join(", ")})`;
+  return `an object ${parts.join(" and ")} (${reasons.join(", ")})${unknown === undefined ? "" : nearText(unknown, names)}`;
 }
 
 /** Looks for objects whose form differs from the spec's, after a leaf was rejected because its value is missing. @throws the error that `makeError` returns */
@@ -259,7 +259,7 @@ export function flattenPartial(spec: Nest<AnyLeaf>, value: unknown, label: strin
       const rule = `an object with some of the keys ${names.join(", ")}`;
       if (unknown === "") throw mustBe("SPEC_MISMATCH", [label, ...keys].join("."), rule, at);
       if (unknown !== undefined)
-        throw mustBe("SPEC_MISMATCH", [label, ...keys].join("."), `${rule} (${unknown} is not one of them${nearText(unknown, names)})`, at);
+        throw mustBe("SPEC_MISMATCH", [label, ...keys].join("."), `${rule} (${unknown} is not one of them)${nearText(unknown, names)}`, at);
       for (const [i, name] of names.entries()) (parts[i] as Visit)((at as Node<unknown>)[name]);
     },
   );

@@ -318,7 +318,7 @@ describe("lanes", () => {
   test("one lane ends by endEpisode", () => {
     const { writer } = lived();
     writer.append(step(1));
-    expect(() => writer.append(step(2), { terminated: [true] } as never)).toThrow(/call endEpisode/);
+    expect(() => writer.append(step(2), { terminated: [true] } as never)).toThrow(/Call endEpisode/);
     expect(writer.length).toBe(1);
   });
 

@@ -99,7 +99,7 @@ test("what fits in neither form is refused by name, and changes nothing", () => 
   expect(writer.length).toBe(0);
   const other = replay.writer(options);
   expect(() => other.append(wrapped(1))).toThrow(/must be/);
-  expect(() => (other as unknown as { append(step: unknown, ends: unknown): void }).append(plain(1), { terminated: [true] })).toThrow(/call endEpisode/);
+  expect(() => (other as unknown as { append(step: unknown, ends: unknown): void }).append(plain(1), { terminated: [true] })).toThrow(/Call endEpisode/);
 });
 
 test("staged steps of one lane end as well", () => {

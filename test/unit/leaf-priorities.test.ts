@@ -101,12 +101,12 @@ test("a value that is no priority refuses the append and changes nothing", () =>
     expectError(
       errorOf(() => writer.append({ value })),
       "INVALID_DATA",
-      /^value must be a finite number >= 0, .* \(add an offset\), got/,
+      /^value must be a finite number >= 0, .* got .*\. Add an offset$/,
     );
     expectError(
       errorOf(() => writer.appendColumns({ value: [2, value] })),
       "INVALID_DATA",
-      /add an offset/,
+      /Add an offset/,
     );
   }
   expect(writer.length).toBe(1);

@@ -20,7 +20,11 @@ test("packed declares a leaf as shared does, with a ratio", () => {
 
 test("what cannot be packed is refused by its path", () => {
   const make = (spec: object) => errorOf(() => new Replay({ spec: spec as never }));
-  expectError(make({ a: { b: packed("f", u8(255)) } }), RangeError, /^bytes of a packed frame of a\.b must be at least 256 \(use shared for less\), got 255$/);
+  expectError(
+    make({ a: { b: packed("f", u8(255)) } }),
+    RangeError,
+    /^bytes of a packed frame of a\.b must be at least 256, got 255\. Use shared for smaller frames$/,
+  );
   expectError(make({ o: packed("f", u8(2 ** 24)) }), RangeError, /^bytes of a packed frame of o must be an integer in 256 … 16777215, got 16777216/);
   expectError(
     make({ o: packed("f", u8(400)), p: packed("f", u8(400), { ratio: 5 }) }),

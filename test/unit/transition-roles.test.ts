@@ -58,7 +58,7 @@ test("a role that is said and does not fit is refused by the constructor", () =>
     [{ reward: "obs" }, "SPEC_MISMATCH", /^transition\.reward/, /obs, a subtree/],
     [{ reward: "says" }, "SPEC_MISMATCH", /^transition\.reward/, /string/],
     [{ reward: "over" }, "SPEC_MISMATCH", /^transition\.reward/, /bool/],
-    [{ discount: "over" }, "SPEC_MISMATCH", /^transition\.discount must be .*pass a terminal flag as terminated/, /over, bool/],
+    [{ discount: "over" }, "SPEC_MISMATCH", /^transition\.discount must be .*Pass a terminal flag as terminated/, /over, bool/],
     [{ terminated: "wide" }, "SPEC_MISMATCH", /^transition\.terminated/],
     [{ rewards: "r" }, TypeError, /^transition has no option "rewards"\. Did you mean "reward"\? Options: observation, action, reward, discount, terminated/],
     ["r" as never, TypeError, /^transition must be an object/],

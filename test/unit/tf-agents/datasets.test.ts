@@ -109,7 +109,9 @@ test("fromTableSignature takes the table's own signature", async () => {
   });
   expect((await all(dataset)).map(as)).toEqual([[0, 1]]);
   expect(() => TimestepDataset.fromTableSignature(client, "nowhere")).toThrow(/^table must be one of "q", got "nowhere"$/);
-  expect(() => TimestepDataset.fromTableSignature(empty(), "q")).toThrow(/^table must be a table with a signature .*got "q"$/);
+  expect(() => TimestepDataset.fromTableSignature(empty(), "q")).toThrow(
+    /^table must be a table with a signature, got "q"\. Pass such a table, or pass spec to the constructor$/,
+  );
   expect(() => TimestepDataset.fromTableSignature(client, "q", { spec: STEP } as never)).toThrow(/has no option "spec"/);
 });
 
