@@ -302,12 +302,12 @@ export class ItemView implements BatchView {
     if (own && most <= nStep.n) this.#sayUnseen(nStep);
     if (most >= nStep.n) return;
     const length = own ? nStep.n : nStep.n + 1;
-    const remedy = `Make items of ${length} steps, with a rule length: ${length} or nStep: ${nStep.n}`;
+    const remedy = `To make items of ${length} steps, set length: ${length} or nStep: ${nStep.n} in their rule`;
     const limit = this.#limit(steps, longest);
     if (most === 0) {
-      const other = 'or set nextState: "own" if each step holds its next observation';
+      const other = 'If each step holds its next observation, set nextState: "own" instead';
       const rule = "must be at least 2 for nStep, which uses the last step only as the next state";
-      throw trimStack(new RangeError(`${limit} ${rule}, got ${steps}. ${remedy}, ${other}`));
+      throw trimStack(new RangeError(`${limit} ${rule}, got ${steps}. ${remedy}. ${other}`));
     }
     if (window >= longest && engine.makesItems(name, length)) return;
     if (engine.warnings.first("shortReturns"))

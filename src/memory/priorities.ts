@@ -38,7 +38,13 @@ export class ErrorPriorities {
   /** Replaces n errors (f64 each) at an address with their priorities. */
   weigh(core: Core, at: number, n: number): void {
     const done = core.x.priority_of_errors(at, n, this.#alpha, this.#eps, this.#lower, this.#upper, this.#bounds);
-    if (done < n) throw mustBe(RangeError, `errors[${done}]`, `at least ${-this.#eps} with alpha ${this.#alpha} (or set errorMin)`, core.f64[at / 8 + done]);
+    if (done < n)
+      throw mustBe(
+        RangeError,
+        `errors[${done}]`,
+        `at least ${-this.#eps} with alpha ${this.#alpha}. Set errorMin to clip smaller errors`,
+        core.f64[at / 8 + done],
+      );
   }
 
   /** Raises priorities that are too small to be drawn. Returns whether one of the n is above `max`. @throws RangeError if one is too large or not above 0 */

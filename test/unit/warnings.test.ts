@@ -151,7 +151,7 @@ test("a window of one step gives no n-step returns either", () => {
   const { replay, table } = told();
   steps(replay.writer({ items: [{ table: "t", length: 4 }] }), 5);
   expect(errorOf(() => table.sample(2, { nStep: N_STEP, length: 1 })).message).toMatch(
-    /^length must be at least 2 for nStep, .*, got 1\. Make items of 4 steps/,
+    /^length must be at least 2 for nStep, .*, got 1\. To make items of 4 steps/,
   );
 });
 

@@ -225,7 +225,7 @@ export class BufferLog {
     for (let at = ancestor; at !== null && at !== undefined; ) {
       const directory = directoryOf("ancestor", at);
       const location = directory.path ?? directory;
-      if (visited.has(location)) throw mustBe(RangeError, "ancestor", "a directory whose ancestors do not lead back to it", directory.name);
+      if (visited.has(location)) throw mustBe(RangeError, "ancestor", "a directory that is not among its own ancestors", directory.name);
       visited.add(location);
       chain.unshift(directory);
       at = this.#readInfo(directory).ancestor;

@@ -130,7 +130,7 @@ export class Priorities {
     const list = checkedNumbers("probabilities", probabilities as Numbers);
     const n = listLength(list);
     const { ofBatch, beta } = this.importanceWeights;
-    if (n === 0 && ofBatch) throw mustBe(RangeError, "probabilities", "at least one number, because an empty list has no largest weight", list);
+    if (n === 0 && ofBatch) throw mustBe(RangeError, "probabilities", "a list of at least one number, because weights are divided by the largest weight", list);
     const divisor = ofBatch ? Array.from(list).reduce((lowest, p) => Math.min(lowest, p)) : this.importanceWeights.divisor(length, min);
     if (!(divisor > 0 && divisor < Number.POSITIVE_INFINITY)) throw mustBe(RangeError, "the minimum probability", "a number above 0", divisor);
     for (let i = 0; i < n; i++) if (!((list[i] as number) > 0)) throw mustBe(RangeError, `probabilities[${i}]`, "above 0", list[i]);

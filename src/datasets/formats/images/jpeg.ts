@@ -6,7 +6,7 @@ import type { ImageHead } from "./image-head.ts";
 /** Returns the pixels with one channel (only for a gray image) or three. @throws Error */
 export function decodeJpeg(bytes: Uint8Array, head: ImageHead, channels: number, maxBytes: number): Uint8Array {
   if (!(channels === 3 || (channels === 1 && head.channels === 1)))
-    throw new Error(`a JPEG with ${head.channels} channels cannot be read as ${channels} channels`);
+    throw new Error(`a ${head.channels}-channel JPEG cannot be read as a ${channels}-channel image`);
   const frame = head.channels === 3 ? frameOf(bytes) : undefined;
   const { data, width, height } = decode(frame?.bytes ?? bytes, {
     useTArray: true,

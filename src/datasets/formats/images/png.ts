@@ -59,7 +59,7 @@ function inflateAll(bytes: Uint8Array, max: number): void {
 function withChannels(data: Uint8Array | Uint16Array, from: number, to: number, opaque: number): Uint8Array | Uint16Array {
   if (from === to) return data;
   const [isGrey, wantsGrey] = [from <= 2, to <= 2];
-  if (wantsGrey && !isGrey) throw new Error(`a PNG with ${from} channels cannot be read as ${to} channels`);
+  if (wantsGrey && !isGrey) throw new Error(`a ${from}-channel PNG cannot be read as a ${to}-channel image`);
   const count = data.length / from;
   const output = data instanceof Uint8Array ? new Uint8Array(count * to) : new Uint16Array(count * to);
   const alpha = from === 2 || from === 4 ? from - 1 : -1;

@@ -191,7 +191,7 @@ export class Rows {
   add(value: unknown, place: Place, bytes: number): boolean {
     const { rowSpec, steps, hasReward } = this.#schema;
     const { fields, metadata } = rowOf(value, place, this.#schema.names);
-    if (this.#elements > bytes) throw new RldsError("SPEC_MISMATCH", `a step must have ${this.#elements} elements, but takes only ${bytes} bytes`, place);
+    if (this.#elements > bytes) throw new RldsError("SPEC_MISMATCH", `a step is too short: its ${bytes} bytes cannot hold ${this.#elements} elements`, place);
     // Missing values also take memory.
     const perRow = this.#collector.bytes / Math.max(this.#collector.length, 1);
     if (this.#collector.bytes + perRow > 4 * this.#maxBytes)

@@ -141,7 +141,7 @@ function checkFeature(path: string, leaf: StepLeaf, size: number): void {
   const unsupported = (reason: string) =>
     new RldsError("UNSUPPORTED", `${path} is ${description}, but LeRobot ${reason}. Leave it out with mapSteps, or convert it`);
   if (leaf.dtype === "bytes") throw unsupported("cannot store bytes");
-  if (leaf.dtype === "string" && leaf.shape.length > 0) throw unsupported("stores only single texts");
+  if (leaf.dtype === "string" && leaf.shape.length > 0) throw unsupported("stores only single strings");
   if (size === 0) throw unsupported("cannot store a value without elements");
   if (leaf.shape.length > MAX_DIMENSIONS) throw unsupported(`stores at most ${MAX_DIMENSIONS} dimensions`);
 }

@@ -40,7 +40,7 @@ export function checkLeaves(spec: StepSpec, name: string): void {
         `${place} is ${leaf.dtype} of shape [${leaf.shape.join(", ")}], but Minari ${reason}. Leave it out with mapSteps, or convert it`,
       );
     if (leaf.dtype === "bytes") throw unsupported("cannot store bytes");
-    if (leaf.dtype === "string" && leaf.shape.length > 0) throw unsupported("stores only single texts");
+    if (leaf.dtype === "string" && leaf.shape.length > 0) throw unsupported("stores only single strings");
     if (size === 0) throw unsupported("cannot store a value without elements");
   }
 }

@@ -76,7 +76,8 @@ export async function rangesByIndices(
   let from = 0;
   return Array.from({ length: episodes }, (_, episode): EpisodeRange => {
     const to = starts[episode] ?? rows;
-    if (!Number.isInteger(to) || to < from || to > rows) throw corruptFile({ file, episode }, `indices must rise from 0 to ${rows}, got ${to} after ${from}`);
+    if (!Number.isInteger(to) || to < from || to > rows)
+      throw corruptFile({ file, episode }, `indices must increase from 0 to ${rows}, got ${to} after ${from}`);
     const range: EpisodeRange = { from, to, observedFrom: from + episode, finalStep: true, ending: terminal[episode] === 1 ? "terminated" : "truncated" };
     from = to;
     return range;

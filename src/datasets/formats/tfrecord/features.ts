@@ -64,6 +64,7 @@ export function featureLeaves(spec: Spec, subject = "spec"): readonly FeatureLea
   if (found.length === 0) throw mustBe("SPEC_MISMATCH", subject, "a spec with at least one leaf", spec);
   const names = found.map(({ name }) => name);
   const twice = names.find((name, i) => names.indexOf(name) < i);
-  if (twice !== undefined) throw mustBe("SPEC_MISMATCH", subject, "a spec with a different path for each leaf", twice);
+  if (twice !== undefined)
+    throw new ReplayError("SPEC_MISMATCH", `${subject} must have a different path for each leaf, but several leaves have the path ${show(twice)}`);
   return found;
 }

@@ -147,7 +147,7 @@ async function endsOf(column: Column, budget: MemoryBudget): Promise<number[]> {
   const ends = Array.from((await read(0, rows)) as ArrayLike<number | bigint>, Number);
   let from = 0;
   for (const [episode, end] of ends.entries()) {
-    if (!(end > from)) throw corruptFile({ file: path, episode }, `the ends of episodes must rise, got ${end} after ${from}`);
+    if (!(end > from)) throw corruptFile({ file: path, episode }, `the ends of episodes must increase, got ${end} after ${from}`);
     from = end;
   }
   return ends;

@@ -167,7 +167,7 @@ describe("refuses", () => {
   it.each([
     ["no action", { observation: leaf("f32"), reward: leaf("f32"), ...FLAGS }, /^a step must have an action/],
     ["bytes", { ...base, observation: { raw: leaf("bytes") } }, /^observation\/raw is bytes of shape \[\], but Minari cannot store bytes/],
-    ["lists of texts", { ...base, words: leaf("string", [2]) }, /^a step\/words is string of shape \[2\], but Minari stores only single texts/],
+    ["lists of texts", { ...base, words: leaf("string", [2]) }, /^a step\/words is string of shape \[2\], but Minari stores only single strings/],
     ["no elements", { ...base, action: leaf("f32", [0]) }, /a value without elements/],
     ["rewards of several numbers", { ...base, reward: leaf("f32", [2]) }, /^the reward must be a single number/],
     ["an empty observation", { ...base, observation: {} }, /^observation must have at least one leaf/],

@@ -75,8 +75,8 @@ describe("imitation", () => {
     });
 
   it.each([
-    ["indices that fall", arrays([3, 1], [1, 0, 0], 7), /indices must rise/],
-    ["indices behind the end", arrays([1_000_000_000], [1, 0], 6), /indices must rise/],
+    ["indices that fall", arrays([3, 1], [1, 0, 0], 7), /indices must increase/],
+    ["indices behind the end", arrays([1_000_000_000], [1, 0], 6), /indices must increase/],
     ["observations that are too few", arrays([2], [1, 0], 5), /one more observation/],
   ])("%s are refused", async (_, bytes, message) => {
     await expect(openNpz(blob(bytes))).rejects.toMatchObject({ code: "CORRUPT", message: expect.stringMatching(message) });

@@ -22,7 +22,12 @@ const BAD: readonly (readonly [name: string, bad: unknown, error: string, rule: 
   ["null", null, "TypeError", /must be a leaf such as f32\(4\), .*got null$/],
   ["a function", f32, "TypeError", /f32\(\) instead of f32/],
   ["no leaves", [], "ReplayError", /must be a spec with at least one leaf, got an array of 0$/],
-  ["two leaves of one name", { "a/b": f32(), a: { b: f32() } }, "ReplayError", /must be a spec with a different path for each leaf, got "a\/b"$/],
+  [
+    "two leaves of one name",
+    { "a/b": f32(), a: { b: f32() } },
+    "ReplayError",
+    /must have a different path for each leaf, but several leaves have the path "a\/b"$/,
+  ],
   ["another dtype", u32(), "ReplayError", /must have a dtype that TF-Agents can write \(f32, .*got "u32"$/],
   ["a shape of 0", f32(3, 0), "ReplayError", /must have a shape of positive integers, got \[3, 0\]$/],
 ];

@@ -142,7 +142,7 @@ describe("is refused with what to do", () => {
         .set("meta/episode_ends/0", ends(7, 23))
         .set("meta/episode_ends/1", ends(12, 0)),
       "CORRUPT",
-      /ends of episodes must rise, got 12 after 23/,
+      /ends of episodes must increase, got 12 after 23/,
     ],
     [
       "another compressor",
