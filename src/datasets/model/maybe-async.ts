@@ -2,7 +2,7 @@
 import { mustBe } from "../../base/error.ts";
 import type { MaybeAsyncIterable } from "./dataset.ts";
 
-/** One step of a pipeline. Each iteration creates a new one. */
+/** One step of a pipeline. Each iteration creates a new stage. */
 export interface Stage<T, U> {
   /** Adds the results of one more value to `output`. Returns false if no more values are needed; the source is then closed. */
   push(value: T, output: U[]): boolean | undefined;

@@ -10,7 +10,7 @@ export interface PassOptions {
   readonly onProgress?: (progress: { readonly episodes: number; readonly steps: number }) => void;
 }
 
-/** The number of steps between two pauses, which takes some hundredths of a second. */
+/** The number of steps between two pauses. Reading these steps takes some hundredths of a second. */
 const STEPS_PER_PAUSE = 1 << 16;
 
 export class Pace {

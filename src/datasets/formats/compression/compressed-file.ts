@@ -81,10 +81,10 @@ function isTextual(head: string): boolean {
   return true;
 }
 
-/** The number of bytes kept before the newest ones, since a reader inspects the beginning and then starts there. */
+/** The number of bytes kept before the newest ones, since a reader inspects the beginning of the file before it reads from there. */
 const MAX_BACK = 1 << 20;
 
-/** Reads forward. To reach a place before the kept bytes, it starts again from the beginning. */
+/** Reads forward. To reach a place before the kept bytes, decompression restarts from the beginning. */
 class StreamedFile implements SourceFile {
   readonly name: string;
   readonly size: number;

@@ -5,7 +5,7 @@ export type CellKind = "number" | "flag" | "text";
 
 const NUMBER = /^[-+]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?$/;
 const FLAG = /^(?:true|false)$/i;
-/** Words for numbers, as in NumPy, pandas and others. */
+/** Words for numbers, as in NumPy, pandas and other programs. */
 const WORDS: { readonly [word: string]: number } = {
   nan: Number.NaN,
   inf: Number.POSITIVE_INFINITY,
@@ -16,7 +16,7 @@ const WORDS: { readonly [word: string]: number } = {
   "-infinity": Number.NEGATIVE_INFINITY,
 };
 
-/** The kinds that a column may still have. An empty cell fits any. */
+/** The kinds that a column may still have. An empty cell fits every kind. */
 export class CellKinds {
   #isNumber = true;
   #isFlag = true;

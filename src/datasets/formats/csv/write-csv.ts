@@ -79,8 +79,8 @@ class Table {
   /** @throws RldsError UNSUPPORTED */
   constructor({ data: { stepSpec, metadataSpec }, losses }: FileTask) {
     this.#metadataSpec = finalStepSpec(metadataSpec);
-    // Rows that were read from such a table have both values as leaves. They are left out, because the episode may state another kind and the file has its own
-    // numbers.
+    // If the rows were read from a table of this format, both values are leaves. These leaves are left out, because the episode may state another kind and the
+    // file has its own numbers.
     this.#steps = leavesOf(stepSpec)
       .map(toTableLeaf)
       .filter(({ path }) => path !== FINAL_STEP && path !== EPISODE_INDEX);

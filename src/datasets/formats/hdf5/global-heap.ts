@@ -16,7 +16,7 @@ export function heapsIn(bytes: Uint8Array): number[] {
   return addresses;
 }
 
-/** Returns whether the objects of a heap are consecutive and fill it exactly. A heap with an invalid head is left to the library, which detects it. */
+/** Returns whether the objects of a heap are consecutive and fill it exactly. The library itself detects a heap with an invalid head. */
 export function isWalkable(at: number, size: number, read: (at: number, length: number) => Uint8Array): boolean {
   if (at + HEAD > size) return true;
   const head = dataView(read(at, HEAD));

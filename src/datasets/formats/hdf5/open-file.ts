@@ -22,7 +22,7 @@ export interface Hdf5Options extends ReadOptions {
 
 export interface Hdf5Source {
   readonly hdf5: Hdf5File;
-  /** The folder, if the dataset is one, and the path of the HDF5 file in it. */
+  /** The folder, if the dataset is a folder, and the path of the HDF5 file in it. */
   readonly folder?: SourceFolder;
   readonly path?: string;
 }

@@ -190,7 +190,7 @@ class DemoWriter {
       this.#hdf5.dataset(`${demo}/${name}`, leaf, values, count);
     };
     const part = (from: number, to: number) => slicedColumn(data, from * size, to * size);
-    // Values that belong to the final observation have a row for it. The states of robomimic do not, and a missing row is read as zeros.
+    // Values that belong to the final observation have a row for that observation. The states of robomimic lack this row, and a missing row is read as zeros.
     const isLastEmpty = () => (path === STATES || path.startsWith(`${STATES}/`)) && slicedColumn(data, rows * size, (rows + 1) * size).every((value) => !value);
     const count = isObservation || isOutcome || kind === "transition" || isLastEmpty() ? rows : rows + 1;
     put(isObservation ? `obs/${path}` : path, part(0, count), count);

@@ -8,7 +8,7 @@ import type { RunningCheck } from "./check-report.ts";
 /** The video to which a camera's current steps refer. */
 interface CurrentFilm {
   readonly path: string;
-  /** The number of steps that refer to the video, and the last frame that they need. */
+  /** The number of steps that refer to the video, and the last frame that these steps need. */
   steps: number;
   lastTime: number;
   /** The episode that needs the last frame. */

@@ -20,7 +20,7 @@ export interface WindowOptions {
   readonly strideLength?: number;
 }
 
-/** The trajectory of one step. Its types are numbers. */
+/** The trajectory of one step. The step types are numbers. */
 export interface StepTrajectory<P = unknown> extends Trajectory<AnyValue, AnyValue, P> {
   readonly stepType: number;
   readonly nextStepType: number;
@@ -69,7 +69,7 @@ async function* windows(rlds: RldsDataset, policyInfoFn: PolicyInfoFn | undefine
   }
 }
 
-/** @param begin receives the spec of the trajectories before the first of them */
+/** @param begin receives the spec of the trajectories before the first trajectory */
 export async function* trajectories(
   rlds: RldsDataset,
   policyInfoFn: PolicyInfoFn | undefined,
