@@ -49,7 +49,7 @@ function sizeError(size: number, actualSize: number): Error {
   );
 }
 
-/** Inflates a stream of at most `max` bytes and returns their number. @throws Error like `inflateExactly` */
+/** Inflates a stream to at most `max` bytes, and returns the number of bytes. @throws Error like `inflateExactly` */
 export function inflate(bytes: Uint8Array, max: number, onChunk: (chunk: Uint8Array, at: number) => void = () => undefined): number {
   let done = 0;
   const stream = new Unzlib((chunk) => {

@@ -93,7 +93,7 @@ export async function* readRepriseEpisodes(
       yield* readLine(line);
       continue;
     }
-    // The lines after a lost one may belong to another episode, so everything up to the next beginning is skipped.
+    // The lines after a lost line may belong to a different episode, so everything up to the next beginning is skipped.
     if (line.isAfterLoss && metadata !== undefined) {
       yield finishEpisode();
       metadata = undefined;

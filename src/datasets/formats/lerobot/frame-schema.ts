@@ -84,7 +84,7 @@ export function frameSpec(schema: GenericSchema, info: LeRobotInfo, images: read
   return spec as StepSpec;
 }
 
-/** LeRobot stores a single number as a vector of one. Only observations and actions remain vectors here. */
+/** LeRobot stores a single number as a vector of one element. Only observations and actions remain vectors here. */
 function isVector({ dtype, shape, keys }: Feature): boolean {
   if (dtype === "string") return false;
   return shape.length !== 1 || shape[0] !== 1 || ["observation", "action"].includes(keys[0] as string);

@@ -141,7 +141,7 @@ async function typedImages(file: ParquetFile, images: readonly ImageLeaf[]): Pro
   return typed;
 }
 
-/** Returns undefined if the bytes are not an image, which the decoder reports. */
+/** Returns the bit depth of an image, or undefined if the bytes are not an image. The decoder reports that fault. */
 function depthOf(bytes: unknown): number | undefined {
   try {
     return imageHead(bytes as Uint8Array).depth;
@@ -208,7 +208,7 @@ async function* tables(folder: SourceFolder, paths: readonly string[], maxBytes:
   }
 }
 
-/** Uses the first table of frames, or the first one that can be read if losses are allowed. */
+/** Uses the first table of frames. If losses are allowed, uses the first table that can be read. */
 async function withFirstTable<T>(
   folder: SourceFolder,
   paths: readonly string[],

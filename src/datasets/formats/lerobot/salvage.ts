@@ -1,4 +1,7 @@
-/** Recovers the intact parts of a LeRobot dataset whose files contradict each other, for example after a crash. The frames decide, not the metadata. */
+/**
+ * Recovers the intact parts of a LeRobot dataset whose files contradict each other, for example after a crash. If the frames and the metadata differ, the
+ * frames count.
+ */
 import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import type { StepColumns } from "../../model/step-columns.ts";
 import type { Damage } from "../damage.ts";

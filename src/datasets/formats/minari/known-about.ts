@@ -31,8 +31,8 @@ export function unnestedAbout({ about, ...own }: About): About {
 }
 
 /**
- * Returns the text of a space with the bounds of the source if it has the same kind of values, otherwise the space derived from the values. @param name for
- * example `observation_space`
+ * Returns the text of a space with the bounds of the source if the source has the same kind of values. Otherwise returns the space derived from the values.
+ * @param name for example `observation_space`
  */
 export function spaceWithBounds(name: string, about: About | undefined, spec: StepSpec, computed: string, losses: Losses): string {
   const text = about?.[name];

@@ -18,7 +18,7 @@ export interface EpisodeData {
   /** One column per leaf of a step. */
   readonly data: readonly ColumnData[];
   readonly length: number;
-  /** The number of actions, one less than steps if the last step is only a final observation. */
+  /** Reads the metadata file of an episode, with exact integers. */
   readonly actions: number;
 }
 
@@ -31,7 +31,7 @@ const FLAG: StepLeaf = { dtype: "bool", shape: [] };
 interface Side {
   readonly group: ColumnGroup;
   readonly spec: StepSpec;
-  /** The index of each leaf among those of the step. */
+  /** The index of each leaf among the leaves of the step. */
   readonly columns: readonly number[];
   readonly summaries: readonly ValueSummary[];
 }
