@@ -136,7 +136,7 @@ export class MinariSchema {
       if (leaf.shape.length > 1) losses.add(path, `infos of Minari's Parquet are flat, so that its shape [${leaf.shape.join(", ")}] is not kept`);
   }
 
-  /** Returns whether the discounts are those that a reader derives from terminations, because Minari has none. */
+  /** Returns whether the discounts are those that a reader derives from terminations, because Minari does not store discounts. */
   keepsDiscounts({ data, length, actions }: EpisodeData): boolean {
     const discounts = data[this.#discount ?? -1] as ArrayLike<number> | undefined;
     if (discounts === undefined) return true;

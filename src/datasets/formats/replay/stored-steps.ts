@@ -51,7 +51,7 @@ export class StoredSteps {
   readonly #chunk: number;
   readonly #rowBytes: number;
   readonly #history: Pick<JournalHistory, "columns"> | undefined;
-  /** The leaves that are read: the selected ones, and those that describe the course of episodes. */
+  /** The leaves that are read: the selected leaves, and the leaves that describe the course of episodes. */
   readonly #leaves: readonly PlacedLeaf[];
   #buffer: ItemBuffer | undefined;
 
@@ -70,7 +70,7 @@ export class StoredSteps {
     this.#chunk = Math.max(1, Math.min(CHUNK_ROWS, Math.floor(CHUNK_BYTES / Math.max(1, this.#rowBytes))));
   }
 
-  /** @param beginning as far as it is known without reading steps @throws RldsError CORRUPT */
+  /** @param beginning the state of the beginning, as far as it is known without reading steps @throws RldsError CORRUPT */
   read<S>({ rows, end, openSteps }: Piece, beginning: EpisodeStart): ReadSteps<S> {
     const { stepSpec, leaves, stepType, terminated, discount } = this.#schema;
     const n = rows.length;

@@ -197,7 +197,7 @@ async function* shardOf(
         continue;
       }
       const bytes = await records.next().catch((error) => {
-        // After a record with damaged bytes, reading continues at the next one.
+        // After a record with damaged bytes, reading continues at the next record.
         if (losses === undefined || !records.isPast) throw error;
         losses.add(error);
       });
