@@ -27,7 +27,7 @@ const EPISODE_INDEX = "episode_index";
  *
  * If the path does not end with .csv, it is a folder, and the file is steps.csv. The same data produces the same bytes. Keeps a thousand steps in memory.
  * @throws TypeError if an option is invalid
- * @throws RldsError SPEC_MISMATCH if a step has another form. The error names the episode, the step and the leaf
+ * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error names the episode, the step and the leaf
  * @throws RldsError UNSUPPORTED if two columns would have the same name
  * @throws RldsError EMPTY if no step determines the form
  * @throws RldsError IO if the target cannot be written or already exists

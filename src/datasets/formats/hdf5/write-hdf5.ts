@@ -47,7 +47,7 @@ const GYM = 2;
  * If the path does not end with .hdf5, it is a folder, and the file is demo.hdf5. Requires h5wasm. Keeps the whole file, up to maxBytes, and one episode in
  * memory.
  * @throws TypeError, RangeError if an option is invalid
- * @throws RldsError SPEC_MISMATCH if a step has another form. The error names the episode, the step and the leaf
+ * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error names the episode, the step and the leaf
  * @throws RldsError UNSUPPORTED if h5wasm is missing, or if the file exceeds maxBytes
  * @throws RldsError EMPTY if there are no transitions
  * @throws RldsError IO if the target cannot be written or already exists

@@ -56,7 +56,7 @@ export class Records {
     for (const name of this.#rowNames) if (lengthOf(values[name]) !== rows) this.#rowNames.delete(name);
   }
 
-  /** @throws RldsError CORRUPT if the line has another form */
+  /** @throws RldsError CORRUPT if the line has a different form */
   of(value: unknown, place: Place): StepGroup {
     if (this.layout === "step") return { steps: [value], metadata: {} };
     const { steps, ...metadata } = valuesIn(value);

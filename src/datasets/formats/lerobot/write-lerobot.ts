@@ -80,7 +80,7 @@ const OPTIONS =
  * Files receive their final names after all files are written. The same data produces the same bytes, except for videos. Statistics are those of LeRobot, over
  * all pixels. Keeps one episode in memory as it is stored: images as PNG, and videos as the encoder holds them.
  * @throws TypeError, RangeError if an option is invalid
- * @throws RldsError SPEC_MISMATCH if a step has another form. The error names the episode, the step and the leaf
+ * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error names the episode, the step and the leaf
  * @throws RldsError UNSUPPORTED if LeRobot cannot store a leaf (bytes, lists of texts, no elements, more than five dimensions), or if hyparquet-writer is
  * missing
  * @throws RldsError INVALID_DATA if an episode has no frames, or if a u64 is 2^63 or more

@@ -61,7 +61,7 @@ const VERSIONED = /.-v\d+$/;
  *
  * Files receive their final names after all files are written. The same data produces the same bytes. Keeps one episode and its columns in memory.
  * @throws TypeError, RangeError if an option is invalid
- * @throws RldsError SPEC_MISMATCH if a step has another form. The error names the episode, the step and the leaf
+ * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error names the episode, the step and the leaf
  * @throws RldsError UNSUPPORTED if Minari cannot store a leaf (bytes, lists of texts, no elements), if the observation or action is missing, if the reward is
  * not a single number, if an episode has more than 131,071 actions, or if hyparquet-writer is missing
  * @throws RldsError INVALID_DATA if an episode has no steps

@@ -35,7 +35,7 @@ const I64 = { dtype: "i64", shape: [] } as const;
  * episode, including `final_step`. Open the archive with `numpy.load`. If the path does not end with .npz, it is a folder, and the file is steps.npz. The same
  * data produces the same bytes. Keeps the whole dataset in memory, up to maxBytes.
  * @throws TypeError, RangeError if an option is invalid
- * @throws RldsError SPEC_MISMATCH if a step has another form. The error names the episode, the step and the leaf
+ * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error names the episode, the step and the leaf
  * @throws RldsError UNSUPPORTED if the arrays exceed maxBytes
  * @throws RldsError EMPTY if no step determines the form
  * @throws RldsError IO if the target cannot be written or already exists

@@ -57,7 +57,7 @@ const MAX_SHARDS = 99999;
  * Files receive their final names after all files are written. The same data produces the same bytes. Keeps one episode in memory, and the parts of its record
  * that differ in form, such as integers and images.
  * @throws TypeError, RangeError if an option is invalid
- * @throws RldsError SPEC_MISMATCH if a step has another form. The error names the episode, the step and the leaf
+ * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error names the episode, the step and the leaf
  * @throws RldsError EMPTY if there are no episodes
  * @throws RldsError UNSUPPORTED if two names are equal
  * @throws RldsError IO if the target cannot be written, or if this split or something else already exists

@@ -60,7 +60,7 @@ export async function inspectRlds<S = RldsStep>(rlds: RldsDataset<S>, options: P
  * on unchanged. The steps and arrays of the source are never modified. Keeps one episode in memory.
  * @throws TypeError, RangeError if an argument is invalid
  * @throws RldsError INVALID_DATA during iteration in mode `strict` if steps are in an impossible order
- * @throws RldsError SPEC_MISMATCH during iteration in mode `strict` if a step has another form
+ * @throws RldsError SPEC_MISMATCH during iteration in mode `strict` if a step has a different form
  * @throws the errors of `inspectRlds` during iteration
  */
 export function importRlds<S = RldsStep>(rlds: RldsDataset<S>, options: ImportOptions = {}): ImportedRlds<S> {

@@ -9,7 +9,7 @@ const OUTCOMES: readonly string[] = ["action", "reward", "discount"];
 /** The facts about each step of an episode. */
 export interface EpisodeFacts {
   readonly flags: Uint8Array;
-  /** The indices of the steps that have another form. */
+  /** The indices of the steps that have a different form. */
   readonly misfits: ReadonlySet<number>;
   readonly nonFinite: ReadonlyMap<number, readonly NonFiniteLeaf[]>;
 }

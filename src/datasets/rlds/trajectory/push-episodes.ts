@@ -47,7 +47,7 @@ export interface PushedEpisodes {
  * The leaves of the writer's spec are read from the steps under their own names, or as `fields` maps them; steps may have more leaves. An episode is read and
  * checked completely before it is appended. If items wait for a rate limiter, the call waits until `signal` aborts. After an error, all earlier episodes are
  * complete, and the failed episode may be open in the writer with some of its steps. Keeps one episode in memory. Costs O(bytes).
- * @throws RldsError SPEC_MISMATCH if a leaf is missing or has another form. If the data has a `stepSpec`, nothing is pushed before this check
+ * @throws RldsError SPEC_MISMATCH if a leaf is missing or has a different form. If the data has a `stepSpec`, nothing is pushed before this check
  * @throws RldsError INVALID_DATA if a flag is in the wrong place, or if the writer rejects a value
  * @throws RldsError EMPTY if there is no transition
  * @throws RldsError RATE_LIMITED if a table accepts neither items nor waiting
