@@ -82,7 +82,7 @@ function checkPlace({ name, fewFiles }: Directory, { imagesIn }: RecordingAbout)
     throw new ReplayError("UNSUPPORTED", `${name} cannot store one file per frame (imagesIn: "files"). Use imagesIn: "rows"`);
 }
 
-/** The remedy for a setting that differs from the existing one. */
+/** The remedy for a setting that differs from the existing setting. */
 const REMEDY = "Omit it, or use another directory";
 
 /** @throws ReplayError SPEC_MISMATCH if a setting differs. The error names the setting */
@@ -100,13 +100,13 @@ function checkSame(name: string, settings: Partial<RecordingAbout>, existing: Re
   }
 }
 
-/** Returns the error for a setting that differs from the existing one. */
+/** Returns the error for a setting that differs from the existing setting. */
 function differs(path: string, existing: string, name: string, requested: unknown): ReplayError {
   const { message } = mustBe("SPEC_MISMATCH", path, `${existing} as in ${name}`, requested);
   return new ReplayError("SPEC_MISMATCH", `${message}. ${REMEDY}`);
 }
 
-/** Compares values, regardless of the order of keys. @throws ReplayError SPEC_MISMATCH if a value differs. The error names the first one */
+/** Compares values, regardless of the order of keys. @throws ReplayError SPEC_MISMATCH if a value differs. The error names the first such value */
 function checkSameJson(name: string, requested: unknown, existing: unknown, path: string): void {
   const isNest = [requested, existing].every((value) => typeof value === "object" && value !== null) && Array.isArray(requested) === Array.isArray(existing);
   if (isNest) {

@@ -1,4 +1,4 @@
-/** Inspects the numbers in a leaf's value, whatever its form. */
+/** Inspects the numbers in a leaf's value, regardless of its form. */
 
 import { isList } from "../../schema/copy-numbers.ts";
 import { isShaped } from "../../schema/copy-values.ts";

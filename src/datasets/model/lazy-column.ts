@@ -32,7 +32,7 @@ export class LazyColumn {
     return new LazyColumn(values) as unknown as ColumnData;
   }
 
-  /** Returns the elements from … to - 1: as an array if they are one value, otherwise as another lazy column. */
+  /** Returns the elements from … to - 1: an array if the elements are one value, otherwise a lazy column. */
   subarray(from: number, to: number): AnyArray {
     if (this.#all !== undefined) return (this.#all as NumberArray).subarray(from, to) as AnyArray;
     const { size } = this.#values;

@@ -8,7 +8,7 @@ import { fold, nested, nodeRule } from "../../schema/nest.ts";
 import type { StepLeaf, StepSpec } from "./dataset.ts";
 import { type Place, RldsError } from "./rlds-error.ts";
 
-/** The values that a dataset may contain: those that a writer accepts, and columns. */
+/** The values that a dataset may contain: the values that a writer accepts, and columns. */
 export const DATA: PutOptions = { columns: true };
 
 const pathOf = (keys: readonly (string | number)[]) => keys.join("/") || "step";

@@ -81,7 +81,7 @@ function isTextual(head: string): boolean {
   return true;
 }
 
-/** The number of bytes kept before the newest ones, since a reader inspects the beginning of the file before it reads from there. */
+/** The number of bytes kept before the newest bytes, since a reader inspects the beginning of the file before it reads from there. */
 const MAX_BACK = 1 << 20;
 
 /** Reads forward. To reach a place before the kept bytes, decompression restarts from the beginning. */

@@ -30,8 +30,8 @@ export interface CsvOptions extends ReadOptions {
 }
 
 /**
- * Opens a file of values separated with commas, tabs, semicolons or bars. For a folder, opens the only such file in it. The first line contains the names of
- * the columns, and each row is a step.
+ * Opens a file of values separated with commas, tabs, semicolons or bars. For a folder, opens the only file of this kind in the folder. The first line contains
+ * the names of the columns, and each row is a step.
  *
  * Columns `observation.0`, `observation.1` … form one leaf. Names such as `observation_0` and `observation[0]` have the same effect, and `image.0.1` has two
  * dimensions. Columns `observation.position.0` and `observation/position.0` are nested. Names, episodes and their ends are those of JSON lines: `episode`,

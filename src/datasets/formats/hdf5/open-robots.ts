@@ -52,7 +52,7 @@ const HAS_ATTRIBUTES: { readonly [format in RobotFormat]: boolean } = { robomimi
  * paths that were not read. Keeps one episode in memory.
  * @throws RldsError NOT_FOUND if the file or folder does not exist
  * @throws RldsError CORRUPT if a file is damaged
- * @throws RldsError UNSUPPORTED if the file has another layout, or if the package h5wasm is missing
+ * @throws RldsError UNSUPPORTED if the layout of the file is unknown, or if the package h5wasm is missing
  * @throws RldsError EMPTY if there are no episodes
  * @throws RldsError SPEC_MISMATCH if an episode differs in form from the first one
  */

@@ -1,6 +1,6 @@
 /** Converts the colors of a JPEG like libjpeg: subsampled chrominance is interpolated ("fancy upsampling"), then converted to red, green and blue. */
 
-/** The sampling of a component relative to the others. */
+/** The sampling of a component relative to the other components. */
 export interface Component {
   readonly h: number;
   readonly v: number;

@@ -34,8 +34,8 @@ export interface JsonlOptions extends ReadOptions {
 const OPTIONS = `stepSpec, finalObservation, fetch, ${READ_OPTIONS}`;
 
 /**
- * Opens a file of JSON lines. For a folder, opens the only such file in it. A file may also be one array of the same values or an array of arrays of steps, and
- * its objects may span several lines.
+ * Opens a file of JSON lines. For a folder, opens the only file of this kind in the folder. A file may also be one array of the same values or an array of
+ * arrays of steps, and its objects may span several lines.
  *
  * A file that writeJsonl wrote contains its spec. In any other file, each line is a step or an episode. An episode is `{"steps": […], …metadata}`, or columns
  * of the same length: `{"observations": […], "actions": […], "rewards": […], "terminated": true}`, where an additional observation is the final one. The names

@@ -41,7 +41,7 @@ export interface RepriseReadOptions extends LinesOptions {
   readonly selected: SelectedSpec;
 }
 
-/** @throws RldsError CORRUPT for lines in another order; SPEC_MISMATCH for values that the first line does not declare */
+/** @throws RldsError CORRUPT for lines in a different order; SPEC_MISMATCH for values that the first line does not declare */
 export async function* readRepriseEpisodes(
   file: SourceFile,
   { metadataSpec }: RepriseSchema,

@@ -149,7 +149,7 @@ export class DatasetWriter {
     const { stepSpec, metadataSpec, schema, finalStep, signal, onProgress, fileBytes = DATA_BYTES } = this.#settings;
     const episode = this.#episodes;
     this.#settings.losses.addSplits(metadata);
-    // Each chunk waits for the next one, since the last step of an episode may be left out.
+    // Each chunk waits for the next chunk, since the last step of an episode may be left out.
     let previousChunk: Chunk | undefined;
     for await (const chunk of readChunks(steps, stepSpec, { episode, max: CHUNK_STEPS, signal })) {
       if (previousChunk !== undefined) await this.#frames.add(previousChunk.data, previousChunk.length);

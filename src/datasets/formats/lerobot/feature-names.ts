@@ -4,7 +4,7 @@ import { type Field, fieldsOf } from "../columns/names.ts";
 import type { Selection } from "../selection/selection.ts";
 import { type Feature, INFO, type LeRobotInfo } from "./info.ts";
 
-/** Features that have another name in RLDS. */
+/** Features that have a different name in RLDS. */
 const NAMES: { readonly [name: string]: readonly string[] } = { "next.reward": ["reward"] };
 /** References to videos require the times of frames, even if everything else is left out. */
 const TIME = "timestamp";

@@ -56,7 +56,7 @@ export function imageLeaves({ features }: LeRobotInfo): ImageLeaf[] {
 /**
  * Returns the spec of a step: the leaves of the table, images as pixels, videos as references, and the text of the task. Shapes of info.json are used if they
  * have the same number of elements.
- * @throws RldsError CORRUPT if info.json declares another shape
+ * @throws RldsError CORRUPT if info.json declares a different shape
  */
 export function frameSpec(schema: GenericSchema, info: LeRobotInfo, images: readonly ImageLeaf[], hasTask: boolean): StepSpec {
   const spec = structuredClone(schema.stepSpec) as { [name: string]: unknown };

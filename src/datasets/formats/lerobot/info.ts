@@ -33,7 +33,7 @@ export interface LeRobotInfo {
 
 export const INFO = "meta/info.json";
 
-/** @throws RldsError CORRUPT; UNSUPPORTED for another version */
+/** @throws RldsError CORRUPT; UNSUPPORTED for any other version */
 export function leRobotInfo(json: unknown): LeRobotInfo {
   const where = { file: INFO };
   if (typeof json !== "object" || json === null) throw corruptFile(where, "the file must be a JSON object");

@@ -56,7 +56,7 @@ const METADATA = { episode_index: { dtype: "i64", shape: [] }, [FINAL_STEP]: FIN
  * @throws TypeError, RangeError if an option is invalid
  * @throws RldsError NOT_FOUND if a file does not exist
  * @throws RldsError CORRUPT if a file is damaged, or if a path leads out of the folder
- * @throws RldsError UNSUPPORTED if the dataset has another version, or if hyparquet is missing
+ * @throws RldsError UNSUPPORTED if the version of the dataset is not supported, or if hyparquet is missing
  * @throws RldsError EMPTY if there are no episodes
  * @throws RldsError IO if a file cannot be read
  */

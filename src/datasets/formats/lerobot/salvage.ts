@@ -13,7 +13,7 @@ import { type EpisodeEntry, type EpisodeList, readEpisodeList, tasksOf } from ".
 import { INFO, type LeRobotInfo } from "./info.ts";
 
 export interface SalvagedList extends EpisodeList {
-  /** The paths of data files, including those that the list does not name. */
+  /** The paths of data files, including files that the list does not name. */
   readonly paths: readonly string[];
   readonly tasks: ReadonlyMap<number, string>;
 }

@@ -17,7 +17,7 @@ const COUNTED = [
   ...["total_episodes", "total_steps", "data_format", "jpeg_encoding", "observation_space", "action_space", "dataset_id", "minari_version", "dataset_size"],
 ];
 
-/** Returns the keys for metadata.json. The keys of Minari are at the top, and all others are nested. */
+/** Returns the keys for metadata.json. The keys of Minari are at the top, and all other keys are nested. */
 export function minariAbout(about: About | undefined): About {
   if (about === undefined) return {};
   const entries = Object.entries(about);

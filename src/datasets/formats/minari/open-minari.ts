@@ -57,7 +57,7 @@ interface EpisodeSource {
  * @throws RldsError CORRUPT if a file is damaged
  * @throws RldsError UNSUPPORTED if a space cannot be read, or if the package h5wasm or hyparquet is missing
  * @throws RldsError EMPTY if there are no episodes
- * @throws RldsError SPEC_MISMATCH if an episode has a different form than the first one
+ * @throws RldsError SPEC_MISMATCH if an episode differs in form from the first one
  */
 export async function openMinari<S = RldsStep>(from: Source, options: MinariOptions = {}): Promise<RldsReader<S>> {
   checkOptions(options);

@@ -145,7 +145,7 @@ async function directory(file: SourceFile): Promise<{ entries: number; size: num
   return { entries: number(end, 32), size: number(end, 40), at: number(end, 48) };
 }
 
-/** Reads 32-bit values. A value of all ones is replaced with the next 64-bit value of the extra field. */
+/** Reads 32-bit values. A value whose bits are all 1 is replaced with the next 64-bit value of the extra field. */
 function long(extra: DataView, values: number[]): number[] {
   for (let p = 0; p + 4 <= extra.byteLength; p += 4 + extra.getUint16(p + 2, true)) {
     if (extra.getUint16(p, true) !== 1) continue;

@@ -1,4 +1,4 @@
-/** Reads the episodes of a Replay. */
+/** Returns the state of the beginning, as far as it is known without reading steps. If the episode is open, the count of its steps shows the state. */
 
 import { integer } from "../../../base/error.ts";
 import { type Piece, storedEpisodes } from "../../../batch/stored-episodes.ts";

@@ -147,7 +147,7 @@ export class Selection {
       const path = [...keys, name];
       const choice = this.#choiceOf(path, undefined, isMetadata);
       if (typeof part === "object" && part !== null && !Array.isArray(part)) {
-        // Values below a group may have another place, or move with the group.
+        // Values below a group may have a place of their own, or move with the group.
         this.#select(part, path, target, isMetadata);
         continue;
       }

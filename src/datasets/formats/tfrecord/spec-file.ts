@@ -150,7 +150,7 @@ class StructureReader {
     return { dtype, shape };
   }
 
-  /** Visits the fields of the message at `from` … `to`: those with a length, and numbers. */
+  /** Visits the fields of the message at `from` … `to`: the fields with a length, and the numbers. */
   #fields(from: number, to: number, onMessage: (field: number, from: number, to: number) => void, onNumber?: (field: number, value: number) => void): void {
     const reader = new BinaryReader(this.#bytes.subarray(0, to));
     reader.pos = from;

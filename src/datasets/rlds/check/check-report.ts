@@ -2,7 +2,7 @@
 import type { Place } from "../../model/rlds-error.ts";
 import { FAULTS, type Fault } from "../import/import-report.ts";
 
-/** The faults that the check adds to those of `inspectRlds`. */
+/** The faults that the check adds to the faults of `inspectRlds`. */
 export const CHECK_FAULTS = [
   ...FAULTS,
   /** Timestamps that do not increase. */
