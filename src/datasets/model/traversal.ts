@@ -1,4 +1,4 @@
-/** Controls one pass over a dataset's episodes: it can be stopped, yields to other tasks, and reports its progress. */
+/** Controls one pass over a dataset's episodes: the pass can be stopped, yields to other tasks, and reports its progress. */
 import { mustBe } from "../../base/error.ts";
 import type { MaybeAsyncIterable, RldsEpisode } from "./dataset.ts";
 import { checkIterable, isSync } from "./maybe-async.ts";

@@ -200,7 +200,7 @@ interface Slice {
 class Slices {
   readonly #columns: readonly Column[];
   readonly #rows: number;
-  /** The number of rows of a slice: whole chunks, if they are not too large. */
+  /** The number of rows of a slice: whole chunks, unless a chunk is too large. */
   readonly height: number;
   #current: Slice = { from: 0, to: 0, data: [] };
 

@@ -8,7 +8,7 @@ import { unzstdPieces } from "./zstd.ts";
 export interface CompressedOptions {
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
-  /** Whether to read the part of a truncated file before its end. */
+  /** Whether to read a truncated file up to the point where it ends. */
   readonly salvage?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Converts cells of a table to values. All cells of a column together determine whether it contains numbers, flags or texts. */
+/** Converts cells of a table to values. All cells of a column together determine whether the column contains numbers, flags or texts. */
 
 /** The kind of a column's cells. */
 export type CellKind = "number" | "flag" | "text";

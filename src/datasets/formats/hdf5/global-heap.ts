@@ -1,4 +1,7 @@
-/** Checks HDF5's global heaps, which store texts and bytes of variable length. The library loops endlessly on a damaged heap, so it must never see one. */
+/**
+ * Checks HDF5's global heaps, which store texts and bytes of variable length. The library loops endlessly on a damaged heap, so the library must never see such
+ * a heap.
+ */
 import { dataView } from "../../../base/bytes.ts";
 
 const SIGNATURE = [0x47, 0x43, 0x4f, 0x4c]; // GCOL

@@ -1,4 +1,4 @@
-/** Mounts a file in the library's own file system, which contains nothing else. If the file refers to other files, these cannot be found. */
+/** Mounts a file in the library's own file system, which contains nothing else. If the file refers to other files, the other files cannot be found. */
 import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { heapsIn, isWalkable } from "./global-heap.ts";

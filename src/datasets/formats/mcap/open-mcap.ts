@@ -34,9 +34,9 @@ interface Recording {
 /**
  * Opens an MCAP file, or a folder of MCAP files. Supports JSON messages, and CDR messages of ROS 2 with schemas in ros2msg. Foxglove's libraries decode them.
  *
- * The option `topics` maps each leaf to a topic. If it is missing, the error lists the topics. Each topic is resampled to `rate` steps per second, by default
- * using the last message at or before the step. Ticks begin at the first message of an episode. The steps of the episode begin at the first tick for which
- * every leaf has a message, and end with the last message.
+ * The option `topics` maps each leaf to a topic. If the option is missing, the error lists the topics. Each topic is resampled to `rate` steps per second, by
+ * default using the last message at or before the step. Ticks begin at the first message of an episode. The steps of the episode begin at the first tick for
+ * which every leaf has a message, and end with the last message.
  *
  * `timestamp` is the time since the first step in seconds. The metadata contain `start_time`, the time of the first step in nanoseconds, and `file`, the name
  * of the file. The last step of an episode is a transition. The episode is terminated if `terminated` or `done` is set in that step, otherwise truncated.

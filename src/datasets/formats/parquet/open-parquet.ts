@@ -192,7 +192,7 @@ async function pathsOf({ folder, file }: SourceTarget): Promise<string[]> {
   return sortPaths(paths);
 }
 
-/** Uses one file, and closes it only if it was opened here. */
+/** Uses one file, and closes it only if this function opened it. */
 async function openFile({ folder, file }: SourceTarget, path: string, maxBytes: number): Promise<{ readonly parquet: ParquetFile; close(): Promise<void> }> {
   if (file !== undefined) return { parquet: await parquetFile(file, maxBytes), close: async () => {} };
   const parquetSource = await folder.open(path);

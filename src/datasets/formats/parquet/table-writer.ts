@@ -51,7 +51,7 @@ export class TableWriter {
   }
 }
 
-/** Dictionaries are avoided for floats, since they would turn -0 into 0, and for images, which rarely repeat. */
+/** Dictionaries are avoided for floats, since a dictionary would turn -0 into 0, and for images, which rarely repeat. */
 export function encodingOf({ dtype }: StepLeaf): Pick<ColumnRows, "encoding"> {
   return isFloat(dtype) || dtype === "bytes" ? { encoding: "PLAIN" } : {};
 }

@@ -107,7 +107,7 @@ class PackedRecords extends Records {
     this.#entryOf.push(1 + (this.#entries.newest.get(entry) ?? -1));
   }
 
-  /** Ends a group. Numbers are unique within a group, so at its end all bases of its patches exist. */
+  /** Ends a group. Numbers are unique within a group, so all bases of the patches exist at the end of the group. */
   closeGroup(): void {
     for (const [index, base] of this.#open) this.#bases.set(index, 1 + (this.#entries.newest.get(base) ?? index));
     this.#open.length = 0;

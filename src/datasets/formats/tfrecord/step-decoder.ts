@@ -62,7 +62,7 @@ export class StepDecoder {
     }
     if (part.length !== size * width) {
       const rule = `feature ${name} must have ${size * width} bytes, as the spec states, got ${part.length}`;
-      // This is not damage, and salvaging cannot help.
+      // A wrong value of compressImage is not damage, and salvaging cannot help.
       if (isImage(leaf) && isJpeg(part)) throw example.unsupported(`${rule}. Pass compressImage: true to decode the JPEG`);
       throw example.corruptError(rule, at);
     }

@@ -31,7 +31,7 @@ export interface ArrayMetadata {
   readonly chunkBytes: ChunkBytes;
   /** The size of a shard's index. */
   readonly indexBytes?: number;
-  /** The metadata for zarrita, without types that it does not support everywhere. */
+  /** The metadata for zarrita, without types that zarrita does not support in every runtime. */
   readonly json: Values;
 }
 

@@ -99,7 +99,7 @@ export class EpisodeChecker implements StepReceiver<unknown> {
     if (this.#reward !== undefined && !isFinal) this.#reward.add([reward], 0);
     if (this.#timestamp !== undefined) {
       const time = this.#timeOf(this.#rowOf(this.#timestamp, step, i)[0]);
-      // If data lacks the last next observation, writers repeat the last observation as the final one, including its time. That is not a fault.
+      // If data lacks the last next observation, writers repeat the last observation as the final one, including its time. Such a repeated time is not a fault.
       if (!(isFinal && time === this.#times.at(-1) && this.#repeatsObservation(step, i))) this.#times.push(time);
       if (step !== undefined && this.#hasFinal) this.#previous = this.#keep(step);
     }

@@ -40,7 +40,7 @@ export class FilmLengths {
     if (time > film.lastTime) [film.lastTime, film.episode] = [time, episode];
   }
 
-  /** Compares the finished videos. @param isEnd whether this was the last step */
+  /** Compares the finished videos. @param isEnd whether the last step was added */
   async compare(isEnd: boolean): Promise<void> {
     if (isEnd) for (const [camera, film] of this.#current) this.#finished.push({ camera, film });
     for (const { camera, film } of this.#finished.splice(0)) await this.#compare(camera, film);

@@ -91,7 +91,7 @@ function ruledEpisode<S>(episode: RldsEpisode<S>, rule: FinalStepRule, index: nu
   return numberLike({ ...withFinalStep(episode, "observation"), steps: stepsWithoutLastTransition(episode.steps) }, episode);
 }
 
-/** Returns the error of the rule "refuse". It does not throw. */
+/** Creates the error of the rule "refuse", without throwing it. */
 export function noFinalError(episode: number): RldsError {
   return new RldsError(
     "INVALID_DATA",

@@ -94,7 +94,7 @@ function transition(steps: readonly NumericStep[], n: number, gamma: number): un
   }
   const { observation } = next.step as RldsStep;
   const more = { reward, discount, n_steps: k, next_observation: observation, next_is_last: next.last, next_is_terminal: next.terminal };
-  // This is twenty times as fast as a literal that spreads the step and adds names (V8 11).
+  // `Object.assign` is twenty times as fast as a literal that spreads the step and adds names (V8 11).
   return Object.assign({}, steps[0]?.step, more);
 }
 
