@@ -60,7 +60,7 @@ export async function* gunzipPieces(file: SourceFile, signal?: AbortSignal): Asy
       }
     }
   }
-  // Everything before the cut has been passed on.
+  // All data before the cut has been passed on.
   push(new Uint8Array(0), file.size, true);
   yield* output;
   await checkMember(file, member, file.size);

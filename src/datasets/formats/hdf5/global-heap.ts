@@ -28,7 +28,7 @@ export function isWalkable(at: number, size: number, read: (at: number, length: 
   const heap = dataView(read(at, length));
   for (let p = HEAD; p + HEAD <= length; ) {
     const bytes = Number(heap.getBigUint64(p + 8, true));
-    // The free rest has the number 0, and its size includes its head.
+    // The free space at the end of a heap has the number 0, and its size includes its head.
     const step = heap.getUint16(p, true) === 0 ? bytes : HEAD + 8 * Math.ceil(bytes / 8);
     if (step < HEAD || p + step > length) return false;
     p += step;

@@ -84,7 +84,7 @@ export class StoredSteps {
     const first = flagColumn("is_first") ?? (type && flags(n, (i) => Number(type[i]) === STEP_FIRST));
     const begins = first === undefined ? beginning : first[0] === 1 ? "there" : "evicted";
     const last = flagColumn("is_last") ?? (type ? flags(n, (i) => Number(type[i]) === STEP_LAST) : flags(n, (i) => i === n - 1 && end !== 0));
-    // A final step has no action, and the result of the last action is in the step before it.
+    // A final step has no action, and the result of the last action is in the step before the final step.
     const isFinal = end === FINAL_TRUNCATED || end === FINAL_TERMINATED || (type !== undefined && last[n - 1] === 1);
     const lastAction = isFinal ? n - 2 : n - 1;
     const isStoredTerminal = lastAction >= 0 && (Number(of(terminated)?.[lastAction] ?? 0) !== 0 || Number(of(discount)?.[lastAction] ?? 1) === 0);
