@@ -53,7 +53,7 @@ export function withSalvageRemedy(error: unknown): unknown {
   return isDamage && !error.message.includes(SALVAGE) ? withEnding(error, SALVAGE) : error;
 }
 
-/** Records damage of a part if losses are allowed. @throws the error otherwise, with a hint at the option `salvage` */
+/** Records damage of a part if losses are allowed. @throws the error otherwise, with the option `salvage` as its remedy */
 export function addDamage(losses: Damage | undefined, error: unknown): void {
   if (losses === undefined) throw withSalvageRemedy(error);
   losses.add(error);

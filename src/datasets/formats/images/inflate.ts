@@ -5,7 +5,7 @@ import { dataView } from "../../../base/bytes.ts";
 /** The number of bytes that are inflated together. 16 KiB inflate to at most 16 MiB. */
 const SLICE = 1 << 14;
 
-/** Returns exactly `size` bytes with a valid checksum. @throws Error if the stream is damaged or its size differs. Inflates at most 16 MiB in excess */
+/** Returns exactly `size` bytes with a valid checksum. @throws Error if the stream is damaged or its size differs. At most 16 MiB too many are inflated */
 export function inflateExactly(bytes: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
   const output = bytes.length <= SLICE ? inflateWhole(bytes, size) : inSlices(bytes, size);
   if (output.length !== size) throw sizeError(size, output.length);
@@ -49,7 +49,7 @@ function sizeError(size: number, actualSize: number): Error {
   );
 }
 
-/** Inflates a stream to at most `max` bytes, and returns the number of bytes. @throws Error like `inflateExactly` */
+/** Inflates a stream, and returns the number of inflated bytes, at most `max`. @throws Error like `inflateExactly` */
 export function inflate(bytes: Uint8Array, max: number, onChunk: (chunk: Uint8Array, at: number) => void = () => undefined): number {
   let done = 0;
   const stream = new Unzlib((chunk) => {

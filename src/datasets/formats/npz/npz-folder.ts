@@ -8,7 +8,10 @@ import { type SourceFile, type SourceFolder, sortPaths } from "../sources/source
 
 type OpenFile = (file: SourceFile) => Promise<RldsReader>;
 
-/** @param open opens one file, which its caller then owns @throws RldsError UNSUPPORTED if there is no file, EMPTY, SPEC_MISMATCH if files differ in form */
+/**
+ * @param open opens a dataset in one file, and leaves that file open @throws RldsError UNSUPPORTED if there is no file, EMPTY, SPEC_MISMATCH if files differ in
+ * form
+ */
 export async function openNpzFolder(
   folder: SourceFolder,
   open: OpenFile,
