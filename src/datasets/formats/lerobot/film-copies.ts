@@ -185,7 +185,7 @@ export class FilmCopies {
   }
 }
 
-/** Returns the number of frames in a video, or 0 if the file does not contain it. */
+/** Returns the number of frames in a video, or 0 if the file does not contain this number. */
 async function countFrames(source: SourceFile): Promise<number> {
   return mp4Frames(source).catch((error) => {
     if (error instanceof RldsError) throw error;

@@ -31,8 +31,8 @@ export type NStepTransition<S = RldsStep> = Omit<S, "reward" | "discount"> & {
 
 /**
  * Returns a transition for each step except final observations, with the names of the RLDS tutorial. The return ends with the episode. If next_is_last is true
- * and next_is_terminal is false, the episode was truncated, and the discount is not 0. The rules are those of the n-step returns of a table. Works lazily, and
- * keeps n steps in memory. Each step costs O(n).
+ * and next_is_terminal is false, the episode was truncated, and the discount is not 0. The rules are the same as for the n-step returns of a table. Works
+ * lazily, and keeps n steps in memory. Each step costs O(n).
  * @throws TypeError, RangeError if an argument is invalid
  * @throws RldsError SPEC_MISMATCH during iteration if a reward or discount is not one number, or if a flag is invalid
  */
