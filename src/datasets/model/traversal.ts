@@ -54,7 +54,7 @@ export function checkEpisode<S>(episode: RldsEpisode<S>, index: number): RldsEpi
   return episode;
 }
 
-/** Returns async steps that can be aborted between any two of them. */
+/** Returns async steps whose iteration can be aborted after each step. */
 export function abortable<T>(steps: MaybeAsyncIterable<T>, signal: AbortSignal | undefined): MaybeAsyncIterable<T> {
   if (signal === undefined || isSync(steps)) return steps;
   return {

@@ -33,7 +33,7 @@ const ENTRY_RECORD_BYTES = 12;
 const ENTRY_SIZE = 0xffffff;
 /** The maximum number of entries from a frame to its key (assembly/rows/packed-frame.ts). */
 const MAX_CHAIN = 8;
-/** The upper two bits of a row's link contain how the episode ends with the row. */
+/** The upper two bits of a row's link encode how the episode ends with the row. */
 const END_SHIFT = 30;
 
 /** The record of a newly added row, in the payload of its section. */
@@ -278,7 +278,7 @@ export class JournalHistory {
     findEnds();
   }
 
-  /** A row of the open group has not been added yet; its record contains the link. */
+  /** Sets the link of a row. A row of the open group has not been added yet; its record contains the link. */
   #link(number: number, link: number, open: readonly Fresh[]): void {
     const index = this.#steps.newest.get(number);
     if (index === undefined || open.some((row) => row.number === number)) return;

@@ -89,7 +89,7 @@ export async function withSchema(rlds: RldsDataset<unknown>, signal?: AbortSigna
   return { stepSpec, metadataSpec, episodes: episodes(), close };
 }
 
-/** Lists without elements take no bytes, but each must be written. */
+/** Lists without elements take no bytes, but each list must be written. */
 const MAX_EMPTY_LISTS = 65_536;
 
 /** Checks a spec that a dataset declares. @throws RldsError SPEC_MISMATCH · UNSUPPORTED for lengths that differ between episodes */

@@ -10,7 +10,7 @@ import { stepSpecOf } from "../../model/step-spec.ts";
 /** A function that computes the policyInfo of a step. For the last step of the dataset, `next` has `is_first` set, and zeros in all other fields. */
 export type PolicyInfoFn<S = RldsStep, P = unknown> = (step: S, next: S) => P;
 
-/** Returns the step after the very last one: zeros, with `is_first`. */
+/** Returns the step after the last step of a dataset: zeros, with `is_first`. */
 export function zeroStep(spec: StepSpec): RldsStep {
   return { ...(map(spec, zeroOf) as unknown as RldsStep), is_first: true };
 }

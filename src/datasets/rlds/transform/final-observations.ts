@@ -32,7 +32,7 @@ export interface FinalObservationOptions {
 
 /** The numbers of episodes that an iteration changed. */
 export interface FinalStepCounts {
-  /** The number of episodes whose last observation was repeated, because the data does not contain the next one. */
+  /** The number of episodes whose last observation was repeated, because the data does not contain the next observation. */
   readonly repeated: number;
   /** The number of episodes whose last transition was left out. */
   readonly dropped: number;
