@@ -7,7 +7,7 @@ import { leavesOf } from "../../model/leaves.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { joined } from "./column.ts";
 
-/** How an episode ends: the environment terminated it, a time limit or similar truncated it, or the data ends. */
+/** How an episode ends: the environment terminated it, a time limit or a similar cause truncated it, or the data ends. */
 export type Ending = "terminated" | "truncated" | "open";
 
 /** The specs of observation, action, reward and metadata, and optionally of a discount. */

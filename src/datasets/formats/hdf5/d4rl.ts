@@ -38,7 +38,7 @@ export interface D4rlOptions extends Hdf5Options {
   /** Whether the episodes contain the file's `metadata`. Default: true. */
   readonly metadata?: boolean;
   /**
-   * The time limit of the environment, in steps. It cuts the episodes of a file without `timeouts`. Default: no limit, so that such an episode ends only at
+   * The time limit of the environment, in steps. It cuts the episodes of a file without `timeouts`. Default: no limit, so that these episodes end only at
    * `terminals` or at the end of the data.
    */
   readonly maxEpisodeSteps?: number;

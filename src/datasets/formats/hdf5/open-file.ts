@@ -37,7 +37,7 @@ export async function openHdf5(from: Source, names: readonly string[], options: 
   return openTarget(await decompressedSource(from, { signal, maxBytes, fetch }), names, options);
 }
 
-/** Like `openHdf5`, for a source that was already inspected. Closing the HDF5 file closes the file. */
+/** Like `openHdf5`, for a source that was already inspected. Closing the HDF5 file also closes the source file. */
 export async function openTarget(
   { file, folder }: SourceTarget,
   names: readonly string[],

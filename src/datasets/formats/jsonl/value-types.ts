@@ -76,7 +76,7 @@ export class ValueTypes {
     } else {
       for (const [name, part] of Object.entries(value)) {
         let inner = node.get(name);
-        // One leaf above the limit is enough to detect that the value has too many.
+        // One leaf above the limit is enough to detect that the value has too many leaves.
         if (inner === undefined && this.#grows && this.#leaves <= MAX_LEAVES) {
           inner = this.#nodeOf(part);
           if (inner !== undefined) node.set(name, inner);

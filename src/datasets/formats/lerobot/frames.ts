@@ -17,7 +17,7 @@ export interface FramesOptions {
   readonly videos: ReadonlyMap<string, readonly string[]>;
   readonly hasTask: boolean;
   readonly decode: ImageDecoder | undefined;
-  /** The column that contains whether the last frame is terminal. */
+  /** The column that shows whether the last frame is terminal. */
   readonly terminal: string | undefined;
   /** Whether the frames contain flags and discounts. */
   readonly keepsTerminal: boolean;

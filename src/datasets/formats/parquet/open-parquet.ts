@@ -137,7 +137,7 @@ async function readerOf<S>(source: SourceTarget, { columns, selection, losses, s
     const selectedFiles = (from = 0) => selectFiles(files(from), selection);
     const index = lazy(() => readGenericIndex(selectedFiles(), schema, { signal }));
     const read = { maxBytes, signal, losses };
-    // Only episode numbers can return, and damaged data has no index.
+    // Only episode numbers can reappear, and damaged data has no index.
     const isInterleaved = async () => schema.mapping.episode !== undefined && losses === undefined && (await index()).isInterleaved;
     const startingAt = (episode: number): AsyncIterable<ReadEpisode<S>> =>
       lazyIterable(async () => {
