@@ -1,4 +1,4 @@
-/** Stores the frames of steps, in the log or in separate files, which are synced before the log names them. */
+/** Stores the frames of steps in the log or in separate files. The separate files are synced before the log names the files. */
 
 import { crc32c } from "../base/crc32c.ts";
 import { ReplayError } from "../base/error.ts";
@@ -11,7 +11,7 @@ import type { Directory, StorageFile } from "../files/directory.ts";
 import { ioError, withIoErrors } from "../files/io-errors.ts";
 import type { Log } from "../storage/log/log.ts";
 
-/** The maximum number of files that are open until they are synced. A process may have about a thousand. */
+/** The maximum number of files that are open until they are synced. A process can typically open about a thousand files. */
 const MAX_OPEN = 256;
 
 export class Frames {
@@ -42,7 +42,7 @@ export class Frames {
     if (this.#syncError !== undefined) throw ioError(`${this.#syncError.message}. The state of the disk is unknown. Open the recording again`, this.#syncError);
   }
 
-  /** Writes a step's frames. @throws ReplayError IO; `takeBack` then removes the written ones */
+  /** Writes a step's frames. @throws ReplayError IO; `takeBack` then removes the frames that were written */
   write(log: Log, pixels: readonly Uint8Array[], episode: number, step: number): void {
     for (const { camera, leaf } of this.#leaves) {
       const [height, width, channels] = leaf.shape as readonly [number, number, number];
@@ -90,7 +90,7 @@ export class Frames {
     this.#unsynced.clear();
   }
 
-  /** Removes files that a crash left without their steps: those of episodes from `next` on, and those after the end of the previous episode. */
+  /** Removes frame files whose steps were lost in a crash: all files of episodes from `next` on, and files after the end of the previous episode. */
   removeOrphans(next: number, length: number): void {
     if (this.#names === undefined) return;
     for (const name of withIoErrors("listing", this.#directory, "", () => this.#directory.list())) {

@@ -17,13 +17,13 @@ import { ResumeReader } from "./resume.ts";
 import { StagedStep } from "./staged.ts";
 
 /**
- * Opens a recording, and creates it if necessary. An episode that a crash or `close` cut off stays unfinished, and the next step starts another episode. A new
- * recording requires `spec` and `fps`. For an existing recording you can omit them; otherwise they must match. Reads only the two newest files, so the cost is
- * O(segmentBytes), regardless of the size of the recording.
+ * Opens a recording, and creates it if necessary. An episode that a crash or `close` cut off stays unfinished, and the next step starts a new episode. A new
+ * recording requires `spec` and `fps`. For an existing recording, you can omit both options. If you pass them, their values must match. Reads only the two
+ * newest files, so the cost is O(segmentBytes), regardless of the size of the recording.
  * @throws TypeError, RangeError if an option is invalid
- * @throws ReplayError SPEC_MISMATCH if the directory has other contents, or a recording of other steps
+ * @throws ReplayError SPEC_MISMATCH if the directory has other contents, or a recording with different settings
  * @throws ReplayError NOT_FOUND if there is no recording and `spec` or `fps` is omitted
- * @throws ReplayError LOCKED if another process records there
+ * @throws ReplayError LOCKED if another process records in the directory
  * @throws ReplayError CORRUPT if a file is damaged before its end (see `salvage`)
  * @throws ReplayError UNSUPPORTED if another version wrote the files
  * @throws ReplayError IO if a file cannot be read or written
@@ -82,10 +82,10 @@ function checkPlace({ name, fewFiles }: Directory, { imagesIn }: RecordingAbout)
     throw new ReplayError("UNSUPPORTED", `${name} cannot store one file per frame (imagesIn: "files"). Use imagesIn: "rows"`);
 }
 
-/** The remedy for a setting that differs from the existing one. */
+/** The remedy for a setting that differs from the existing setting. */
 const REMEDY = "Omit it, or use another directory";
 
-/** @throws ReplayError SPEC_MISMATCH that names the setting that differs */
+/** @throws ReplayError SPEC_MISMATCH if a setting differs. The error names the setting */
 function checkSame(name: string, settings: Partial<RecordingAbout>, existing: RecordingAbout): void {
   for (const key of ["fps", "images", "imagesIn"] as const) {
     if (settings[key] !== undefined && settings[key] !== existing[key]) throw differs(key, JSON.stringify(existing[key]), name, settings[key]);
@@ -100,13 +100,13 @@ function checkSame(name: string, settings: Partial<RecordingAbout>, existing: Re
   }
 }
 
-/** Returns the error for a setting that differs from the existing one. */
+/** Returns the error for a setting that differs from the existing setting. */
 function differs(path: string, existing: string, name: string, requested: unknown): ReplayError {
   const { message } = mustBe("SPEC_MISMATCH", path, `${existing} as in ${name}`, requested);
   return new ReplayError("SPEC_MISMATCH", `${message}. ${REMEDY}`);
 }
 
-/** Compares values, regardless of the order of keys. @throws ReplayError SPEC_MISMATCH that names the first value that differs */
+/** Compares values, regardless of the order of keys. @throws ReplayError SPEC_MISMATCH if a value differs. The error names the first such value */
 function checkSameJson(name: string, requested: unknown, existing: unknown, path: string): void {
   const isNest = [requested, existing].every((value) => typeof value === "object" && value !== null) && Array.isArray(requested) === Array.isArray(existing);
   if (isNest) {

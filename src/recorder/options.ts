@@ -11,8 +11,9 @@ export interface RecordOptions<S extends Spec = Spec> {
   /** The path of a folder (Node, Deno, Bun), or a directory from `opfs`, `sqlite` or `memory` of reprise/storage. */
   readonly dir: string | Directory;
   /**
-   * The spec of one step: an object of leaves with `observation` and `action`, and any others, such as `reward`, `discount`, or `instruction: text({ maxBytes
-   * })`. Leaves of u8 of the shape [height, width, 1, 3 or 4] are camera frames. Required for a new recording. Default: the spec of the existing recording.
+   * The spec of one step: an object of leaves with `observation` and `action`, and any other leaves, such as `reward`, `discount`, or `instruction: text({
+   * maxBytes })`. Leaves of u8 of the shape [height, width, 1, 3 or 4] are camera frames. Required for a new recording. Default: the spec of the existing
+   * recording.
    */
   readonly spec?: S;
   /** The nominal number of steps per second. Required for a new recording. Default: the rate of the existing recording. */
@@ -29,9 +30,9 @@ export interface RecordOptions<S extends Spec = Spec> {
   readonly segmentBytes?: number;
   /** Whether to open a damaged recording. The data before the damage is kept, and the rest is cut off. Default: false. */
   readonly salvage?: boolean;
-  /** Whether to take over the directory if it cannot be detected whether its owner has ended. Set it only if you are sure. Default: false. */
+  /** Whether to take over the directory if Reprise cannot detect whether the owner has ended. Set only if you are sure. Default: false. */
   readonly takeOver?: boolean;
-  /** Receives warnings, such as data that a crash cut off, or a full disk. Default: console.warn; null silences it. */
+  /** Receives warnings, such as data that a crash cut off, or a full disk. Default: console.warn; null silences warnings. */
   readonly logger?: Logger | null;
   /** Another build of the core, for hosts that forbid compiling. Default: the core of the package. */
   readonly module?: WebAssembly.Module;

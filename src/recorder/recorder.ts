@@ -103,8 +103,8 @@ export class Recorder<S extends Spec = Spec> {
   }
 
   /**
-   * Records a step: an observation and an action. The first step after the end of an episode starts the next one. The arguments are copied. If `durability` is
-   * "always", the step is on the disk when the call returns. Otherwise the step is on the disk within the set number of milliseconds, or after `flush` or
+   * Records a step: an observation and an action. The first step after the end of an episode starts the next episode. The arguments are copied. If `durability`
+   * is "always", the step is on the disk when the call returns. Otherwise the step is on the disk within the set number of milliseconds, or after `flush` or
    * `endEpisode`. If the call throws, the step is not recorded, and nothing else has changed. Costs O(bytes of the step), plus the time of the encoder for PNG.
    * @throws ReplayError SPEC_MISMATCH if the step does not match the spec. The error names the leaf
    * @throws ReplayError INVALID_DATA if a value does not fit its dtype
@@ -120,7 +120,7 @@ export class Recorder<S extends Spec = Spec> {
   }
 
   /**
-   * Ends the open episode. When the promise resolves, the whole episode is on the disk. (With `durability: "manual"`, only `flush` guarantees that.).
+   * Ends the open episode. When the promise resolves, the whole episode is on the disk. With `durability: "manual"`, only `flush` guarantees this.
    * @throws ReplayError EMPTY if no step was recorded since the last end
    * @throws ReplayError IO if the disk cannot be written. The episode is then still open, and you can call this method again
    * @throws the errors of `step`
@@ -182,7 +182,7 @@ export class Recorder<S extends Spec = Spec> {
       throw new ReplayError("OUT_OF_TURN", "the recorder was called while another call was reading its arguments. Wait until that call has returned");
   }
 
-  /** Reads the caller's arguments, whose getters may call this recorder. */
+  /** Locks the recorder while it reads the caller's arguments, because their getters may call the recorder. */
   #lockWhile(read: () => void): void {
     this.#isBusy = true;
     try {
@@ -212,16 +212,16 @@ export class Recorder<S extends Spec = Spec> {
   }
 
   /**
-   * Writes a group, all of it or nothing.
-   * @param now whether it is on the disk when this returns
-   * @throws ReplayError IO, OUT_OF_MEMORY if it cannot be written; nothing has changed then
+   * Writes a group completely, or not at all.
+   * @param now whether the group is on the disk when this method returns
+   * @throws ReplayError IO, OUT_OF_MEMORY if the group cannot be written. In this case, nothing has changed
    */
   #group(write: () => void, now = this.#durability === "always"): void {
     const log = this.#log;
     try {
       this.#frames.check();
       log.check();
-      // Waiting data goes first, so that it does not pile up.
+      // Writes waiting data first, so that the data does not pile up.
       if (this.#isFailing || log.waiting > MAX_WAITING) this.#flush();
     } catch (error) {
       throw this.#writeError(error);
@@ -233,7 +233,7 @@ export class Recorder<S extends Spec = Spec> {
       write();
       log.commit(now);
     } catch (error) {
-      // A group that cannot be taken back may be on the disk, and then needs its frames; opening removes frames that are not needed.
+      // If a group cannot be taken back, it may be on the disk and need its frames. Opening a recording removes frames that are not needed.
       if (log.takeBack(mark)) {
         this.#contents.takeBack();
         this.#frames.takeBack();

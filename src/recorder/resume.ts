@@ -1,4 +1,4 @@
-/** Reads the state from which a recording continues, from its two newest segments and any unsealed ones. */
+/** Reads the state from which a recording continues, from its two newest segments and any unsealed segments. */
 import { ReplayError } from "../base/error.ts";
 import { RECORDED_END, RECORDED_FINAL, RECORDED_FRAME, RECORDED_INDEX, RECORDED_STEP } from "../base/kinds.ts";
 import { Contents, endOf } from "../datasets/model/recording/contents.ts";
@@ -10,11 +10,11 @@ export interface ResumeState {
   readonly segment: number;
   /** The index with which the newest segment should begin, if a crash prevented it from being written. */
   readonly index: { readonly previousSegment: number; readonly bytes: Uint8Array } | undefined;
-  /** The number of steps of the episode that a crash cut off; 0 if there is none. */
+  /** The number of steps of the episode that a crash cut off; 0 if no episode was cut off. */
   readonly cutLength: number;
   /** The number of the next episode. */
   readonly nextEpisode: number;
-  /** The number of recorded episodes, without discarded ones. */
+  /** The number of recorded episodes, without discarded episodes. */
   readonly episodes: number;
 }
 
@@ -33,7 +33,7 @@ export class ResumeReader {
     else if (kind !== RECORDED_FRAME && kind !== RECORDED_INDEX) throw new ReplayError("CORRUPT", `the recording has a section of unknown kind ${kind}`);
   }
 
-  /** Returns the state, once all sections were visited. @param newest the number of the newest segment @throws ReplayError CORRUPT */
+  /** Returns the state after all sections were visited. @param newest the number of the newest segment @throws ReplayError CORRUPT */
   finish(newest: number): ResumeState {
     const [previous, of] = [this.#contents, this.#segment];
     const contents = newest === of ? (previous as Contents) : this.#begin(newest);
@@ -48,7 +48,7 @@ export class ResumeReader {
     };
   }
 
-  /** Starts a segment without an index: the first one, or one after a crash. */
+  /** Starts a segment without an index: the first segment, or a segment after a crash. */
   #begin(segment: number): Contents {
     if (this.#contents !== undefined) return new Contents(this.#contents.after);
     if (segment === 1) return new Contents();

@@ -60,12 +60,12 @@ export class StagedStep {
     this.#visit = visitor(spec, (index) => leaves[index] as Visit);
   }
 
-  /** Stages a step. @throws ReplayError SPEC_MISMATCH, INVALID_DATA, which name the leaf */
+  /** Stages a step. @throws ReplayError SPEC_MISMATCH, INVALID_DATA. The error names the leaf */
   take(step: unknown): void {
     this.#visit(step);
   }
 
-  /** Stages some leaves; the others are zeros. @throws ReplayError as `take` */
+  /** Stages some leaves. All other leaves are zeros. @throws ReplayError as `take` */
   takePartial(step: unknown): void {
     const values = flattenPartial(this.#spec, step, "final");
     this.#row.fill(0);

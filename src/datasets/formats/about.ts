@@ -9,7 +9,7 @@ export function mustBeAbout(about: unknown): About {
   return jsonOf(about) as About;
 }
 
-/** Converts a value to JSON: typed arrays become lists, integers beyond 2^53 decimal strings. Values that JSON cannot represent are left out. */
+/** Converts a value to JSON: typed arrays become lists, and integers beyond 2^53 become decimal strings. Values that JSON cannot represent are left out. */
 function jsonOf(value: unknown): unknown {
   if (typeof value === "bigint") return value > -(2n ** 53n) && value < 2n ** 53n ? Number(value) : String(value);
   if (typeof value === "number") return Number.isFinite(value) ? value : String(value);
@@ -20,7 +20,7 @@ function jsonOf(value: unknown): unknown {
   return Object.fromEntries(entries.filter(([, part]) => part !== undefined));
 }
 
-/** Returns the metadata nested under `about` in a file of Reprise, next to those of the format. */
+/** Returns the metadata nested under `about` in a file of Reprise, next to the metadata of the format. */
 export function nestedAbout(value: unknown): About {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as About) : {};
 }

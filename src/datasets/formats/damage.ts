@@ -9,14 +9,14 @@ export interface SourceLoss extends Place {
   readonly reason: string;
 }
 
-/** The maximum number of listed parts. A file of garbage may have one per line. */
+/** The maximum number of listed parts. A file of garbage may have a damaged part in every line. */
 const MAX_PARTS = 1000;
 /** The codes of damaged or missing data. All other errors, such as a full disk or an invalid option, are thrown. */
 const CODES = ["CORRUPT", "NOT_FOUND", "SPEC_MISMATCH", "INVALID_DATA", "EMPTY"];
 
 /** The damage that a reader found. Reading a damaged place twice records it once. */
 export class Damage {
-  /** Grows while the files are read. */
+  /** The damage so far. The list grows while the files are read. */
   readonly all: readonly SourceLoss[];
   readonly #losses: SourceLoss[] = [];
   readonly #messages = new Set<string>();
@@ -47,13 +47,13 @@ export class Damage {
 
 const SALVAGE = ". Pass salvage: true to read the rest";
 
-/** Returns an error about damage with the option that reads the rest; returns any other error unchanged. */
+/** Adds the option that reads the rest to an error about damage. Returns any other error unchanged. */
 export function withSalvageRemedy(error: unknown): unknown {
   const isDamage = error instanceof RldsError && (error.code === "CORRUPT" || error.code === "NOT_FOUND");
   return isDamage && !error.message.includes(SALVAGE) ? withEnding(error, SALVAGE) : error;
 }
 
-/** Records damage of a part if losses are allowed. @throws the error with the option `salvage` otherwise */
+/** Records damage of a part if losses are allowed. @throws the error otherwise, with the option `salvage` as its remedy */
 export function addDamage(losses: Damage | undefined, error: unknown): void {
   if (losses === undefined) throw withSalvageRemedy(error);
   losses.add(error);

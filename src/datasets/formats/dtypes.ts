@@ -4,9 +4,9 @@ import type { Dtype } from "../../schema/dtype.ts";
 export interface FormatNames {
   /** The name in NumPy, which tensorflow_datasets, LeRobot, Minari and Gymnasium also use. */
   readonly numpy: string;
-  /** The storage type in Parquet, and the logical integer type if it differs. Files of Reprise contain the second only if it adds information. */
+  /** The storage type in Parquet, and the logical integer type if it differs. Files of Reprise contain the logical type only if it adds information. */
   readonly parquet: { readonly type: "BOOLEAN" | "INT32" | "INT64" | "FLOAT" | "DOUBLE" | "FIXED_LEN_BYTE_ARRAY"; readonly integer?: IntegerName };
-  /** The dtype that stores the numbers without loss, if neither format has this dtype. The names are those of that dtype. */
+  /** The dtype that stores the numbers without loss, if neither format has this dtype. The names are those of the wider dtype. */
   readonly widened?: Dtype;
 }
 

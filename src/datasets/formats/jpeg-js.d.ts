@@ -1,4 +1,4 @@
-/** The half of jpeg-js that is used: the package's own entry loads its encoder as well. */
+/** Declares only the decoder of jpeg-js, because the main entry of the package also loads the encoder. */
 declare module "jpeg-js/lib/decoder.js" {
   export { decode as default } from "jpeg-js";
 }

@@ -17,7 +17,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Characters of Unicode's private area. One that does not occur in a text marks its large integers. */
+/** Characters of Unicode's private area. A character that does not occur in a text marks the large integers of that text. */
 const MARKS = ["e000", "e001", "e002", "e003"].map((hex) => ({ hex, mark: String.fromCharCode(Number.parseInt(hex, 16)) }));
 /** Matches a possible large integer, which cannot follow a decimal point. */
 const LARGE_INTEGER = /(?:^|[[:,\s-])\d{16}/;
@@ -97,7 +97,7 @@ function quoteLiterals(text: string): string {
   return output + text.slice(done);
 }
 
-/** Returns the index of the quote that ends a string, or the length of the text if there is none. */
+/** Returns the index of the quote that ends a string, or the length of the text if the string does not end. */
 function endOfString(text: string, begin: number): number {
   for (let end = text.indexOf('"', begin + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let slashes = 0;

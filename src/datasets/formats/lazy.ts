@@ -12,7 +12,7 @@ export function lazy<T>(find: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Iterates over a source that is found on the first step. */
+/** Iterates over a source that is opened when the first value is requested. */
 export async function* lazyIterable<T>(find: () => Promise<AsyncIterable<T>>): AsyncGenerator<T, void, undefined> {
   yield* await find();
 }

@@ -4,7 +4,7 @@ import { isLeaf } from "../../schema/leaf.ts";
 import type { StepSpec } from "../model/dataset.ts";
 import { type Place, unsupportedFile } from "../model/rlds-error.ts";
 
-/** @param subject the name of their parent in messages @throws RldsError UNSUPPORTED */
+/** @param subject the name of the leaves' parent in messages @throws RldsError UNSUPPORTED */
 export function checkLeaves(spec: StepSpec, subject: string, place: Place): void {
   checkLeafCount(leafCount(spec), subject, place);
 }

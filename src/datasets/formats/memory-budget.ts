@@ -11,7 +11,7 @@ export class MemoryBudget {
     this.#maxBytes = maxBytes;
   }
 
-  /** @param purpose what takes the memory, in messages @throws RldsError CORRUPT */
+  /** @param purpose the data that takes the memory, for messages @throws RldsError CORRUPT */
   reserve(bytes: number, purpose: string): void {
     const all = this.#used + bytes;
     if (!(all <= this.#maxBytes))

@@ -1,4 +1,7 @@
-/** Detects paths near a dataset: archives, parent and child folders, and files that describe one. The error for each names the path to open. */
+/**
+ * Detects paths near a dataset: archives, parent and child folders, and files that describe a dataset. The error for such a path names the path to open
+ * instead.
+ */
 import { unsupportedFile } from "../model/rlds-error.ts";
 import { parseJson } from "./json.ts";
 import { type FormatSign, isNamed, NAMES } from "./signs.ts";
@@ -52,13 +55,13 @@ export async function checkArchive(file: SourceFile, text: string): Promise<void
   throw unsupportedFile({ file: file.name }, `the file is ${what}. Unpack it, and open the resulting file or folder`);
 }
 
-/** The files that describe a dataset but are not one: JSON objects with one of these keys. */
+/** The files that describe a dataset but do not contain its data: JSON objects with one of these keys. */
 const DESCRIPTIONS: readonly (readonly [keys: readonly string[], dataset: string, folder: string])[] = [
   [["codebase_version"], "LeRobot", "the folder that contains meta/info.json"],
   [["pythonClassName", "fileFormat"], "tensorflow_datasets", "the folder that contains features.json"],
   [["minari_version", "data_format"], "Minari", "the folder of the dataset, above data/metadata.json"],
 ];
-/** Keys of rows and episodes. A file of one line may have the keys above in addition to these. */
+/** Keys of rows and episodes. A file with one line may have the keys of DESCRIPTIONS in addition to these keys. */
 const ROW_KEYS = ["rlds", "steps", "obs", "observation", "observations", "action", "actions"];
 const DESCRIPTION_BYTES = 1 << 20;
 

@@ -1,13 +1,13 @@
 /** Determines the narrowest dtype that represents all numbers of a leaf in a text. */
 import type { StepLeaf } from "../model/dataset.ts";
 
-/** A decimal with at most this many digits is the shortest one of its f32; smaller numbers have fewer digits. */
+/** A decimal with at most this many digits is the shortest decimal of its f32; smaller numbers have fewer digits. */
 const F32_DIGITS = 6;
 const F32_NORMAL = 2 ** -126;
 /** The number of digits that distinguishes any two f32. */
 const MAX_F32_DIGITS = 9;
 
-/** Returns whether f32 preserves a number: the number is an f32, or the shortest decimal of one. */
+/** Returns whether f32 preserves a number: the number is an f32, or the shortest decimal of an f32. */
 export function isF32(value: number): boolean {
   const rounded = Math.fround(value);
   if (rounded === value || Number.isNaN(value)) return true;

@@ -87,7 +87,7 @@ const MAGIC_BYTES: readonly (readonly [bytes: string, format: Format])[] = [
  * - a folder or file of Parquet or MCAP;
  * - an HDF5 file of Minari or D4RL, or an .npz file;
  * - a record file of TF-Agents with its spec;
- * - a JSON file (lines or an array), or a folder with one of JSON lines;
+ * - a JSON file (lines or an array), or a folder with a file of JSON lines;
  * - the folder of a Replay's journal or of reprise/record (`00000001.rpr`), or a snapshot.
  *
  * At a URL, these names are tried. The function of the detected format receives the options.

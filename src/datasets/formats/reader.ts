@@ -29,7 +29,7 @@ export type Format =
 /** An episode that a reader returns. Its steps are columns. */
 export interface ReadEpisode<S = RldsStep> extends RldsEpisode<S> {
   readonly steps: StepColumns<S>;
-  /** The kind of the last step. With "unknown", the rule of RLDS applies: a step that is_last is a final observation. */
+  /** The kind of the last step. With "unknown", the rule of RLDS applies: a step with `is_last` is a final observation. */
   readonly [FINAL_STEP]: FinalStep | "unknown";
 }
 
@@ -57,7 +57,7 @@ export interface RldsReader<S = RldsStep> extends AsyncIterable<ReadEpisode<S>> 
   readonly about: { readonly [key: string]: unknown };
   /** The parts of the files that the options leave out, each with a remedy. */
   readonly unread?: readonly Unread[];
-  /** The videos to which leaves `{path, timestamp}` of steps refer. writeLeRobot copies them. Undefined if there are none. */
+  /** The videos to which leaves `{path, timestamp}` of steps refer. writeLeRobot copies them. Undefined if no leaf refers to videos. */
   readonly films?: Films;
   /**
    * Returns the episodes from number `episode` on (0, 1, …) without reading earlier episodes. The result is empty after the last episode. Absent if the files

@@ -3,7 +3,7 @@
 /** A format that its files identify. For a log, only the first bytes show whether a Replay or a recorder wrote it. */
 export type FormatSign = "tfds" | "lerobot" | "parquet" | "hdf5" | "minari" | "npz" | "zarr" | "mcap" | "jsonl" | "csv" | "tfrecord" | "log";
 
-/** File names and their formats. The first existing name decides. */
+/** File names and their formats. The first name that exists determines the format. */
 export const NAMES: readonly (readonly [name: string, format: FormatSign])[] = [
   ["features.json", "tfds"],
   ["meta/info.json", "lerobot"],

@@ -3,7 +3,7 @@ import { unsupportedFile } from "../model/rlds-error.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** @param subject the name in messages @throws RldsError UNSUPPORTED if the bytes are not UTF-8; they are never replaced */
+/** @param subject the name in messages @throws RldsError UNSUPPORTED if the bytes are not UTF-8; invalid bytes are never replaced */
 export function utf8(bytes: Uint8Array, subject: string, file: string): string {
   try {
     return decoder.decode(bytes);

@@ -4,7 +4,7 @@ import { StepColumns } from "./step-columns.ts";
 
 /**
  * Returns the function that prepares a step to be kept. It copies steps that arrive one by one, since a generator may reuse its arrays, and returns the steps
- * of an array as they are.
+ * of an array unchanged.
  */
 export function createStepCopier(steps: unknown): <T>(step: T) => T {
   return Array.isArray(steps) || steps instanceof StepColumns ? identity : copyArrays;

@@ -1,9 +1,9 @@
-/** Inspects the numbers in a leaf's value, whatever its form. */
+/** Inspects the numbers in a leaf's value, regardless of its form. */
 
 import { isList } from "../../schema/copy-numbers.ts";
 import { isShaped } from "../../schema/copy-values.ts";
 
-/** Calls `visit` with each single value, including those in nested arrays and objects, until it returns false. @returns whether it never returned false */
+/** Calls `visit` with each single value, including those in nested arrays and objects, until it returns false. @returns whether `visit` never returned false */
 export function everyElement(value: unknown, visit: (element: unknown) => boolean): boolean {
   if (isList(value)) {
     for (let i = 0; i < value.length; i++) if (!everyElement(value[i], visit)) return false;
@@ -14,7 +14,7 @@ export function everyElement(value: unknown, visit: (element: unknown) => boolea
   return parts.every((part) => everyElement(part, visit));
 }
 
-/** The number of elements that are NaN or infinite, and the first of them. */
+/** The number of elements that are NaN or infinite, and the first of these elements. */
 export interface NonFinite {
   readonly count: number;
   readonly value: number;
@@ -59,7 +59,7 @@ export function numberOf(value: unknown): number {
   return isList(value) && value.length === 1 ? numberOf(value[0]) : Number.NaN;
 }
 
-/** Returns a value of the same form whose elements are all zeros or all ones, of the same types: 0, 0n or false. */
+/** Returns a value of the same form with every element set to zero, or every element set to one. The types of the elements are kept: 0, 0n or false. */
 export function fillElements(value: unknown, isOne: boolean): unknown {
   if (typeof value === "boolean") return isOne;
   if (typeof value === "bigint") return isOne ? 1n : 0n;

@@ -1,6 +1,6 @@
-/** Records to which splits an episode belongs, for sources with splits per episode, such as the filters of robomimic. */
+/** Records the splits of an episode, for sources that assign episodes to splits, such as the filters of robomimic. */
 
-/** A symbol does not count as metadata, but copies such as `{ ...episode }` keep it. */
+/** The key of the splits. A symbol does not count as metadata, but copies such as `{ ...episode }` keep its value. */
 const SPLITS = Symbol("splits");
 
 /** @param splits names; empty for an episode that belongs to no split */

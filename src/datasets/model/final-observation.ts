@@ -37,7 +37,7 @@ function copyElements(to: ColumnData, from: ColumnData, at: number): void {
   else for (let i = 0; i < from.length; i++) (to as (string | Uint8Array)[])[at + i] = from[i] as string;
 }
 
-/** Returns the steps of an episode that ends with a transition, followed by its last observation as the final one. Steps that arrive one by one are copied. */
+/** Returns the steps of an episode that ends with a transition, plus a final step that repeats the last observation. Copies steps that arrive one by one. */
 export function stepsWithFinal<S>(steps: MaybeAsyncIterable<S>): MaybeAsyncIterable<S> {
   if (steps instanceof StepColumns)
     return steps.length === 0 ? steps : new StepColumns<S>(steps.spec, columnsWithFinal(steps.spec, steps.parts, steps.length), steps.length + 1);
@@ -47,7 +47,7 @@ export function stepsWithFinal<S>(steps: MaybeAsyncIterable<S>): MaybeAsyncItera
   ]);
 }
 
-/** Returns the steps without the last transition. Its observation becomes the final one, and the episode does not terminate there. */
+/** Returns the steps without the last transition. The observation of that transition becomes the final one, and the episode is not terminal there. */
 export function stepsWithoutLastTransition<S>(steps: MaybeAsyncIterable<S>): MaybeAsyncIterable<S> {
   const isCleared = (name: unknown) => OUTCOMES.includes(name) || name === "is_terminal";
   if (steps instanceof StepColumns) {
@@ -64,7 +64,7 @@ export function stepsWithoutLastTransition<S>(steps: MaybeAsyncIterable<S>): May
   return withLast(steps, (last) => [changed(last, (name, value) => (isCleared(name) ? fillElements(value, false) : value))]);
 }
 
-/** Returns whether the last step is_last, or undefined if steps arrive one by one. */
+/** Returns whether the last step has `is_last` set, or undefined if steps arrive one by one. */
 export function lastFlagOf(steps: MaybeAsyncIterable<unknown>): boolean | undefined {
   const last = steps instanceof StepColumns ? (steps.length === 0 ? undefined : steps.at(steps.length - 1)) : Array.isArray(steps) ? steps.at(-1) : undefined;
   return last === undefined ? undefined : flagOf((last as Partial<RldsStep>)?.is_last) === true;

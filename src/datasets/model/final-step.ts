@@ -36,8 +36,8 @@ export function statedFinalStep(metadata: Metadata): FinalStep | undefined {
 }
 
 /**
- * Returns the kind of an episode's last step. If nothing states it, the rule of RLDS applies: a step that is_last is a final observation. @param option
- * overrides the metadata
+ * Returns the kind of an episode's last step. If neither the option nor the metadata states the kind, the rule of RLDS applies: a step with `is_last` is a
+ * final observation. @param option overrides the metadata
  */
 export function finalStepOf(metadata: Metadata, isLast: boolean, option?: FinalStep): FinalStep {
   return option ?? statedFinalStep(metadata) ?? (isLast ? "observation" : "transition");
@@ -48,7 +48,7 @@ export function withFinalStep<M extends Metadata>(metadata: M, finalStep: FinalS
   return numberLike({ ...metadata, [FINAL_STEP]: finalStep }, metadata);
 }
 
-/** Returns metadata, or their spec, without the kind, for formats that have only one. */
+/** Returns metadata, or their spec, without the kind, for formats that support only one kind. */
 export function withoutFinalStep<M extends Metadata>(metadata: M): M {
   const { [FINAL_STEP]: _, ...rest } = metadata;
   return rest as M;

@@ -9,14 +9,14 @@ export interface LazyValues {
   readonly size: number;
   /** Reads the values from … to - 1 into a new array. */
   read(from: number, to: number): AnyArray;
-  /** Runs before the whole column is read. @throws if that would take too much memory */
+  /** Runs before the whole column is read. @throws if the column takes too much memory */
   check(): void;
 }
 
-/** Replaces an array of which usually only pieces are read. */
+/** Replaces an array that is usually read in pieces. */
 export class LazyColumn {
   readonly #values: LazyValues;
-  /** The index of the first element, in the elements of the source. */
+  /** The index of the column's first element among the elements of the source. */
   readonly #from: number;
   readonly length: number;
   #all: AnyArray | undefined;
@@ -32,7 +32,7 @@ export class LazyColumn {
     return new LazyColumn(values) as unknown as ColumnData;
   }
 
-  /** Returns the elements from … to - 1: as an array if they are one value, otherwise as another lazy column. */
+  /** Returns the elements from … to - 1: an array if the elements are one value, otherwise a lazy column. */
   subarray(from: number, to: number): AnyArray {
     if (this.#all !== undefined) return (this.#all as NumberArray).subarray(from, to) as AnyArray;
     const { size } = this.#values;
@@ -56,7 +56,7 @@ export class LazyColumn {
   }
 
   /**
-   * Returns a column whose pieces are changed as they are read. @param change receives the values of a piece and the index of the first one, and returns an
+   * Returns a column whose pieces are changed as they are read. @param change receives the values of a piece and the index of the first value, and returns an
    * array of the same length
    */
   map(change: (values: AnyArray, from: number) => AnyArray): LazyColumn {

@@ -15,7 +15,7 @@ export function traceLeaves(spec: StepSpec, ...steps: readonly unknown[]): Trace
   return steps.flatMap((step) => leavesOf(spec).map(({ keys, leaf }) => ({ keys, leaf, value: valueAt(step, keys) })));
 }
 
-/** Finds the leaf with this value: the same array, or an equal number under the same name. */
+/** Finds the leaf that has this value. The value is the same array, or an equal number under the same name. */
 export function findTracedLeaf(leaves: readonly TracedLeaf[], keys: readonly string[], value: unknown): StepLeaf | undefined {
   const name = keys.at(-1);
   return leaves.find((traced) => (typeof value === "object" ? isSame(traced.value, value) : traced.keys.at(-1) === name && Object.is(traced.value, value)))

@@ -2,7 +2,7 @@
 import { mustBe } from "../../base/error.ts";
 import type { MaybeAsyncIterable } from "./dataset.ts";
 
-/** One step of a pipeline. Each iteration creates a new one. */
+/** One step of a pipeline. Each iteration creates a new stage. */
 export interface Stage<T, U> {
   /** Adds the results of one more value to `output`. Returns false if no more values are needed; the source is then closed. */
   push(value: T, output: U[]): boolean | undefined;
@@ -35,7 +35,7 @@ async function forEachAsync<T>(iterable: AsyncIterable<T>, visit: (value: T, ind
   for await (const value of iterable) if (visit(value, index++) === false) break;
 }
 
-/** Returns all values as an array. An array is returned as it is. */
+/** Returns all values as an array. An array is returned unchanged. */
 export function collect<T>(iterable: MaybeAsyncIterable<T>): readonly T[] | Promise<readonly T[]> {
   if (Array.isArray(iterable)) return iterable;
   const values: T[] = [];
@@ -45,7 +45,7 @@ export function collect<T>(iterable: MaybeAsyncIterable<T>): readonly T[] | Prom
   return forEach(iterable, push)?.then(() => values) ?? values;
 }
 
-/** Applies `change` to each value. Lazy; can be iterated as often as `iterable` */
+/** Applies `change` to each value. The result is lazy, and can be iterated as often as `iterable`. */
 export function mapIterable<T, U>(iterable: MaybeAsyncIterable<T>, change: (value: T, index: number) => U): MaybeAsyncIterable<U> {
   if (isSync(iterable)) {
     return {
@@ -63,7 +63,7 @@ export function mapIterable<T, U>(iterable: MaybeAsyncIterable<T>, change: (valu
   };
 }
 
-/** Passes the values through a stage. Lazy; can be iterated as often as `iterable`. Breaking out of the loop closes the source. */
+/** Passes the values through a stage. The result is lazy, and can be iterated as often as `iterable`. Breaking out of the loop closes the source. */
 export function applyStage<T, U>(iterable: MaybeAsyncIterable<T>, stage: () => Stage<T, U>): MaybeAsyncIterable<U> {
   if (isSync(iterable)) return { [Symbol.iterator]: () => applySync(iterable, stage()) };
   return { [Symbol.asyncIterator]: () => applyAsync(iterable, stage()) };

@@ -10,7 +10,7 @@ import { mapIterable } from "./maybe-async.ts";
 import { type Place, RldsError } from "./rlds-error.ts";
 import { type ColumnData, StepColumns } from "./step-columns.ts";
 
-/** The leaves whose dtypes are defaults, by identity: code that replaces a leaf has chosen its dtype. */
+/** The leaves whose dtypes are defaults, by identity. Code that replaces a leaf also chooses the dtype. */
 const plainLeaves = new WeakSet<object>();
 
 /** Marks the number leaves of a spec as plain, and returns a copy of the spec. */
@@ -89,7 +89,7 @@ function copyOf(value: unknown): unknown {
   return Array.isArray(value) ? value.slice() : { ...(value as object) };
 }
 
-/** Copies a part of an object that is itself a copy, and returns the new part. */
+/** Replaces a part of a copied object with a copy, and returns the new part. */
 function ownPart(parent: object, key: string): object {
   const part = copyOf((parent as { readonly [key: string]: unknown })[key]) as object;
   setPart(parent, key, part);

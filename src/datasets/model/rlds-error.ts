@@ -20,7 +20,7 @@ export interface Place {
  * - NOT_FOUND: a file is missing;
  * - UNSUPPORTED: Reprise cannot read a file, or requires a missing package;
  * - INVALID_DATA: steps are in an impossible order;
- * - SPEC_MISMATCH: steps have another form;
+ * - SPEC_MISMATCH: steps have a different form;
  * - EMPTY: the data has no steps.
  */
 export class RldsError extends ReplayError implements Place {

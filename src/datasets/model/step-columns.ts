@@ -88,7 +88,7 @@ export class StepColumns<S = RldsStep> implements Iterable<S> {
 
 type StepFactory = (i: number) => unknown;
 
-/** Returns the function that creates step i. It consists of one function per node, so that creating a step never inspects the spec. */
+/** Returns the function that creates step i. The function consists of one function per node, so that creating a step never inspects the spec. */
 function createStepFactory(spec: StepSpec, data: Iterator<ColumnData>): StepFactory {
   if (isLeaf(spec)) return createLeafFactory(spec, data.next().value as ColumnData);
   if (Array.isArray(spec)) {

@@ -25,7 +25,7 @@ export function mustBeStepSpec(spec: StepSpec): { readonly [field: string]: Step
   return mustBeStep(spec) as unknown as { readonly [field: string]: StepSpec };
 }
 
-/** Reads a flag of a step: a boolean, 0 or 1, or an array with one of these. @throws RldsError SPEC_MISMATCH */
+/** Reads a flag of a step: a boolean, 0 or 1, or an array with one such value. @throws RldsError SPEC_MISMATCH */
 export function flagOf(step: RldsStep, field: "is_first" | "is_last" | "is_terminal", place: Place): boolean {
   const flag = oneFlag(step[field]);
   if (flag !== undefined) return flag;

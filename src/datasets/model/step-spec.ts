@@ -8,7 +8,7 @@ import { fold, nested, nodeRule } from "../../schema/nest.ts";
 import type { StepLeaf, StepSpec } from "./dataset.ts";
 import { type Place, RldsError } from "./rlds-error.ts";
 
-/** The values that a dataset may contain: those that a writer accepts, and columns. */
+/** The values that a dataset may contain: the values that a writer accepts, and columns. */
 export const DATA: PutOptions = { columns: true };
 
 const pathOf = (keys: readonly (string | number)[]) => keys.join("/") || "step";
@@ -16,7 +16,7 @@ const pathOf = (keys: readonly (string | number)[]) => keys.join("/") || "step";
 /**
  * Infers the spec of a step from its values:
  * - a typed array keeps its dtype, and is flat;
- * - a number is f32, a boolean bool, a bigint i64, a string text;
+ * - the dtype is f32 for numbers, bool for booleans, i64 for bigints, and text for strings;
  * - arrays of these take their nesting as shape;
  * - `{data, shape}` sets both;
  * - objects and arrays of objects nest.

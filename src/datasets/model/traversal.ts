@@ -1,4 +1,4 @@
-/** Controls one pass over a dataset's episodes: it can be stopped, yields to other tasks, and reports its progress. */
+/** Controls one pass over a dataset's episodes: the pass can be stopped, yields to other tasks, and reports its progress. */
 import { mustBe } from "../../base/error.ts";
 import type { MaybeAsyncIterable, RldsEpisode } from "./dataset.ts";
 import { checkIterable, isSync } from "./maybe-async.ts";
@@ -10,7 +10,7 @@ export interface PassOptions {
   readonly onProgress?: (progress: { readonly episodes: number; readonly steps: number }) => void;
 }
 
-/** The number of steps between two pauses, which takes some hundredths of a second. */
+/** The number of steps between two pauses. Reading these steps takes some hundredths of a second. */
 const STEPS_PER_PAUSE = 1 << 16;
 
 export class Pace {
@@ -54,7 +54,7 @@ export function checkEpisode<S>(episode: RldsEpisode<S>, index: number): RldsEpi
   return episode;
 }
 
-/** Returns async steps that can be aborted between any two of them. */
+/** Returns async steps whose iteration can be aborted after each step. */
 export function abortable<T>(steps: MaybeAsyncIterable<T>, signal: AbortSignal | undefined): MaybeAsyncIterable<T> {
   if (signal === undefined || isSync(steps)) return steps;
   return {

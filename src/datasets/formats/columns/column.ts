@@ -72,7 +72,7 @@ export function joined(leaf: StepLeaf, chunks: readonly ColumnData[], rows: numb
   return all;
 }
 
-/** Copies elements into a column. @param at index of the first one */
+/** Copies elements into a column. @param at the index of the first element */
 export function copyColumn(leaf: StepLeaf, to: ColumnData, at: number, elements: ColumnData): void {
   if (isText(leaf)) for (let i = 0; i < elements.length; i++) (to as (string | Uint8Array)[])[at + i] = (elements as readonly string[])[i] as string;
   else (to as Float32Array).set(elements as Float32Array, at);

@@ -29,7 +29,7 @@ export function transitionSpecOf(tree: TransitionTree): TransitionSpec {
   return rowSpec(tree as { readonly [name: string]: ColumnTree }) as unknown as TransitionSpec;
 }
 
-/** Copies the steps of one episode. @throws RldsError CORRUPT if it takes more than maxBytes */
+/** Copies the steps of one episode. @throws RldsError CORRUPT if the episode takes more than maxBytes */
 export async function rangeSteps(
   tree: TransitionTree,
   { from, to, observedFrom, finalStep, ending }: EpisodeRange,

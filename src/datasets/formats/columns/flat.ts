@@ -21,7 +21,7 @@ export interface FlatTable {
 /**
  * The rule for the final step of an episode.
  * - `rlds`: follows the RLDS importer of D4RL. The final step is read from `next_observations` if they exist. Otherwise, an episode that terminated gets a
- *   final step with an observation of zeros, so that its last transition is not lost. A truncated episode gets none.
+ *   final step with an observation of zeros, so that its last transition is not lost. A truncated episode gets no final step.
  * - `next`: reads the final step from `next_observations`, which are required.
  * - `none`: adds no final step. The last transition is the last step.
  */
@@ -67,8 +67,8 @@ export function squeezeColumn(column: Column): Column {
 }
 
 /**
- * Iterates over the episodes of a table, keeping at most one episode and one slice. @param row the first row of an episode @throws RldsError CORRUPT,
- * UNSUPPORTED
+ * Iterates over the episodes of a table, and keeps at most one episode and one slice in memory. @param row the first row of an episode @throws RldsError
+ * CORRUPT, UNSUPPORTED
  */
 export async function* flatEpisodes(table: FlatTable, options: FlatOptions, row = 0): AsyncGenerator<EndedSteps, void, undefined> {
   const { file, transition: tree } = table;
@@ -88,7 +88,7 @@ export async function* flatEpisodes(table: FlatTable, options: FlatOptions, row 
     for (let at = from; at < to; ) {
       options.signal?.throwIfAborted();
       if (to - at >= slices.height && !slices.has(at)) {
-        // Rows that are of one episode need no slice.
+        // Rows that all belong to one episode need no slice.
         const end = at + slices.height;
         for (const [k, { size }] of leaves.entries()) await readInto(columns[k] as Column, at, end, data[k] as ColumnData, (at - from) * size, size);
         at = end;
@@ -142,7 +142,7 @@ async function* flatRanges(table: FlatTable, options: FlatOptions, row: number):
       block = await readColumns(flags, from, to);
     } catch (error) {
       if (height <= Math.max(SLICE_ROWS, chunkRows)) throw error;
-      // Smaller blocks reach the episodes before damaged flags.
+      // With smaller blocks, more of the episodes before damaged flags can be read.
       height = Math.max(SLICE_ROWS, chunkRows);
       continue;
     }
@@ -176,7 +176,7 @@ function* findEpisodeEnds(
   }
 }
 
-/** Returns how the last episode ends with the data: it is open, unless nothing could mark a truncation. */
+/** Returns the ending of an episode that the end of the data cuts off. The episode is open, unless the file cannot mark truncations. */
 function tailEnding(marksCuts: boolean, { maxEpisodeSteps }: FlatOptions): Ending {
   return !marksCuts && maxEpisodeSteps === undefined ? "truncated" : "open";
 }
@@ -196,11 +196,11 @@ interface Slice {
   readonly data: readonly ColumnData[];
 }
 
-/** Reads columns slice by slice, so that episodes in one slice read it once. */
+/** Reads columns slice by slice, so that a slice with several episodes is read only once. */
 class Slices {
   readonly #columns: readonly Column[];
   readonly #rows: number;
-  /** The number of rows of a slice: whole chunks, if they are not too large. */
+  /** The number of rows of a slice: whole chunks, unless a chunk is too large. */
   readonly height: number;
   #current: Slice = { from: 0, to: 0, data: [] };
 
@@ -212,7 +212,7 @@ class Slices {
     this.height = Math.max(1, Math.min(preferredRows, Math.floor(SLICE_BYTES / rowBytes)));
   }
 
-  /** Whether the slice that has this row was read already. */
+  /** Returns whether the slice that contains this row was already read. */
   has(row: number): boolean {
     return row >= this.#current.from && row < this.#current.to;
   }
@@ -231,7 +231,7 @@ function rowsIn(slice: Slice, k: number, from: number, to: number, size: number)
   return slicedColumn(slice.data[k] as ColumnData, (from - slice.from) * size, (to - slice.from) * size);
 }
 
-/** Reads rows into a column of an episode. @param at index of the first element */
+/** Reads rows into a column of an episode. @param at the index of the first element */
 async function readInto(column: Column, from: number, to: number, all: ColumnData, at: number, size: number): Promise<void> {
   const target = Array.isArray(all) ? undefined : slicedColumn(all, at, at + (to - from) * size);
   const data = await column.read(from, to, target);

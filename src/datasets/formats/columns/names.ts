@@ -18,8 +18,8 @@ export type Field =
   | "lengths";
 
 /**
- * Names in the singular; case and underscores do not matter. If a file has several names of a field, the earliest one listed here is the field, and the others
- * are metadata.
+ * Names in the singular; case and underscores do not matter. If a file has several names of a field, the name listed first here is the field, and the other
+ * names are metadata.
  */
 export const FIELD_NAMES: { readonly [field in Field]: readonly string[] } = {
   observation: ["observation", "obs", "state"],
@@ -56,8 +56,8 @@ export function fieldOf(name: string): Field | undefined {
 }
 
 /**
- * Returns the fields of all names in one file or row. If several names match a field, only the first one in the table is the field. Two spellings of that name
- * are both the field.
+ * Returns the fields of all names in one file or row. If several names match a field, only the first of these names in the table is the field. Different
+ * spellings of that name all count as the field.
  */
 export function fieldsOf(names: readonly string[]): ReadonlyMap<string, Field> {
   const best = new Map<Field, number>();
@@ -69,8 +69,8 @@ export function fieldsOf(names: readonly string[]): ReadonlyMap<string, Field> {
 }
 
 /**
- * Returns whether a name counts as a field only if no other name of that field exists. Rows of JSON may have a state next to the observation. Two other names
- * of one field contradict each other.
+ * Returns whether a name counts as a field only if no other name of that field exists. Rows of JSON may have a state next to the observation. If two other
+ * names of one field exist, they contradict each other.
  */
 export function isWeakName(name: string): boolean {
   return /^(next)?states?$/.test(bare(name));

@@ -2,7 +2,7 @@
 import type { StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
 
-/** Returns the difference as text, or undefined if there is none. */
+/** Returns the difference as text, or undefined if the specs do not differ. */
 export function specDifference(expected: StepSpec, actual: StepSpec): string | undefined {
   const [expectedLeaves, actualLeaves] = [expected, actual].map(
     (spec) => new Map(leavesOf(spec).map(({ keys, path, leaf }) => [JSON.stringify(keys), { path, leaf }])),

@@ -1,4 +1,4 @@
-/** Reads RLDS steps from a table of columns, whose ranges of rows are episodes. Missing columns are computed from the others. */
+/** Reads RLDS steps from a table of columns, whose ranges of rows are episodes. Missing columns are computed from the other columns. */
 
 import { isText } from "../../../schema/leaf.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
@@ -19,7 +19,7 @@ export interface Range {
 const SLICE_ROWS = 1 << 22;
 const FLAG = { dtype: "bool", shape: [] } as const;
 
-/** The ranges of episodes in rows that begin with is_first or follow an is_last. They are computed on the fly, since there may be as many as rows. */
+/** The row ranges of episodes, which begin at `is_first` or after `is_last`. Computed on the fly, since each row may be an episode. */
 export class FlaggedRanges implements Iterable<Range> {
   readonly #rows: number;
   readonly #isFirst: Uint8Array | undefined;

@@ -7,10 +7,10 @@ import { leavesOf } from "../../model/leaves.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { joined } from "./column.ts";
 
-/** How an episode ends: the environment terminated it, a time limit or similar truncated it, or the data ends. */
+/** How an episode ends: the environment terminated it, a time limit or a similar cause truncated it, or the data ends. */
 export type Ending = "terminated" | "truncated" | "open";
 
-/** The specs of observation, action and reward, optionally of a discount, and of metadata. */
+/** The specs of observation, action, reward and metadata, and optionally of a discount. */
 export interface TransitionSpec {
   readonly observation: StepSpec;
   readonly action: StepSpec;
@@ -19,7 +19,7 @@ export interface TransitionSpec {
 }
 
 export interface Transitions {
-  /** One column per leaf of the TransitionSpec. A column that is a row short of the steps is completed with zeros. */
+  /** One column per leaf of the TransitionSpec. If a column has one row fewer than the steps, a row of zeros is added. */
   readonly data: readonly ColumnData[];
   /** The number of actions. */
   readonly length: number;
@@ -32,7 +32,7 @@ export interface Transitions {
 
 const BOOL = { dtype: "bool", shape: [] } as const;
 
-/** The steps of an episode, and the kind of the last one. */
+/** The steps of an episode, and the kind of the last step. */
 export interface EndedSteps {
   readonly steps: StepColumns<RldsStep>;
   readonly [FINAL_STEP]: FinalStep;

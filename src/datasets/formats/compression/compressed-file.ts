@@ -8,7 +8,7 @@ import { unzstdPieces } from "./zstd.ts";
 export interface CompressedOptions {
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
-  /** Whether to read the part of a truncated file before its end. */
+  /** Whether to read a truncated file up to the point where it ends. */
   readonly salvage?: boolean;
 }
 
@@ -81,10 +81,10 @@ function isTextual(head: string): boolean {
   return true;
 }
 
-/** The number of bytes kept before the newest ones, since a reader inspects the beginning and then starts there. */
+/** The number of bytes kept before the newest bytes, since a reader inspects the beginning of the file before it reads from there. */
 const MAX_BACK = 1 << 20;
 
-/** Reads forward. To reach a place before the kept bytes, it starts again from the beginning. */
+/** Reads forward. To reach a place before the kept bytes, decompression restarts from the beginning. */
 class StreamedFile implements SourceFile {
   readonly name: string;
   readonly size: number;

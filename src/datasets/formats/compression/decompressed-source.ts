@@ -4,7 +4,7 @@ import { type Source, type SourceOptions, sourceOf } from "../sources/open-sourc
 import type { SourceTarget } from "../sources/source.ts";
 import { decompressedFile } from "./compressed-file.ts";
 
-/** A source whose single file is the decompressed one. */
+/** A source whose single file is presented in decompressed form. */
 export type DecompressedTarget = SourceTarget & { readonly wasCompressed: boolean };
 
 /** @throws RldsError NOT_FOUND, CORRUPT, and the errors of `sourceOf` */

@@ -5,7 +5,7 @@ import { yieldToEventLoop } from "../../model/traversal.ts";
 import { crc32 } from "../npz/zip.ts";
 import type { SourceFile } from "../sources/source.ts";
 
-/** The number of bytes read and inflated together. They inflate to at most 16 MiB. */
+/** The numbers of bytes that are read together, and inflated together. A slice inflates to at most 16 MiB. */
 const BLOCK = 1 << 20;
 const SLICE = 1 << 14;
 /** The number of bytes between two pauses, in which other tasks run. */
@@ -60,7 +60,7 @@ export async function* gunzipPieces(file: SourceFile, signal?: AbortSignal): Asy
       }
     }
   }
-  // Everything before the cut has been passed on.
+  // All data before the cut has been passed on.
   push(new Uint8Array(0), file.size, true);
   yield* output;
   await checkMember(file, member, file.size);

@@ -98,7 +98,7 @@ async function frameOf(input: ReadAhead, error: MakeError): Promise<Frame | unde
   const size = sizeBytes === 0 ? undefined : sizeOf(rest.subarray(Number(!isSingle)), sizeKind === 1);
   const base = 2 ** (10 + (descriptor >> 3));
   const window = isSingle ? (size as number) : base + (base / 8) * (descriptor & 7);
-  // The checksum is read here, so it is removed from the head for the decoder.
+  // The checksum is read here, so its flag is cleared in the head for the decoder.
   const bytes = Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, flags & ~4, ...rest);
   return { bytes, window, size, hasChecksum: (flags & 4) !== 0 };
 }

@@ -1,11 +1,11 @@
-/** Converts cells of a table to values. All cells of a column together determine whether it contains numbers, flags or texts. */
+/** Converts cells of a table to values. All cells of a column together determine whether the column contains numbers, flags or texts. */
 
 /** The kind of a column's cells. */
 export type CellKind = "number" | "flag" | "text";
 
 const NUMBER = /^[-+]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?$/;
 const FLAG = /^(?:true|false)$/i;
-/** Words for numbers, as in NumPy, pandas and others. */
+/** Words for numbers, as in NumPy, pandas and other programs. */
 const WORDS: { readonly [word: string]: number } = {
   nan: Number.NaN,
   inf: Number.POSITIVE_INFINITY,
@@ -16,7 +16,7 @@ const WORDS: { readonly [word: string]: number } = {
   "-infinity": Number.NEGATIVE_INFINITY,
 };
 
-/** The kinds that a column may still have. An empty cell fits any. */
+/** The kinds that a column may still have. An empty cell fits every kind. */
 export class CellKinds {
   #isNumber = true;
   #isFlag = true;

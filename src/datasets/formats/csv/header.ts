@@ -6,14 +6,14 @@ import { corruptFile, type Place, unsupportedFile } from "../../model/rlds-error
 /** A leaf and the columns of its elements, with the last dimension varying fastest. */
 export interface TableLeaf {
   readonly keys: readonly string[];
-  /** Empty for a single value. */
+  /** The shape, which is empty for a single value. */
   readonly shape: readonly number[];
   readonly columns: readonly number[];
 }
 
 /** The name that pandas uses for an unnamed index. */
 const INDEX = "index";
-/** Match the last index in `a/b.0.1`, `a_0`, `a[0]`, `a[0][1]`. */
+/** The patterns that match the last index in `a/b.0.1`, `a_0`, `a[0]`, `a[0][1]`. */
 const PLACES = [/[._](\d{1,6})$/, /\[(\d{1,6})\]$/];
 /** The maximum number of dimensions of a leaf in a table. */
 const MAX_PLACES = 16;
@@ -25,7 +25,7 @@ interface Part {
   readonly place: readonly number[];
 }
 
-/** Splits a name into its base and the indices at its end, which all have one form. */
+/** Splits a name into its base and the indices at its end, which all have the same form. */
 function partOf(name: string): Pick<Part, "base" | "place"> {
   for (const last of PLACES) {
     const place: number[] = [];
@@ -64,13 +64,13 @@ export function leavesOfHeader(names: readonly string[], place: Place): TableLea
   return withoutGroups([...leaves]);
 }
 
-/** Keeps names unsplit if one of them is a leaf and also the parent of others. */
+/** Keeps names unsplit if one of them is a leaf and also the parent of other leaves. */
 function withoutGroups(leaves: readonly (readonly [name: string, leaf: TableLeaf])[]): TableLeaf[] {
   const paths = new Set(leaves.map(([, { keys }]) => keys.join("/")));
   return leaves.map(([name, leaf]) => (leaf.keys.some((_, i) => i > 0 && paths.has(leaf.keys.slice(0, i).join("/"))) ? { ...leaf, keys: [name] } : leaf));
 }
 
-/** Returns undefined if indices are missing. */
+/** Returns the leaf that a group of columns forms, or undefined if indices are missing. */
 function arrayOf(group: readonly Part[]): TableLeaf | undefined {
   const dimensions = group[0]?.place.length ?? 0;
   if (group.some(({ place }) => place.length !== dimensions)) return undefined;

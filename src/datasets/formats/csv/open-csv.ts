@@ -30,8 +30,8 @@ export interface CsvOptions extends ReadOptions {
 }
 
 /**
- * Opens a file of values separated with commas, tabs, semicolons or bars. For a folder, opens the only such file in it. The first line contains the names of
- * the columns, and each row is a step.
+ * Opens a file of values separated with commas, tabs, semicolons or bars. For a folder, opens the only file of this kind in the folder. The first line contains
+ * the names of the columns, and each row is a step.
  *
  * Columns `observation.0`, `observation.1` … form one leaf. Names such as `observation_0` and `observation[0]` have the same effect, and `image.0.1` has two
  * dimensions. Columns `observation.position.0` and `observation/position.0` are nested. Names, episodes and their ends are those of JSON lines: `episode`,
@@ -91,7 +91,7 @@ export async function openCsv<S = RldsStep>(from: Source, options: CsvOptions = 
   }
 }
 
-/** @throws RldsError UNSUPPORTED if there is no such file, or more than one */
+/** Returns the only table in a folder. @throws RldsError UNSUPPORTED if the folder has no table, or several */
 async function onlyFile(folder: SourceFolder): Promise<SourceFile> {
   const paths = (await folder.list())?.filter((path) => /\.(csv|tsv)$/i.test(path)) ?? [];
   const [path] = paths;
@@ -131,7 +131,7 @@ class CsvTable {
           for (const [i, { columns }] of leaves.entries()) for (const column of columns) (kinds[i] as CellKinds).add(row.cells[column] as string);
       }
     } catch (error) {
-      // The error is thrown when a reader gets there, with the place.
+      // The error is thrown with its place when a reader gets to that row.
       if (leaves === undefined || !(error instanceof RldsError)) throw error;
     }
     if (leaves === undefined) throw new RldsError("EMPTY", "the file has no lines", { file: file.name });

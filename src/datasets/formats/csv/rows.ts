@@ -11,7 +11,7 @@ export interface TableRow {
   /** The row's offset in the file, and its length in bytes. */
   readonly at: number;
   readonly bytes: number;
-  /** Whether rows between the last complete one and this one were lost. */
+  /** Whether rows between the last complete row and this row were lost. */
   readonly isAfterLoss?: boolean;
 }
 

@@ -27,7 +27,7 @@ const EPISODE_INDEX = "episode_index";
  *
  * If the path does not end with .csv, it is a folder, and the file is steps.csv. The same data produces the same bytes. Keeps a thousand steps in memory.
  * @throws TypeError if an option is invalid
- * @throws RldsError SPEC_MISMATCH if a step has another form. The error names the episode, the step and the leaf
+ * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error names the episode, the step and the leaf
  * @throws RldsError UNSUPPORTED if two columns would have the same name
  * @throws RldsError EMPTY if no step determines the form
  * @throws RldsError IO if the target cannot be written or already exists
@@ -79,8 +79,8 @@ class Table {
   /** @throws RldsError UNSUPPORTED */
   constructor({ data: { stepSpec, metadataSpec }, losses }: FileTask) {
     this.#metadataSpec = finalStepSpec(metadataSpec);
-    // Rows that were read from such a table have both values as leaves. They are left out, because the episode may state another kind and the file has its own
-    // numbers.
+    // If the rows were read from a table of this format, both values are leaves. These leaves are left out, because the episode may state another kind and the
+    // file has its own numbers.
     this.#steps = leavesOf(stepSpec)
       .map(toTableLeaf)
       .filter(({ path }) => path !== FINAL_STEP && path !== EPISODE_INDEX);

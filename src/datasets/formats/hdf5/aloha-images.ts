@@ -1,4 +1,4 @@
-/** Reads camera frames of ALOHA: pixels, or JPEGs padded to one length. */
+/** Reads camera frames of ALOHA: pixels, or JPEGs padded to the same length. */
 import { corruptFile } from "../../model/rlds-error.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
 import { imageHead } from "../images/image-head.ts";

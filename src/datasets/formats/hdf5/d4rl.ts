@@ -38,7 +38,7 @@ export interface D4rlOptions extends Hdf5Options {
   /** Whether the episodes contain the file's `metadata`. Default: true. */
   readonly metadata?: boolean;
   /**
-   * The time limit of the environment, in steps. It cuts the episodes of a file without `timeouts`. Default: no limit, so that such an episode ends only at
+   * The time limit of the environment, in steps. It cuts the episodes of a file without `timeouts`. Default: no limit, so that these episodes end only at
    * `terminals` or at the end of the data.
    */
   readonly maxEpisodeSteps?: number;
@@ -57,8 +57,8 @@ const NO_TIMEOUTS: Unread = {
  * Episodes end at `terminals` or `timeouts`. Without `timeouts`, they also end after `maxEpisodeSteps`, and the last episode ends with the data. Missing
  * rewards are 0.
  *
- * Steps follow the RLDS importer (`finalObservation`), with two differences. A final observation belongs to its own episode instead of the end of the file. An
- * episode that the data cuts off has no step that is_last.
+ * Steps follow the RLDS importer (`finalObservation`), with two differences. A final observation belongs to its own episode instead of the end of the file. If
+ * the data ends within an episode, none of its steps has `is_last` set.
  *
  * Dtypes are those of the file, and a reward of shape [1] becomes a number. The file is read in slices of rows, so memory depends only on the longest episode.
  * @throws RldsError NOT_FOUND if the file or folder does not exist

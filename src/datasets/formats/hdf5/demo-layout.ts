@@ -27,7 +27,7 @@ const RESERVED = ["obs", "next_obs", "actions", "rewards", "dones", "truncated"]
 /** The parts of a name that HDF5 would resolve to another place. */
 const BAD_NAME = /^\.*$/;
 const BAD_LETTERS = /[/\0]/g;
-/** Contains the simulator states of robomimic, which are the observations of an episode without others. */
+/** The dataset with the simulator states of robomimic. If an episode has no observations, the states are used as observations. */
 export const STATES = "states";
 
 /**

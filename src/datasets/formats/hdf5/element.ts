@@ -36,7 +36,7 @@ export function elementOf(type: Metadata, file: string, path: string): Element {
   if (kind === "string") return { ...base, dtype: "string", decode: (bytes) => fixedTexts(bytes, type, decodeText) };
   if (kind === "variable length" && type.vlen_type?.type === 0 && type.vlen_type.size === 1)
     return { ...base, dtype: "bytes", allocates: true, decode: pointedBytes };
-  // The library swaps the bytes of big-endian numbers, but not those of an enum.
+  // The library swaps the bytes of big-endian numbers, but not the bytes of an enum.
   if (kind === "enum" && type.enum_type?.type === 0 && type.size > 1 && !type.littleEndian) {
     const turned = elementOf({ ...type, littleEndian: true }, file, path);
     return { ...turned, decode: (bytes, library) => turned.decode(reversed(bytes, type.size), library) };

@@ -28,8 +28,8 @@ export function pluginOf(filter: number): string | undefined {
 }
 
 /**
- * Installs a plugin in the folder in which the library looks for it, unless it exists there.
- * @param subject the beginning of messages, which names what needs the plugin
+ * Installs a plugin in the folder in which the library looks for plugins, unless the folder already contains it.
+ * @param subject the beginning of messages, which names the part of the file that needs the plugin
  * @throws RldsError UNSUPPORTED if the plugin is not available
  */
 export async function installPlugin(library: Library, plugin: string, subject: string): Promise<void> {
@@ -38,7 +38,7 @@ export async function installPlugin(library: Library, plugin: string, subject: s
   const folders = library.get_plugin_search_paths();
   const path = folders.map((folder) => `${folder}/${name}`).find((one) => FS.analyzePath(one).exists);
   if (path !== undefined) {
-    // A program may have installed the plugin itself. Keep it for the instance that replaces this one after a trap.
+    // A program may have installed the plugin itself. The plugin is kept for the instance that replaces this instance after a trap.
     if (!found.has(plugin)) found.set(plugin, FS.readFile(path));
     return;
   }

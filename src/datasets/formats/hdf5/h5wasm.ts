@@ -97,7 +97,7 @@ async function importLibrary(customPackage?: H5wasm): Promise<Library> {
   }
 }
 
-/** Creates another instance with the package's factory. Only its users keep it alive. */
+/** Creates another instance with the package's factory. Only the users of the instance keep it alive. */
 async function createInstance(reason: unknown): Promise<Library> {
   try {
     // webpack would treat a direct `import.meta.resolve` as an import, and Bun requires the base URL when the function is detached.

@@ -205,7 +205,7 @@ export class Hdf5File {
     return attributes;
   }
 
-  /** Opens the file if it is not open, or if its library broke. */
+  /** Opens the file if it is not open, or if its library instance broke. */
   async #ready(): Promise<Hdf5Handle> {
     if (this.#handle !== undefined && this.#handle.instance.cause === undefined) return this.#handle;
     this.#release();
@@ -250,7 +250,8 @@ export class Hdf5File {
   }
 
   /**
-   * Runs a call into the library. An error that is not the library's own has passed through code that does not expect it, so the instance is broken afterwards.
+   * Runs a call into the library. If the error does not come from the library, it has passed through library code that does not expect exceptions. The instance
+   * is then broken.
    */
   #guard<T>(subject: string, instance: Instance, call: () => T): T {
     try {

@@ -10,7 +10,7 @@ import { type FileNode, freePath, h5wasm, type Instance } from "./h5wasm.ts";
 import { clearTimes } from "./header-times.ts";
 import type { H5wasm } from "./package.ts";
 
-/** HDF5's numbers of type classes. */
+/** The numbers of HDF5's type classes. */
 const [INTEGER, FLOAT, STRING] = [0, 1, 3] as const;
 /** The number of bytes of the file that are passed to the sink together. */
 const PIECE_BYTES = 2 ** 20;
@@ -49,7 +49,7 @@ export class Hdf5Writer {
     this.#check(path, () => this.#instance.library.create_group(this.#id, path, false));
   }
 
-  /** Adds a dataset of rows. Its parent groups exist. */
+  /** Adds a dataset of rows. The parent groups must exist. */
   dataset(path: string, leaf: StepLeaf, data: ColumnData, rows: number): void {
     const shape = [rows, ...leaf.shape].map(BigInt);
     const { library } = this.#instance;
@@ -113,7 +113,7 @@ export class Hdf5Writer {
     if (status < 0) throw this.#error(subject, this.#instance.lastMessage());
   }
 
-  /** A trap breaks the library; the next file uses another instance. */
+  /** Runs a call into the library. If a trap breaks the library, the next file uses a new instance. */
   #guard<T>(subject: string, call: () => T): T {
     try {
       return call();
@@ -129,7 +129,7 @@ export class Hdf5Writer {
   }
 }
 
-/** Returns the HDF5 type of elements. Flags are stored as bytes and halves as f32, because h5wasm creates neither type. */
+/** Returns the HDF5 type of elements. Flags are stored as bytes and halves as f32, because h5wasm cannot create these types. */
 function typeOf(leaf: StepLeaf): TypeMetadata {
   if (isText(leaf)) return { type: STRING, size: 4, signed: false, vlen: true, littleEndian: true, cset: 1 };
   const { float, min, array } = DTYPES[arrayDtype(leaf.dtype) as Dtype];

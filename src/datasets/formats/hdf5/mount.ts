@@ -1,10 +1,10 @@
-/** Mounts a file in the library's own file system, which contains nothing else. References of an HDF5 file to other files lead nowhere. */
+/** Mounts a file in the library's own file system, which contains nothing else. If the file refers to other files, the other files cannot be found. */
 import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { heapsIn, isWalkable } from "./global-heap.ts";
 import { type FileNode, freePath, type Library } from "./h5wasm.ts";
 
-/** Reads synchronously from anywhere in the file. Returns fewer bytes only at its end. */
+/** Reads synchronously from anywhere in the file. Returns fewer bytes only at the end of the file. */
 type ReadNow = (at: number, length: number) => Uint8Array;
 
 export interface Mount {
@@ -57,7 +57,8 @@ export function mount(library: Library, { name: file, size }: SourceFile, bytes:
 const CHUNK_BYTES = 2 ** 23;
 
 /**
- * Returns a synchronous read function: that of the file, or one for a copy of the file in memory. @throws RldsError UNSUPPORTED if a copy would exceed maxBytes
+ * Returns a function that reads synchronously from the file, or from a copy of the file in memory. @throws RldsError UNSUPPORTED if a copy would exceed
+ * maxBytes
  */
 export async function readNow(file: SourceFile, maxBytes: number, signal?: AbortSignal): Promise<ReadNow> {
   if (file.readNow !== undefined) return file.readNow;

@@ -22,7 +22,7 @@ export interface Hdf5Options extends ReadOptions {
 
 export interface Hdf5Source {
   readonly hdf5: Hdf5File;
-  /** The folder, if the dataset is one, and the path of the HDF5 file in it. */
+  /** The folder, if the dataset is a folder, and the path of the HDF5 file in it. */
   readonly folder?: SourceFolder;
   readonly path?: string;
 }
@@ -37,7 +37,7 @@ export async function openHdf5(from: Source, names: readonly string[], options: 
   return openTarget(await decompressedSource(from, { signal, maxBytes, fetch }), names, options);
 }
 
-/** Like `openHdf5`, for a source that was already inspected. Closing the HDF5 file closes the file. */
+/** Like `openHdf5`, for a source that was already inspected. Closing the HDF5 file also closes the source file. */
 export async function openTarget(
   { file, folder }: SourceTarget,
   names: readonly string[],

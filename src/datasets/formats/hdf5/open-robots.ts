@@ -45,16 +45,16 @@ const HAS_ATTRIBUTES: { readonly [format in RobotFormat]: boolean } = { robomimi
  * - files of ALOHA, one per episode. A folder of `episode_0.hdf5` … is a dataset;
  * - files of d3rlpy 2 (`observations_0`, `actions_0` …). Files of version 1 are flat, like those of D4RL.
  *
- * The final observation is read from `next_obs`. If there is one observation more than actions, it is the last observation. In all other cases the last step is
- * a transition. An episode is terminated if `dones` or `terminated` is set in its last row, otherwise truncated. Missing rewards are 0.
+ * The final observation is read from `next_obs`. If there is one more observation than actions, the last observation is the final one. In all other cases the
+ * last step is a transition. An episode is terminated if `dones` or `terminated` is set in its last row, otherwise truncated. Missing rewards are 0.
  *
  * Other values per step are metadata of the steps, and attributes are metadata of the episodes. `about` contains the shared attributes. Its `unread` lists the
  * paths that were not read. Keeps one episode in memory.
  * @throws RldsError NOT_FOUND if the file or folder does not exist
  * @throws RldsError CORRUPT if a file is damaged
- * @throws RldsError UNSUPPORTED if the file has another layout, or if the package h5wasm is missing
+ * @throws RldsError UNSUPPORTED if the layout of the file is unknown, or if the package h5wasm is missing
  * @throws RldsError EMPTY if there are no episodes
- * @throws RldsError SPEC_MISMATCH if an episode has another form than the first one
+ * @throws RldsError SPEC_MISMATCH if an episode differs in form from the first one
  */
 export async function openRobots<S = RldsStep>(from: Source, options: RobotOptions = {}): Promise<RldsReader<S>> {
   const { signal, fetch, maxBytes = MAX_SOURCE_BYTES } = parseOptions(options);
@@ -296,7 +296,7 @@ async function besidesOf(
   }
 }
 
-/** Returns the first file, or the first one that can be opened if losses are allowed. */
+/** Returns the first file. If losses are allowed, returns the first file that can be opened. */
 async function firstFile(files: EpisodeFiles, losses: Damage | undefined): Promise<Hdf5File> {
   for (let i = 0; ; i++) {
     try {
@@ -320,7 +320,7 @@ async function someObservations(files: EpisodeFiles, format: RobotFormat, places
   return false;
 }
 
-/** Returns the first episode, or the first one that can be read if losses are allowed. */
+/** Returns the first episode. If losses are allowed, returns the first episode that can be read. */
 async function firstEpisode(
   files: EpisodeFiles,
   format: RobotFormat,
@@ -365,7 +365,7 @@ async function ownAbout(hdf5: Hdf5File): Promise<About> {
   }
 }
 
-/** Returns a value for JSON; integers become numbers if these are exact. */
+/** Converts a value for JSON. An integer becomes a number if the number is exact. */
 function plain(value: unknown): unknown {
   return typeof value === "bigint" && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }
@@ -378,13 +378,13 @@ function nameOf(group: string): string {
 /** The filters of `mask`, each a list of episode names. */
 interface Filters {
   readonly splits: ReadonlyMap<string, ReadonlySet<string>>;
-  /** Entries of `mask` that are not such lists. */
+  /** Entries of `mask` that are not lists of episode names. */
   readonly unread: readonly Unread[];
 }
 
 const NO_FILTERS: Filters = { splits: new Map(), unread: [] };
 
-/** @param split the requested filter @throws RldsError CORRUPT · UNSUPPORTED if it is not a list of names */
+/** @param split the requested filter @throws RldsError CORRUPT · UNSUPPORTED if the filter is not a list of names */
 async function filters(hdf5: Hdf5File, split: string | undefined, losses: Damage | undefined): Promise<Filters> {
   if ((await hdf5.entry("/mask")) !== "group") return NO_FILTERS;
   const splits = new Map<string, ReadonlySet<string>>();

@@ -10,7 +10,7 @@ const ENDING = /\.(hdf5|h5)$/;
 /** The file names of ALOHA's recorder. */
 const ALOHA_FILE = /(^|\/)episode_?\d+\.(hdf5|h5)$/;
 
-/** Returns the files of a folder with an ALOHA dataset in the order of their numbers, or none if it has other HDF5 files. */
+/** Returns the files of a folder with an ALOHA dataset in the order of their numbers, or no files if the folder has other HDF5 files. */
 export async function alohaPaths(folder: SourceFolder): Promise<string[]> {
   const paths = ((await folder.list()) ?? []).filter((path) => ENDING.test(path));
   return paths.every((path) => ALOHA_FILE.test(path)) ? sortPaths(paths) : [];

@@ -62,7 +62,7 @@ export async function episodeGroups(hdf5: Hdf5File, format: RobotFormat): Promis
   return names.sort((a, b) => numberOf(a) - numberOf(b)).map((name) => `${parent}/${name}`);
 }
 
-/** The names in a group that belong to a step, those of flags, and those of the observation. */
+/** The names in a group: the fields of a step, the flags, and the observations. */
 interface Names {
   readonly observation: readonly string[];
   readonly nextObservation?: string;
@@ -85,7 +85,7 @@ const NAMES: { readonly [format in Exclude<RobotFormat, "d3rlpy">]: Names } = {
   aloha: { observation: ["observations"], action: "action", reward: "reward", terminated: [], truncated: "truncated" },
 };
 
-/** @param group the path of the group @param selection names that it leaves out are not opened @throws RldsError CORRUPT, UNSUPPORTED */
+/** @param group the path of the group @param selection names that the selection leaves out are not opened @throws RldsError CORRUPT, UNSUPPORTED */
 export async function robotEpisode(hdf5: Hdf5File, format: RobotFormat, group: string, selection: Selection): Promise<RobotEpisode> {
   if (format === "d3rlpy") return d3rlpyEpisode(hdf5, group, selection);
   const file = hdf5.name;
@@ -93,7 +93,7 @@ export async function robotEpisode(hdf5: Hdf5File, format: RobotFormat, group: s
   const entries = await hdf5.names(group === "" ? "/" : group);
   const observedNames = names.observation.filter((name) => entries.includes(name));
   const keepsBeside = (path: string, observed: string) => selection.keysOf(stepKeys(path.slice(group.length + 1).split("/"), names, observed)) !== undefined;
-  // States that exist in addition to observations have a name of their own.
+  // States that exist in addition to observations keep their own name.
   selection.note(observedNames.slice(1).map((name) => [name]));
   const at = (name: string) => `${group}/${name}`;
   const error = (what: string) => corruptFile({ file }, `${group === "" ? "the file" : group} ${what}`);

@@ -1,4 +1,4 @@
-/** Applies a selection to an HDF5 file of flat columns: some columns are hidden, others are renamed. */
+/** Applies a selection to an HDF5 file of flat columns: some columns are hidden, and other columns are renamed. */
 import { setPart } from "../../../schema/nest.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
 import type { Column, ColumnTree } from "../columns/column.ts";

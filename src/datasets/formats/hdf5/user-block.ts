@@ -2,7 +2,7 @@
 import type { SourceFile } from "../sources/source.ts";
 
 const HDF5_MAGIC = [0x89, 0x48, 0x44, 0x46, 0x0d, 0x0a, 0x1a, 0x0a];
-/** HDF5 may follow a user block, whose size is a power of two; that of MATLAB has 512 bytes. */
+/** The minimum size of a user block before HDF5 data. The size is a power of two; MATLAB uses 512 bytes. */
 const MIN_USER_BLOCK = 512;
 const MAX_USER_BLOCK = 2 ** 20;
 

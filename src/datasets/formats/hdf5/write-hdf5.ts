@@ -47,7 +47,7 @@ const GYM = 2;
  * If the path does not end with .hdf5, it is a folder, and the file is demo.hdf5. Requires h5wasm. Keeps the whole file, up to maxBytes, and one episode in
  * memory.
  * @throws TypeError, RangeError if an option is invalid
- * @throws RldsError SPEC_MISMATCH if a step has another form. The error names the episode, the step and the leaf
+ * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error names the episode, the step and the leaf
  * @throws RldsError UNSUPPORTED if h5wasm is missing, or if the file exceeds maxBytes
  * @throws RldsError EMPTY if there are no transitions
  * @throws RldsError IO if the target cannot be written or already exists
@@ -190,7 +190,7 @@ class DemoWriter {
       this.#hdf5.dataset(`${demo}/${name}`, leaf, values, count);
     };
     const part = (from: number, to: number) => slicedColumn(data, from * size, to * size);
-    // Values that belong to the final observation have a row for it. The states of robomimic do not, and a missing row is read as zeros.
+    // Values that belong to the final observation have a row for that observation. The states of robomimic lack this row, and a missing row is read as zeros.
     const isLastEmpty = () => (path === STATES || path.startsWith(`${STATES}/`)) && slicedColumn(data, rows * size, (rows + 1) * size).every((value) => !value);
     const count = isObservation || isOutcome || kind === "transition" || isLastEmpty() ? rows : rows + 1;
     put(isObservation ? `obs/${path}` : path, part(0, count), count);

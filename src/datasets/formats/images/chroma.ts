@@ -1,6 +1,6 @@
 /** Converts the colors of a JPEG like libjpeg: subsampled chrominance is interpolated ("fancy upsampling"), then converted to red, green and blue. */
 
-/** The sampling of a component relative to the others. */
+/** The sampling of a component relative to the other components. */
 export interface Component {
   readonly h: number;
   readonly v: number;
@@ -40,7 +40,7 @@ interface Ratio {
   readonly y: number;
 }
 
-/** Applies a triangle filter: in each direction, a pixel is three parts of its own sample and one part of the nearest other one. */
+/** Applies a triangle filter: in each direction, a pixel is three parts of its own sample and one part of the nearest other sample. */
 function interpolate(data: Uint8Array, component: number, { width, height, x, y }: Ratio): void {
   const [columns, rows] = [Math.ceil(width / x), Math.ceil(height / y)];
   const plane = new Uint8Array(columns * rows);

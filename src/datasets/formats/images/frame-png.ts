@@ -1,5 +1,5 @@
 /**
- * Encodes many frames of one size as PNG, reusing memory. The deflate of the host is used if it exists, since it takes between a third and half of the time.
+ * Encodes many frames of one size as PNG, reusing memory. The deflate of the host is used if it exists, since the host needs only a third to half of the time.
  */
 import { zlibSync } from "fflate";
 import { builtin, hasBuiltins } from "../../../files/builtins/builtins.ts";
@@ -10,7 +10,7 @@ export type FrameEncoder = (pixels: Uint8Array, width: number, height: number, c
 
 type Deflate = (bytes: Uint8Array, options: { readonly level: 3 }) => Uint8Array;
 
-/** The level of fast-png. A higher one takes more time than it saves. */
+/** The level of fast-png. A higher level takes more time than the smaller output saves. */
 const OPTIONS = { level: 3 } as const;
 const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 const HEAD_BYTES = 13;

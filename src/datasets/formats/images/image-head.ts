@@ -28,10 +28,10 @@ function pngHead(bytes: Uint8Array): ImageHead {
   return { format: "png", width: view.getUint32(16), height: view.getUint32(20), channels, depth: bytes[24] as number };
 }
 
-/** The maximum number of scans of a progressive image. Each covers the whole image, however short it is. */
+/** The maximum number of scans of a progressive image. Each scan covers the whole image, even if the scan has only a few bytes. */
 const MAX_SCANS = 100;
 const BLOCK = 8;
-/** Every block takes at least one bit per scan, and real images do not have many scans with few bits. */
+/** The maximum number of blocks per byte. A block takes at least one bit per scan, and real images rarely have many scans with few bits. */
 const MAX_BLOCKS = 8;
 const MAX_VISITS = 16 * MAX_BLOCKS;
 

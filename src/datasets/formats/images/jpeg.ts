@@ -1,9 +1,9 @@
-/** Decodes JPEG with jpeg-js, in a module that is loaded when a dataset contains images. Its output is converted to colors like in libjpeg. */
+/** Decodes JPEG with jpeg-js, in a module that is loaded when a dataset contains images. The output is converted to colors as in libjpeg. */
 import decode from "jpeg-js/lib/decoder.js";
 import { type Component, colours } from "./chroma.ts";
 import type { ImageHead } from "./image-head.ts";
 
-/** Returns the pixels with one channel (only for a gray image) or three. @throws Error */
+/** Returns the pixels with one channel (only for a gray image) or three channels. @throws Error */
 export function decodeJpeg(bytes: Uint8Array, head: ImageHead, channels: number, maxBytes: number): Uint8Array {
   if (!(channels === 3 || (channels === 1 && head.channels === 1)))
     throw new Error(`a ${head.channels}-channel JPEG cannot be read as a ${channels}-channel image`);
@@ -22,7 +22,7 @@ export function decodeJpeg(bytes: Uint8Array, head: ImageHead, channels: number,
 }
 
 interface Frame {
-  /** The image without markers that describe the components, since jpeg-js would convert them to colors. */
+  /** The image without the markers that describe the components. With these markers, jpeg-js would convert the components to colors. */
   readonly bytes: Uint8Array;
   readonly components: readonly Component[];
   readonly isYcc: boolean;

@@ -5,7 +5,7 @@ import type { ImageHead } from "./image-head.ts";
 import { inflate } from "./inflate.ts";
 
 const IDAT = 0x49444154;
-/** IHDR, PLTE, IDAT, IEND, tRNS. Other chunks do not affect the pixels, and may inflate to a large size. */
+/** The chunks IHDR, PLTE, IDAT, IEND and tRNS. Other chunks do not affect the pixels, and may inflate to a large size. */
 const COPIED_CHUNKS = new Set([0x49484452, 0x504c5445, IDAT, 0x49454e44, 0x74524e53]);
 /** The maximum ratio of deflate. */
 const MAX_RATIO = 1032;
@@ -13,7 +13,7 @@ const MAX_RATIO = 1032;
 /** Returns the pixels with `channels` channels of 8 or 16 bits. @throws Error */
 export function decodePng(bytes: Uint8Array, head: ImageHead, channels: number, maxBytes: number): Uint8Array | Uint16Array {
   const { pixels, compressed } = chunksOf(bytes);
-  // Twice the size, since interlaced images have more, shorter lines. Data that may exceed it is measured before it is kept.
+  // The limit is twice the size, since interlaced images have more and shorter lines. Data that may exceed the limit is measured before it is kept.
   const max = 2 * head.height * (2 + Math.ceil((head.width * head.channels * head.depth) / 8));
   if (2 * compressed * MAX_RATIO > maxBytes) inflateAll(bytes, max);
   const image = decode(pixels, { checkCrc: true });

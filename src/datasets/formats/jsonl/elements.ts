@@ -92,7 +92,7 @@ class Scanner {
       throw corruptFile({ file: this.#file, offset: size }, "the JSON array is truncated: the file ends within it");
   }
 
-  /** Returns whether a byte is between values. Otherwise a value begins with it. */
+  /** Returns whether a byte is between values. If not, a value begins with this byte. */
   #between(code: number, at: number): boolean {
     if (BLANKS.has(code) || (at < 3 && code === MARK[at])) return true;
     if (!this.#isBegun) {
@@ -112,7 +112,7 @@ class Scanner {
     throw this.#error(`must be a JSON object${this.#inArray ? ", with a comma between elements" : ""}`, at);
   }
 
-  /** Returns undefined for a value that is lost. */
+  /** Parses the value that ends at `end`. Returns undefined if the value is damaged and losses are allowed. */
   #value(end: number): Line | undefined {
     const place = { number: this.#number, at: this.#begin, bytes: end - this.#begin, unit: "element" } as const;
     const parts = this.#parts;

@@ -20,11 +20,11 @@ export interface GenericOptions extends LinesOptions {
   readonly lines: () => AsyncIterable<Line>;
   readonly selection: Selection;
   readonly finalObservation: FinalObservation;
-  /** Whether every line is a step, whatever its values. */
+  /** Whether every line is a step, regardless of its values. */
   readonly areSteps?: boolean;
 }
 
-/** The episodes in such lines, whatever their source. */
+/** The episodes in JSON lines, regardless of the source of the lines. */
 export class GenericJsonl {
   readonly stepSpec: StepSpec;
   readonly metadataSpec: { readonly [name: string]: StepSpec };
@@ -48,12 +48,12 @@ export class GenericJsonl {
           try {
             visit(line.value);
           } catch (error) {
-            // The loss is recorded when its episode is read.
+            // The loss is recorded when the episode is read.
             if (options.losses === undefined || !(error instanceof RldsError)) throw error;
           }
         }
       } catch (error) {
-        // The error is thrown when a reader gets there, with the place.
+        // The error is thrown with its place when a reader gets to that line.
         if (!(error instanceof RldsError)) throw error;
       }
     };
@@ -89,7 +89,7 @@ export class GenericJsonl {
     const { maxBytes, losses } = this.#options;
     const { areEpisodes, layout } = this.#records;
     const rows = new Rows(this.#schema, maxBytes);
-    // If flags mark the ends of an environment but none marks truncation, the end of the data truncates the last episode.
+    // If flags mark the ends of an environment but no flag marks truncation, the end of the data truncates the last episode.
     const { has } = this.#schema;
     const endsWithData = has.includes("episode") || (has.includes("terminated") && !has.includes("done"));
     let episode = 0;

@@ -1,4 +1,4 @@
-/** Converts values of leaves to JSON without loss: NaN and infinities are words, integers beyond 2^53 decimal strings, bytes base64. */
+/** Converts values of leaves to JSON without loss: NaN and infinities become words, integers beyond 2^53 become decimal strings, and bytes become base64. */
 
 import { isFloat } from "../../../schema/dtype.ts";
 import { isLeaf, sizeOf } from "../../../schema/leaf.ts";
@@ -35,7 +35,7 @@ function jsonElement({ dtype }: StepLeaf, value: unknown): unknown {
 
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/** The digit of each character code; 0 for all others. */
+/** The base64 digit of each character code; 0 for characters that are not digits. */
 const VALUES = Uint8Array.from({ length: 128 }, (_, code) => Math.max(DIGITS.indexOf(String.fromCharCode(code)), 0));
 
 export function base64(bytes: Uint8Array): string {
@@ -49,7 +49,7 @@ export function base64(bytes: Uint8Array): string {
   return new TextDecoder().decode(text);
 }
 
-/** Reverses `jsonRow` as far as the leaves determine the values. Values of another form are returned unchanged. */
+/** Reverses `jsonRow` as far as the leaves determine the values. Values of any other form are returned unchanged. */
 export function valuesOfJson(spec: StepSpec, value: unknown): unknown {
   const visit = (node: StepSpec, at: unknown): unknown => {
     if (isLeaf(node)) return elementsOfJson(node, at);
@@ -73,7 +73,7 @@ function elementsOfJson(leaf: StepLeaf, value: unknown): unknown {
   return value;
 }
 
-/** Returns undefined if the text is not base64. */
+/** Decodes base64. Returns undefined if the text is not base64. */
 export function bytesOfBase64(text: string): Uint8Array | undefined {
   // The expression has no repeated group, which would nest too deeply for a long text.
   if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return undefined;

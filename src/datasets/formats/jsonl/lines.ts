@@ -13,7 +13,7 @@ export interface Line {
   readonly bytes: number;
   /** The unit in messages. Default: a line */
   readonly unit?: "element";
-  /** Whether lines between the last complete one and this one were lost. */
+  /** Whether lines between the last complete line and this line were lost. */
   readonly isAfterLoss?: boolean;
 }
 
@@ -67,12 +67,12 @@ export async function* linesOf(file: SourceFile, { maxBytes, signal, losses }: L
   yield* parse(parts, { number, at: begin, bytes: file.size - begin });
 }
 
-/** Returns the error for a line that violates the format. @param what the message after its number */
+/** Returns the error for a line that violates the format. @param what the message after the line number */
 export function lineError(file: string, { number, at, unit }: Pick<Line, "number" | "at" | "unit">, what: string): RldsError {
   return corruptFile({ file, offset: at }, `${unit ?? "line"} ${number} ${what}`);
 }
 
-/** Returns undefined for a blank line. */
+/** Parses a line. Returns undefined for a blank line. */
 function parseLine(parts: readonly Uint8Array[], place: Omit<Line, "value">, file: string): Line | undefined {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let text: string;

@@ -1,4 +1,4 @@
-/** Opens JSON lines as datasets, in the form of Reprise and in those of other programs. */
+/** Opens JSON lines that Reprise or other programs wrote as datasets. */
 import { integer, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
@@ -34,16 +34,16 @@ export interface JsonlOptions extends ReadOptions {
 const OPTIONS = `stepSpec, finalObservation, fetch, ${READ_OPTIONS}`;
 
 /**
- * Opens a file of JSON lines. For a folder, opens the only such file in it. A file may also be one array of the same values or an array of arrays of steps, and
- * its objects may span several lines.
+ * Opens a file of JSON lines. For a folder, opens the only file of this kind in the folder. A file may also be one array of the same values or an array of
+ * arrays of steps, and its objects may span several lines.
  *
  * A file that writeJsonl wrote contains its spec. In any other file, each line is a step or an episode. An episode is `{"steps": […], …metadata}`, or columns
- * of one length: `{"observations": […], "actions": […], "rewards": […], "terminated": true}`, where an additional observation is the final one. The names are
- * `observation` (also `obs`, plurals, camelCase), `action`, `reward` and `discount`; all other names are metadata.
+ * of the same length: `{"observations": […], "actions": […], "rewards": […], "terminated": true}`, where an additional observation is the final one. The names
+ * are `observation` (also `obs`, plurals, camelCase), `action`, `reward` and `discount`; all other names are metadata.
  *
- * With `is_first`, `is_last` or `is_terminal`, the steps are those of RLDS. Otherwise they are transitions. These end with `terminated` (or `terminal`, or
- * `done` without another flag), with `truncated` (or `timeout`, or `done` next to it), or where `episode` (or `episode_id`) changes. The `next_observation` of
- * the last transition becomes the final step.
+ * With `is_first`, `is_last` or `is_terminal`, the steps are those of RLDS. Otherwise they are transitions. An episode ends with `terminated` (or `terminal`,
+ * or `done` without another flag), with `truncated` (or `timeout`, or `done` in addition to `terminated`), or where `episode` (or `episode_id`) changes. The
+ * `next_observation` of the last transition becomes the final step.
  *
  * All steps together determine the spec, so opening reads the file once. Numbers are f32 if each is the shortest decimal of an f32, otherwise f64. Integers are
  * i32, i64 or u64, except in observations, rewards and discounts, which are floats. Flags are bool, texts are strings, and lists of equal elements have a
@@ -98,7 +98,7 @@ export async function openJsonl<S = RldsStep>(from: Source, options: JsonlOption
   }
 }
 
-/** @throws RldsError UNSUPPORTED if there is no such file, or more than one */
+/** Returns the only JSON lines file in a folder. @throws RldsError UNSUPPORTED if the folder has no such file, or several */
 async function onlyFile(folder: SourceFolder): Promise<SourceFile> {
   const paths = (await folder.list())?.filter((path) => /\.(jsonl|ndjson)$/.test(path)) ?? [];
   const [path] = paths;

@@ -6,7 +6,7 @@ import { NUMBER_WORD } from "./infer.ts";
 /** The steps of one line. */
 export interface StepGroup {
   readonly steps: readonly unknown[];
-  /** Metadata of the episode, if the line is one. */
+  /** Metadata of the episode, if the line is an episode. */
   readonly metadata: Values;
 }
 
@@ -21,7 +21,7 @@ const ROW_FIELDS: readonly (Field | undefined)[] = ["observation", "action", "re
 /** The type that RLlib writes into its lines. */
 const RLLIB = "SampleBatch";
 
-/** Reads every line in the form of the first one. */
+/** Reads every line in the form of the first line. */
 export class Records {
   readonly layout: Layout;
   readonly #isRllib: boolean;
@@ -48,7 +48,7 @@ export class Records {
     return this.layout !== "step" && !this.#hasNumbers;
   }
 
-  /** Notes which columns also have one value per step in this line. Every line is noted before any is read. */
+  /** Notes which columns also have one value per step in this line. All lines are noted before any line is read. */
   note(value: unknown): void {
     if (this.layout !== "columns") return;
     const values = valuesIn(value);
@@ -56,7 +56,7 @@ export class Records {
     for (const name of this.#rowNames) if (lengthOf(values[name]) !== rows) this.#rowNames.delete(name);
   }
 
-  /** @throws RldsError CORRUPT if the line has another form */
+  /** @throws RldsError CORRUPT if the line has a different form */
   of(value: unknown, place: Place): StepGroup {
     if (this.layout === "step") return { steps: [value], metadata: {} };
     const { steps, ...metadata } = valuesIn(value);
@@ -114,7 +114,7 @@ function fieldIn(value: Values, field: Field): unknown {
   return name === undefined ? undefined : value[name];
 }
 
-/** Returns the number of rows of a column, or of the columns in an object if they agree. */
+/** Returns the number of rows of a column, or of the columns in an object if all have the same number. */
 function lengthOf(column: unknown): number | undefined {
   if (Array.isArray(column)) return column.length;
   if (typeof column !== "object" || column === null) return undefined;
@@ -153,8 +153,8 @@ function isColumns(value: Values, place: Place): boolean {
 }
 
 /**
- * Like `isColumns`, for a line without rewards. Lists of observations and actions with one length are columns if their names or flags show it. @throws
- * RldsError UNSUPPORTED if nothing does
+ * Like `isColumns`, for a line without rewards. Lists of observations and actions of the same length are columns if the names or flags show this. @throws
+ * RldsError UNSUPPORTED if the form is unclear
  */
 function isColumnsWithoutRewards(value: Values, place: Place): boolean {
   const [actions, observations] = [fieldIn(value, "action"), fieldIn(value, "observation")];

@@ -41,7 +41,7 @@ export interface RepriseReadOptions extends LinesOptions {
   readonly selected: SelectedSpec;
 }
 
-/** @throws RldsError CORRUPT for lines in another order; SPEC_MISMATCH for values that the first line does not declare */
+/** @throws RldsError CORRUPT for lines in a different order; SPEC_MISMATCH for values that the first line does not declare */
 export async function* readRepriseEpisodes(
   file: SourceFile,
   { metadataSpec }: RepriseSchema,
@@ -93,7 +93,7 @@ export async function* readRepriseEpisodes(
       yield* readLine(line);
       continue;
     }
-    // The lines after a lost one may belong to another episode, so everything up to the next beginning is skipped.
+    // The lines after a lost line may belong to a different episode, so everything up to the next beginning is skipped.
     if (line.isAfterLoss && metadata !== undefined) {
       yield finishEpisode();
       metadata = undefined;

@@ -30,7 +30,7 @@ interface Row {
 }
 
 const FLAGS = ["is_first", "is_last", "is_terminal"] as const;
-/** The fields that are single numbers, even if the file contains lists of one. */
+/** The fields that are single numbers, even if the file contains lists of one element. */
 const SINGLE: readonly string[] = ["reward", "discount"];
 const STEP_NAMES: readonly string[] = ["observation", "action", ...SINGLE, ...FLAGS];
 
@@ -60,7 +60,7 @@ export class RowTypes {
     this.#metadata.add(metadata);
   }
 
-  /** Returns undefined for a field that never had a value. */
+  /** Returns the spec of a field, or undefined if the field never had a value. */
   field(name: "observation" | "action" | "reward" | "discount"): StepSpec | undefined {
     const spec = this.#types[name].spec(name !== "action");
     return spec && plainSpec(SINGLE.includes(name) ? squeezed(spec) : spec);
@@ -179,7 +179,7 @@ export class Rows {
     return this.#length;
   }
 
-  /** Returns whether a row begins another episode than the collected rows. */
+  /** Returns whether a row begins a new episode instead of continuing the collected rows. */
   begins(value: unknown, place: Place): boolean {
     const { fields } = rowOf(value, place, this.#schema.names);
     return this.#length > 0 && (isSet(fields.is_first) || isSet(fields.episode_starts) || episodeKey(fields.episode) !== this.#episode);
@@ -216,7 +216,7 @@ export class Rows {
     return steps ? flag(fields.is_last, "is_last", place) === true : isTerminated || isTruncated;
   }
 
-  /** Returns the episode. @param isEnd whether something other than the rows ends it here */
+  /** Returns the episode. @param isEnd whether something other than the rows ends the episode here */
   async take(isEnd: boolean, place: Place): Promise<EndedSteps> {
     const { rowSpec, stepSpec, steps, has, finalObservation } = this.#schema;
     const { data, length } = this.#collector.take();

@@ -7,7 +7,7 @@ export class SelectedRecords {
   readonly layout: Records["layout"];
   readonly #selection: Selection;
   readonly #records: Records;
-  /** The records without `only`; undefined if it leaves out nothing of an episode, or if metadata and steps are separate. */
+  /** The records without `only`; undefined if `only` leaves out nothing of an episode, or if metadata and steps are separate. */
   readonly #whole: Records | undefined;
 
   /** @param areSteps whether every line is a step @throws the errors of Records */

@@ -1,4 +1,4 @@
-/** Determines the types of values over all lines. The first value sets the form, which widens if later ones have more names or larger numbers. */
+/** Determines the types of values over all lines. The first value sets the form, which widens if later values have more names or larger numbers. */
 import { MAX_LEAVES } from "../../../base/limits.ts";
 import { isLeaf, isText, sizeOf } from "../../../schema/leaf.ts";
 import { setPart } from "../../../schema/nest.ts";
@@ -38,7 +38,7 @@ export class ValueTypes {
     this.#grows = grows;
   }
 
-  /** Returns undefined if the first value was null or nested too deeply. */
+  /** Returns the spec of the values, or undefined if the first value was null or nested too deeply. */
   spec(isReal: boolean): StepSpec | undefined {
     const visit = (node: Node): StepSpec => {
       if (node instanceof LeafTypes) return node.spec(isReal);
@@ -76,7 +76,7 @@ export class ValueTypes {
     } else {
       for (const [name, part] of Object.entries(value)) {
         let inner = node.get(name);
-        // One leaf above the limit shows that there are too many.
+        // One leaf above the limit is enough to detect that the value has too many leaves.
         if (inner === undefined && this.#grows && this.#leaves <= MAX_LEAVES) {
           inner = this.#nodeOf(part);
           if (inner !== undefined) node.set(name, inner);

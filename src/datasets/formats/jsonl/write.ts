@@ -25,7 +25,7 @@ const CHUNK_STEPS = 1024;
  * NaN, infinities and -0 are the strings "NaN", "Infinity", "-Infinity" and "-0". Integers beyond 2^53 are decimal strings, and bytes are base64. If the path
  * does not end with .jsonl, it is a folder, and the file is steps.jsonl. The file receives its final name when it is complete. Keeps a thousand steps in
  * memory.
- * @throws RldsError SPEC_MISMATCH if a step has another form. The error names the episode, the step and the leaf
+ * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error names the episode, the step and the leaf
  * @throws RldsError EMPTY if no step determines the form
  * @throws RldsError IO if the target cannot be written or already exists
  */

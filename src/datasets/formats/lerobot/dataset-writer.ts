@@ -42,7 +42,7 @@ export interface LeRobotSettings extends WriteOptions {
   readonly films: Films | undefined;
   readonly cutFilm: CutFilm | undefined;
   readonly about: About | undefined;
-  /** The kind of last step of all episodes. Default: the kind that each episode states, otherwise that of RLDS */
+  /** The kind of last step of all episodes. Default: the kind that each episode states, otherwise the kind by the rule of RLDS */
   readonly finalStep: FinalStep | undefined;
   readonly fileBytes: number | undefined;
   readonly version: LeRobotVersion;
@@ -51,14 +51,14 @@ export interface LeRobotSettings extends WriteOptions {
 export interface WriterSettings extends LeRobotSettings {
   readonly stepSpec: StepSpec;
   readonly metadataSpec: { readonly [name: string]: StepSpec };
-  /** The metadata of an episode, with its number in the source if it has one. */
+  /** The metadata of an episode, including the number of the episode in the source, if it is known. */
   readonly sourceMetadata: { readonly [name: string]: StepSpec };
   readonly schema: FrameSchema;
   readonly encodePng: EncodePng;
   readonly losses: Losses;
 }
 
-/** The inputs for the columns that every frame has in addition to its own. */
+/** The inputs for the columns that every frame has in addition to the leaves of its step. */
 interface GeneratedFrom {
   readonly tasks: readonly string[];
   readonly frameTimes: Float32Array;
@@ -66,7 +66,7 @@ interface GeneratedFrom {
 }
 
 const CHUNK_STEPS = 256;
-/** The maximum number of rows per row group. A shorter episode is one group. While a row is written, each of its columns is an array. */
+/** The maximum number of rows per row group. A shorter episode is one group. While a group is written, each of its columns is an array in memory. */
 const GROUP_ROWS = 2 ** 13;
 const DATA_BYTES = 100 * 2 ** 20;
 /** The maximum rounding error of a time, in seconds. LeRobot allows intervals of frames to be off by 1e-4, and each interval has two times. */
@@ -81,7 +81,7 @@ export class DatasetWriter {
   readonly #frames: EpisodeFrames;
   readonly #videos: ReadonlyMap<string, VideoWriter>;
   readonly #films: readonly FilmCopies[];
-  /** Videos whose statistics the source has. */
+  /** The videos for which the source has statistics. */
   readonly #countedFilms: readonly FilmCopies[];
   readonly #columns: ReturnType<typeof frameColumns>;
   readonly #totals: ReadonlyMap<FeatureWithStatistics, TotalStatistics>;
@@ -149,7 +149,7 @@ export class DatasetWriter {
     const { stepSpec, metadataSpec, schema, finalStep, signal, onProgress, fileBytes = DATA_BYTES } = this.#settings;
     const episode = this.#episodes;
     this.#settings.losses.addSplits(metadata);
-    // Each chunk waits for the next one, since the last step of an episode may be left out.
+    // Each chunk waits for the next chunk, since the last step of an episode may be left out.
     let previousChunk: Chunk | undefined;
     for await (const chunk of readChunks(steps, stepSpec, { episode, max: CHUNK_STEPS, signal })) {
       if (previousChunk !== undefined) await this.#frames.add(previousChunk.data, previousChunk.length);
@@ -282,7 +282,7 @@ export class DatasetWriter {
     return Array.from({ length }, (_, i) => taskReaders.find((at) => at(i) !== "")?.(i) ?? "");
   }
 
-  /** Computes the columns that the steps do not have from the index of each frame in its episode. */
+  /** Returns the columns that the steps do not have. Each column computes its value from the index of a frame in the episode. */
   #generateColumns(done: ColumnData | undefined, { tasks, frameTimes, isTruncated }: GeneratedFrom): Map<string, (frame: number) => unknown> {
     const { schema } = this.#settings;
     const { length } = tasks;

@@ -33,7 +33,7 @@ export class EpisodeFrames {
   readonly #pixels: ReadonlyMap<string, PixelCounts>;
   /** The pieces of the leaves that are stored unchanged. */
   readonly #chunks: ReadonlyMap<number, ColumnData[]>;
-  /** The leaves among them that are needed as a whole. */
+  /** The leaves whose whole column is needed. */
   readonly #episodeLeaves: ReadonlySet<number>;
   readonly #images = new Map<string, unknown[]>();
   #length = 0;

@@ -16,7 +16,8 @@ import { columnOf, joined, leafOfColumn } from "../parquet/table.ts";
 const OTHER_COLUMNS = ["steps", "episode_index"];
 
 /**
- * Returns the metadata of all rows of a table, or undefined if it has none. @throws RldsError CORRUPT, UNSUPPORTED · SPEC_MISMATCH if `previousSpec` differs
+ * Returns the metadata of all rows of a table, or undefined if the table has no metadata. @throws RldsError CORRUPT, UNSUPPORTED · SPEC_MISMATCH if
+ * `previousSpec` differs
  */
 export async function metadataOf(table: ParquetFile, previousSpec: StepSpec | undefined): Promise<StepColumns<object> | undefined> {
   const mappings = table.columns.flatMap((column): ColumnMapping[] => {

@@ -14,7 +14,7 @@ export function columnLeaf(leaf: StepLeaf): StepLeaf {
   return leaf.shape.length === 1 && leaf.shape[0] === 1 ? ({ dtype: leaf.dtype, shape: [] } as StepLeaf) : leaf;
 }
 
-/** The features that every frame has in addition to its own, in LeRobot's order. */
+/** The features that every frame has in addition to those of its step, in LeRobot's order. */
 export const COUNTED_FEATURES = {
   timestamp: { dtype: "f32", shape: [] },
   frame_index: { dtype: "i64", shape: [] },

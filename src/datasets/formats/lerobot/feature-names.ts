@@ -1,10 +1,10 @@
-/** Places the features of a LeRobot dataset in a step: by LeRobot's names, by names of openpi and others, or as the caller sets them. */
+/** Places the features of a LeRobot dataset in a step: by LeRobot's names, by the names of openpi and other projects, or by names that the caller sets. */
 import { unsupportedFile } from "../../model/rlds-error.ts";
 import { type Field, fieldsOf } from "../columns/names.ts";
 import type { Selection } from "../selection/selection.ts";
 import { type Feature, INFO, type LeRobotInfo } from "./info.ts";
 
-/** Features that have another name in RLDS. */
+/** Features that have a different name in RLDS. */
 const NAMES: { readonly [name: string]: readonly string[] } = { "next.reward": ["reward"] };
 /** References to videos require the times of frames, even if everything else is left out. */
 const TIME = "timestamp";
@@ -42,7 +42,7 @@ export function nameFeatures(info: LeRobotInfo, selection: Selection): NamedFeat
   return { info: { ...info, features }, hasTask: features.has(TASK) && (selection.isEmpty || keepsTask) };
 }
 
-/** Finds names of other projects if LeRobot's names are missing: `state`, `image` and `actions` of openpi. */
+/** Finds the names of other projects if LeRobot's names are missing: `state`, `image` and `actions` of openpi. */
 function foundNames({ features }: LeRobotInfo): Map<string, readonly string[]> {
   const first = (name: string) => (NAMES[name] ?? name.split("."))[0];
   const lacks = (field: string) => ![...features.keys()].some((name) => first(name) === field);

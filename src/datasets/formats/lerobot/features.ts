@@ -46,7 +46,7 @@ export interface FilmFeature {
 }
 
 export interface FrameSchemaOptions {
-  /** The paths of image leaves. Default: every u8 [height, width, 3] that is not a video */
+  /** The paths of image leaves. Default: every u8 leaf of shape [height, width, 3] that is not a video */
   readonly images?: readonly string[];
   readonly videos: readonly string[];
   /** Cameras whose videos are copied, by the path of the leaf that refers to them. */

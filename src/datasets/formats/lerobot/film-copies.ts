@@ -1,4 +1,4 @@
-/** Copies videos of another LeRobot dataset into a new one. Each is copied once, or cut if some of its episodes are left out. */
+/** Copies videos of another LeRobot dataset into a new dataset. Each video is copied once, or cut if some of its episodes are left out. */
 import { mp4Frames } from "../../model/mp4-frames.ts";
 import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { Camera, FilmSpan, Films } from "../film-references.ts";
@@ -17,7 +17,7 @@ const TOLERANCE = 1e-4;
 /** The frames of an episode in one video. */
 export interface FilmedFrames {
   readonly episode: number;
-  /** The path of the file and the time in it, per frame. */
+  /** The path of the video and the time in the video, per frame. */
   readonly paths: readonly string[];
   readonly times: ArrayLike<number>;
   /** The times of the frames in the episode. */
@@ -38,19 +38,19 @@ export interface FilmCopyPlan {
 interface CurrentFilm {
   readonly path: string;
   readonly file: number;
-  /** The frames of all its episodes, and the written ones among them. Undefined if the source does not list them. */
+  /** The frames of all episodes in the video, and the indices of the written episodes. Undefined if the source does not list the frames. */
   readonly spans: readonly FilmSpan[] | undefined;
   readonly written: Set<number>;
-  /** The index of the next expected episode, and the frames before it that are not written. */
+  /** The index of the next expected episode, and the number of frames before that episode that are not written. */
   next: number;
   cutFrames: number;
 }
 
-/** The videos of one camera. Episodes of one video are consecutive, so it is copied or cut when another one begins. */
+/** The videos of one camera. Episodes of one video are consecutive, so the video is copied or cut when the next video begins. */
 export class FilmCopies {
   readonly camera: Camera;
   readonly #plan: FilmCopyPlan;
-  /** The numbers of the new files by the paths of the old ones. */
+  /** The numbers of the new files by the paths of the old files. */
   readonly #files = new Map<string, number>();
   #count = 0;
   #current: CurrentFilm | undefined;
@@ -95,7 +95,7 @@ export class FilmCopies {
     return { count: found.count, values: STATISTICS.map((statistic) => Float64Array.from(found.values[statistic] as readonly number[])) };
   }
 
-  /** Adds the video of an episode that has its own. */
+  /** Adds an episode that has a video of its own. */
   async #addAlone(path: string, { from, frames }: FilmSpan, episode: number): Promise<VideoSpan> {
     const { films, cutFilm, fps } = this.#plan;
     const file = this.#count++;
@@ -185,7 +185,7 @@ export class FilmCopies {
   }
 }
 
-/** Returns the number of frames in a video, or 0 if the file does not contain it. */
+/** Returns the number of frames in a video, or 0 if the file does not contain this number. */
 async function countFrames(source: SourceFile): Promise<number> {
   return mp4Frames(source).catch((error) => {
     if (error instanceof RldsError) throw error;

@@ -7,7 +7,7 @@ export interface FrameRange {
   readonly to: number;
 }
 
-/** A video and the frames of it to keep. */
+/** A video, and the frames of the video to keep. */
 export interface FilmCut {
   /** The path of the video, as in the steps. */
   readonly path: string;

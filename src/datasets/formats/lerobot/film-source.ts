@@ -8,7 +8,7 @@ import { wholeLeaf } from "./episode-metadata.ts";
 import { INFO, type LeRobotInfo } from "./info.ts";
 import { STATISTICS } from "./statistics.ts";
 
-/** Returns undefined if the dataset has no videos. @param entries the list of episodes */
+/** Returns the videos of a dataset, or undefined if the dataset has no videos. @param entries the list of episodes */
 export function filmsOf(folder: SourceFolder, info: LeRobotInfo, entries: readonly EpisodeEntry[], maxBytes: number): Films | undefined {
   const cameras = new Map<string, Camera>();
   /** The names in the files, by the names that the caller set. */

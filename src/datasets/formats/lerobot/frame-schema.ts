@@ -56,7 +56,7 @@ export function imageLeaves({ features }: LeRobotInfo): ImageLeaf[] {
 /**
  * Returns the spec of a step: the leaves of the table, images as pixels, videos as references, and the text of the task. Shapes of info.json are used if they
  * have the same number of elements.
- * @throws RldsError CORRUPT if info.json declares another shape
+ * @throws RldsError CORRUPT if info.json declares a different shape
  */
 export function frameSpec(schema: GenericSchema, info: LeRobotInfo, images: readonly ImageLeaf[], hasTask: boolean): StepSpec {
   const spec = structuredClone(schema.stepSpec) as { [name: string]: unknown };
@@ -84,7 +84,7 @@ export function frameSpec(schema: GenericSchema, info: LeRobotInfo, images: read
   return spec as StepSpec;
 }
 
-/** LeRobot stores a single number as a vector of one. Only observations and actions remain vectors here. */
+/** LeRobot stores a single number as a vector of one element. Only observations and actions remain vectors here. */
 function isVector({ dtype, shape, keys }: Feature): boolean {
   if (dtype === "string") return false;
   return shape.length !== 1 || shape[0] !== 1 || ["observation", "action"].includes(keys[0] as string);

@@ -17,7 +17,7 @@ export interface FramesOptions {
   readonly videos: ReadonlyMap<string, readonly string[]>;
   readonly hasTask: boolean;
   readonly decode: ImageDecoder | undefined;
-  /** The column that contains whether the last frame is terminal. */
+  /** The column that shows whether the last frame is terminal. */
   readonly terminal: string | undefined;
   /** Whether the frames contain flags and discounts. */
   readonly keepsTerminal: boolean;
@@ -27,7 +27,7 @@ export interface FramesOptions {
   readonly losses?: Damage | undefined;
 }
 
-/** @throws RldsError CORRUPT for a missing task, or an image that is damaged or has another shape */
+/** @throws RldsError CORRUPT for a missing task, or an image that is damaged or has a different shape */
 export function framesOf<S>(table: StepColumns<unknown>, entry: EpisodeEntry, options: FramesOptions): StepColumns<S> {
   const { stepSpec, tasks, videos, hasTask, losses, images, decode, terminal, keepsTerminal, keepsDiscount, maxBytes } = options;
   const { length } = table;

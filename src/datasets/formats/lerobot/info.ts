@@ -33,7 +33,7 @@ export interface LeRobotInfo {
 
 export const INFO = "meta/info.json";
 
-/** @throws RldsError CORRUPT; UNSUPPORTED for another version */
+/** @throws RldsError CORRUPT; UNSUPPORTED for any other version */
 export function leRobotInfo(json: unknown): LeRobotInfo {
   const where = { file: INFO };
   if (typeof json !== "object" || json === null) throw corruptFile(where, "the file must be a JSON object");
@@ -80,8 +80,8 @@ export function leRobotInfo(json: unknown): LeRobotInfo {
 }
 
 /**
- * Fills in a template such as `data/chunk-{episode_chunk:03d}/episode_{episode_index:06d}.parquet` in the way of Python's str.format. @throws RldsError CORRUPT
- * if the path leads out of the folder or the template is not supported
+ * Fills in a template such as `data/chunk-{episode_chunk:03d}/episode_{episode_index:06d}.parquet` like str.format of Python. @throws RldsError CORRUPT if the
+ * path leads out of the folder or the template is not supported
  */
 export function fillTemplate(template: string, values: { readonly [name: string]: number | string }): string {
   const path = template.replace(/\{(\w+)(?::0(\d+)d)?\}/g, (all, name: string, digits: string | undefined) => {

@@ -35,7 +35,7 @@ export interface MediabunnyEncoderOptions {
   readonly keyFrameInterval?: number;
 }
 
-/** The names that LeRobot uses. */
+/** The names that LeRobot uses for the codecs. */
 const CODECS = { avc: "h264", vp9: "vp9", av1: "av1" } as const;
 
 /**

@@ -14,7 +14,7 @@ const GROUP = 256;
 const I64 = { dtype: "i64", shape: [] } as const;
 const F64 = { dtype: "f64", shape: [] } as const;
 
-/** A feature with statistics. Those of images have one value per channel, in the shape [channels, 1, 1]. */
+/** A feature with statistics. The statistics of images have one value per channel, in the shape [channels, 1, 1]. */
 export interface FeatureWithStatistics {
   readonly name: string;
   readonly isPicture: boolean;

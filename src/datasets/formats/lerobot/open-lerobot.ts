@@ -56,7 +56,7 @@ const METADATA = { episode_index: { dtype: "i64", shape: [] }, [FINAL_STEP]: FIN
  * @throws TypeError, RangeError if an option is invalid
  * @throws RldsError NOT_FOUND if a file does not exist
  * @throws RldsError CORRUPT if a file is damaged, or if a path leads out of the folder
- * @throws RldsError UNSUPPORTED if the dataset has another version, or if hyparquet is missing
+ * @throws RldsError UNSUPPORTED if the version of the dataset is not supported, or if hyparquet is missing
  * @throws RldsError EMPTY if there are no episodes
  * @throws RldsError IO if a file cannot be read
  */
@@ -141,7 +141,7 @@ async function typedImages(file: ParquetFile, images: readonly ImageLeaf[]): Pro
   return typed;
 }
 
-/** Returns undefined if the bytes are not an image, which the decoder reports. */
+/** Returns the bit depth of an image, or undefined if the bytes are not an image. The decoder reports that fault. */
 function depthOf(bytes: unknown): number | undefined {
   try {
     return imageHead(bytes as Uint8Array).depth;
@@ -208,7 +208,7 @@ async function* tables(folder: SourceFolder, paths: readonly string[], maxBytes:
   }
 }
 
-/** Uses the first table of frames, or the first one that can be read if losses are allowed. */
+/** Uses the first table of frames. If losses are allowed, uses the first table that can be read. */
 async function withFirstTable<T>(
   folder: SourceFolder,
   paths: readonly string[],

@@ -1,4 +1,7 @@
-/** Recovers the intact parts of a LeRobot dataset whose files contradict each other, for example after a crash. The frames decide, not the metadata. */
+/**
+ * Recovers the intact parts of a LeRobot dataset whose files contradict each other, for example after a crash. If the frames and the metadata differ, the
+ * frames count.
+ */
 import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import type { StepColumns } from "../../model/step-columns.ts";
 import type { Damage } from "../damage.ts";
@@ -10,7 +13,7 @@ import { type EpisodeEntry, type EpisodeList, readEpisodeList, tasksOf } from ".
 import { INFO, type LeRobotInfo } from "./info.ts";
 
 export interface SalvagedList extends EpisodeList {
-  /** The paths of data files, including those that the list does not name. */
+  /** The paths of data files, including files that the list does not name. */
   readonly paths: readonly string[];
   readonly tasks: ReadonlyMap<number, string>;
 }

@@ -47,7 +47,7 @@ export interface VideoPlan {
   readonly make: MakeVideoEncoder;
   readonly format: Omit<VideoFormat, "write">;
   readonly create: (path: string) => Promise<StagedFile>;
-  /** A video of this size ends with its current episode. 0 makes one video per episode. */
+  /** A video of this size ends with its current episode. If the value is 0, each episode gets a video. */
   readonly maxBytes: number;
 }
 

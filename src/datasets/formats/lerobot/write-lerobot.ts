@@ -30,14 +30,14 @@ export interface LeRobotWriteOptions extends WriteOptions {
   /** The task of all episodes. Default: the task in the data, otherwise "". */
   readonly task?: string;
   /**
-   * The path of the task's text in a step or in an episode's metadata. Default: `task`, `language_instruction` or `instruction`, whichever is the first with
-   * text. They are looked for in a step, its observation and the metadata.
+   * The path of the task's text in a step or in an episode's metadata. Default: the first of `task`, `language_instruction` and `instruction` that has text.
+   * Searches a step, its observation and the metadata.
    */
   readonly taskLeaf?: string;
   readonly robotType?: string;
   /** The names of a vector's elements by the path of the leaf: `{ action: ["left", "right"] }`. */
   readonly names?: { readonly [path: string]: FeatureNames };
-  /** The paths of leaves that are stored as PNG: u8 of shape [height, width, 1, 3 or 4]. Default: all of shape [height, width, 3] that are not in `videos`. */
+  /** The paths of leaves that are stored as PNG: u8 of shape [height, width, 1, 3 or 4]. Default: all u8 leaves [height, width, 3] that are not in `videos`. */
   readonly images?: readonly string[];
   /** The paths of leaves that become videos: u8 of shape [height, width, 3]. Encoding may be lossy. */
   readonly videos?: readonly string[];
@@ -46,15 +46,15 @@ export interface LeRobotWriteOptions extends WriteOptions {
    */
   readonly films?: Films;
   /**
-   * Cuts a video if some of its episodes are not written. Default: such a video is copied whole, with the frames of these episodes. Version 2.1 rejects such a
-   * video.
+   * Cuts a video if some of its episodes are not written. Default: the video is copied whole, including the frames of these episodes. In version 2.1, this is
+   * an error.
    */
   readonly cutFilm?: CutFilm;
   /** Creates an encoder for each video. Required with `videos`. */
   readonly videoEncoder?: MakeVideoEncoder;
   /**
    * The treatment of each episode's last step. "observation" leaves the step out, and "transition" makes it a frame. Default: the kind that the episode states
-   * in `final_step`, which all readers set. Without `final_step`, the rule of RLDS applies: an is_last step is a final observation.
+   * in `final_step`, which all readers set. Without `final_step`, the rule of RLDS applies: a step with `is_last` is a final observation.
    */
   readonly finalStep?: FinalStep;
   /** The size in bytes after which the next episode begins a new file. Default: 100 MiB, or 200 MiB for videos. */
@@ -74,13 +74,13 @@ const OPTIONS =
  * and is_last is `next.done`. An observation with a single value is `observation.state` or `observation.image`. Metadata of an episode are columns `episode/…`
  * of meta/episodes.
  *
- * Without videos, a leaf `timestamp` sets the time of a frame; otherwise the time is the frame's index / fps. Times that f32 cannot represent, such as those
+ * Without videos, a leaf `timestamp` sets the time of a frame; otherwise the time is the frame's index / fps. Times that f32 cannot represent, such as seconds
  * since 1970, are counted from the episode's first step.
  *
- * Files receive their final names after all are written. The same data produces the same bytes, except for videos. Statistics are those of LeRobot, over all
- * pixels. Keeps one episode in memory as it is stored: images as PNG, and videos as the encoder holds them.
+ * Files receive their final names after all files are written. The same data produces the same bytes, except for videos. Statistics are those of LeRobot, over
+ * all pixels. Keeps one episode in memory as it is stored: images as PNG, and videos as the encoder holds them.
  * @throws TypeError, RangeError if an option is invalid
- * @throws RldsError SPEC_MISMATCH if a step has another form. The error names the episode, the step and the leaf
+ * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error names the episode, the step and the leaf
  * @throws RldsError UNSUPPORTED if LeRobot cannot store a leaf (bytes, lists of texts, no elements, more than five dimensions), or if hyparquet-writer is
  * missing
  * @throws RldsError INVALID_DATA if an episode has no frames, or if a u64 is 2^63 or more
@@ -140,7 +140,7 @@ function throwUnexpectedImage(): never {
   throw new Error("an image was not expected");
 }
 
-/** Lists the files of an existing dataset, which a new one replaces. */
+/** Lists the files of an existing dataset, which a new dataset replaces. */
 async function listExistingFiles(staging: Staging, folder: SinkFolder): Promise<string[]> {
   const [meta, data, episodes] = [await staging.list("meta"), await chunksIn(staging, "data"), await chunksIn(staging, "meta/episodes")];
   const films: string[] = [];

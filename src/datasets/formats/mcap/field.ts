@@ -31,7 +31,7 @@ const TIME_FIELDS: readonly MessageField[] = [
 ];
 
 /**
- * Returns the value of fields: a single value, or a vector for several. @param bytes the size of the message, since each element takes at least one byte
+ * Returns the value of fields: a single value, or a vector for several fields. @param bytes the size of the message, since each element takes at least one byte
  * @throws Error if a field is missing or contains no numbers
  */
 export function fieldValue(message: unknown, type: MessageType, paths: readonly string[], bytes: number): FieldValue {
@@ -74,7 +74,7 @@ export function fieldValue(message: unknown, type: MessageType, paths: readonly 
   return { dtype, shape, data: (elements ?? array) as ColumnData };
 }
 
-/** Returns the leaf for such values. */
+/** Returns the leaf for the values of a field. */
 export function leafOfValue({ dtype, shape }: FieldValue): StepLeaf {
   return { dtype, shape } as StepLeaf;
 }

@@ -39,7 +39,7 @@ export class MessageTypes {
     this.#file = file;
   }
 
-  /** @throws RldsError UNSUPPORTED for another encoding · CORRUPT if the schema is damaged */
+  /** @throws RldsError UNSUPPORTED for any other encoding · CORRUPT if the schema is damaged */
   async typeOf(channel: Channel, schema: Schema | undefined): Promise<MessageType> {
     const key = channel.messageEncoding === "json" ? "json" : (schema ?? channel.messageEncoding);
     const known = this.#types.get(key);

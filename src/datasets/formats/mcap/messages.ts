@@ -35,7 +35,7 @@ export interface Channel {
 
 export interface McapMessage {
   readonly channel: Channel;
-  /** The schema. Undefined for messages without one, such as JSON. */
+  /** The schema. Undefined for messages without a schema, such as JSON. */
   readonly schema: Schema | undefined;
   /** The time at which the message was logged, in nanoseconds. */
   readonly logTime: bigint;
@@ -51,7 +51,7 @@ export interface MessageOptions {
   readonly losses: Damage | undefined;
 }
 
-/** Yields the messages of a file. Does not need an index. @throws RldsError CORRUPT */
+/** Yields the messages of a file. The file needs no index. @throws RldsError CORRUPT */
 export async function* messagesOf(file: SourceFile, options: MessageOptions): AsyncGenerator<McapMessage, void, undefined> {
   const { maxBytes, signal, losses } = options;
   const input = new ReadAhead(file, signal ? { signal } : {});
@@ -111,7 +111,7 @@ function joined(head: DataView, body: Uint8Array): Uint8Array {
   return record;
 }
 
-/** Parses records with Foxglove's library, and keeps the schemas and channels that they refer to. */
+/** Parses records with Foxglove's library, and keeps the schemas and channels to which the records refer. */
 export class Records {
   readonly channels = new Map<number, Channel>();
   readonly schemas = new Map<number, Schema>();

@@ -25,7 +25,7 @@ import { type McapMessage, type MessageOptions, messagesOf } from "./messages.ts
 import { type Mapping, MCAP_OPTIONS, type McapOptions, mappingOf, type TopicLeaf } from "./options.ts";
 import { McapTopicsError, mappingText } from "./topics-error.ts";
 
-/** The files that were recorded one after the other and are read as one. */
+/** The files that were recorded one after the other and are read as one file. */
 interface Recording {
   readonly name: string;
   readonly files: readonly (() => Promise<SourceFile>)[];
@@ -34,12 +34,12 @@ interface Recording {
 /**
  * Opens an MCAP file, or a folder of MCAP files. Supports JSON messages, and CDR messages of ROS 2 with schemas in ros2msg. Foxglove's libraries decode them.
  *
- * The option `topics` maps each leaf to a topic. If it is missing, the error lists the topics. Each topic is resampled to `rate` steps per second, by default
- * using the last message at or before the step. Ticks begin at the first message of an episode. Its steps begin at the first tick for which every leaf has a
- * message, and end with the last message.
+ * The option `topics` maps each leaf to a topic. If the option is missing, the error lists the topics. Each topic is resampled to `rate` steps per second, by
+ * default using the last message at or before the step. Ticks begin at the first message of an episode. The steps of the episode begin at the first tick for
+ * which every leaf has a message, and end with the last message.
  *
  * `timestamp` is the time since the first step in seconds. The metadata contain `start_time`, the time of the first step in nanoseconds, and `file`, the name
- * of the file. The last step of an episode is a transition. The episode is terminated if `terminated` or `done` is set there, otherwise truncated.
+ * of the file. The last step of an episode is a transition. The episode is terminated if `terminated` or `done` is set in that step, otherwise truncated.
  * `sensor_msgs/CompressedImage` and `Image` become frames. Keeps one chunk and the values of an episode at its ticks in memory. Frames remain compressed until
  * they are read.
  * @throws McapTopicsError UNSUPPORTED if `topics` is missing
@@ -80,7 +80,7 @@ export async function openMcap<S = RldsStep>(from: Source, options: McapOptions 
   }
 }
 
-/** @throws RldsError UNSUPPORTED if the folder contains no such files */
+/** @throws RldsError UNSUPPORTED if the folder contains no MCAP files */
 async function recordingsOf({ file, folder }: SourceTarget): Promise<Recording[]> {
   if (file !== undefined)
     return [{ name: file.name, files: [async () => ({ ...file, read: (at, length) => file.read(at, length), close: async () => undefined })] }];

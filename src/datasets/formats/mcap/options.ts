@@ -40,7 +40,7 @@ export interface McapOptions extends ReadOptions {
   readonly topics?: { readonly [leaf: string]: string | McapTopic };
   /** The number of steps per second. Default: 10. */
   readonly rate?: number;
-  /** The message that a step uses: "last" for the last one at or before the step, "nearest" for the nearest one. Default: "last". */
+  /** The message that a step uses: "last" for the last message at or before the step, "nearest" for the nearest message. Default: "last". */
   readonly sample?: SampleRule;
   /** The time of a message: when it was logged ("log"), when it was published ("publish"), or the time in its header ("header"). Default: "log". */
   readonly time?: "log" | "publish" | "header";
@@ -50,7 +50,7 @@ export interface McapOptions extends ReadOptions {
   readonly fetch?: Fetch;
 }
 
-/** The fields of a step that topics may provide: the first ones contain values, the others end episodes. */
+/** The fields of a step that topics may provide: the first fields contain values, and the other fields end episodes. */
 const STEP_PARTS: readonly Field[] = ["observation", "action", "reward", "discount", "terminated", "done", "is_terminal"];
 
 /** The names of the options that only MCAP has. */
@@ -76,7 +76,7 @@ export interface Mapping {
   readonly marker: McapMarker | undefined;
 }
 
-/** @throws TypeError, RangeError that names the option */
+/** @throws TypeError, RangeError if an option is invalid. The error names the option */
 export function mappingOf({ topics, rate = 10, sample = "last", time = "log", episodesBy = "file" }: McapOptions): Mapping {
   const words = (name: string, value: unknown, all: readonly string[]) => {
     if (!all.includes(value as string)) throw mustBe(TypeError, name, all.map((word) => JSON.stringify(word)).join(" or "), value, all);

@@ -1,6 +1,6 @@
-/** Resamples the values of a leaf to the ticks of a clock, keeping at most two per tick, however many messages there are. */
+/** Resamples the values of a leaf to the ticks of a clock, and keeps at most two values per tick, regardless of the number of messages. */
 
-/** The rule that selects the value of a tick: the last one at or before it, or the nearest one. */
+/** The rule that selects the value of a tick: the last value at or before the tick, or the nearest value. */
 export type SampleRule = "last" | "nearest";
 
 interface Sample<V> {
@@ -22,7 +22,7 @@ export class TickValues<V> {
     this.#rate = rate;
   }
 
-  /** Adds a message. Messages may arrive in any order. @returns the value that is not kept, new or old */
+  /** Adds a message. Messages may arrive in any order. @returns the value that is not kept: the new value or an older one */
   add(time: number, value: V): V | undefined {
     const k = tickAfter(time, this.#rate);
     const last = this.#last.get(k);
@@ -41,7 +41,7 @@ export class TickValues<V> {
     return dropped === first.value ? undefined : dropped;
   }
 
-  /** The first tick with a value; undefined if there is none. */
+  /** The first tick with a value; undefined if no tick has a value. */
   get begin(): number | undefined {
     let begin: number | undefined;
     for (const k of this.#last.keys()) if (begin === undefined || k < begin) begin = k;

@@ -6,7 +6,7 @@ import type { ColumnData } from "../../model/step-columns.ts";
 import { NumberRange } from "../number-range.ts";
 import type { Attribute } from "./episode-store.ts";
 
-/** The type of attributes with different kinds or shapes: text, which is JSON for lists. */
+/** The type of attributes with different kinds or shapes: text, with lists as JSON. */
 const TEXT: StepLeaf = { dtype: "string", shape: [] };
 
 interface Type {

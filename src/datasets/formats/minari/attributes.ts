@@ -1,7 +1,7 @@
 /** Reads the attributes in an episode's metadata.json with dtypes, as HDF5 would store them. */
 import type { Attribute } from "./episode-store.ts";
 
-/** Attributes of Minari that are integers. For all others, JSON does not determine the dtype. */
+/** Attributes of Minari that are integers. For all other attributes, JSON does not determine the dtype. */
 const INTEGERS = new Set(["id", "total_steps", "seed"]);
 const NUMBER_LITERALS = new Set(["NaN", "Infinity", "-Infinity"]);
 

@@ -13,7 +13,7 @@ export interface Space {
   readonly subspaces?: { readonly [name: string]: Space };
 }
 
-/** Parses the text of a space, or returns undefined if there is none. @throws RldsError CORRUPT */
+/** Parses the text of a space. Returns undefined if the value is not a text. @throws RldsError CORRUPT */
 export function spaceOf(text: unknown, file: string): Space | undefined {
   if (typeof text !== "string") return undefined;
   try {

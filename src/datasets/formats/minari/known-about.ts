@@ -17,7 +17,7 @@ const COUNTED = [
   ...["total_episodes", "total_steps", "data_format", "jpeg_encoding", "observation_space", "action_space", "dataset_id", "minari_version", "dataset_size"],
 ];
 
-/** Returns the keys for metadata.json. The keys of Minari are at the top, and all others are nested. */
+/** Returns the keys for metadata.json. The keys of Minari are at the top, and all other keys are nested. */
 export function minariAbout(about: About | undefined): About {
   if (about === undefined) return {};
   const entries = Object.entries(about);
@@ -31,8 +31,8 @@ export function unnestedAbout({ about, ...own }: About): About {
 }
 
 /**
- * Returns the text of a space with the bounds of the source if it has the same kind of values, otherwise the space derived from the values. @param name for
- * example `observation_space`
+ * Returns the text of a space with the bounds of the source if the source has the same kind of values. Otherwise returns the space derived from the values.
+ * @param name for example `observation_space`
  */
 export function spaceWithBounds(name: string, about: About | undefined, spec: StepSpec, computed: string, losses: Losses): string {
   const text = about?.[name];

@@ -18,11 +18,11 @@ export interface EpisodeData {
   /** One column per leaf of a step. */
   readonly data: readonly ColumnData[];
   readonly length: number;
-  /** The number of actions, one less than steps if the last step is only a final observation. */
+  /** Reads the metadata file of an episode, with exact integers. */
   readonly actions: number;
 }
 
-/** The fields of RLDS that Minari stores in another form. */
+/** The fields of RLDS that Minari stores in a different form. */
 const STEP_FIELDS = new Set(["observation", "action", "reward", "discount", "is_first", "is_last", "is_terminal"]);
 const REWARD: StepLeaf = { dtype: "f64", shape: [] };
 const FLAG: StepLeaf = { dtype: "bool", shape: [] };
@@ -31,7 +31,7 @@ const FLAG: StepLeaf = { dtype: "bool", shape: [] };
 interface Side {
   readonly group: ColumnGroup;
   readonly spec: StepSpec;
-  /** The index of each leaf among those of the step. */
+  /** The index of each leaf among the leaves of the step. */
   readonly columns: readonly number[];
   readonly summaries: readonly ValueSummary[];
 }
@@ -136,7 +136,7 @@ export class MinariSchema {
       if (leaf.shape.length > 1) losses.add(path, `infos of Minari's Parquet are flat, so that its shape [${leaf.shape.join(", ")}] is not kept`);
   }
 
-  /** Returns whether the discounts are those that a reader derives from terminations, because Minari has none. */
+  /** Returns whether the discounts are those that a reader derives from terminations, because Minari does not store discounts. */
   keepsDiscounts({ data, length, actions }: EpisodeData): boolean {
     const discounts = data[this.#discount ?? -1] as ArrayLike<number> | undefined;
     if (discounts === undefined) return true;

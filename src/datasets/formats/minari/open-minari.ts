@@ -50,14 +50,14 @@ interface EpisodeSource {
 /**
  * Opens a Minari dataset in HDF5 or Parquet, from its folder (`cartpole/scripted-v0`), a folder that contains only this dataset, or its `main_data.hdf5`.
  *
- * The T actions of an episode become T + 1 steps. The last step has the final observation and zeros, and is_terminal if the environment terminated. Dtypes are
- * those of the file. Images stored as JPEG become pixels (u8) if metadata.json declares them. Dictionaries and tuples of spaces are nested. Keeps one episode
- * in memory.
+ * The T actions of an episode become T + 1 steps. The last step has the final observation and zeros, and `is_terminal` is set if the environment terminated.
+ * Dtypes are those of the file. Images stored as JPEG become pixels (u8) if metadata.json declares them. Dictionaries and tuples of spaces are nested. Keeps
+ * one episode in memory.
  * @throws RldsError NOT_FOUND if the file or folder does not exist
  * @throws RldsError CORRUPT if a file is damaged
  * @throws RldsError UNSUPPORTED if a space cannot be read, or if the package h5wasm or hyparquet is missing
  * @throws RldsError EMPTY if there are no episodes
- * @throws RldsError SPEC_MISMATCH if an episode has another form than the first one
+ * @throws RldsError SPEC_MISMATCH if an episode differs in form from the first one
  */
 export async function openMinari<S = RldsStep>(from: Source, options: MinariOptions = {}): Promise<RldsReader<S>> {
   checkOptions(options);
@@ -75,7 +75,9 @@ export async function openMinari<S = RldsStep>(from: Source, options: MinariOpti
 
 const METADATA = "metadata.json";
 
-/** Opens the Parquet form, or returns undefined if there is no metadata of Minari. @throws RldsError UNSUPPORTED for other forms, and for several datasets */
+/**
+ * Opens the Parquet form, or returns undefined if the source has no metadata of Minari. @throws RldsError UNSUPPORTED for other forms, and for several datasets
+ */
 async function minariOfParquet(from: Source, options: MinariOptions): Promise<RldsReader | undefined> {
   const { signal, fetch, maxBytes = MAX_SOURCE_BYTES, infos = false } = options;
   const { folder } = await sourceOf(from, { signal, fetch, maxBytes });
@@ -260,7 +262,7 @@ class MinariReader implements RldsReader {
 /** The maximum number of concurrent requests. The Parquet form has one metadata file per episode, which may be remote. */
 const PARALLEL = 16;
 
-/** Reads the attributes of all episodes, since later ones may have larger seeds and only a few may have options. */
+/** Reads the attributes of all episodes, since later episodes may have larger seeds, and only a few episodes may have options. */
 async function attributeTypes(store: EpisodeStore, groups: readonly string[], signal?: AbortSignal): Promise<AttributeTypes> {
   const types = new AttributeTypes();
   for (let from = 0; from < groups.length; from += PARALLEL) {

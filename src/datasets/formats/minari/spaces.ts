@@ -78,7 +78,7 @@ export class ValueSummary {
     }
   }
 
-  /** The values of a Discrete space, or undefined if the leaf is not one. */
+  /** The values of a Discrete space, or undefined if the leaf does not have a Discrete space. */
   get choices(): { readonly start: bigint; readonly n: bigint } | undefined {
     if (this.#min === undefined || this.#max === undefined) return undefined;
     const start = this.#min < 0n ? this.#min : 0n;

@@ -27,7 +27,7 @@ export interface MinariWriteOptions extends WriteOptions {
   /**
    * The treatment of each episode's last step. "transition": the step has an action, and its observation is repeated as the final one. "observation": the step
    * is only the final observation. Default: the kind that the episode states in `final_step`, which all readers set. Without `final_step`, the rule of RLDS
-   * applies: an is_last step is a final observation.
+   * applies: a step with `is_last` is a final observation.
    */
   readonly finalStep?: FinalStep;
   readonly description?: string;
@@ -53,14 +53,15 @@ const VERSIONED = /.-v\d+$/;
  *
  * An action that is a single integer becomes a Discrete space of the existing values, and text becomes a Text space. All other values become a Box with the
  * bounds of their dtype. Objects and arrays become Dict and Tuple spaces. Images (u8 of at least 32 × 32) are stored losslessly as PNG if PNG supports the form
- * of all of them.
+ * of every image.
  *
- * Steps that are is_terminal are terminations, and all other ends are truncations. Additional fields become infos, and lose their dimensions. Discounts are not
- * stored. The keys of `about` that Minari knows (env_spec, author, requirements …) are kept at the top. Spaces keep their bounds if the values belong to them.
+ * Steps with `is_terminal` are terminations, and all other ends of episodes are truncations. Additional fields become infos, and lose their dimensions.
+ * Discounts are not stored. The keys of `about` that Minari knows (env_spec, author, requirements …) are kept at the top. Spaces keep their bounds if the
+ * values lie within these bounds.
  *
- * Files receive their final names after all are written. The same data produces the same bytes. Keeps one episode and its columns in memory.
+ * Files receive their final names after all files are written. The same data produces the same bytes. Keeps one episode and its columns in memory.
  * @throws TypeError, RangeError if an option is invalid
- * @throws RldsError SPEC_MISMATCH if a step has another form. The error names the episode, the step and the leaf
+ * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error names the episode, the step and the leaf
  * @throws RldsError UNSUPPORTED if Minari cannot store a leaf (bytes, lists of texts, no elements), if the observation or action is missing, if the reward is
  * not a single number, if an episode has more than 131,071 actions, or if hyparquet-writer is missing
  * @throws RldsError INVALID_DATA if an episode has no steps
@@ -131,7 +132,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: P
   }
 }
 
-/** Lists the files that a new dataset replaces, in both forms, while their numbers are consecutive. */
+/** Lists the files that a new dataset replaces, in both forms, as long as the file numbers are consecutive. */
 async function listExistingFiles(staging: Staging, folder: SinkFolder, path: string): Promise<string[]> {
   const top = await staging.list();
   const episodes: string[] = [];

@@ -1,4 +1,4 @@
-/** Writes one array of an archive. Rows are added, and the header is written when their number is known. */
+/** Writes one array of an archive. Rows are added, and the header is written when the number of rows is known. */
 import { arrayDtype, DTYPES, type Dtype, type NumberArray } from "../../../schema/dtype.ts";
 import { isHalf, narrowHalves } from "../../../schema/half.ts";
 import { isText } from "../../../schema/leaf.ts";
@@ -33,7 +33,7 @@ export class ArrayWriter {
     this.#leaf = leaf;
   }
 
-  /** The size of the array in the file, and so in memory. */
+  /** The size of the array in the file, which is also its size in memory. */
   get bytes(): number {
     return this.#pieceBytes + 4 * this.#width * this.#texts.length;
   }
@@ -55,7 +55,7 @@ export class ArrayWriter {
     this.#pieceBytes += array.byteLength;
   }
 
-  /** Returns the array as a file (.npy). @param isSingle whether it is one value without rows */
+  /** Returns the array as a file (.npy). @param isSingle whether the array is one value without rows */
   finish(isSingle = false): Uint8Array[] {
     const { dtype, shape } = this.#leaf;
     const descr = isText(this.#leaf) ? `<U${this.#width}` : descrOf(dtype as Dtype);

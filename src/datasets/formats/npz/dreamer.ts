@@ -1,4 +1,7 @@
-/** Reads files of Dreamer, one per episode. Arrays without a reserved name are observations, and a row has the action and the reward that led to it. */
+/**
+ * Reads files of Dreamer, one per episode. Arrays without a reserved name are observations, and each row has the action and the reward that led to its
+ * observation.
+ */
 import { Column, type ColumnTree, columnsOf, joined } from "../columns/column.ts";
 import { fieldOf, fieldsOf } from "../columns/names.ts";
 import type { Fields } from "./plan.ts";
@@ -8,18 +11,18 @@ interface Archive {
   readonly metadata: { readonly [name: string]: ColumnTree };
 }
 
-/** Arrays that the driver writes for itself, which are not observations. */
+/** Arrays that the driver writes for its own use. They are not observations. */
 const NOTES = /^(reset|consec|stepid|dyn|log_.*|logp.*)$/;
-/** Arrays of Dreamer 3, which numbers its steps. Its rows have the action that follows. */
+/** Arrays that only Dreamer 3 writes. In version 3, steps are numbered, and each row has the action that follows its observation. */
 const IS_VERSION_3 = ["stepid", "consec"];
 
 /** The fields by which a Dreamer file is recognized. No array is named observation. */
 const FIELDS = ["action", "reward", "is_first", "is_terminal"] as const;
 
-/** The version of Dreamer. 2 also means version 1, which writes the same form. */
+/** The version of Dreamer. The value 2 includes version 1, which writes the same form. */
 export type DreamerVersion = 2 | 3;
 
-/** Returns the version that wrote a file, by the names of all its arrays, even those that are not read. Undefined if it is not a Dreamer file. */
+/** Returns the version that wrote a file, by the names of all its arrays, even those that are not read. Undefined if the file is not a Dreamer file. */
 export function dreamerVersion(names: readonly string[]): DreamerVersion | undefined {
   const fields = [...fieldsOf(names).values()];
   const isDreamer = FIELDS.every((field) => fields.includes(field)) && !fields.includes("observation") && names.some((name) => isObserved(name));
@@ -27,7 +30,7 @@ export function dreamerVersion(names: readonly string[]): DreamerVersion | undef
   return IS_VERSION_3.some((name) => names.includes(name)) ? 3 : 2;
 }
 
-/** Returns whether an array of such a file is part of the observation, by its name. */
+/** Returns whether an array of a Dreamer file is part of the observation, by its name. */
 export function isObserved(name: string): boolean {
   return fieldOf(name) === undefined && !NOTES.test(name);
 }
@@ -37,7 +40,7 @@ export async function withDreamerSteps(archive: Archive, version: DreamerVersion
   const { fields, metadata } = archive;
   const { action, reward, discount, is_last: isLast } = fields;
   if (!(reward instanceof Column) || action === undefined) return archive;
-  // An array renamed to a part of the observation also belongs to it.
+  // An array renamed to a part of the observation also belongs to the observation.
   const renamed = fields.observation === undefined || fields.observation instanceof Column ? {} : fields.observation;
   const { rows } = reward;
   const observed: [string, ColumnTree][] = [];

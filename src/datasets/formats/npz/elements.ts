@@ -9,7 +9,7 @@ export class Elements {
   readonly #type: ElementType;
   readonly #count: number;
   readonly #corrupt: (what: string) => RldsError;
-  /** Strings are appended one by one while they arrive in order. */
+  /** The elements. Strings are appended one by one as long as they arrive in order. */
   readonly #column: ColumnData;
   readonly #walk: ColumnWalk | undefined;
   #done = 0;
@@ -46,7 +46,7 @@ export class Elements {
     this.#partialBytes = chunk.length - end;
   }
 
-  /** Returns all elements. @throws RldsError CORRUPT if some are missing */
+  /** Returns all elements. @throws RldsError CORRUPT if elements are missing */
   finish(): ColumnData {
     if (this.#done !== this.#count) throw this.#corrupt(`ends after ${this.#done} of ${this.#count} elements`);
     return this.#column;

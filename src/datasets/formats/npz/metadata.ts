@@ -69,12 +69,12 @@ function valueAt({ leaf }: Column, data: ColumnData, i: number): unknown {
   return isText(leaf) ? data.slice(i * size, (i + 1) * size) : (data as Float32Array).slice(i * size, (i + 1) * size);
 }
 
-/** Returns a value for JSON; integers become numbers if these are exact. */
+/** Converts a value for JSON. An integer becomes a number if the number is exact. */
 function plain(value: unknown): unknown {
   return typeof value === "bigint" && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }
 
-/** Sets a value. No two columns have the same path, and none is inside another. */
+/** Sets a value. No two columns have the same path, and no path is inside another path. */
 function place(tree: object, keys: readonly string[], value: unknown): void {
   let at = tree as { [name: string]: unknown };
   for (const key of keys.slice(0, -1)) {

@@ -64,7 +64,7 @@ export async function npyArray(chunks: AsyncIterable<Uint8Array> | Iterable<Uint
   return { dtype: header.type.dtype, shape: header.shape, data: elements.finish() };
 }
 
-/** Returns undefined if more bytes are needed. @throws RldsError CORRUPT, UNSUPPORTED */
+/** Parses the header. Returns undefined if more bytes are needed. @throws RldsError CORRUPT, UNSUPPORTED */
 export function headerOf(bytes: Uint8Array, array: NpyFile): Header | undefined {
   const { file, name, size } = array;
   if (bytes.length < 12) return undefined;
@@ -88,7 +88,7 @@ export function headerOf(bytes: Uint8Array, array: NpyFile): Header | undefined 
   return { type: typeOf(descrMatch[1] ?? descrMatch[2] ?? "", file, name), shape, fortran: fortran === "True", begin };
 }
 
-/** Parses a shape such as `3, 4`, which may end with a comma. Undefined if it is not a shape. */
+/** Parses a shape such as `3, 4`, which may end with a comma. Undefined if the text is not a shape. */
 function shapeOf(text: string | undefined): number[] | undefined {
   if (text === undefined) return undefined;
   const parts = text.split(",");

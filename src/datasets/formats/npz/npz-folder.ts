@@ -8,7 +8,10 @@ import { type SourceFile, type SourceFolder, sortPaths } from "../sources/source
 
 type OpenFile = (file: SourceFile) => Promise<RldsReader>;
 
-/** @param open opens one file, which the caller keeps @throws RldsError UNSUPPORTED if there is no file, EMPTY, SPEC_MISMATCH for a file of another form */
+/**
+ * @param open opens a dataset in one file, and leaves that file open @throws RldsError UNSUPPORTED if there is no file, EMPTY, SPEC_MISMATCH if files differ in
+ * form
+ */
 export async function openNpzFolder(
   folder: SourceFolder,
   open: OpenFile,
@@ -50,7 +53,7 @@ export async function openNpzFolder(
 /** The number of files that are inspected when the folder is opened. */
 const CHECKED_FILES = 4;
 
-/** Checks that the archives of a folder have one form, since unrelated archives are not episodes. @throws RldsError UNSUPPORTED */
+/** Checks that the archives of a folder have the same form, since unrelated archives are not episodes. @throws RldsError UNSUPPORTED */
 async function checkForms(folder: SourceFolder, paths: readonly string[], open: OpenFile, { stepSpec }: RldsReader): Promise<void> {
   for (const path of paths.slice(1, CHECKED_FILES)) {
     const difference = await withFile(folder, path, open, async (reader) => specDifference(stepSpec, reader.stepSpec)).catch((error) => {
@@ -95,7 +98,7 @@ async function withFile<T>(folder: SourceFolder, path: string, open: OpenFile, u
   }
 }
 
-/** Returns the reader of the first file, or of the first one that can be read if losses are allowed. */
+/** Returns the reader of the first file. If losses are allowed, returns the reader of the first file that can be read. */
 async function firstReader(folder: SourceFolder, paths: readonly string[], open: OpenFile, losses: FolderLosses | undefined): Promise<RldsReader> {
   for (const [i, path] of paths.entries()) {
     try {

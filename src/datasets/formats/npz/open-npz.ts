@@ -47,11 +47,12 @@ export interface NpzOptions extends ReadOptions {
  * - `indices` and `terminal`, with one additional observation per episode (imitation).
  *
  * Files of Dreamer have `is_first`, `is_last`, `is_terminal`, `reward` and `action`, and no array for the observation. Every other array is part of the
- * observation, such as `observation/image`. If their first row has no reward and no action, rows contain the reward and action that led to them, and these move
+ * observation, such as `observation/image`. If their first row has no reward and no action, rows contain the reward and action that led to them, and both move
  * to the previous row.
  *
- * An array of another length is metadata. A single value belongs to all episodes, and an array with one value per episode belongs to each of them. `about`
- * contains the shared values and all other arrays. Its `unread` lists the arrays that cannot be leaves. Such arrays, for example objects, are never loaded.
+ * An array of a different length is metadata. A single value belongs to all episodes, and each value of an array with one value per episode belongs to one
+ * episode. `about` contains the shared values and all other arrays. Its `unread` lists the arrays that cannot be leaves. Such arrays, for example objects, are
+ * never loaded.
  *
  * Keeps the whole archive in memory, up to maxBytes. This limit is checked before anything is inflated. If the arrays exceed 16 MiB in total, uncompressed
  * arrays (`numpy.savez`) are read on access instead.
@@ -129,7 +130,7 @@ export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = 
   }
 }
 
-/** Arrays up to this total size are read completely, and their checksums verified. */
+/** Arrays up to this total size are read completely, and their checksums are verified. */
 const MAX_LOADED_BYTES = 2 ** 24;
 
 interface ArrayOptions {

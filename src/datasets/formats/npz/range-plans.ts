@@ -36,7 +36,10 @@ export function planOfRanges(tree: TransitionTree, ranges: readonly EpisodeRange
   };
 }
 
-/** Returns the ranges of Stable-Baselines, with a flag at each row that begins an episode. Without further flags, the reason of an end is unknown. */
+/**
+ * Returns the ranges of Stable-Baselines, with a flag at each row that begins an episode. Without further flags, the reason for the end of an episode is
+ * unknown.
+ */
 export function rangesByStarts(starts: Uint8Array, isTerminal: Uint8Array | undefined, budget: MemoryBudget): EpisodeRange[] {
   budget.reserve(64 * starts.reduce((sum, start) => sum + start, 1), "episode_starts");
   const ranges: EpisodeRange[] = [];
@@ -50,7 +53,7 @@ export function rangesByStarts(starts: Uint8Array, isTerminal: Uint8Array | unde
 
 /**
  * Returns the ranges of imitation. `indices` are the rows of actions with which all episodes except the first begin, `terminal` has one flag per episode, and
- * each episode has one observation more than actions.
+ * each episode has one more observation than actions.
  * @throws RldsError CORRUPT
  */
 export async function rangesByIndices(

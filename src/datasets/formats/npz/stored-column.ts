@@ -20,8 +20,8 @@ export interface StoredOptions {
 }
 
 /**
- * Returns the column, or undefined for an array that cannot be read by rows: one in Fortran order, or a single value. The checksum is verified after the array
- * was read completely in order.
+ * Returns the column, or undefined for an array that cannot be read by rows: an array in Fortran order, or a single value. The checksum is verified after the
+ * array was read completely in order.
  * @throws RldsError CORRUPT, UNSUPPORTED
  */
 export async function storedColumn(file: SourceFile, entry: ZipEntry, array: NpyFile, { path, maxBytes }: StoredOptions): Promise<Column | undefined> {

@@ -21,7 +21,7 @@ import { ZipWriter } from "./zip-writer.ts";
 export interface NpzWriteOptions extends WriteOptions {
   /** The compression of the arrays. "deflate" makes smaller files, like `numpy.savez_compressed`, but readers then load arrays whole. Default: "none". */
   readonly compression?: "none" | "deflate";
-  /** The maximum total size of all arrays in bytes. They are in memory until the last step is known. Default: 1 GiB. */
+  /** The maximum total size of all arrays in bytes. The arrays are in memory until the last step is known. Default: 1 GiB. */
   readonly maxBytes?: number;
 }
 
@@ -31,11 +31,11 @@ const I64 = { dtype: "i64", shape: [] } as const;
 
 /**
  * Writes an .npz archive with one array per leaf, over the consecutive steps of all episodes: `observation/state`, `action`, `reward`, `is_first` … The rows
- * are RLDS steps, so final observations are also rows. `lengths` contains the number of steps per episode, and `episode/…` the metadata of each episode with
- * its `final_step`. Open the archive with `numpy.load`. If the path does not end with .npz, it is a folder, and the file is steps.npz. The same data produces
- * the same bytes. Keeps the whole dataset in memory, up to maxBytes.
+ * are RLDS steps, so final observations are also rows. `lengths` contains the number of steps per episode, and `episode/…` contain the metadata of each
+ * episode, including `final_step`. Open the archive with `numpy.load`. If the path does not end with .npz, it is a folder, and the file is steps.npz. The same
+ * data produces the same bytes. Keeps the whole dataset in memory, up to maxBytes.
  * @throws TypeError, RangeError if an option is invalid
- * @throws RldsError SPEC_MISMATCH if a step has another form. The error names the episode, the step and the leaf
+ * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error names the episode, the step and the leaf
  * @throws RldsError UNSUPPORTED if the arrays exceed maxBytes
  * @throws RldsError EMPTY if no step determines the form
  * @throws RldsError IO if the target cannot be written or already exists
@@ -147,7 +147,7 @@ class Archive {
 /** The names of the additional arrays. */
 const RESERVED = ["lengths", "episode", MARK];
 
-/** Returns the name of a leaf's array. It is renamed if another array has this name or a part contains a slash, which is recorded as a loss. */
+/** Returns the name of a leaf's array. If another array has this name or a part contains a slash, the array is renamed, which is recorded as a loss. */
 function arrayName(spec: StepSpec, keys: readonly string[], prefix: string, losses: Losses): string {
   const { own, free } = leafNames(spec, keys, { reserved: prefix === "" ? RESERVED : [], tidy });
   if (free.some((name, depth) => name !== own[depth]))

@@ -54,13 +54,13 @@ export async function zipEntries(file: SourceFile, maxBytes: number): Promise<Zi
   return zipped;
 }
 
-/** The number of bytes that are requested and inflated together. They inflate to at most 16 MiB. */
+/** The numbers of bytes that are requested together, and inflated together. A slice inflates to at most 16 MiB. */
 const BLOCK = 1 << 20;
 const SLICE = 1 << 14;
 /** The number of bytes between two pauses, in which other tasks run. */
 const BYTES_PER_PAUSE = 1 << 23;
 
-/** Yields the bytes of an entry in pieces: no more than its declared size, verified by its checksum at the end. @throws RldsError CORRUPT, UNSUPPORTED */
+/** Yields the bytes of an entry in pieces, up to the declared size. The checksum is verified at the end. @throws RldsError CORRUPT, UNSUPPORTED */
 export async function* zipPieces(file: SourceFile, entry: ZipEntry, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
   const { name, method, crc, compressed, size } = entry;
   const begin = await findEntryStart(file, entry);
@@ -145,7 +145,7 @@ async function directory(file: SourceFile): Promise<{ entries: number; size: num
   return { entries: number(end, 32), size: number(end, 40), at: number(end, 48) };
 }
 
-/** Reads 32-bit values. A value of all ones is replaced with the next 64-bit value of the extra field. */
+/** Reads 32-bit values. A value whose bits are all 1 is replaced with the next 64-bit value of the extra field. */
 function long(extra: DataView, values: number[]): number[] {
   for (let p = 0; p + 4 <= extra.byteLength; p += 4 + extra.getUint16(p + 2, true)) {
     if (extra.getUint16(p, true) !== 1) continue;

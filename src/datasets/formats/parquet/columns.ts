@@ -23,7 +23,7 @@ export interface SchemaNode {
 
 /** One leaf of the file's schema. */
 export interface FileColumn {
-  /** The names without those of list nodes: `["observation", "state"]` */
+  /** The names, without the names of list nodes: `["observation", "state"]` */
   readonly keys: readonly string[];
   /** The path in the file: `observation.state.list.element` */
   readonly path: string;
@@ -38,7 +38,7 @@ export interface FileColumn {
   readonly maxDefinition: number;
   /** Whether the value itself may be missing. */
   readonly optional: boolean;
-  /** The replacement for nulls. Without it, a missing float is NaN. */
+  /** The replacement for nulls. Without a replacement, a missing float is NaN. */
   readonly nullValue?: NullValue | undefined;
 }
 
@@ -61,8 +61,8 @@ export function fileColumns(root: SchemaNode): FileColumn[] {
       columns.push(leafOf(node, columnKeys, nextListDepth, nextDefinition));
       return;
     }
-    // A list is a group with a repeated group that contains the element, and their names carry no information. If the repeated node is the element itself, its
-    // names count.
+    // A list is a group with a repeated group that contains the element, and the names of both groups carry no information. If the repeated node is the element
+    // itself, its names count.
     const isElement = isList || (inList && repeated && children.length === 1);
     for (const child of children) visit(child, columnKeys, nextListDepth, nextDefinition, isElement);
   };

@@ -1,4 +1,4 @@
-/** Finds the ends of episodes in generic files, at which their number changes or a flag is set. */
+/** Finds the ends of episodes in generic files, at which the episode number changes or a flag is set. */
 import type { StepLeaf } from "../../model/dataset.ts";
 import { columnRemedy, RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
@@ -47,7 +47,7 @@ export class EpisodeBoundaries {
     }
   }
 
-  /** Yields the same as `of` for a group whose rows all have one number. */
+  /** Yields the same boundaries as `of`, for a group whose rows all have the same number. */
   *ofSingleEpisode(episode: bigint | number, rows: number): Generator<EpisodeBoundary, void> {
     if (episode !== this.#previous && this.#length > 0) {
       this.#length = 0;
@@ -63,7 +63,7 @@ export class EpisodeBoundaries {
     this.#previous = undefined;
   }
 
-  /** Ends the file, and returns whether that also ends the episode. If nothing marks episodes, each file is one. */
+  /** Ends the file, and returns whether that also ends the episode. If nothing marks episodes, each file is an episode. */
   endsWithFile(): boolean {
     const { episode, first, last, terminal, truncated, done } = this.#mapping;
     const isEnd = this.#length > 0 && [episode, first, last, terminal, truncated, done].every((column) => column === undefined);
@@ -73,8 +73,8 @@ export class EpisodeBoundaries {
 }
 
 /**
- * Returns whether the last episode ends with the data although no row marks it. If flags mark the ends of an environment and none marks truncation, the end of
- * the data truncates it.
+ * Returns whether the last episode ends with the data although no row marks this end. If flags mark the ends of an environment but no flag marks truncation,
+ * the end of the data truncates the episode.
  */
 export function endsWithData({ episode, last, terminal, truncated, done }: Mapping): boolean {
   return episode !== undefined || (terminal !== undefined && [last, truncated, done].every((column) => column === undefined));
@@ -85,7 +85,7 @@ export function roleColumns(mapping: Mapping): FileColumn[] {
   return ROLES.flatMap((role) => mapping[role] ?? []);
 }
 
-/** Checks the values of these columns. @throws RldsError */
+/** Checks and returns the values of the columns that have a role. @throws RldsError */
 export function rolesOf(mapping: Mapping, read: Chunks, rows: number, file: string): Roles {
   const roles: { [role in (typeof ROLES)[number]]?: ColumnData } = {};
   for (const [k, role] of ROLES.filter((role) => mapping[role] !== undefined).entries()) {
@@ -96,7 +96,7 @@ export function rolesOf(mapping: Mapping, read: Chunks, rows: number, file: stri
   return roles;
 }
 
-/** A missing number or flag has no meaning; as a float it is NaN. @throws RldsError INVALID_DATA */
+/** Checks that no number or flag is missing. A missing float is NaN. @throws RldsError INVALID_DATA */
 function checkPresent(values: ColumnData, column: FileColumn, file: string): void {
   if (!(values instanceof Float32Array || values instanceof Float64Array)) return;
   const row = values.findIndex((value) => Number.isNaN(value));

@@ -12,7 +12,7 @@ import { bytesOf, joined, slice } from "./table.ts";
 const LAZY_BYTES = 2 ** 22;
 /** A larger column of single numbers is one growing array, so that its pieces do not fragment memory. */
 const GROWN_BYTES = 2 ** 19;
-/** A stated number of rows is believed up to this many times the rows that were read. */
+/** The stated number of rows is trusted up to this multiple of the rows that were read. */
 const MAX_GROWTH = 16;
 
 export class EpisodeBuffer<S> {
@@ -69,7 +69,7 @@ export class EpisodeBuffer<S> {
     return steps;
   }
 
-  /** Memory that is not written to is not allocated, whatever the capacity. */
+  /** Grows the array of a leaf. The system allocates memory only when it is written, regardless of the capacity. */
   #grow(k: number, column: NumberArray, length: number, following: number): void {
     let grown = this.#grown[k];
     if (grown === undefined || grown.length < length) {

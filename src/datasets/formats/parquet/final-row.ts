@@ -5,8 +5,8 @@ import type { FinalStep } from "../../model/final-step.ts";
 import type { StepColumns } from "../../model/step-columns.ts";
 
 /**
- * Returns the kind of the last row. A row is a transition. Only in a table with RLDS flags may the last row be a final observation: if it is_last and its
- * action and reward are zeros, as in RLDS. A recorded action or reward is never lost.
+ * Returns the kind of the last row. A row is a transition, except for the last row in a table with RLDS flags. That row is a final observation if it has
+ * `is_last` set and its action and reward are zeros, as in RLDS. A recorded action or reward is never lost.
  * @param hasRldsFlags whether the table has is_first or is_last
  */
 export function finalRowOf(steps: StepColumns<unknown>, hasRldsFlags: boolean): FinalStep {

@@ -81,7 +81,7 @@ export async function* readGenericEpisodes<S>(
 
 interface GroupOptions {
   readonly maxBytes: number;
-  /** The columns of the leaves, then those that have a role. */
+  /** The columns of the leaves, then the columns that have a role. */
   readonly columns: readonly FileColumn[];
   readonly losses: Damage | undefined;
 }

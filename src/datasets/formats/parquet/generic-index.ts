@@ -8,7 +8,7 @@ export interface GenericIndex {
   readonly files: readonly number[];
   readonly rows: readonly number[];
   readonly lengths: readonly number[];
-  /** Whether the rows of an episode are not consecutive, because its number returns after another one. */
+  /** Whether the rows of an episode are not consecutive, because the episode number reappears after a different number. */
   readonly isInterleaved: boolean;
 }
 

@@ -19,13 +19,13 @@ export interface GenericSchema {
   readonly mapping: Mapping;
   readonly leaves: readonly GenericLeaf[];
   readonly stepSpec: StepSpec;
-  /** Whether columns contain the observation after each action, so that the last one is the episode's final observation. */
+  /** Whether columns contain the observation after each action, so that the last of these observations is the final one of the episode. */
   readonly hasNext: boolean;
 }
 
 const BOOL = { dtype: "bool", shape: [] } as const;
 
-/** The shapes of lists are those of the first row. @throws RldsError EMPTY if lists have no row to determine their shape */
+/** Returns the schema. The first row determines the shapes of lists. @throws RldsError EMPTY if lists have no row to determine their shape */
 export async function readGenericSchema(file: ParquetFile, mapping: Mapping): Promise<GenericSchema> {
   const listColumns = mapping.leaves.filter(({ column }) => column.listDepth > 0).map(({ column }) => column);
   const group = file.groups.findIndex((rows) => rows > 0);
@@ -52,7 +52,7 @@ export async function readGenericSchema(file: ParquetFile, mapping: Mapping): Pr
 const NEXT = "next_observation";
 const SINGLE = ["reward", "discount"];
 
-/** Rewards and discounts are single numbers, even if they are stored as lists of one. */
+/** Rewards and discounts are single numbers, even if they are stored as lists of one element. */
 function squeezed(keys: readonly string[], leaf: StepLeaf): StepLeaf {
   return keys.length === 1 && SINGLE.includes(keys[0] as string) && leaf.shape.length === 1 && leaf.shape[0] === 1
     ? ({ ...leaf, shape: [] } as StepLeaf)

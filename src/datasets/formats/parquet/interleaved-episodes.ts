@@ -15,7 +15,7 @@ const BOOL: StepLeaf = { dtype: "bool", shape: [] };
 
 /**
  * Yields the episodes in the order in which they begin, each with its rows in the order of the file. All episodes are in memory.
- * @throws RldsError CORRUPT if they take more than maxBytes
+ * @throws RldsError CORRUPT if the episodes take more than maxBytes
  */
 export async function* readInterleavedEpisodes<S>(
   files: AsyncIterable<ParquetFile>,

@@ -19,7 +19,7 @@ export interface Mapping {
   readonly last?: FileColumn;
   /** Marks steps at which the environment terminated. */
   readonly terminal?: FileColumn;
-  /** Marks steps at which a time limit or similar truncated the episode. */
+  /** Marks steps at which a time limit or a similar cause truncated the episode. */
   readonly truncated?: FileColumn;
   /** Marks steps at which the episode ended for an unknown reason. */
   readonly done?: FileColumn;

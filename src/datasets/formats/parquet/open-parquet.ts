@@ -43,14 +43,14 @@ const OPTIONS = `columns, fetch, ${READ_OPTIONS}`;
  * data.
  *
  * In other files, each row is a step. The columns are `observation`, `obs` or `state`, `action`, `reward` and `discount`; nested values use dots, slashes or
- * structs. All other columns are metadata of the step. Lists must have one length.
+ * structs. All other columns are metadata of the step. All lists of a column must have the same length.
  *
  * An episode continues while `episode_index` (`episode_id`, `episode`) stays the same. Without such a column, the episode ends with a flag (`is_last`,
- * `terminal`, `terminated`, `truncated`, `timeout`, `done`). Without flags, it ends with the file.
+ * `terminal`, `terminated`, `truncated`, `timeout`, `done`). Without flags, the episode ends with the file.
  *
- * The last row keeps its action and reward. It is a final observation only if the file has `is_first` or `is_last` and the last action and reward are zeros. It
- * is terminal if `is_terminal`, `terminal` or `terminated` is set, or if `done` is set without `truncated`. A missing reward is 0. A missing discount is 1, or
- * 0 in a terminal row. A missing float is NaN. Keeps one row group and one episode in memory.
+ * The last row keeps its action and reward. It is a final observation only if the file has `is_first` or `is_last` and the last action and reward are zeros.
+ * The last row is terminal if `is_terminal`, `terminal` or `terminated` is set, or if `done` is set without `truncated`. A missing reward is 0. A missing
+ * discount is 1, or 0 in a terminal row. A missing float is NaN. Keeps one row group and one episode in memory.
  * @throws TypeError, RangeError if an option is invalid
  * @throws RldsError NOT_FOUND if there is no Parquet file
  * @throws RldsError CORRUPT if a file is damaged
@@ -137,7 +137,7 @@ async function readerOf<S>(source: SourceTarget, { columns, selection, losses, s
     const selectedFiles = (from = 0) => selectFiles(files(from), selection);
     const index = lazy(() => readGenericIndex(selectedFiles(), schema, { signal }));
     const read = { maxBytes, signal, losses };
-    // Only episode numbers can return, and damaged data has no index.
+    // Only episode numbers can reappear, and damaged data has no index.
     const isInterleaved = async () => schema.mapping.episode !== undefined && losses === undefined && (await index()).isInterleaved;
     const startingAt = (episode: number): AsyncIterable<ReadEpisode<S>> =>
       lazyIterable(async () => {
@@ -192,7 +192,7 @@ async function pathsOf({ folder, file }: SourceTarget): Promise<string[]> {
   return sortPaths(paths);
 }
 
-/** Uses one file, and closes it only if it was opened here. */
+/** Uses one file, and closes it only if this function opened it. */
 async function openFile({ folder, file }: SourceTarget, path: string, maxBytes: number): Promise<{ readonly parquet: ParquetFile; close(): Promise<void> }> {
   if (file !== undefined) return { parquet: await parquetFile(file, maxBytes), close: async () => {} };
   const parquetSource = await folder.open(path);

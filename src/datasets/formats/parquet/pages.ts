@@ -59,7 +59,7 @@ interface Page {
 
 const NO_TEXT = new Uint8Array(0);
 
-/** @throws RangeError, and the errors of hyparquet, if the chunk is damaged · Unreadable if it is valid but not supported */
+/** @throws RangeError, and the errors of hyparquet, if the chunk is damaged · Unreadable if the chunk is valid but not supported */
 export function decodeChunk(bytes: Uint8Array, schema: ChunkSchema, packages: Hyparquet): ChunkValues {
   const { column, rows, entries, maxBytes } = schema;
   // Runs expand a few bytes to many values, so the size is checked before decoding.
@@ -208,7 +208,7 @@ function decodeDeltaBytes(bytes: Uint8Array, count: number, maxBytes: number, { 
     if (prefix < 0 || suffix < 0 || prefix > previous.length || suffix > bytes.length - reader.offset) throw new RangeError("a value extends beyond its page");
     total += prefix + suffix;
     if (total > maxBytes) throw new RangeError(`its values take more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
-    // Most values equal the previous one and are decoded only once.
+    // Most values equal the previous value and are decoded only once.
     if (suffix > 0 || prefix !== previous.length) {
       const value = new Uint8Array(prefix + suffix);
       value.set(previous.subarray(0, prefix));
@@ -326,7 +326,7 @@ class ColumnBuffer {
       const [low, high] = value as Uint8Array;
       to[at] = widenHalf("f16", (low as number) | ((high as number) << 8));
     } else {
-      // Narrows an integer to the dtype of the column, and reinterprets an unsigned one.
+      // Narrows an integer to the dtype of the column, and reinterprets an unsigned integer.
       to[at] = value as number;
     }
   }

@@ -71,7 +71,7 @@ export async function parquetFile(file: SourceFile, maxBytes: number): Promise<P
     });
     const rows = groups.reduce((sum, group) => sum + group.rows, 0);
     if (rows !== parseCount(metadata.num_rows)) throw new RangeError(`its row groups have ${rows} rows, but the footer states ${metadata.num_rows}`);
-    /** The index of each column in a row group, whatever its name. */
+    /** The index of each column in a row group, regardless of its name. */
     const places = new Map(columns.map((column, i) => [column.path, i]));
     const placeOf = ({ path }: FileColumn) => places.get(path) as number;
     const base: ParquetFile = {

@@ -6,7 +6,7 @@ import type { StagedFile } from "../sinks/staging.ts";
 import { ABOUT, EPISODE_INDEX, type FileSchema, type OutputColumn, type SchemaElement, STEP_INDEX } from "./schema.ts";
 import { type Codec, encodingOf, type ParquetPackage, rowOf, TableWriter } from "./table-writer.ts";
 
-/** The number of elements that completes a row group, whatever the size of its rows. */
+/** The number of elements that completes a row group, regardless of the size of its rows. */
 const GROUP_ELEMENTS = 2 ** 20;
 /** The number of bytes of texts and bytes that completes a row group. */
 const GROUP_BYTES = 2 ** 25;

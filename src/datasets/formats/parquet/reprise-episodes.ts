@@ -164,7 +164,7 @@ function collectMetadata(spec: { readonly [name: string]: StepSpec }, values: un
   return collector.take().data;
 }
 
-/** Returns the lengths of the episodes. It reads the column of their numbers only if statistics do not determine them. @throws RldsError CORRUPT */
+/** Returns the lengths of the episodes. Reads the column of episode numbers only if statistics do not determine the lengths. @throws RldsError CORRUPT */
 export async function readRepriseLengths(
   files: AsyncIterable<ParquetFile>,
   schema: FileSchema,
@@ -175,7 +175,7 @@ export async function readRepriseLengths(
     const { episodes, empty } = readRepriseSchema(file) ?? schema;
     const { episode: column } = findRepriseColumns(file, schema);
     const orderError = (index: number | bigint) => corruptFile({ file: file.name }, `episode ${lengths.length} must follow, got episode ${index}`);
-    // Only episodes without steps may be missing between two others.
+    // Only episodes without steps may be missing between two other episodes.
     const grow = (to: number | bigint) => {
       if (!(to <= episodes && to <= lengths.length + empty.length + 1)) throw orderError(to);
       while (lengths.length < to) lengths.push(0);

@@ -10,7 +10,7 @@ import type { ParquetFile } from "./parquet-file.ts";
 import { ABOUT, EPISODE_INDEX, type FileSchema, listOutputColumns, STEP_INDEX } from "./schema.ts";
 import { findColumn } from "./table.ts";
 
-/** Returns undefined for a file that Reprise did not write. @throws RldsError CORRUPT, UNSUPPORTED */
+/** Returns the schema, or undefined for a file that Reprise did not write. @throws RldsError CORRUPT, UNSUPPORTED */
 export function readRepriseSchema({ about, name: file }: ParquetFile): FileSchema | undefined {
   const text = about.get(ABOUT);
   if (text === undefined) return undefined;

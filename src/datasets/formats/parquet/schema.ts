@@ -18,7 +18,7 @@ export interface FileSchema {
   readonly version: 1;
   readonly stepSpec: StepSpec;
   readonly metadataSpec: { readonly [name: string]: StepSpec };
-  /** The number of this file, from 0, and whether it is the last one. */
+  /** The number of this file, from 0, and whether this file is the last one. */
   readonly part: number;
   readonly last: boolean;
   /** The number of episodes up to the end of this file. */

@@ -44,14 +44,14 @@ export class TableWriter {
     await this.file.close();
   }
 
-  /** Passes the encoded bytes to the file. The writer continues to count from their end. */
+  /** Passes the encoded bytes to the file. The writer continues to count from the end of these bytes. */
   async #drain(): Promise<void> {
     await this.file.write(new Uint8Array(this.#bytes.buffer, 0, this.#bytes.index));
     this.#bytes.index = 0;
   }
 }
 
-/** Dictionaries are avoided for floats, since they would turn -0 into 0, and for images, which all differ. */
+/** Dictionaries are avoided for floats, since a dictionary would turn -0 into 0, and for images, which rarely repeat. */
 export function encodingOf({ dtype }: StepLeaf): Pick<ColumnRows, "encoding"> {
   return isFloat(dtype) || dtype === "bytes" ? { encoding: "PLAIN" } : {};
 }

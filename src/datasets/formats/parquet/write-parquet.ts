@@ -37,11 +37,11 @@ const PART_NAME = /^part-\d+\.parquet$/;
  * metadata. The metadata are columns `episode/…`, which repeat in all rows of the episode. A leaf is named `observation/state`. A value with dimensions is a
  * list, nested once per dimension.
  *
- * The metadata of each file contain the form of the data under `reprise.rlds`. With it, `openParquet` restores the same data, including episodes without steps.
- * A folder has files `part-00000.parquet` … and must not contain other .parquet files. Files receive their final names after all are written. The same data
- * produces the same bytes. Keeps one row and one row group in memory, with at most 32 MiB of texts and bytes.
+ * The metadata of each file contain the form of the data under `reprise.rlds`. From this form, `openParquet` restores the same data, including episodes without
+ * steps. A folder has files `part-00000.parquet` … and must not contain other .parquet files. Files receive their final names after all files are written. The
+ * same data produces the same bytes. Keeps one row and one row group in memory, with at most 32 MiB of texts and bytes.
  * @throws TypeError, RangeError if an option is invalid
- * @throws RldsError SPEC_MISMATCH if a step has another form. The error names the episode, the step and the leaf
+ * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error names the episode, the step and the leaf
  * @throws RldsError UNSUPPORTED if hyparquet-writer is missing
  * @throws RldsError EMPTY if no step determines the form
  * @throws RldsError IO if the target cannot be written or already exists

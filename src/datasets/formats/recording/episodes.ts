@@ -1,4 +1,4 @@
-/** Reads the episodes of a recording one after the other, starting with the segment in which the first one begins. */
+/** Reads the episodes of a recording one after the other, starting with the segment in which the first requested episode begins. */
 
 import { ReplayError } from "../../../base/error.ts";
 import { RECORDED_END, RECORDED_FINAL, RECORDED_FRAME, RECORDED_STEP } from "../../../base/kinds.ts";
@@ -35,8 +35,8 @@ export interface EpisodesOptions {
 }
 
 /**
- * @param first the number of the first episode, not counting discarded ones @throws RldsError CORRUPT; UNSUPPORTED if an episode needs more than maxBytes; with
- * file, episode and step
+ * @param first the number of the first episode, not counting discarded episodes @throws RldsError CORRUPT; UNSUPPORTED if an episode needs more than maxBytes.
+ * The errors name the file, episode and step
  */
 export async function* episodesOf<S>(folder: RecordingFolder, first: number, options: EpisodesOptions): AsyncGenerator<ReadEpisode<S>, void, undefined> {
   const { segments, run, episodes } = options.listing;
@@ -84,7 +84,7 @@ class OpenEpisode {
   #next: number;
   #columns: EpisodeColumns | undefined;
   #last: FinalStep = "transition";
-  /** Whether a part of the episode is damaged, so that nothing of it is passed on. */
+  /** Whether a part of the episode is damaged, so that the episode is not passed on. */
   #isLost = false;
 
   constructor(folder: RecordingFolder, next: number, options: EpisodesOptions) {
@@ -110,7 +110,7 @@ class OpenEpisode {
       return undefined;
     }
     if (kind !== RECORDED_STEP && kind !== RECORDED_FINAL && kind !== RECORDED_END) return undefined;
-    // An episode that was cut ends at the beginning of the next one.
+    // An episode that was cut ends at the beginning of the next episode.
     while (this.#nextEntry !== undefined && this.#nextEntry.number < id) this.end();
     if (this.#nextEntry?.number !== id) {
       frames.forget();
@@ -139,7 +139,7 @@ class OpenEpisode {
     return undefined;
   }
 
-  /** Ends the requested episode. @throws RldsError CORRUPT if it differs from the list */
+  /** Ends the requested episode. @throws RldsError CORRUPT if the episode differs from the list */
   end(): void {
     const entry = this.#nextEntry;
     if (entry === undefined) return;
@@ -234,7 +234,7 @@ class OpenEpisode {
   }
 }
 
-/** Returns the error for damage. A file that cannot be read has an error of its own. */
+/** Returns the error for damage. An existing ReplayError, such as that of an unreadable file, is returned unchanged. */
 function toReplayError(error: unknown, place: object): ReplayError {
   return error instanceof ReplayError ? error : corruptFile(place, (error as Error).message, error);
 }

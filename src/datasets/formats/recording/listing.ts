@@ -1,4 +1,4 @@
-/** Lists the content of a recording without reading steps. Each segment contains the list of the segment before it, so only the newest one is scanned. */
+/** Lists the content of a recording without reading steps. Each segment contains the list of the segment before it, so only the newest segment is scanned. */
 import { RECORDED_END, RECORDED_FINAL, RECORDED_INDEX, RECORDED_STEP } from "../../../base/kinds.ts";
 import { loggerOf } from "../../../base/warnings.ts";
 import { SectionMemory } from "../../../memory/section-memory.ts";
@@ -30,7 +30,7 @@ export interface SegmentStretch {
   readonly to: number;
 }
 
-/** A segment. A damaged one has several stretches. */
+/** A segment. A damaged segment has several stretches. */
 export type ListedSegment = ScanResult["segments"][number] & { readonly stretches?: readonly SegmentStretch[] };
 
 export interface Listing {
@@ -38,7 +38,7 @@ export interface Listing {
   /** The segments, oldest first. */
   readonly segments: readonly ListedSegment[];
   readonly run: string;
-  /** The episodes in order, without discarded ones. */
+  /** The episodes in order, without discarded episodes. */
   readonly episodes: readonly EpisodeEntry[];
 }
 
@@ -67,7 +67,7 @@ export async function listRecording(folder: RecordingFolder, signal?: AbortSigna
   return { about, segments, run: head.run, episodes: mergeEpisodes(all) };
 }
 
-/** Reads the list of the previous segment from the index of a segment, if it has one. */
+/** Reads the list of the previous segment from the index of a segment, if that segment has an index. */
 function readPreviousContents(
   { directory }: RecordingFolder,
   { id, bytes }: { readonly id: number; readonly bytes: number },
@@ -100,7 +100,7 @@ function contentsOf(
       const { kind, id: of } = sections;
       if (kind === RECORDED_STEP || kind === RECORDED_FINAL) contents.step(of);
       else if (kind === RECORDED_END) contents.end(of, endOf(sections.payload));
-      // Only this index describes the segments before the first one that exists.
+      // Only this index describes the segments before the first existing segment.
       else if (kind === RECORDED_INDEX && isFirst && previous === undefined) contents = new Contents(Contents.of(sections.payload).after);
       isFirst = false;
     }

@@ -53,12 +53,12 @@ const METADATA: { readonly [name: string]: StepSpec } = {
 };
 
 /**
- * Opens a recording as an RLDS dataset. The metadata of an episode are its `task`, its `success`, `finished` (false if a crash cut it off) and its
+ * Opens a recording as an RLDS dataset. The metadata of an episode are its `task`, its `success`, `finished` (false if a crash cut the episode off) and its
  * `final_step`. `final_step` is "observation" if the last step was passed as `final`, otherwise "transition". `about` contains `fps`, the `tasks`, and the
  * metadata passed to the recorder.
  *
- * Steps contain the recorded leaves and RLDS flags; frames are pixels. A recording can be opened while it is being written: the reader shows the flushed data
- * at the moment of opening. Opening reads only the beginning of each file, and the whole newest file. Keeps one episode in memory. If the source is
+ * Steps contain the recorded leaves and RLDS flags; frames are pixels. A recording can be opened while it is being written: the reader shows the data that was
+ * flushed at the moment of opening. Opening reads only the beginning of each file, and the whole newest file. Keeps one episode in memory. If the source is
  * asynchronous (a URL, a Blob in a page), also keeps one file.
  * @throws RldsError NOT_FOUND if there is no recording
  * @throws RldsError EMPTY if nothing was recorded yet

@@ -23,7 +23,7 @@ export interface FrameReading {
   readonly reads: ReadsLeaf;
 }
 
-/** The buffers frames until their step arrives. */
+/** Buffers frames until their step arrives. */
 export class PendingFrames {
   readonly #leaves: readonly FrameLeaf[];
   readonly #decode: ImageDecoder | undefined;
@@ -84,7 +84,7 @@ export class PendingFrames {
     return this.#takeSections().map((bytes, i) => bytes && this.#decodeFrame(bytes, this.#leaves[i] as FrameLeaf));
   }
 
-  /** Like `pixels`, for frames in files. @throws RldsError CORRUPT if a file is missing or differs from the recorded one */
+  /** Like `pixels`, for frames in files. @throws RldsError CORRUPT if a file is missing or differs from the recorded file */
   async fromFiles(folder: RecordingFolder, episode: number, step: number): Promise<(Uint8Array | undefined)[]> {
     const pixels: (Uint8Array | undefined)[] = [];
     for (const [camera, sectionBytes] of this.#takeSections().entries()) {

@@ -13,7 +13,7 @@ export interface RecordingFolder {
   retryRead<T>(read: () => T): Promise<T>;
   /** Prepares a whole segment for reading. */
   ready(segment: number): Promise<void>;
-  /** Reads another file. @throws RldsError NOT_FOUND; CORRUPT if it is larger than `maxBytes` */
+  /** Reads a file that is not a segment. @throws RldsError NOT_FOUND; CORRUPT if the file is larger than `maxBytes` */
   bytes(name: string, maxBytes: number): Promise<Uint8Array>;
   /** Reads a piece of any file synchronously, if that is possible. @throws RldsError */
   readonly readNow: ReadNow | undefined;

@@ -1,4 +1,4 @@
-/** Recovers a damaged recording: all complete episodes, including those after the damage, and the steps of damaged episodes before it. */
+/** Recovers a damaged recording: all complete episodes, including those after the damage, and the steps of damaged episodes up to the damage. */
 import { corrupt } from "../../../base/error.ts";
 import { RECORDED_END, RECORDED_FINAL, RECORDED_INDEX, RECORDED_STEP } from "../../../base/kinds.ts";
 import { loggerOf } from "../../../base/warnings.ts";
@@ -86,7 +86,7 @@ function isStretch<V>(part: object): part is Stretch<V> {
   return "visitor" in part;
 }
 
-/** Returns the number of the group after the last one in a segment. */
+/** Returns the number of the group after the last group in a segment. */
 function endGroupOf(segment: SalvagedSegment<unknown> | undefined): number | undefined {
   const ends = (segment?.parts ?? []).flatMap((part) => (isStretch(part) ? [part.endGroup] : []));
   return ends.at(-1) ?? segment?.head?.group;
@@ -123,7 +123,7 @@ function endOfFile(slot: Slot | undefined): { readonly from: number; readonly to
   return { from: size, to: size, at: size, fault: "its end is missing" };
 }
 
-/** Returns the content of each segment according to the next one. */
+/** Returns the content of each segment according to the next segment. */
 function statedContents(slots: readonly Slot[]): (Contents | undefined)[] {
   return slots.map(({ id }, place) => {
     const following = slots[place + 1]?.segment?.parts ?? [];
@@ -170,7 +170,7 @@ class PartVisitor implements GroupVisitor {
   }
 }
 
-/** Returns undefined for data that is invalid despite a correct checksum. */
+/** Returns the result of `read`, or undefined if the data is invalid despite a correct checksum. */
 function parsed<T>(read: () => T): T | undefined {
   try {
     return read();

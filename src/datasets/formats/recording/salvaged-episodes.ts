@@ -1,4 +1,7 @@
-/** Determines which episodes of a damaged recording are complete, and the length of the others. Steps after a gap are never joined to those before it. */
+/**
+ * Determines which episodes of a damaged recording are complete, and the length of all other episodes. Steps after a gap are never joined to steps before the
+ * gap.
+ */
 import { SECTION_BYTES } from "../../../storage/format/section.ts";
 import { END_BYTES } from "../../../storage/log/group-ends.ts";
 import { type Contents, DISCARDED, type End } from "../../model/recording/contents.ts";
@@ -13,7 +16,7 @@ export interface Piece {
   end: End | undefined;
 }
 
-/** Groups that were read in one segment, given by its index. */
+/** Groups that were read in one segment. The segment is identified by its index. */
 export interface ReadPart {
   readonly segment: number;
   readonly pieces: readonly Piece[];
@@ -79,7 +82,7 @@ export class SalvagedEpisodes {
       for (const { episode, flags, task } of contents?.parts ?? []) if (flags !== 0 && !this.#ends.has(episode)) this.#ends.set(episode, { flags, task });
   }
 
-  /** Returns the episodes in order, without discarded ones. */
+  /** Returns the episodes in order, without discarded episodes. */
   list(): EpisodeEntry[] {
     return [...this.#read].flatMap(([number, read]) => {
       const { flags, task } = this.#ends.get(number) ?? { flags: 0, task: "" };
@@ -90,7 +93,7 @@ export class SalvagedEpisodes {
     });
   }
 
-  /** Returns an error per gap, and one per episode that a gap damaged. */
+  /** Returns an error per gap, and an error per episode that a gap damaged. */
   losses(): RldsError[] {
     const gaps = this.#parts.flatMap((lost, place) =>
       lost.pieces === undefined

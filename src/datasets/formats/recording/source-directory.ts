@@ -40,7 +40,7 @@ export class SourceDirectory implements Directory, RecordingFolder {
   readonly #open = new Map<string, SourceFile>();
   readonly #fetched = new Map<string, FetchedBlock>();
 
-  /** @throws RldsError NOT_FOUND if there are no segments, UNSUPPORTED if several folders have some · ReplayError LOCKED if the owner writes constantly */
+  /** @throws RldsError NOT_FOUND if there are no segments, UNSUPPORTED if several folders have segments · ReplayError LOCKED if the owner writes constantly */
   static async of(folder: SourceFolder, maxBytes: number, signal?: AbortSignal): Promise<SourceDirectory> {
     const { files, prefix } = await SourceFiles.of(folder);
     return new SourceDirectory(folder, prefix, maxBytes, await readSizes(files, signal));
@@ -143,7 +143,7 @@ export class SourceDirectory implements Directory, RecordingFolder {
     return length;
   }
 
-  /** Opens a file. If it cannot be read synchronously, fetches some bytes, which replace the previous ones. */
+  /** Opens a file. If it cannot be read synchronously, fetches some bytes, which replace the previous bytes. */
   async #fetch(name: string, at: number, length: number): Promise<void> {
     let file = this.#open.get(name);
     if (file === undefined) {

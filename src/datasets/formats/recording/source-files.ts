@@ -16,7 +16,7 @@ export class SourceFiles implements LogFiles {
   /** The sizes seen while trying names. The sizes of older segments are not requested again. */
   readonly #sizes = new Map<string, number>();
 
-  /** @throws RldsError NOT_FOUND if there are no segments, UNSUPPORTED if several folders have some */
+  /** @throws RldsError NOT_FOUND if there are no segments, UNSUPPORTED if several folders have segments */
   static async of(folder: SourceFolder): Promise<{ readonly files: SourceFiles; readonly prefix: string }> {
     const paths = await folder.list();
     if (paths === undefined) return { files: new SourceFiles(folder, "", false), prefix: "" };

@@ -1,4 +1,4 @@
-/** Derives the spec of the steps in a recording: the recorded leaves, and those that follow from the place of a step. */
+/** Derives the spec of the steps in a recording: the recorded leaves, and the leaves that follow from the place of a step. */
 
 import type { Leaf } from "../../../schema/leaf.ts";
 import type { Spec } from "../../../schema/spec.ts";
@@ -12,12 +12,12 @@ import type { Selection } from "../selection/selection.ts";
 const FLAG: Leaf<"bool"> = { dtype: "bool", shape: [] };
 const NUMBER: Leaf<"f32"> = { dtype: "f32", shape: [] };
 
-/** Returns the recorded leaves with the other fields of RLDS. An unrecorded reward is 0, and an unrecorded discount 1. */
+/** Returns the recorded leaves with the other fields of RLDS. An unrecorded reward is 0, and an unrecorded discount is 1. */
 export function readSpec(spec: Spec): StepSpec {
   return { reward: NUMBER, discount: NUMBER, ...(spec as { readonly [name: string]: StepSpec }), ...Object.fromEntries(DERIVED.map((name) => [name, FLAG])) };
 }
 
-/** The leaves of steps that are read: some recorded leaves, and some derived ones. */
+/** The leaves of steps that are read: some recorded leaves, and some derived leaves. */
 export interface StepSelection extends SelectedSpec {
   /** The spec of all leaves. */
   readonly whole: StepSpec;
@@ -34,7 +34,7 @@ export function selectStep(spec: Spec, selection: Selection): StepSelection {
   return { ...selected, whole, reads: ({ keys }) => paths.has(keys.join(".")) };
 }
 
-/** Combines whole columns of recorded leaves, by their paths with dots, with the derived ones. @param terminated whether the last step is terminal */
+/** Combines whole columns of recorded leaves, by their paths with dots, with the derived leaves. @param terminated whether the last step is terminal */
 export function readSteps<S>(
   { spec, whole, places }: StepSelection,
   recorded: ReadonlyMap<string, ColumnData>,

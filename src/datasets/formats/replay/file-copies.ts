@@ -45,7 +45,7 @@ export class FileCopies implements LogFiles {
     return (this.#copies.get(name) as Uint8Array).subarray(at, at + length);
   }
 
-  /** Returns the copy as it was at a moment. */
+  /** Returns a directory that shows the copies as they were at one moment. */
   at(sizes: SegmentSizes): Directory {
     for (const name of this.#copies.keys()) if (!sizes.has(name)) this.#copies.delete(name);
     return memory({ name: this.#folder.name, files: [...sizes].map(([name, size]) => [name, (this.#copies.get(name) as Uint8Array).subarray(0, size)]) });

@@ -1,7 +1,7 @@
 /**
- * Indexes every step that a journal with `retain: "all"` received, including those that no item contains any more: the place of its record in the files
- * (assembly/persistence/row.ts), and how its episode continues. Rows were not reused before they were written (`keeping`, assembly/rows/changes.ts), so each
- * step has a record, in the order of its episode.
+ * Indexes every step that a journal with `retain: "all"` received, including steps that no item contains any more. An entry has the place of the step's record
+ * in the files (assembly/persistence/row.ts), and how its episode continues. Rows were not reused before they were written (`keeping`,
+ * assembly/rows/changes.ts), so each step has a record, in the order of its episode.
  */
 import { dataView } from "../../../base/bytes.ts";
 import { corrupt } from "../../../base/error.ts";
@@ -33,7 +33,7 @@ const ENTRY_RECORD_BYTES = 12;
 const ENTRY_SIZE = 0xffffff;
 /** The maximum number of entries from a frame to its key (assembly/rows/packed-frame.ts). */
 const MAX_CHAIN = 8;
-/** The upper two bits of a row's link contain how the episode ends with the row. */
+/** The upper two bits of a row's link encode how the episode ends with the row. */
 const END_SHIFT = 30;
 
 /** The record of a newly added row, in the payload of its section. */
@@ -42,7 +42,7 @@ interface Fresh {
   readonly link: number;
   readonly episode: number;
   readonly at: number;
-  /** The versions of its frames. */
+  /** The versions of the row's frames. */
   readonly frames: readonly number[];
 }
 
@@ -68,16 +68,16 @@ class Records {
   }
 }
 
-/** Packed frames. Each is an entry, which may be a patch of another one. */
+/** Packed frames. Each is an entry, which may be a patch of another entry. */
 class PackedRecords extends Records {
   readonly frameBytes: number;
   /** The places of the bytes of entries. */
   readonly #entries: Records;
   readonly #sizes = new Uint32List();
-  /** The base of each entry that is a patch, and the entry of each frame, as an index + 1. 0 means none. */
+  /** The base of each entry that is a patch, and the entry of each frame, as an index + 1. 0 means no base or no entry. */
   readonly #bases = new Uint32List();
   readonly #entryOf = new Uint32List();
-  /** Patches of the open group by the number of their base, which may follow them. */
+  /** Patches of the open group by the number of their base. A base may follow its patches. */
   readonly #open: [index: number, base: number][] = [];
   #unpacked: UnpackedFrame | undefined;
   /** The entry that was unpacked last, as an index + 1. */
@@ -107,7 +107,7 @@ class PackedRecords extends Records {
     this.#entryOf.push(1 + (this.#entries.newest.get(entry) ?? -1));
   }
 
-  /** Ends a group. Numbers are unique within a group, so all bases of its patches exist by then. */
+  /** Ends a group. Numbers are unique within a group, so all bases of the patches exist at the end of the group. */
   closeGroup(): void {
     for (const [index, base] of this.#open) this.#bases.set(index, 1 + (this.#entries.newest.get(base) ?? index));
     this.#open.length = 0;
@@ -142,7 +142,7 @@ export class JournalHistory {
   readonly #framesOfStep: number;
   readonly #steps: Records;
   readonly #pools: readonly Records[];
-  /** The packed leaves among them. The ids of sections begin with their entries. */
+  /** The packed leaves among the wide leaves. Section ids begin with the entries of these leaves. */
   readonly #packed: readonly PackedRecords[];
   /** The episode of each step, how the episode ends with the step, and the versions of its frames. */
   readonly #episodes = new Uint32List();
@@ -278,7 +278,7 @@ export class JournalHistory {
     findEnds();
   }
 
-  /** A row of the open group has not been added yet; its record contains the link. */
+  /** Sets the link of a row. A row of the open group has not been added yet; its record contains the link. */
   #link(number: number, link: number, open: readonly Fresh[]): void {
     const index = this.#steps.newest.get(number);
     if (index === undefined || open.some((row) => row.number === number)) return;
@@ -302,7 +302,7 @@ export class JournalHistory {
     }
   }
 
-  /** Returns the newest record of each frame, as an index + 1; 0 for none. */
+  /** Returns the newest record of each frame, as an index + 1. 0 means no record. */
   #framesIn(view: DataView, record: number): number[] {
     const versions: number[] = [];
     for (const leaf of this.#leaves)

@@ -12,12 +12,12 @@ import type { ReplayOpenOptions } from "./stored-replay.ts";
 /**
  * Opens the content of a Replay as a dataset. The source is the folder of a journal (`Replay.open`) or the bytes of a snapshot (`replay.snapshot()`). The call
  * changes and locks nothing, and the owner may continue to write. The result shows the state at one moment at or after the call. From a journal with `retain:
- * "all"`, every step on disk is read, including those that no item contains or ever contained.
+ * "all"`, every step on disk is read, including steps that no item contains or ever contained.
  *
- * Steps have the Replay's leaves. Leaves with a role in transitions have RLDS names. If no leaf is the observation, all leaves without a role are. The final
- * step that `endEpisode` received is the last step, and is_terminal if the episode terminated. Without a final step, the last step keeps its action and reward,
- * as in LeRobot. A missing reward is 0. A missing discount is 1, or 0 in the terminal step. Leaves `is_first`, `is_last` and `is_terminal`, and `stepType` of
- * TF-Agents, take precedence.
+ * Steps have the Replay's leaves. Leaves with a role in transitions have RLDS names. If no leaf is the observation, all leaves without a role form the
+ * observation. The final step that `endEpisode` received is the last step, and has `is_terminal` set if the episode terminated. Without a final step, the last
+ * step keeps its action and reward, as in LeRobot. A missing reward is 0. A missing discount is 1, or 0 in the terminal step. Leaves `is_first`, `is_last` and
+ * `is_terminal`, and `stepType` of TF-Agents, take precedence.
  *
  * An episode without some of its middle steps, because they were evicted or never belonged to an item, is read as several episodes with the same `episode_id`.
  * Its metadata are:
@@ -25,7 +25,7 @@ import type { ReplayOpenOptions } from "./stored-replay.ts";
  * - `end`: "terminated", "truncated", "ended" (not specified), "open" (a writer continues it) or "evicted";
  * - `final_step`: "observation" if the last step was passed as the final one, "transition" if not, "unknown" if `is_last` is a leaf.
  *
- * An episode that is open or evicted has no step that is_last. `importRlds` can repair it. All data is in memory, as in the program itself. The steps of a
+ * In an episode that is open or evicted, no step has `is_last` set. `importRlds` can repair it. All data is in memory, as in the program itself. The steps of a
  * journal with `retain: "all"` are instead read from its files, one episode at a time, with 20 bytes per step in memory. Opening costs O(steps of all items),
  * or O(bytes of the files) with `retain: "all"`.
  * @throws TypeError, RangeError if an option is invalid

@@ -1,4 +1,4 @@
-/** Reads the episodes of a Replay. */
+/** Returns the state of the beginning, as far as it is known without reading steps. If the episode is open, the count of its steps shows the state. */
 
 import { integer } from "../../../base/error.ts";
 import { type Piece, storedEpisodes } from "../../../batch/stored-episodes.ts";
@@ -55,7 +55,7 @@ export async function replayReader<S>(from: Source, selection: Selection, option
 /** Returns what is known about the beginning without reading steps: an open episode has a count of its steps. */
 function detectStart({ openSteps, end, rows }: Piece, isOnlyPart: boolean, hasEvicted: boolean): EpisodeStart {
   if (openSteps > 0) return openSteps === rows.length ? "there" : "evicted";
-  // The other parts came before this one.
+  // The other parts came before this part.
   if (!isOnlyPart && end !== 0) return "evicted";
   return hasEvicted || !isOnlyPart ? "unknown" : "there";
 }

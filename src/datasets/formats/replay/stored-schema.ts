@@ -10,7 +10,7 @@ export interface StoredSchema {
   readonly stepSpec: StepSpec;
   /** The leaf for each path of the step's spec (joined with dots, which names do not contain). Missing paths are computed. */
   readonly leaves: ReadonlyMap<string, PlacedLeaf>;
-  /** The leaf that determines how episodes begin and end, if there is one. */
+  /** The leaf that determines how episodes begin and end, if such a leaf exists. */
   readonly terminated?: PlacedLeaf | undefined;
   readonly discount?: PlacedLeaf | undefined;
   readonly stepType?: PlacedLeaf | undefined;

@@ -51,7 +51,7 @@ export class StoredSteps {
   readonly #chunk: number;
   readonly #rowBytes: number;
   readonly #history: Pick<JournalHistory, "columns"> | undefined;
-  /** The leaves that are read: the selected ones, and those that describe the course of episodes. */
+  /** The leaves that are read: the selected leaves, and the leaves that describe the course of episodes. */
   readonly #leaves: readonly PlacedLeaf[];
   #buffer: ItemBuffer | undefined;
 
@@ -70,7 +70,7 @@ export class StoredSteps {
     this.#chunk = Math.max(1, Math.min(CHUNK_ROWS, Math.floor(CHUNK_BYTES / Math.max(1, this.#rowBytes))));
   }
 
-  /** @param beginning as far as it is known without reading steps @throws RldsError CORRUPT */
+  /** @param beginning the state of the beginning, as far as it is known without reading steps @throws RldsError CORRUPT */
   read<S>({ rows, end, openSteps }: Piece, beginning: EpisodeStart): ReadSteps<S> {
     const { stepSpec, leaves, stepType, terminated, discount } = this.#schema;
     const n = rows.length;
@@ -84,7 +84,7 @@ export class StoredSteps {
     const first = flagColumn("is_first") ?? (type && flags(n, (i) => Number(type[i]) === STEP_FIRST));
     const begins = first === undefined ? beginning : first[0] === 1 ? "there" : "evicted";
     const last = flagColumn("is_last") ?? (type ? flags(n, (i) => Number(type[i]) === STEP_LAST) : flags(n, (i) => i === n - 1 && end !== 0));
-    // A final step has no action, and the result of the last action is in the step before it.
+    // A final step has no action, and the result of the last action is in the step before the final step.
     const isFinal = end === FINAL_TRUNCATED || end === FINAL_TERMINATED || (type !== undefined && last[n - 1] === 1);
     const lastAction = isFinal ? n - 2 : n - 1;
     const isStoredTerminal = lastAction >= 0 && (Number(of(terminated)?.[lastAction] ?? 0) !== 0 || Number(of(discount)?.[lastAction] ?? 1) === 0);

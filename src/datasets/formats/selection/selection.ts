@@ -11,11 +11,11 @@ export type NullValue = number | bigint | boolean | string;
  * selects all columns below it.
  */
 export interface SelectionOptions {
-  /** The columns to leave out. They are not decoded. */
+  /** The columns to leave out. These columns are not decoded. */
   readonly without?: readonly string[];
   /**
-   * The step columns to read; all others are left out. If no part of an RLDS field is named, the whole field is read. Metadata of episodes and columns that
-   * mark the ends of episodes are always read.
+   * The step columns to read; all other step columns are left out. If no part of an RLDS field is named, the whole field is read. Metadata of episodes and
+   * columns that mark the ends of episodes are always read.
    */
   readonly only?: readonly string[];
   /** The new names of columns, by old name: `{ state: "observation/state" }`. */
@@ -83,8 +83,8 @@ export class Selection {
   }
 
   /**
-   * Returns the names under which a column is read; undefined for one that is left out. @param keys the names in the file @param field the path in a step, if
-   * the format determines it otherwise than by name
+   * Returns the names under which a column is read; undefined for a column that is left out. @param keys the names in the file @param field the path in a step,
+   * if the format does not determine the path by name
    */
   keysOf(keys: readonly string[], field?: readonly string[]): readonly string[] | undefined {
     return this.isEmpty ? keys : this.#choiceOf(keys, field).keys;
@@ -100,12 +100,12 @@ export class Selection {
     return this.#only !== undefined;
   }
 
-  /** Returns the replacement for nulls of this column; undefined if there is none. */
+  /** Returns the replacement for nulls of this column; undefined if no option sets a replacement. */
   nullOf(keys: readonly string[], field?: readonly string[]): NullValue | undefined {
     return this.isEmpty ? undefined : this.#choiceOf(keys, field).nullValue;
   }
 
-  /** Notes the names of existing columns. An option with such a name selects exactly that column instead of another one of its field. */
+  /** Notes the names of existing columns. An option with such a name selects exactly that column, and no other column of the same field. */
   note(columns: readonly (readonly string[])[]): void {
     const paths = columns.map(pathOf);
     for (const rule of this.#rules) if (paths.some((path) => isWithin(path, rule.path))) rule.isLiteral = true;
@@ -147,7 +147,7 @@ export class Selection {
       const path = [...keys, name];
       const choice = this.#choiceOf(path, undefined, isMetadata);
       if (typeof part === "object" && part !== null && !Array.isArray(part)) {
-        // Values below a group may have another place, or move with the group.
+        // Values below a group may have a place of their own, or move with the group.
         this.#select(part, path, target, isMetadata);
         continue;
       }

@@ -1,7 +1,7 @@
 /** Finds unused names in files of a format that reserves some names. */
 import type { StepSpec } from "../../model/dataset.ts";
 
-/** Returns a name for each part of a group in a file: its own, or the next unused one with appended underscores. */
+/** Returns a name for each part of a group in a file: its own name, or the next unused name with appended underscores. */
 function freeNames(names: readonly string[], reserved: readonly string[], tidy: (name: string) => string): ReadonlyMap<string, string> {
   const free = new Map<string, string>();
   const used = new Set(reserved);
@@ -23,13 +23,13 @@ function freeNames(names: readonly string[], reserved: readonly string[], tidy: 
 export interface LeafNames {
   /** Names that no top-level leaf may have. */
   readonly reserved: readonly string[];
-  /** Converts any name to one that the format allows. */
+  /** Converts any name to a name that the format allows. */
   readonly tidy: (name: string) => string;
   /** The prefix of an array element's index. Default: none */
   readonly elementPrefix?: string;
 }
 
-/** Returns the names of a leaf and its groups, both in the form of the format and as they are in the file. */
+/** Returns the names of a leaf and its groups, both as its own names in the format (`own`) and as the unused names in the file (`free`). */
 export function leafNames(
   spec: StepSpec,
   keys: readonly string[],

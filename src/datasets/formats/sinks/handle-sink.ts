@@ -1,4 +1,4 @@
-/** Writes to a folder that the user granted to a page, or to its private folder. */
+/** Writes to a folder that the user granted to a page, or to the private folder of the page. */
 import { locksOf } from "./locks.ts";
 import type { SinkFolder } from "./sink-folder.ts";
 

@@ -1,4 +1,4 @@
-/** Allows one writer per dataset, since two would use the same file names and overwrite each other's metadata. */
+/** Allows one writer per dataset, since two writers would use the same file names and overwrite each other's metadata. */
 import { RldsError } from "../../model/rlds-error.ts";
 import type { SinkFolder } from "./sink-folder.ts";
 

@@ -44,7 +44,7 @@ export class Losses {
     return [...this.#losses.values()];
   }
 
-  /** @throws RldsError UNSUPPORTED if `strict` is set and there are losses; no file has its final name then */
+  /** @throws RldsError UNSUPPORTED if `strict` is set and there are losses; in this case, no file has its final name */
   check(strict: boolean | undefined): void {
     if (strict && this.#losses.size > 0) throw new RldsError("UNSUPPORTED", `strict forbids losing data: ${this.all.map(lossText).join("; ")}`);
   }

@@ -2,7 +2,7 @@
 import { locksOf } from "./locks.ts";
 import type { SinkFolder } from "./sink-folder.ts";
 
-/** A file is added to the map when it is closed. */
+/** Returns a folder in memory. Closing a file adds it to the map. */
 export function memoryFolder(files: Map<string, Uint8Array>): SinkFolder {
   return {
     name: "memory",

@@ -1,11 +1,13 @@
-/** Implements locks in the file system: a file that only one process can create and that identifies it. The lock of a killed writer is taken over. */
+/**
+ * Implements locks in the file system: a file that only one process can create. The file identifies that process. The lock of a killed writer is taken over.
+ */
 
 import { nodeModules, ready } from "../../../files/builtins.ts";
 import { fateOf, type Holder, holderOf, selfOf } from "../../../files/node-holder.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { busyError } from "./locks.ts";
 
-/** @param file the path of the lock in an existing folder @returns the function that releases it @throws RldsError IO */
+/** @param file the path of the lock in an existing folder @returns the function that releases the lock @throws RldsError IO */
 export async function lockFile(file: string): Promise<() => void> {
   await ready;
   const builtins = nodeModules();

@@ -52,7 +52,7 @@ export async function nodeSink(to: string, endings: readonly string[]): Promise<
 const returnTrue = () => true;
 const returnFalse = () => false;
 
-/** @throws any error except that of a missing file */
+/** @throws any error except the error of a missing file */
 function missing(error: { readonly code?: string }): undefined {
   if (error.code !== "ENOENT" && error.code !== "ENOTDIR") throw error;
 }

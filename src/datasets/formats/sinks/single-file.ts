@@ -15,7 +15,7 @@ export interface SingleFile {
   readonly endings: readonly string[];
   /** The name of the file in a folder. */
   readonly name: string;
-  /** The options of the format, in addition to those of all writers. */
+  /** The options of the format, in addition to the options of all writers. */
   readonly options?: string;
 }
 
@@ -70,7 +70,7 @@ export async function writeSingleFile<O extends WriteOptions>(
   });
 }
 
-/** Checks that a folder has no other file of the format: a reader of the folder would take both, or none. @throws RldsError IO */
+/** Checks that a folder has no other file of the format: a reader of the folder would take both files, or neither. @throws RldsError IO */
 export function checkAlone(paths: readonly string[], folder: string, { endings, name }: SingleFile): void {
   const other = paths.find((path) => path !== name && endings.some((ending) => path.toLowerCase().endsWith(ending)));
   if (other === undefined) return;

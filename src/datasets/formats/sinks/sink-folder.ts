@@ -27,7 +27,7 @@ export interface SinkFolder {
   readonly truncate?: (path: string) => Promise<SinkFile>;
   /** Fails if `truncate` would fail because something other than a file has the name. Changes nothing. */
   readonly checkFile?: (path: string) => Promise<void>;
-  /** Renames a file within one folder. Replaces an existing file or link atomically. Fails if anything else has the new name, and keeps it. */
+  /** Renames a file within one folder. Replaces an existing file or link atomically. If anything else has the new name, the call fails and changes nothing. */
   rename(from: string, to: string): Promise<void>;
   /** Removes a file. No effect if the file does not exist. */
   remove(path: string): Promise<void>;

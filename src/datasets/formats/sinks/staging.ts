@@ -1,9 +1,9 @@
-/** Makes files appear together: they are written under temporary names and renamed when all are complete. */
+/** Makes files appear together: they are written under temporary names and renamed when all files are complete. */
 import { RldsError } from "../../model/rlds-error.ts";
 import { locksOf } from "./locks.ts";
 import type { SinkFile, SinkFolder } from "./sink-folder.ts";
 
-/** The prefix of temporary files, which identifies the remains of an interrupted write. Readers ignore them. */
+/** The prefix of temporary files, which identifies the remains of an interrupted write. Readers ignore these files. */
 const STAGED = ".incomplete-";
 const LOCK = "lock";
 const BUFFER = 1 << 18;
@@ -64,7 +64,7 @@ export class Staging {
   readonly #below = new Set<string>();
 
   /**
-   * Runs a task that writes files while no other writer can. If the task fails, its files are removed.
+   * Runs a task that writes files, and excludes other writers until the task ends. If the task fails, its files are removed.
    * @param folder the folder in the sink; "" for the sink itself
    * @param single the only file that is written, if other files may be written next to it at the same time
    */
@@ -106,7 +106,7 @@ export class Staging {
   }
 
   /**
-   * Closes every file, removes replaced ones, and gives the files their final names in order. The file by which readers find the others is last.
+   * Closes every file, removes replaced files, and gives the files their final names in order. The file by which readers find the other files is last.
    * @param names one name per file in the order of `create`, with its subfolder
    * @returns the paths in the sink
    */

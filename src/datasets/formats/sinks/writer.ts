@@ -43,14 +43,14 @@ export interface ConformingDataset {
   readonly stepSpec: StepSpec;
   readonly metadataSpec: { readonly [name: string]: StepSpec };
   readonly episodes: AsyncIterable<RldsEpisode<unknown>>;
-  /** Closes the iteration, wherever it is. */
+  /** Closes the iteration at any point. */
   close(): Promise<void>;
 }
 
 /**
  * Determines the form of a dataset and returns its episodes, which can be iterated once. If the dataset does not declare its form, the first step and the first
- * episode's metadata determine it; episodes without steps before it are buffered.
- * @throws RldsError EMPTY if no step determines the form · SPEC_MISMATCH if the first one cannot
+ * episode's metadata determine it; earlier episodes without steps are buffered.
+ * @throws RldsError EMPTY if no step determines the form · SPEC_MISMATCH if the first step cannot determine the form
  */
 export async function withSchema(rlds: RldsDataset<unknown>, signal?: AbortSignal): Promise<ConformingDataset> {
   checkIterable("rlds", rlds);
@@ -89,7 +89,7 @@ export async function withSchema(rlds: RldsDataset<unknown>, signal?: AbortSigna
   return { stepSpec, metadataSpec, episodes: episodes(), close };
 }
 
-/** Lists without elements take no bytes, but each must be written. */
+/** Lists without elements take no bytes, but each list must be written. */
 const MAX_EMPTY_LISTS = 65_536;
 
 /** Checks a spec that a dataset declares. @throws RldsError SPEC_MISMATCH · UNSUPPORTED for lengths that differ between episodes */

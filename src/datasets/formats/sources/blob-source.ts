@@ -1,4 +1,4 @@
-/** Reads Blobs, files that the user selected, and folders of them. */
+/** Reads Blobs, files that the user selected, and folders of such files. */
 import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import { bytesFile } from "./bytes-source.ts";
 import { checkInside, type SourceFile, type SourceFolder } from "./source.ts";

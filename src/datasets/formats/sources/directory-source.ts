@@ -1,4 +1,4 @@
-/** Presents directories of reprise/storage as folders: memory, OPFS, a Durable Object, or a custom one. */
+/** Presents directories of reprise/storage as folders: memory, OPFS, a Durable Object, or a custom directory. */
 import type { Directory, StorageFile } from "../../../files/directory.ts";
 import { withIoErrors } from "../../../files/io-errors.ts";
 import { flushLogs } from "../../../storage/log/open-logs.ts";
@@ -14,7 +14,7 @@ export function isDirectory(value: unknown): value is Directory {
   return typeof lock === "function" && typeof list === "function" && typeof open === "function";
 }
 
-/** Writes pending data of a log in this process before reading it. */
+/** Presents a directory as a folder. Writes pending data of a log in this process before reading that log. */
 export function directoryFolder(directory: Directory): SourceFolder {
   flushLogs(directory);
   return {

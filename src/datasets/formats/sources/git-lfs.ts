@@ -3,10 +3,10 @@ import { corruptFile } from "../../model/rlds-error.ts";
 import type { SourceFile, SourceTarget } from "./source.ts";
 
 const POINTER = "version https://git-lfs.github.com/spec/";
-/** Pointers are smaller than this. */
+/** Pointer files are smaller than this number of bytes. */
 const MAX_BYTES = 1024;
 
-/** Returns the source with a check against pointers. @throws RldsError CORRUPT if a file is a pointer, immediately or when a folder opens it */
+/** Returns the source with a check against pointers. @throws RldsError CORRUPT if a file is a pointer, immediately or when a folder opens the file */
 export async function withoutPointers({ file, folder }: SourceTarget): Promise<SourceTarget> {
   if (file !== undefined) return { file: await checked(file) };
   const { readNow } = folder;

@@ -101,7 +101,7 @@ function folderOf(root: string, loaded: Modules): SourceFolder {
       const files: string[] = [];
       for (const entry of entries) {
         const full = path.join(entry.parentPath ?? entry.path, entry.name);
-        // A link to a file counts as one; opening it reports its target.
+        // A link to a file counts as a file. Opening the link checks its target.
         const isFile = entry.isFile() || (entry.isSymbolicLink() && (await fs.stat(full).catch(() => undefined))?.isFile());
         if (isFile) files.push(path.relative(root, full).split(path.sep).join("/"));
       }

@@ -19,7 +19,7 @@ import { urlFile, urlFolder } from "./url-source.ts";
  * - a handle of the File System API;
  * - bytes and Blobs by path;
  * - a directory of `memory`, `opfs`, `sqlite` or `node` of reprise/storage;
- * - a SourceFile or SourceFolder, from `sourceOf` or for custom storage. Readers do not close such a file.
+ * - a SourceFile or SourceFolder, from `sourceOf` or for custom storage. Readers do not close a SourceFile that the caller passed.
  */
 export type Source =
   | string
@@ -48,7 +48,7 @@ const RULE =
  * Returns the files of a source.
  * @throws TypeError if the value is not a source
  * @throws RldsError NOT_FOUND if the source does not exist
- * @throws RldsError UNSUPPORTED if the runtime cannot read it, or if it is a Git LFS pointer
+ * @throws RldsError UNSUPPORTED if the runtime cannot read the source, or if the source is a Git LFS pointer
  * @throws RldsError IO if the source cannot be read
  */
 export async function sourceOf(from: Source, options: SourceOptions = {}): Promise<SourceTarget> {
@@ -117,7 +117,7 @@ export function pathOf(from: Source): string | undefined {
   return url.protocol === "file:" ? filePath(url) : undefined;
 }
 
-/** Returns the file next to one at a path or URL, with another extension. Files next to other sources are not known. */
+/** Returns the file with a different extension next to a file at a path or URL. Files next to other sources are not known. */
 export function siblingOf(from: Source, ending: RegExp, other: string): Source | undefined {
   if (typeof from === "string" && pathOf(from) !== undefined) return ending.test(from) ? from.replace(ending, other) : undefined;
   if (typeof from !== "string" && !(from instanceof URL)) return undefined;

@@ -1,4 +1,4 @@
-/** Reads a file sequentially in blocks. While one block is used, the next one is requested. */
+/** Reads a file sequentially in blocks. While one block is used, the next block is requested. */
 import { corruptFile } from "../../model/rlds-error.ts";
 import type { SourceFile } from "./source.ts";
 
@@ -32,7 +32,7 @@ export class ReadAhead {
     return this.file.size - this.position;
   }
 
-  /** Returns the next bytes as a view that remains valid, of a block or of a new array. @throws RldsError CORRUPT if the file ends before */
+  /** Returns the next bytes as a view that remains valid, of a block or of a new array. @throws RldsError CORRUPT if the file ends earlier */
   async read(length: number): Promise<Uint8Array> {
     if (length > this.remaining) {
       throw corruptFile({ file: this.file.name, offset: this.file.size }, `the file ends ${length - this.remaining} bytes too early`);
@@ -49,7 +49,7 @@ export class ReadAhead {
     return bytes;
   }
 
-  /** Skips bytes. Those that are not yet requested are not read. */
+  /** Skips bytes. Bytes that were not yet requested are never read. */
   skip(length: number): void {
     this.position = Math.min(this.position + length, this.file.size);
   }
@@ -86,7 +86,7 @@ export class ReadAhead {
     const next = at + this.#current.length;
     if (next >= this.file.size) return;
     const bytes = this.#fetchBlock(next);
-    // A consumer that awaits the promise receives the error, but there may be none.
+    // A consumer that awaits the promise receives the error, but there may be no consumer.
     bytes.catch(() => undefined);
     this.#prefetched = { at: next, bytes };
   }

@@ -1,4 +1,4 @@
-/** Defines the sources of files: named bytes that are read in pieces, and folders of them. */
+/** Defines the sources of files: named bytes that are read in pieces, and folders of files. */
 import { corruptFile, type RldsError } from "../../model/rlds-error.ts";
 
 /** A file of a source: bytes with random access. */
@@ -8,7 +8,7 @@ export interface SourceFile {
   readonly size: number;
   /** Reads exactly this many bytes, as a new array or a view that remains valid. @throws RldsError CORRUPT if the file ends earlier */
   read(at: number, length: number): Promise<Uint8Array>;
-  /** Reads synchronously. Absent unless the file supports it: files of the system, bytes in memory, and Blobs in a worker do. */
+  /** Reads synchronously. Present for files of the system, bytes in memory, and Blobs in a worker; otherwise absent. */
   readonly readNow?: (at: number, length: number) => Uint8Array;
   close(): Promise<void>;
 }
@@ -27,7 +27,7 @@ export interface SourceFolder {
    * @throws RldsError NOT_FOUND if the file does not exist
    */
   open(path: string, options?: OpenOptions): Promise<SourceFile>;
-  /** Reads a piece of a file synchronously. Absent if the folder cannot. @throws RldsError if the piece cannot be read */
+  /** Reads a piece of a file synchronously. Absent if the folder cannot read synchronously. @throws RldsError if the piece cannot be read */
   readonly readNow?: (path: string, at: number, length: number) => Uint8Array;
   /** Returns the sorted paths of all files in the folder. Returns undefined if the folder cannot be listed (a URL). */
   list(): Promise<readonly string[] | undefined>;
@@ -66,7 +66,7 @@ export function checkInside(path: string, file: string): string {
   return path;
 }
 
-/** Opens a file that may be missing. Other errors are thrown, because they do not mean the end of a list. */
+/** Opens a file, or returns undefined if the file is missing. Other errors are thrown, because they do not mean the end of a list. */
 export async function openIfExists(folder: SourceFolder, path: string, options?: OpenOptions): Promise<SourceFile | undefined> {
   try {
     return await folder.open(path, options);

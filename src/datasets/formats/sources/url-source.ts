@@ -98,7 +98,7 @@ interface Range {
   readonly signal?: AbortSignal;
 }
 
-/** Returns the bytes of a range response, which must be the requested ones. */
+/** Returns the bytes of a range response, which must be the requested bytes. */
 async function readRange(response: Response, { name, at, length, size, grows, signal }: Range): Promise<Uint8Array> {
   const range = rangeOf(response);
   const io = (message: string) => new RldsError("IO", message, { file: name, offset: at });
@@ -123,7 +123,7 @@ async function readBody(response: Response, name: string, { maxBytes, signal }: 
   );
 }
 
-/** Reads a body. Returns undefined, without waiting for the rest, if it exceeds `max` bytes. */
+/** Reads a body. Returns undefined, without waiting for the rest, if the body exceeds `max` bytes. */
 async function collectBody(response: Response, name: string, max: number, signal?: AbortSignal): Promise<Uint8Array | undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;

@@ -57,7 +57,7 @@ function shapesOf(example: Example, leaf: StoredLeaf, count: number): number[] |
   return Array.from(lengths);
 }
 
-/** Fills in the unknown length of a shape. Calls `elements` only if there is one. */
+/** Fills in the unknown length of a shape. Calls `elements` only if a length is unknown. */
 function resolveShape(shape: Dimensions, elements: () => number): number[] {
   if (countUnknown(shape) === 0) return shape as number[];
   const count = elements();

@@ -57,7 +57,7 @@ export class EpisodeSchema {
     });
   }
 
-  /** A length that differs between episodes is -1. */
+  /** The spec of the metadata. A length that differs between episodes is -1. */
   get metadataSpec(): { readonly [name: string]: StepSpec } {
     const leafOf = ({ feature, lengths }: Pick<StoredLeaf, "feature" | "lengths">) => {
       const shape = [...lengths, ...shapeIn(feature, this.#decoding)];
@@ -66,7 +66,7 @@ export class EpisodeSchema {
     return Object.fromEntries(this.#metadata.map(({ name, feature }) => [name, featureSpec(feature, name, leafOf)]));
   }
 
-  /** Determines the shapes that the features leave open from a record. */
+  /** Determines from a record the shapes that the features leave open. */
   learn(bytes: Uint8Array, place: Place): void {
     const { columns, length } = this.#columns(this.#example(bytes, place));
     if (length === 0) return;

@@ -72,7 +72,7 @@ function* values({ encoding, leaf, size }: OutputLeaf, data: ColumnData, length:
   }
 }
 
-/** Memory is little-endian on every platform, because WebAssembly is. */
+/** Memory is little-endian on every platform that runs WebAssembly. */
 function floats(data: Float32Array): Uint8Array {
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }

@@ -23,7 +23,7 @@ interface StoredList {
   readonly ranges: number[];
 }
 
-/** The requested keys; all others are skipped. */
+/** The requested keys; all other keys are skipped. */
 export interface Keys {
   readonly names: ReadonlySet<string>;
   /** The number of bytes of the longest key. */
@@ -67,7 +67,7 @@ export class Example {
       );
   }
 
-  /** Returns the ranges of a list's values, empty if it does not exist. @throws RldsError CORRUPT if the list contains values of another kind */
+  /** Returns the ranges of a list's values; no ranges if the list does not exist. @throws RldsError CORRUPT if the list contains values of another kind */
   ranges(key: string, kind: number): readonly number[] {
     const list = this.#lists.get(key);
     if (list === undefined || list.ranges.length === 0) return [];

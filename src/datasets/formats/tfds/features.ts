@@ -1,4 +1,4 @@
-/** Parses features.json, the features of an example, in both forms: the JSON of protobuf, and the older one with `type` and `content`. */
+/** Parses features.json, the features of an example, in both forms: the JSON of protobuf, and the older form with `type` and `content`. */
 import { MAX_FEATURE_DEPTH } from "../../../base/file-limits.ts";
 import type { Dtype } from "../../../schema/dtype.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
@@ -127,7 +127,7 @@ function shapeOf(content: Json, at: string): Dimensions {
   return parsedDims;
 }
 
-/** Parses a length. -1 and null mean that only the data determines it. */
+/** Parses a length. -1 and null mean that only the data determines the length. */
 function dimension(value: unknown, at: string): number | null {
   const length = value === null ? -1 : parseInteger(value, `a dimension of feature ${at}`, FEATURES, -1);
   return length === -1 ? null : length;

@@ -35,7 +35,7 @@ export function integersOf<D extends Dtype>(example: Example, key: string, dtype
   return output;
 }
 
-/** Writes the values at `from` … `to` and returns the index after the last one. */
+/** Writes the values at `from` … `to` and returns the index after the last value. */
 function fill(output: AnyArray, start: number, example: Example, key: string, dtype: Dtype, from: number, to: number): number {
   const { bytes } = example;
   const { big, min, max } = DTYPES[dtype];

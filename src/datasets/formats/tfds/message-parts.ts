@@ -19,7 +19,7 @@ export class MessageParts {
     this.#block = new Uint8Array(Math.min(BLOCK_BYTES, bytes + VARINT_BYTES));
   }
 
-  /** All parts in order. They remain valid until a value that was added changes. */
+  /** All parts in order. The parts remain valid as long as the added values do not change. */
   get parts(): readonly Uint8Array[] {
     this.#flush();
     return this.#parts;

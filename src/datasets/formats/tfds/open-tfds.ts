@@ -60,7 +60,7 @@ export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions 
   }
   const folder = await versionFolder(sourceFolder);
   const info = datasetInfo(await readJson(folder, INFO, maxBytes));
-  // Without a listing, this would request a file that few datasets have.
+  // Without a listing, the reader would request a file that few datasets have.
   const metadata = (await folder.list())?.includes(METADATA) ? await readJson(folder, METADATA, maxBytes) : {};
   const features = selectFeatures(featuresOf(await readJson(folder, FEATURES, maxBytes)), selection);
   if (split !== undefined && typeof split !== "string") throw mustBe(TypeError, "split", "a string", split);
@@ -197,7 +197,7 @@ async function* shardOf(
         continue;
       }
       const bytes = await records.next().catch((error) => {
-        // After a record with damaged bytes, reading continues at the next one.
+        // After a record with damaged bytes, reading continues at the next record.
         if (losses === undefined || !records.isPast) throw error;
         losses.add(error);
       });

@@ -15,8 +15,8 @@ export function matchesShape(expected: Dimensions, shape: Dimensions): boolean {
 }
 
 /**
- * Returns the error for a shape that does not fit. If the features leave a length open, the first value sets it. Another length is not damage, but does not fit
- * a column.
+ * Returns the error for a shape that does not fit. If the features leave a length open, the first value sets it. A different length is not damage, but does not
+ * fit a column.
  */
 export function shapeError(example: Example, leaf: StoredLeaf, expected: Dimensions, shape: Dimensions, at?: number, step?: number): RldsError {
   const { key, feature, lengths } = leaf;

@@ -14,7 +14,7 @@ const SPLIT_PART = /^([\w-]+)(?:\[([\w%:.-]+)\])?$/;
 const BOUND = /^(?:(-?[\d.]+)(%|shard)?)?$/;
 const RULE = "names of splits, optionally with a part, such as train, train[:10], train[10%:20%] or train+test";
 
-/** Returns the default split: the only one, or `train`. @throws RangeError if there are several others · RldsError EMPTY */
+/** Returns the default split: the only split, or `train`. @throws RangeError if there are several splits without `train` · RldsError EMPTY */
 export function defaultSplit(splits: readonly Split[]): SplitPart {
   if (splits.length === 0) throw new RldsError("EMPTY", "the dataset has no splits", { file: INFO });
   const split = splits.find(({ name }) => name === "train") ?? (splits.length === 1 ? splits[0] : undefined);

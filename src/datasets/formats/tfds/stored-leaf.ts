@@ -21,7 +21,7 @@ export interface LeafItems {
   readonly data: ColumnData;
   /** The number of values. Undefined for values without elements, whose number is not known. */
   readonly count?: number;
-  /** The shape of each value; null if there are none. */
+  /** The shape of each value; null if there are no values. */
   readonly shape: Dimensions;
 }
 

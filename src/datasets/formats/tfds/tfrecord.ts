@@ -94,7 +94,7 @@ function u32(bytes: Uint8Array, at: number): number {
   return dataView(bytes, at, 4).getUint32(0, true);
 }
 
-/** Computes the checksum of TFRecords. It is rotated and offset, so that data which contains checksums does not cancel them. */
+/** Computes the checksum of TFRecords. The checksum is rotated and offset, so that checksums in the data do not cancel out. */
 function maskedCrc32c(bytes: Uint8Array, from = 0, to = bytes.length): number {
   return masked(crc32c(bytes, from, to));
 }

@@ -54,10 +54,10 @@ const MAX_SHARDS = 99999;
  * repeated as the final one, as in RLDS. The report counts these episodes. Leaves of f64 are stored as raw bytes, which keeps their precision. Arrays in a spec
  * become dicts with keys "0", "1" ….
  *
- * Files receive their final names after all are written. The same data produces the same bytes. Keeps one episode in memory, and the parts of its record that
- * differ in form, such as integers and images.
+ * Files receive their final names after all files are written. The same data produces the same bytes. Keeps one episode in memory, and the parts of its record
+ * that differ in form, such as integers and images.
  * @throws TypeError, RangeError if an option is invalid
- * @throws RldsError SPEC_MISMATCH if a step has another form. The error names the episode, the step and the leaf
+ * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error names the episode, the step and the leaf
  * @throws RldsError EMPTY if there are no episodes
  * @throws RldsError UNSUPPORTED if two names are equal
  * @throws RldsError IO if the target cannot be written, or if this split or something else already exists
@@ -102,7 +102,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
         throw mustBe(RangeError, "images", `paths of leaves of a step (${known.join(", ")})`, image, known);
       }
     const metadataLeaves = listOutputLeaves(metadataSpec as StepSpec, "", new Set());
-    // The key of such a value in a record would equal the key of a step's leaf.
+    // The key of this metadata value in a record would equal the key of a step's leaf.
     const conflict = metadataLeaves.find((leaf) => leaf.path.startsWith("steps/"));
     if (conflict !== undefined) throw new RldsError("UNSUPPORTED", `${conflict.path} must not begin with steps/ as metadata of an episode. Rename it`);
     const features = featuresJson(stepSpec, metadataSpec, stepLeaves, metadataLeaves);
@@ -117,7 +117,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
       losses.addSplits(metadata);
       const chunk = await columnsOf(episodeSteps, stepSpec, { episode: count, signal });
       const isLast = (chunk.data[isLastColumn] as ArrayLike<unknown> | undefined)?.[chunk.length - 1] === 1;
-      // A last step that is not is_last was cut off, and RLDS reads its action.
+      // If the last step does not have `is_last` set, the episode was cut off, and RLDS reads the action of that step.
       const needsFinal = chunk.length > 0 && isLast && finalStepOf(metadata, isLast) === "transition";
       const length = chunk.length + Number(needsFinal);
       const data = needsFinal ? columnsWithFinal(stepSpec, chunk.data, chunk.length) : chunk.data;

@@ -75,7 +75,7 @@ export class EpisodeCollector {
     return type === LAST ? [...ended, ...this.end()] : ended;
   }
 
-  /** Returns the episode so far, if there is one, and resets the collector. */
+  /** Returns the episode so far, if any, and resets the collector. */
   end(): readonly ReadEpisode<RldsStep>[] {
     const rows = this.#rows;
     const last = rows.at(-1);

@@ -78,7 +78,7 @@ function featureOf(leaf: FeatureLeaf, values: NumberArray, encodeJpeg: EncodeJpe
   return feature;
 }
 
-/** Copies the result of an encoder, since encoders reuse their memory. @throws TypeError if it is not a JPEG */
+/** Copies the result of an encoder, since encoders reuse their memory. @throws TypeError if the result is not a JPEG */
 function jpegOf(made: unknown): Uint8Array {
   const subject = "the result of compressImage";
   const rule = "a JPEG in a Uint8Array";

@@ -40,7 +40,8 @@ export function leafSubject(subject: string, keys: readonly string[]): string {
 
 /**
  * @param subject the name of the spec in messages: the caller's argument
- * @throws TypeError if the value is not a spec · ReplayError SPEC_MISMATCH for a dtype or shape that TF-Agents cannot write, or for two leaves with one name
+ * @throws TypeError if the value is not a spec · ReplayError SPEC_MISMATCH for a dtype or shape that TF-Agents cannot write, or for two leaves with the same
+ * name
  */
 export function featureLeaves(spec: Spec, subject = "spec"): readonly FeatureLeaf[] {
   const pathOf = pythonPaths(spec);

@@ -41,7 +41,7 @@ export function isHttp(path: unknown): boolean {
   return /^https?:/i.test(String(path));
 }
 
-/** Opens a URL without an extension as a file. Elsewhere it would be a folder, but the examples of TF-Agents name their files this way. */
+/** Opens a URL without an extension as a file. In other readers, such a URL is a folder, but the examples of TF-Agents name their files this way. */
 async function openUrl(url: URL, options: SourceOptions): Promise<SourceFile> {
   const base = new URL("./", url);
   // The query may contain a signature.

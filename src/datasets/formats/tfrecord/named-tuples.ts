@@ -6,7 +6,7 @@ export interface NamedTuple {
   readonly name: string;
   /** The names of the fields in JavaScript and in Python, in the order of TF-Agents. */
   readonly fields: ReadonlyMap<string, string>;
-  /** The fields that are named tuples themselves, if they have the fields of one. */
+  /** The fields that are named tuples themselves, if they have matching fields. */
   readonly parts?: { readonly [field: string]: NamedTuple };
 }
 
@@ -52,7 +52,7 @@ const TRANSITION: NamedTuple = {
   parts: { timeStep: TIME_STEP, actionStep: POLICY_STEP, nextTimeStep: TIME_STEP },
 };
 
-/** The candidates for a whole spec. Below it, only the parts of such a tuple are named tuples; other objects with the same names belong to the user. */
+/** The candidates for a whole spec. Below the root, only the parts of these tuples are named tuples; other objects with the same names belong to the user. */
 export const WHOLE: Candidates = [TRAJECTORY, TRANSITION, TIME_STEP, POLICY_STEP];
 const NOTHING: Candidates = [];
 
@@ -78,12 +78,15 @@ export function candidatesIn(tuple: NamedTuple | undefined, field: string): Cand
   return part === undefined ? NOTHING : [part];
 }
 
-/** Returns whether a spec is one of trajectories. */
+/** Returns whether a spec describes trajectories. */
 export function isTrajectorySpec(spec: Spec): boolean {
   return namedTupleOf(spec) === TRAJECTORY;
 }
 
-/** Returns a function that converts the path of a leaf to that in Python. Each object is inspected only once, so it may be called for every leaf of a spec. */
+/**
+ * Returns a function that converts the path of a leaf to its path in Python. Each object is inspected only once, so the function may be called for every leaf
+ * of a spec.
+ */
 export function pythonPaths(spec: Spec): (keys: readonly string[]) => readonly string[] {
   const tuples = new Map<string, NamedTuple | undefined>();
   return (keys) => {

@@ -19,8 +19,8 @@ const BUFFER_BYTES = 1 << 18;
 const EMPTY = new Uint8Array(0);
 
 /**
- * Writes records in the order of its calls. Existing files are truncated and written, also through links, as in TensorFlow. No other writer can open them until
- * this one is closed. After a failure every call throws the same error.
+ * Writes records in the order of the calls. Existing files are truncated and written, also through links, as in TensorFlow. No other writer can open them until
+ * this writer is closed. After a failure, every call throws the same error.
  */
 export class RecordFile {
   readonly #path: string;
@@ -43,7 +43,7 @@ export class RecordFile {
     return this.#closing !== undefined;
   }
 
-  /** Adds a record. @param parts must not change afterwards @returns a promise if the buffer is full, fulfilled when it is written @throws RldsError IO */
+  /** Adds a record. @param parts the record, which must not change afterwards @returns a promise for the write if the buffer is full @throws RldsError IO */
   add(parts: readonly Uint8Array[]): Promise<void> | undefined {
     if (this.#failure !== undefined) throw this.#failure.error;
     for (const part of recordOf(parts)) {

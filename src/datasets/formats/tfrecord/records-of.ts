@@ -25,13 +25,13 @@ interface Entry {
 
 const OPEN_FILES = 128;
 const REOPENED_TOGETHER = 16;
-/** The approximate total size of the blocks of all files, however many there are. */
+/** The approximate total size of the blocks of all files, regardless of their number. */
 const BLOCKS_BYTES = 2 ** 27;
 const MAX_BLOCK = 2 ** 20;
 const MIN_BLOCK = 2 ** 12;
 
 /**
- * Yields one record of each of `cycleLength` files in turn. When a file ends, the next one takes its place and is read a turn later. @throws RldsError
+ * Yields one record of each of `cycleLength` files in turn. When a file ends, the next file takes its place and is read one turn later. @throws RldsError
  * NOT_FOUND, CORRUPT, IO
  */
 export async function* recordsOf(
@@ -60,7 +60,7 @@ export async function* recordsOf(
         signal?.throwIfAborted();
         if (!entry.records.atEnd) {
           const bytes = await entry.records.next();
-          // A consumer that stops here needs nothing more.
+          // If the consumer stops here, no more data is needed.
           isDone = true;
           yield { bytes, file: entry.file, offset: entry.records.offset };
           isDone = false;
@@ -76,7 +76,7 @@ export async function* recordsOf(
   }
 }
 
-/** Closes every file, even if closing one fails. @throws that error, unless an earlier error is already being thrown */
+/** Closes every file, even if closing one fails. @throws the error of closing, unless an earlier error is already being thrown */
 async function closeAll(cycle: readonly (Entry | undefined)[], isDone: boolean): Promise<void> {
   const closes = await Promise.allSettled(cycle.map((entry) => entry?.records.close()));
   const failed = closes.find(({ status }) => status === "rejected") as PromiseRejectedResult | undefined;

@@ -1,4 +1,4 @@
-/** Reads files that are open only while a block is read, so that thousands can be interleaved. */
+/** Reads files that are open only while a block is read, so that thousands of files can be interleaved. */
 import { RldsError } from "../../model/rlds-error.ts";
 import type { SourceFile } from "../sources/source.ts";
 import type { OpenFile } from "./files.ts";

@@ -13,8 +13,8 @@ import { BOUNDED_TENSOR_SPEC, DICT, LIST, NAMED_TUPLE, NONE, TENSOR_SPEC, TUPLE 
 const DTYPE_BY_NUMBER = new Map([...DATA_TYPES].map(([dtype, number]) => [number, dtype]));
 
 /**
- * Reads the spec in a file and closes the file. Named tuples become objects; those of TF-Agents receive the names used here, such as `stepType`. @throws
- * RldsError CORRUPT, UNSUPPORTED
+ * Reads the spec in a file and closes the file. Named tuples become objects; the named tuples of TF-Agents receive the names of Reprise, such as `stepType`.
+ * @throws RldsError CORRUPT, UNSUPPORTED
  */
 export async function readSpecFile(file: SourceFile, maxBytes: number): Promise<Spec> {
   const records = new TfRecords(file, { maxBytes });
@@ -96,7 +96,7 @@ class StructureReader {
     return node as Spec;
   }
 
-  /** Returns a named tuple of TF-Agents with the field names used here. */
+  /** Returns a named tuple of TF-Agents with the field names of Reprise. */
   #renamed(spec: Spec, candidates: Candidates): Spec {
     const tupleName = candidates.length === 0 ? undefined : this.#tupleNames.get(spec);
     if (tupleName === undefined) return spec;
@@ -150,7 +150,7 @@ class StructureReader {
     return { dtype, shape };
   }
 
-  /** Visits the fields of the message at `from` … `to`: those with a length, and numbers. */
+  /** Visits the fields of the message at `from` … `to`: the fields with a length, and the numbers. */
   #fields(from: number, to: number, onMessage: (field: number, from: number, to: number) => void, onNumber?: (field: number, value: number) => void): void {
     const reader = new BinaryReader(this.#bytes.subarray(0, to));
     reader.pos = from;

@@ -29,7 +29,7 @@ export class StepDecoder {
 
   /**
    * Decodes a record to new arrays, one per leaf. Half floats become f32. @param place the place of the record @throws RldsError CORRUPT · UNSUPPORTED if
-   * images are stored in the other form than compressImage declares
+   * images are not stored in the form that compressImage declares
    */
   decode(bytes: Uint8Array, place: Place): readonly AnyArray[] {
     const example = new Example(bytes, this.#keys, place, this.#maxBytes);
@@ -62,12 +62,12 @@ export class StepDecoder {
     }
     if (part.length !== size * width) {
       const rule = `feature ${name} must have ${size * width} bytes, as the spec states, got ${part.length}`;
-      // This is not damage, and salvaging cannot help.
+      // A wrong value of compressImage is not damage, and salvaging cannot help.
       if (isImage(leaf) && isJpeg(part)) throw example.unsupported(`${rule}. Pass compressImage: true to decode the JPEG`);
       throw example.corruptError(rule, at);
     }
     example.reserve(2 * part.length);
-    // A slice of Node's Buffer would share its memory.
+    // A slice of Node's Buffer would share the memory of the Buffer.
     const { buffer } = new Uint8Array(part);
     if (isHalf(dtype)) return widenHalves(dtype, new Uint16Array(buffer));
     return new DTYPES[dtype].array(buffer) as AnyArray;

@@ -19,7 +19,7 @@ export interface ColumnOptions {
   readonly signal?: AbortSignal;
 }
 
-/** The maximum number of chunks per episode. A file of garbage may have one per element. */
+/** The maximum number of chunks per episode. A file of garbage may have a chunk per element. */
 const MAX_CHUNKS = 2 ** 20;
 /** The number of chunks read concurrently, and the bytes of chunks cached for the next rows. */
 const CHUNKS_AT_ONCE = 4;
@@ -104,7 +104,7 @@ function createQueue() {
   };
 }
 
-/** Returns the elements of a piece in C order, which differs from the stored one for Fortran order. */
+/** Returns the elements of a piece in C order, which differs from the stored order for Fortran order. */
 function inOrder({ data, shape, stride }: Piece): Piece["data"] {
   let step = 1;
   let isOrdered = true;

@@ -23,7 +23,7 @@ export interface ArrayMetadata {
   readonly shape: readonly number[];
   /** The shape of the elements that are compressed together. */
   readonly chunks: readonly number[];
-  /** The shape of the chunks stored in one file, if it stores several. */
+  /** The shape of the chunks stored in one file, if a file stores several chunks. */
   readonly shards?: readonly number[];
   readonly dtype: StepLeaf["dtype"];
   /** The approximate memory of an element. */
@@ -31,7 +31,7 @@ export interface ArrayMetadata {
   readonly chunkBytes: ChunkBytes;
   /** The size of a shard's index. */
   readonly indexBytes?: number;
-  /** The metadata for zarrita, without types that it does not support everywhere. */
+  /** The metadata for zarrita, without types that zarrita does not support in every runtime. */
   readonly json: Values;
 }
 
@@ -150,7 +150,7 @@ interface ElementType {
   /** The size of an element in a file; undefined for texts of variable length. */
   readonly bytes: number | undefined;
   readonly memoryBytes: number;
-  /** The type that zarrita reads in its place. */
+  /** The type that zarrita reads in place of this type. */
   readonly stored?: { readonly numpy: string; readonly order: string; readonly name: string };
 }
 

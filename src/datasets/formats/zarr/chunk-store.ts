@@ -7,7 +7,7 @@ import { bytesFile } from "../sources/bytes-source.ts";
 import { openIfExists, type SourceFolder } from "../sources/source.ts";
 import type { ArrayMetadata, ChunkBytes } from "./array-metadata.ts";
 
-/** A part of a file: from an offset, or its end. */
+/** A part of a file: a range from an offset, or the end of the file. */
 type Range = { readonly offset: number; readonly length: number } | { readonly suffixLength: number };
 
 interface StoreOptions {

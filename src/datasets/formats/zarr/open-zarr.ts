@@ -35,15 +35,15 @@ const STEPS = "data/";
 const META = "meta/";
 
 /**
- * Opens a Zarr store, version 2 or 3, as diffusion_policy, UMI and others write it. The store is a folder, or a zip archive of a folder.
+ * Opens a Zarr store, version 2 or 3, as diffusion_policy, UMI and other programs write it. The store is a folder, or a zip archive of a folder.
  *
- * `data` contains arrays over the steps of all episodes, and `meta/episode_ends` the end of each episode. `action` is the action. `observation` or `obs` is the
- * observation. Without these, the observation consists of all arrays that do not have the name of another field, such as `observation/state` and
+ * `data` contains arrays over the steps of all episodes, and `meta/episode_ends` contains the end of each episode. `action` is the action. `observation` or
+ * `obs` is the observation. Without these, the observation consists of all arrays that do not have the name of another field, such as `observation/state` and
  * `observation/img`. `timestamp` is never part of the observation. Missing rewards are 0.
  *
- * The last step of an episode is a transition. The episode is terminated if `terminated` or `done` is set there, otherwise truncated. Other arrays of `meta`
- * are metadata of the episodes if they have one value per episode, and the attributes of the store are in `about`. Supports chunks in Blosc, zstd, LZ4, gzip
- * and zlib, shards, and missing chunks. Keeps one episode and its chunks in memory.
+ * The last step of an episode is a transition. The episode is terminated if `terminated` or `done` is set in that step, otherwise truncated. Other arrays of
+ * `meta` are metadata of the episodes if they have one value per episode, and the attributes of the store are in `about`. Supports chunks in Blosc, zstd, LZ4,
+ * gzip and zlib, shards, and missing chunks. Keeps one episode and its chunks in memory.
  * @throws RldsError NOT_FOUND if the file or folder does not exist
  * @throws RldsError CORRUPT if a file is damaged
  * @throws RldsError UNSUPPORTED if the store has no action or observation, if an array has a form that cannot be read, or if zarrita is missing

@@ -1,4 +1,4 @@
-/** Places the arrays of a Zarr store in a step by the names of fields; all others are observations. */
+/** Places the arrays of a Zarr store in a step by the names of fields; all other arrays are observations. */
 import { setPart } from "../../../schema/nest.ts";
 import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import { Column, type ColumnTree, columnsOf, zeroColumn } from "../columns/column.ts";
@@ -49,7 +49,7 @@ export function columnPlaces(named: readonly (readonly string[])[], selection: S
     const keys = selection.keysOf(names, original(names).keys);
     return keys === undefined ? [] : [{ names, keys, isRenamed: selection.isRenamed(names) }];
   });
-  // A new name belongs to a field or to metadata by itself. The other arrays keep their places.
+  // A renamed array belongs to a field or to metadata by its new name. The other arrays keep their places.
   const renamed = placesOf([["observation"], ...selected.filter(({ isRenamed }) => isRenamed).map(({ keys }) => keys)]);
   return selected.map(({ names, keys, isRenamed }) => ({ names, ...(isRenamed ? renamed(keys) : original(names)) }));
 }

@@ -23,7 +23,7 @@ export interface RecordingAbout {
 /** The fields of a step that follow from its place in the episode. */
 export const DERIVED = ["is_first", "is_last", "is_terminal"] as const;
 
-/** Returns why a spec cannot be that of a recording, or undefined if it can. */
+/** Returns the reason why a recording cannot have this spec, or undefined if it can. */
 export function specFault(spec: Spec): string | undefined {
   if (typeof spec !== "object" || spec === null || isLeaf(spec) || Array.isArray(spec) || !("observation" in spec && "action" in spec))
     return "an object of leaves with observation and action";
@@ -32,8 +32,8 @@ export function specFault(spec: Spec): string | undefined {
 }
 
 /**
- * Parses and checks the metadata of a log directory, which may come from anywhere.
- * @throws ReplayError SPEC_MISMATCH if the directory contains something else · UNSUPPORTED for another version · CORRUPT
+ * Parses and checks the metadata of a log directory. The directory may come from an untrusted source.
+ * @throws ReplayError SPEC_MISMATCH if the directory contains something else · UNSUPPORTED if another version wrote the directory · CORRUPT
  */
 export function parseAbout(name: string, json: object): RecordingAbout {
   const { content, version, spec, fps, images, imagesIn, about } = json as Partial<RecordingAbout>;

@@ -1,6 +1,6 @@
 /**
- * Describes the content of a segment: parts of episodes, in order. The next segment starts with this description, so that nobody has to read a segment to know
- * its content.
+ * Describes the content of a segment: parts of episodes, in order. The next segment starts with this description, so that the content of a segment is known
+ * without reading the segment.
  */
 import { corrupt } from "../../../base/error.ts";
 import { decodeTagged } from "../../../storage/decode.ts";
@@ -43,11 +43,11 @@ export function endOf(bytes: Uint8Array): End {
 
 /** The progress of a recording at the beginning of a segment. */
 export interface Progress {
-  /** Closed episodes, except discarded ones. */
+  /** The number of closed episodes, without discarded episodes. */
   readonly kept: number;
-  /** The number of the open episode, or of the next one. */
+  /** The number of the open episode, or of the next episode. */
   readonly episode: number;
-  /** The number of steps of the open episode; 0 if none is open. */
+  /** The number of steps of the open episode; 0 if no episode is open. */
   readonly length: number;
 }
 
@@ -96,7 +96,7 @@ export class Contents {
     last.task = this.#task;
   }
 
-  /** An episode that is still open when another one begins was cut. */
+  /** Returns the part of an episode. If the previous episode is still open when the next one begins, the previous episode was cut off. */
   #part(episode: number): EpisodePart {
     const last = this.parts.at(-1);
     if (last?.episode === episode && last.flags === 0) return last;

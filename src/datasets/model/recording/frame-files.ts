@@ -5,7 +5,7 @@ import type { FrameLeaf } from "./row-layout.ts";
 const NAME = /^(\d{6,})-(\d{6,})\.[\w.-]+\.(raw|png)$/;
 const LONGEST = 60;
 
-/** Names such as `000012-000345.observation.image.png`: episode, step, camera. Both numbers count from 0. */
+/** Names such as `000012-000345.observation.image.png`: episode, step, camera. The numbers of episodes and steps count from 0. */
 export class FrameNames {
   readonly #cameras: readonly string[];
   readonly #format: ImageFormat;

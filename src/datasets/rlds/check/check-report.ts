@@ -2,7 +2,7 @@
 import type { Place } from "../../model/rlds-error.ts";
 import { FAULTS, type Fault } from "../import/import-report.ts";
 
-/** The faults that the check adds to those of `inspectRlds`. */
+/** The faults that the check adds to the faults of `inspectRlds`. */
 export const CHECK_FAULTS = [
   ...FAULTS,
   /** Timestamps that do not increase. */
@@ -19,9 +19,9 @@ export type CheckFault = Fault | "timestampRepeats" | "shortFilms" | "missingFil
 export const CHECK_WARNINGS = [
   /** Intervals between timestamps that differ from the usual one. */
   "timestampJitter",
-  /** The elements of observations and actions that have one value in all steps. */
+  /** The elements of observations and actions that have the same value in all steps. */
   "constantDimensions",
-  /** A reward that has one value in all transitions. */
+  /** A reward that has the same value in all transitions. */
   "constantRewards",
   /** Episodes with few transitions. */
   "shortEpisodes",
@@ -41,7 +41,7 @@ export interface CheckFinding extends Place {
   readonly text: string;
 }
 
-/** The number of findings, and the first places. */
+/** The number of findings, and the places of the first findings. */
 export interface CheckFindings {
   readonly count: number;
   readonly places: readonly CheckFinding[];
@@ -60,7 +60,7 @@ export interface CheckReport {
   readonly warnings: { readonly [warning in CheckWarning]: CheckFindings };
 }
 
-/** Findings of one kind. Only the first places are kept. */
+/** Findings of one kind. Only the places of the first findings are kept. */
 class FindingList implements CheckFindings {
   count = 0;
   readonly places: CheckFinding[] = [];

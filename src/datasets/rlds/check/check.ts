@@ -21,7 +21,7 @@ export interface CheckOptions extends PassOptions {
   readonly minSteps?: number;
   /** The minimum number of transitions per episode, as a share of the median. The check reports shorter episodes. Default: 0.1. */
   readonly minShare?: number;
-  /** The maximum number of places that are listed per kind of finding. All are counted. Default: 8. */
+  /** The maximum number of places that are listed per kind of finding. All findings are counted. Default: 8. */
   readonly maxPlaces?: number;
 }
 
@@ -42,8 +42,8 @@ const TEXTS: { readonly [fault in Fault]: (finding: Finding) => string } = {
 /**
  * Reads a dataset once and reports its faults and warnings.
  *
- * Faults are those of `inspectRlds`, timestamps that do not increase, videos that are missing or shorter than the steps, and parts that cannot be read. For a
- * LeRobot reader, the check also reads the videos. For a reader with `salvage`, `losses` are faults.
+ * Faults are the faults of `inspectRlds`, timestamps that do not increase, videos that are missing or shorter than the steps, and parts that cannot be read.
+ * For a LeRobot reader, the check also reads the videos. For a reader with `salvage`, `losses` are faults.
  *
  * Warnings may be intended: uneven timestamps, elements of observations and actions that never change, a reward that never changes, very short episodes, longer
  * videos, and final observations of zeros.
@@ -88,7 +88,7 @@ export async function checkRlds<S = RldsStep>(rlds: RldsDataset<S>, options: Che
   for (const fault of FAULTS) {
     const { count, places } = inspected.faults[fault];
     places.forEach((finding, i) => {
-      // The first finding carries the count of all.
+      // The first finding also counts the findings whose places are not listed.
       check.fault(fault, { ...finding, text: TEXTS[fault](finding) }, i === 0 ? count - places.length + 1 : 1);
     });
   }

@@ -1,4 +1,4 @@
-/** Finds elements of a leaf that have one value in all steps. */
+/** Finds elements of a leaf that have the same value in all steps. */
 import { arrayDtype, type Dtype, zeros } from "../../../schema/dtype.ts";
 import type { LeafEntry } from "../../model/leaves.ts";
 
@@ -25,7 +25,7 @@ export class ConstantLeaf {
     this.#isWhole = leaf.shape.length >= 3 || size > MAX_ELEMENTS;
   }
 
-  /** Whether another step can change the result. If not, its value need not be read. */
+  /** Whether a further step can change the result. If not, the value of that step need not be read. */
   get isOpen(): boolean {
     return this.#first === undefined || this.#constant.length > 0;
   }
@@ -52,7 +52,9 @@ export class ConstantLeaf {
     return typeof first === "bigint" ? first === value || first === BigInt(value as number) : Object.is(first, Number(value)) || first === Number(value);
   }
 
-  /** The elements that never changed, and their value if they share one. Undefined if all elements changed, or if fewer than two steps were added. */
+  /**
+   * The elements that never changed, and their value if all of them share a value. Undefined if all elements changed, or if fewer than two steps were added.
+   */
   get result(): { readonly elements: readonly number[]; readonly value: number | bigint | undefined } | undefined {
     if (this.#count < 2 || this.#constant.length === 0) return undefined;
     const first = this.#first as { [i: number]: number | bigint };

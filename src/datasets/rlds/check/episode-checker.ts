@@ -99,7 +99,7 @@ export class EpisodeChecker implements StepReceiver<unknown> {
     if (this.#reward !== undefined && !isFinal) this.#reward.add([reward], 0);
     if (this.#timestamp !== undefined) {
       const time = this.#timeOf(this.#rowOf(this.#timestamp, step, i)[0]);
-      // A final observation that repeats the last one also repeats its time: writers add it to data without the next observation.
+      // If data lacks the last next observation, writers repeat the last observation as the final one, including its time. Such a repeated time is not a fault.
       if (!(isFinal && time === this.#times.at(-1) && this.#repeatsObservation(step, i))) this.#times.push(time);
       if (step !== undefined && this.#hasFinal) this.#previous = this.#keep(step);
     }
@@ -122,7 +122,7 @@ export class EpisodeChecker implements StepReceiver<unknown> {
     await this.#films?.compare(false);
   }
 
-  /** Ends the dataset. */
+  /** Completes the check after the last episode. */
   async finish(): Promise<void> {
     await this.#films?.compare(true);
     for (const { path, constant } of this.#tracked) {
@@ -149,7 +149,7 @@ export class EpisodeChecker implements StepReceiver<unknown> {
       const [path, time] = [at(`${camera}/path`), at(`${camera}/timestamp`)];
       return path === undefined || time === undefined ? [] : [{ camera, path, time }];
     });
-    // Each step has a path and a time for a video, and timestamps are checked elsewhere.
+    // Each step refers to a video by path and time, and other code checks the timestamps.
     const others = new Set([...this.#filmed.flatMap(({ path, time }) => [path.path, time.path]), timestampPath]);
     this.#tracked = leaves
       .filter(({ keys, path, leaf, size }) => ["observation", "action"].includes(keys[0] as string) && !isText(leaf) && size > 0 && !others.has(path))
@@ -159,7 +159,7 @@ export class EpisodeChecker implements StepReceiver<unknown> {
     this.#leaves = leaves;
   }
 
-  /** Returns the value of a step as a row, or an empty row if it has another form. */
+  /** Returns the value of a step as a row, or an empty row if the value has a different form. */
   #rowOf({ keys, index, size }: PlacedLeaf, step: unknown, i: number): ArrayLike<number | bigint | string> {
     if (step === undefined && this.#columns !== undefined) {
       const column = this.#columns.parts[index] as unknown as Float32Array;
@@ -191,7 +191,7 @@ export class EpisodeChecker implements StepReceiver<unknown> {
     return elements;
   }
 
-  /** Converts a timestamp to a number. Nanoseconds since 1970 exceed the exact range of numbers, but differences to the first timestamp do not. */
+  /** Converts a timestamp to a number. Nanoseconds since 1970 exceed the exact range of numbers, but the differences from the first timestamp do not. */
   #timeOf(value: unknown): number {
     if (typeof value !== "bigint") return Number(value);
     this.#firstTime ??= value;

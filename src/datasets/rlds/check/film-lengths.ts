@@ -8,7 +8,7 @@ import type { RunningCheck } from "./check-report.ts";
 /** The video to which a camera's current steps refer. */
 interface CurrentFilm {
   readonly path: string;
-  /** The number of steps that refer to the video, and the last frame that they need. */
+  /** The number of steps that refer to the video, and the last frame that these steps need. */
   steps: number;
   lastTime: number;
   /** The episode that needs the last frame. */
@@ -40,7 +40,7 @@ export class FilmLengths {
     if (time > film.lastTime) [film.lastTime, film.episode] = [time, episode];
   }
 
-  /** Compares the finished videos. @param isEnd whether this was the last step */
+  /** Compares the finished videos. @param isEnd whether the last step was added */
   async compare(isEnd: boolean): Promise<void> {
     if (isEnd) for (const [camera, film] of this.#current) this.#finished.push({ camera, film });
     for (const { camera, film } of this.#finished.splice(0)) await this.#compare(camera, film);

@@ -10,7 +10,7 @@ export interface TimestampRules {
   readonly maxJitter: number;
 }
 
-/** @param times differences to the first timestamp, if they are 64-bit integers */
+/** @param times differences from the first timestamp, if timestamps are 64-bit integers */
 export function checkTimestamps(times: readonly number[], episode: number, { path, interval, maxJitter }: TimestampRules, report: RunningCheck): void {
   const intervals = times.slice(1).map((time, i) => time - (times[i] as number));
   // Values that are not numbers are a separate fault.

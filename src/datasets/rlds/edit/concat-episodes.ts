@@ -63,7 +63,7 @@ export function concatEpisodes<S = RldsStep>(datasets: readonly RldsDataset<S>[]
   }) as typeof all & RldsDataset<S>;
 }
 
-/** Returns the first difference, also of groups without leaves, because a writer has one spec for all episodes. */
+/** Returns the first difference, including groups without leaves, because a writer has one spec for all episodes. */
 function differenceOf(first: StepSpec, spec: StepSpec): string | undefined {
   const [expected, actual] = [emptyGroups(first), emptyGroups(spec)];
   const missing = expected.find((path) => !actual.includes(path));

@@ -86,7 +86,7 @@ function checkRange(subject: string, first: number, last: number, part: unknown)
   return { first, last };
 }
 
-/** Sorts ranges and merges those that overlap. */
+/** Sorts ranges and merges overlapping ranges. */
 function merge(ranges: readonly Range[]): readonly Range[] {
   const merged: Range[] = [];
   for (const range of [...ranges].sort((a, b) => a.first - b.first)) {

@@ -25,7 +25,7 @@ export interface ColumnChange {
   ) => (episode: ColumnEpisode, index: number) => ColumnEpisode | undefined;
 }
 
-/** Lazy. Memory: one episode if its steps arrive one by one, otherwise only the memory of the change. */
+/** Works lazily. Keeps one episode in memory if steps arrive one by one; otherwise needs only the memory of the change. */
 export function mapColumns(rlds: RldsDataset<unknown>, { stepSpec = keepSpec, metadataSpec, begin }: ColumnChange): ColumnDataset {
   checkIterable("rlds", rlds);
   const episodes = {

@@ -103,7 +103,7 @@ function timesOf(steps: StepColumns<unknown>, { column, sourceFps, leaves }: Tim
 function nearestRows(times: Float64Array, fps: number, isFinal: boolean, episode: number): Uint32Array {
   const { length } = times;
   const [first, last] = [times[0] as number, times[length - 1] as number];
-  // Less than half a step is dropped.
+  // A remainder of less than half a step is dropped.
   const count = Math.max(Math.ceil((last - first) * fps - 0.5 - TOLERANCE), length > 1 ? 1 : 0) + 1;
   if (count > Math.max(MAX_STEPS, length))
     throw new RldsError(
@@ -114,7 +114,7 @@ function nearestRows(times: Float64Array, fps: number, isFinal: boolean, episode
       },
     );
   const rows = new Uint32Array(count);
-  // A final observation occurs once.
+  // A final observation is never repeated.
   const latest = isFinal ? Math.max(length - 2, 0) : length - 1;
   let row = 0;
   for (let k = 1; k < count - 1; k++) {

@@ -29,8 +29,8 @@ export function selectEpisodes<S = RldsStep>(rlds: RldsDataset<S>, options: Epis
 }
 
 /**
- * Like `selectEpisodes`, for sets that have their own names in messages. @param kept the episodes to keep; undefined for all @param drops the episodes to leave
- * out
+ * Like `selectEpisodes`, for sets of episodes. Each set has its own name for messages. @param kept the episodes to keep; undefined for all @param drops the
+ * episodes to leave out
  */
 export function selectSets<S>(
   rlds: RldsDataset<S>,

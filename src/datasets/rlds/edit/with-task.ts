@@ -14,9 +14,9 @@ interface Metadata {
 type TaskPlace = { readonly column: number } | { readonly name: string };
 
 /**
- * Returns the same episodes with another task: `withTask(data, "Pick up the cube")`. A function receives each episode and its index, and returns the task, or
- * undefined to keep it. The text replaces the leaf or metadata that `writeLeRobot` uses: the first of `task`, `language_instruction` and `instruction` in a
- * step, its observation or the metadata. A dataset without these receives `task` as metadata. Works lazily. Costs O(steps).
+ * Returns the same episodes with a new task: `withTask(data, "Pick up the cube")`. A function receives each episode and its index, and returns the task, or
+ * undefined to keep the current task. The text replaces the leaf or metadata that `writeLeRobot` uses: the first of `task`, `language_instruction` and
+ * `instruction` in a step, its observation or the metadata. A dataset without these receives `task` as metadata. Works lazily. Costs O(steps).
  * @throws TypeError, also during iteration, if a task is not a string
  */
 export function withTask(rlds: RldsDataset<unknown>, task: string | ((episode: RldsEpisode<unknown>, index: number) => string | undefined)): ColumnDataset {

@@ -87,7 +87,7 @@ const REMEDIES: { readonly [fault in Fault]: string } = {
   wrongForms: "end the episode before the step",
 };
 
-/** Returns an episode's fault as an error: SPEC_MISMATCH for a step of another form, otherwise INVALID_DATA. */
+/** Returns an episode's fault as an error: SPEC_MISMATCH if a step has a different form, otherwise INVALID_DATA. */
 export function violationError({ fault, subject, rule, value, step }: Violation, episode: number): RldsError {
   const code = fault === "wrongForms" ? "SPEC_MISMATCH" : "INVALID_DATA";
   const { message } = mustBe(TypeError, subject, rule, value);

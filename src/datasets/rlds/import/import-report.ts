@@ -4,23 +4,23 @@ import type { Place } from "../../model/rlds-error.ts";
 /** The treatment of faults. `strict` throws on the first fault, `repair` corrects episodes if possible, and `drop` leaves faulty episodes out. */
 export type ImportMode = "strict" | "repair" | "drop";
 
-/** The faults. Each is counted by its place in the source. */
+/** The faults. Each fault is counted at its place in the source. */
 export const FAULTS = [
   /** Episodes without a step. */
   "emptyEpisodes",
-  /** Episodes whose last step is not is_last. */
+  /** Episodes whose last step does not have `is_last` set. */
   "danglingTails",
-  /** Episodes whose first step is not is_first. */
+  /** Episodes whose first step does not have `is_first` set. */
   "missingFirsts",
-  /** Steps that are is_first, but not the first of their episode. */
+  /** Steps that have `is_first` set, but are not the first of their episode. */
   "firstsInMidEpisode",
-  /** Steps that are is_last, but not the last of their episode. */
+  /** Steps that have `is_last` set, but are not the last of their episode. */
   "lastsInMidEpisode",
-  /** Steps that are is_terminal, but not is_last. */
+  /** Steps that have `is_terminal` set, but not `is_last`. */
   "terminalsWithoutLast",
   /** Observations, actions, rewards and discounts that are NaN or infinite. In metadata of steps, NaN means a missing value and is not a fault. */
   "nonFinite",
-  /** Steps whose form differs from the dataset's spec, or from the first step if the dataset has no spec. */
+  /** Steps that do not match the dataset's spec, or the first step if the dataset has no spec. */
   "wrongForms",
 ] as const;
 export type Fault = (typeof FAULTS)[number];

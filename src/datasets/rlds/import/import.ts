@@ -47,19 +47,20 @@ export async function inspectRlds<S = RldsStep>(rlds: RldsDataset<S>, options: P
 /**
  * Returns a dataset of checked episodes. Each episode is read completely before its first step is passed on, so that a rejected episode has no effect. Mode
  * `strict` throws on the first fault, and `drop` leaves out each faulty episode. Mode `repair` keeps the valid parts:
- * - An is_first in mid-episode starts a new episode with the same metadata, as does the step after an is_last or is_terminal. Missing is_first and is_last
- *   flags are set.
- * - In an episode without an is_last, the last step gets this flag. The episode counts as truncated, since is_terminal is not changed. The last step is a
- *   transition, and keeps its action and reward.
- * - A step that is not finite or has another form ends the episode before it. The following steps are left out up to the next is_first, or up to the step after
- *   the next is_last. If only the action, reward or discount is not finite, that step becomes the last one, with zeros in place of these values.
+ * - A step with `is_first` in mid-episode starts a new episode with the same metadata, as does the step after a step with `is_last` or `is_terminal`. Missing
+ *   is_first and is_last flags are set.
+ * - If no step of an episode has `is_last` set, the last step gets this flag. The episode counts as truncated, since is_terminal is not changed. The last step
+ *   is a transition, and keeps its action and reward.
+ * - If a step has values that are not finite or does not match the spec, the episode ends before that step. The following steps are left out up to the next
+ *   step with `is_first`, or up to the step after the next step with `is_last`. If only the action, reward or discount is not finite, that step becomes the
+ *   last one, with zeros in place of these values.
  * - Empty episodes are left out.
  *
  * After a repair, every episode states the kind of its last step in `final_step`. Final observations of zeros are reported and kept. Valid episodes are passed
  * on unchanged. The steps and arrays of the source are never modified. Keeps one episode in memory.
  * @throws TypeError, RangeError if an argument is invalid
  * @throws RldsError INVALID_DATA during iteration in mode `strict` if steps are in an impossible order
- * @throws RldsError SPEC_MISMATCH during iteration in mode `strict` if a step has another form
+ * @throws RldsError SPEC_MISMATCH during iteration in mode `strict` if a step has a different form
  * @throws the errors of `inspectRlds` during iteration
  */
 export function importRlds<S = RldsStep>(rlds: RldsDataset<S>, options: ImportOptions = {}): ImportedRlds<S> {
@@ -88,6 +89,6 @@ export function importRlds<S = RldsStep>(rlds: RldsDataset<S>, options: ImportOp
       runningReport.complete = true;
     },
   };
-  // Repaired episodes may end differently from those of the source.
+  // Repaired episodes may end differently from the source episodes.
   return attachSchema<S>(imported, mode === "repair" ? deriveSchema(rlds, keepSpec, finalStepSpec) : deriveSchema(rlds)) as ImportedRlds<S>;
 }

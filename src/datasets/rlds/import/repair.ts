@@ -9,7 +9,7 @@ const OUTCOMES: readonly string[] = ["action", "reward", "discount"];
 /** The facts about each step of an episode. */
 export interface EpisodeFacts {
   readonly flags: Uint8Array;
-  /** The indices of the steps that have another form. */
+  /** The indices of the steps that have a different form. */
   readonly misfits: ReadonlySet<number>;
   readonly nonFinite: ReadonlyMap<number, readonly NonFiniteLeaf[]>;
 }
@@ -25,9 +25,10 @@ export interface Segment {
 }
 
 /**
- * Splits an episode into valid segments. A segment ends at an is_last or is_terminal, before an is_first, and before a step that cannot be repaired: one with
- * another form or with numbers that are not finite. If only the action, reward or discount of a step is not finite, that step becomes the last one, with zeros
- * in their place. The steps after such a place are left out up to the next beginning of an episode, since they would start in mid-episode.
+ * Splits an episode into valid segments. A segment ends at a step with `is_last` or `is_terminal`, before a step with `is_first`, and before a step that cannot
+ * be repaired because it does not match the spec or has numbers that are not finite. If only the action, reward or discount of a step is not finite, that step
+ * becomes the last one, with zeros in place of these values. The steps after a faulty step are left out up to the next beginning of an episode, since a segment
+ * of these steps would start in mid-episode.
  * @param onRepair called with each repair and its step
  */
 export function repairEpisode({ flags, misfits, nonFinite }: EpisodeFacts, onRepair: (repair: Repair, step: number, path?: string) => void): Segment[] {

@@ -12,7 +12,7 @@ import { type ColumnData, StepColumns, slicedColumn } from "../../model/step-col
 import { STEP_FIELDS } from "../../model/step-fields.ts";
 import { type Mismatch, stepChecker, stepSpecOf } from "../../model/step-spec.ts";
 
-/** The fields whose numbers must be finite. In metadata of a step, NaN means a missing value, and nothing learns from it. */
+/** The fields whose numbers must be finite. In metadata of a step, NaN means a missing value, and learners do not read metadata. */
 const FINITE_FIELDS: readonly string[] = ["observation", "action", "reward", "discount"];
 /** The number of steps of a column that are checked together. */
 const PIECE_STEPS = 4096;
@@ -44,7 +44,7 @@ const FLAGS = [
   ["is_terminal", TERMINAL],
 ] as const;
 
-/** Checks steps against one spec: that of the dataset, or of the first valid step. */
+/** Checks steps against the spec of the dataset, or of the first valid step. */
 export class Inspector {
   #spec: StepSpec | undefined;
   #check: ((step: unknown) => Mismatch | undefined) | undefined;

@@ -10,7 +10,7 @@ import { repairEpisode, type Segment } from "./repair.ts";
 import { segmentSteps } from "./segment-steps.ts";
 import { type NonFiniteLeaf, type StepFacts, TERMINAL } from "./step-checks.ts";
 
-/** Memory: the steps, unless the episode has them as columns or in an array. */
+/** Keeps the steps in memory, unless the episode already stores the steps as columns or in an array. */
 export class WholeEpisode<S> implements StepReceiver<S> {
   readonly #episode: RldsEpisode<S>;
   readonly #steps: StepColumns<S> | readonly S[];
@@ -50,7 +50,7 @@ export class WholeEpisode<S> implements StepReceiver<S> {
     [this.#flags, this.#rewards] = [flags, rewards];
   }
 
-  /** Passes on the episode unchanged if its steps can be iterated again. @param states whether it must state the kind of its last step */
+  /** Passes on the episode unchanged if its steps can be iterated again. @param states whether the episode must state the kind of its last step */
   keepEpisode(report: RunningReport, states: boolean): RldsEpisode<S> {
     const finalStep = finalStepOf(this.#episode, true);
     this.#keep(report, 0, this.#length, finalStep);
@@ -58,7 +58,7 @@ export class WholeEpisode<S> implements StepReceiver<S> {
     return this.#collected === undefined ? this.#episode : { ...this.#episode, steps: this.#steps as readonly S[] };
   }
 
-  /** Passes on nothing. */
+  /** Leaves out the whole episode. */
   drop(report: RunningReport, episode: number): void {
     report.dropped.episodes.add({ episode });
     report.dropped.steps += this.#length;

@@ -20,7 +20,7 @@ export interface WindowOptions {
   readonly strideLength?: number;
 }
 
-/** The trajectory of one step. Its types are numbers. */
+/** The trajectory of one step. The step types are numbers. */
 export interface StepTrajectory<P = unknown> extends Trajectory<AnyValue, AnyValue, P> {
   readonly stepType: number;
   readonly nextStepType: number;
@@ -34,12 +34,12 @@ export interface StepTrajectory<P = unknown> extends Trajectory<AnyValue, AnyVal
  * With `sequenceLength`, returns windows within one episode, as the trajectory observer writes them. Every leaf is a column `{data, shape: [sequenceLength,
  * …]}`.
  *
- * A step is passed on when the next one has arrived. The arrays of steps from a generator are copied first, since the generator may reuse them. Other steps are
- * not copied. Works as a stream. Each step costs O(bytes).
+ * A step is passed on when the next step has arrived. The arrays of steps from a generator are copied first, since the generator may reuse them. Other steps
+ * are not copied. Works as a stream. Each step costs O(bytes).
  * @throws RldsError EMPTY if there are no steps
  * @throws RldsError SPEC_MISMATCH if a step lacks a field of RLDS
- * @throws RldsError INVALID_DATA if an episode does not end with a last step, if a terminal step is not the last one, or if no first step follows a last one.
- * All trajectories before the fault are returned first
+ * @throws RldsError INVALID_DATA if an episode does not end with a last step, if a terminal step is not the last step of its episode, or if a last step is not
+ * followed by a first step. All trajectories before the fault are returned first
  */
 export function convertRldsToTrajectories<P = readonly []>(rlds: RldsDataset, policyInfoFn?: PolicyInfoFn<RldsStep, P>): AsyncIterable<StepTrajectory<P>>;
 export function convertRldsToTrajectories(rlds: RldsDataset, policyInfoFn: PolicyInfoFn | undefined, options: WindowOptions): AsyncIterable<WindowOf>;
@@ -69,7 +69,7 @@ async function* windows(rlds: RldsDataset, policyInfoFn: PolicyInfoFn | undefine
   }
 }
 
-/** @param begin receives the spec of the trajectories before the first of them */
+/** @param begin receives the spec of the trajectories before the first trajectory */
 export async function* trajectories(
   rlds: RldsDataset,
   policyInfoFn: PolicyInfoFn | undefined,

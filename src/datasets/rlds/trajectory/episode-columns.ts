@@ -1,4 +1,4 @@
-/** Reads episodes of a dataset as columns of a Replay's leaves, and checks each as a whole. */
+/** Reads episodes of a dataset as columns of a Replay's leaves, and checks each episode as a whole. */
 import { didYouMean, mustBe, onlyKeys } from "../../../base/error.ts";
 import { elementBytes, isLeaf, leafText } from "../../../schema/leaf.ts";
 import { packer, valueAt } from "../../../schema/nest.ts";
@@ -23,7 +23,7 @@ export interface EpisodeColumns {
   /** One column per leaf, in the order of the spec. */
   readonly data: readonly ColumnData[];
   readonly rows: number;
-  /** The number of rows that begin a transition: all, or all but the last one. */
+  /** The number of rows that begin a transition: all rows, or all rows except the last. */
   readonly transitions: number;
   readonly terminated: boolean;
 }
@@ -64,13 +64,13 @@ export class EpisodeReader {
     this.blockRows = Math.max(1, Math.min(MAX_ROWS, Math.floor(BLOCK_BYTES / bytes)));
   }
 
-  /** Returns the dtype of the leaf that reads a field of the steps, or undefined if none does. */
+  /** Returns the dtype of the leaf that reads a field of the steps, or undefined if no leaf reads the field. */
   dtypeOf(keys: readonly string[]): string | undefined {
     const path = keys.join("/");
     return this.#leaves[this.#from.findIndex((from) => from.join("/") === path)]?.leaf.dtype;
   }
 
-  /** @throws RldsError SPEC_MISMATCH that names a leaf which the steps do not have, or have in another form */
+  /** @throws RldsError SPEC_MISMATCH if a leaf is missing from the steps or has a different form. The error names the leaf */
   mustFit(stepSpec: StepSpec): void {
     this.#leaves.forEach(({ path, leaf, shape }, i) => {
       const keys = this.#from[i] as readonly string[];

@@ -7,10 +7,10 @@ import { findTracedLeaf, type TracedLeaf, traceLeaves } from "../../model/leaf-t
 import { type Place, RldsError } from "../../model/rlds-error.ts";
 import { stepSpecOf } from "../../model/step-spec.ts";
 
-/** A function that computes the policyInfo of a step. For the last step of the dataset, `next` has zeros in every field and a true `is_first`. */
+/** A function that computes the policyInfo of a step. For the last step of the dataset, `next` has `is_first` set, and zeros in all other fields. */
 export type PolicyInfoFn<S = RldsStep, P = unknown> = (step: S, next: S) => P;
 
-/** Returns the step after the very last one: zeros, with `is_first`. */
+/** Returns the step after the last step of a dataset: zeros, with `is_first`. */
 export function zeroStep(spec: StepSpec): RldsStep {
   return { ...(map(spec, zeroOf) as unknown as RldsStep), is_first: true };
 }
@@ -22,8 +22,8 @@ export interface FirstInfo {
 }
 
 /**
- * Calls the function once with both steps and records the leaves that it reads. @throws the error of the function · RldsError SPEC_MISMATCH if it returns
- * nothing
+ * Calls the function once with both steps and records the leaves that it reads. @throws the error of the function · RldsError SPEC_MISMATCH if the function
+ * returns nothing
  */
 export function firstInfo(policyInfoFn: PolicyInfoFn, stepSpec: StepSpec, step: RldsStep, next: RldsStep, place?: Place): FirstInfo {
   const tracker = new ReadTracker();
@@ -42,7 +42,7 @@ export function policyInfoSpec({ value, tracedLeaves }: FirstInfo, maxTextBytes:
   const infoSpec = map(stepSpecOf(value), (leaf, keys) => {
     const leafValue = valueAt(value, keys);
     const equalLeaves = tracedLeaves.filter((traced) => Object.is(traced.value, leafValue));
-    // If several leaves have this number, the one with the same name is meant.
+    // If several leaves have this number, the leaf with the same name is used.
     return (
       findTracedLeaf(tracedLeaves, keys, leafValue) ??
       (new Set(equalLeaves.map(({ leaf: traced }) => traced.dtype)).size === 1 ? equalLeaves[0]?.leaf : undefined) ??

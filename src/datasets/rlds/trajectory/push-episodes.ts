@@ -41,13 +41,13 @@ export interface PushedEpisodes {
 /**
  * Appends every episode to a writer, whose rules create the items. An `nStep` rule creates the transitions that `table.transitions` reads. If `is_terminal` is
  * true for the last step, the episode terminated; otherwise it was truncated. A last step that is a final observation becomes the final step, and its action,
- * reward and discount are not read. A last step that is a transition is pushed as one, and its observation is repeated as the final one. An episode that
- * consists only of a final observation has no transition and is left out.
+ * reward and discount are not read. A last step that is a transition is pushed as a transition, and its observation is repeated as the final one. An episode
+ * that consists only of a final observation has no transition and is left out.
  *
  * The leaves of the writer's spec are read from the steps under their own names, or as `fields` maps them; steps may have more leaves. An episode is read and
  * checked completely before it is appended. If items wait for a rate limiter, the call waits until `signal` aborts. After an error, all earlier episodes are
  * complete, and the failed episode may be open in the writer with some of its steps. Keeps one episode in memory. Costs O(bytes).
- * @throws RldsError SPEC_MISMATCH if a leaf is missing or has another form. If the data has a `stepSpec`, nothing is pushed before this check
+ * @throws RldsError SPEC_MISMATCH if a leaf is missing or has a different form. If the data has a `stepSpec`, nothing is pushed before this check
  * @throws RldsError INVALID_DATA if a flag is in the wrong place, or if the writer rejects a value
  * @throws RldsError EMPTY if there is no transition
  * @throws RldsError RATE_LIMITED if a table accepts neither items nor waiting
@@ -108,7 +108,7 @@ function appender(writer: ColumnWriter, isRemote: boolean, reader: EpisodeReader
         const pending = writer.appendColumns(reader.rows(episode, from, to), options);
         from = to;
         if (typeof pending === "object") await abortable(pending, "room for steps at the other end of the port", { signal });
-        // A remote writer waits for its items on its own side.
+        // The items of a remote writer wait at the other end of its port.
         if (!isRemote) await flushWriter(writer, signal);
       } catch (error) {
         if (isRemote || from === to || codeOf(error) !== "RATE_LIMITED") throw error;
@@ -135,7 +135,7 @@ function endsOf({ terminated }: EpisodeColumns, rows: number): { readonly termin
   return flags;
 }
 
-/** Returns the number of items that a rule creates from an episode whose last row begins none. */
+/** Returns the number of items that a rule creates from an episode whose last row does not begin an item. */
 function itemsOf({ nStep, length, stride }: ResolvedRule, rows: number): number {
   if (nStep > 0) return rows - 1;
   const lastStep = length === 1 ? rows - 1 : rows;

@@ -99,7 +99,7 @@ function difference(signature: Signature | undefined, spec: Spec | undefined, pa
   return undefined;
 }
 
-/** Returns whether the steps of a table's column match those of the data. A column of another dtype on a server cannot be written. */
+/** Returns whether the steps of a table's column match those of the data. Data cannot be written to a column of a different dtype on a server. */
 function matchesColumn(table: LeafSignature, data: LeafSignature): boolean {
   if (table.dtype !== data.dtype || table.stored !== undefined) return false;
   return table.shape === null || table.shape.slice(1).join() === data.shape?.join();

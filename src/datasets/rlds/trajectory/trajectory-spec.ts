@@ -17,7 +17,7 @@ export interface BoundedLeaf extends Leaf<"f32", readonly []> {
   readonly maximum: number;
 }
 
-/** The spec of a trajectory, with the names of `trajectorySpec` in reprise/agents. Observation, action and reward are those of the data. */
+/** The spec of a trajectory, with the names of `trajectorySpec` in reprise/agents. The specs of observation, action and reward are those of the data. */
 export interface TrajectoryDataSpec {
   readonly stepType: Leaf<"i32", readonly []>;
   readonly observation: Spec;

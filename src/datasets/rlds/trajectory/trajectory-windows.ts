@@ -22,7 +22,7 @@ export class TrajectoryWindows {
   readonly #length: number;
   readonly #stride: number;
   readonly #collector: Collector;
-  /** The values of the latest trajectories, one list each; at most `length`. */
+  /** The values of the latest trajectories, at most `length`. Each trajectory has one list. */
   #cached: (readonly ColumnData[])[] = [];
   #count = 0;
 
@@ -35,8 +35,8 @@ export class TrajectoryWindows {
   }
 
   /**
-   * Adds a trajectory and returns the window that ends with it, if one does. The values are copied. @throws RldsError SPEC_MISMATCH with the place, if the
-   * trajectory does not fit the spec
+   * Adds a trajectory and returns the window that ends with this trajectory, if any. The values are copied. @throws RldsError SPEC_MISMATCH with the place, if
+   * the trajectory does not fit the spec
    */
   take(trajectory: Trajectory, place: Place): WindowOf | undefined {
     this.#collector.add(trajectory, place, "a trajectory");

@@ -28,8 +28,8 @@ export type StepBatch<S = RldsStep> = S extends object ? { readonly [field in ke
 
 /**
  * Replaces the steps of each episode with windows of steps. For transitions, use `batch(rlds, {size: 2, shift: 1, dropRemainder: true})`. The spec of the
- * windows is known only if all have the same size. If steps are columns and the stride is 1, windows are views instead of copies. Works lazily, and keeps one
- * window in memory. Each window costs O(elements).
+ * windows is known only if all windows have the same size. If steps are columns and the stride is 1, windows are views instead of copies. Works lazily, and
+ * keeps one window in memory. Each window costs O(elements).
  * @throws TypeError, RangeError if an argument is invalid
  * @throws RldsError SPEC_MISMATCH during iteration if steps have different forms
  */

@@ -46,7 +46,7 @@ export function truncateAfter<S = RldsStep>(
   return withSteps(rlds, (steps) => applyStage(steps, stage), keepSpec);
 }
 
-/** Returns a copy with flags set, in the form that they have. */
+/** Returns a copy of a step with flags set. Each flag keeps its form. */
 function markStep<S>(step: S, flags: readonly string[]): S {
   const values = step as { readonly [flag: string]: unknown };
   const missing = flags.filter((flag) => flagOf(values[flag]) !== true);
@@ -56,8 +56,8 @@ function markStep<S>(step: S, flags: readonly string[]): S {
 }
 
 /**
- * Appends steps, such as absorbing states, to each episode whose last step is_terminal. The function receives that step. The existing steps do not change; to
- * move their flags, use `mapSteps`. Works lazily, with O(1) memory.
+ * Appends steps, such as absorbing states, to each episode whose last step has `is_terminal` set. The function receives that step. The existing steps do not
+ * change; to move their flags, use `mapSteps`. Works lazily, with O(1) memory.
  * @throws TypeError if an argument is invalid
  */
 export function concatIfTerminal<S = RldsStep>(rlds: RldsDataset<S>, makeExtraSteps: (last: S) => Iterable<S>): RldsDataset<S> {

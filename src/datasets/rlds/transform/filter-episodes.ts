@@ -13,7 +13,7 @@ type Predicate<E> = (episode: E, index: number) => boolean | Promise<boolean>;
 
 /**
  * Returns the episodes for which the predicate returns true. The predicate may read any number of the episode's steps. Steps that can be read only once are
- * kept for the next reader. Keeps the steps that the predicate read of one episode in memory, unless they are an array or columns.
+ * kept for the next reader. Keeps in memory the steps of one episode that the predicate has read, unless the steps are an array or columns.
  * @throws TypeError if an argument is invalid
  */
 export function filterEpisodes<S = RldsStep>(rlds: AsyncIterable<Read<S>>, predicate: Predicate<Read<S>>): RldsDataset<S> & AsyncIterable<Read<S>>;
@@ -46,7 +46,7 @@ export function filterEpisodes<S>(rlds: RldsDataset<S>, predicate: Predicate<Rea
   return attachSchema<S>(filteredEpisodes, deriveSchema(rlds)) as typeof filteredEpisodes & RldsDataset<S>;
 }
 
-/** Steps that can be iterated again. Those read before are cached, and the others are read from the source. */
+/** Steps that can be iterated again. Steps that were read before are cached; all other steps are read from the source. */
 class CachedSteps<S> {
   readonly #source: Iterable<S>;
   readonly #steps: S[] = [];

@@ -32,7 +32,7 @@ export interface FinalObservationOptions {
 
 /** The numbers of episodes that an iteration changed. */
 export interface FinalStepCounts {
-  /** The number of episodes whose last observation was repeated, because the data does not contain the next one. */
+  /** The number of episodes whose last observation was repeated, because the data does not contain the next observation. */
   readonly repeated: number;
   /** The number of episodes whose last transition was left out. */
   readonly dropped: number;
@@ -53,8 +53,8 @@ export function mustBeRule(value: unknown): FinalStepRule {
 
 /**
  * Returns the same episodes, each with a final observation. If an episode ends with a transition (`final_step` is "transition"), its last observation is
- * repeated as the final one, with zeros as action, reward and discount. Its is_last and is_terminal move there. Episodes that state nothing end as in RLDS and
- * do not change. Works lazily, and keeps one step in memory, or one episode if the steps are columns.
+ * repeated as the final one, with zeros as action, reward and discount. The flags is_last and is_terminal move to the final one. Episodes that do not state
+ * `final_step` end as in RLDS and do not change. Works lazily, and keeps one step in memory, or one episode if the steps are columns.
  * @throws TypeError, RangeError if an argument is invalid
  * @throws RldsError INVALID_DATA during iteration if an episode ends with a transition and the rule is "refuse"
  */
@@ -91,7 +91,7 @@ function ruledEpisode<S>(episode: RldsEpisode<S>, rule: FinalStepRule, index: nu
   return numberLike({ ...withFinalStep(episode, "observation"), steps: stepsWithoutLastTransition(episode.steps) }, episode);
 }
 
-/** Returns the error of the rule "refuse". It does not throw. */
+/** Creates the error of the rule "refuse", without throwing it. */
 export function noFinalError(episode: number): RldsError {
   return new RldsError(
     "INVALID_DATA",
@@ -100,7 +100,7 @@ export function noFinalError(episode: number): RldsError {
   );
 }
 
-/** Other values are passed on; the consumer reports them. */
+/** Returns whether a value is an episode. Other values are passed on, and the consumer throws the error. */
 function isEpisode(value: unknown): boolean {
   return typeof (value as { readonly steps?: unknown } | null)?.steps === "object";
 }

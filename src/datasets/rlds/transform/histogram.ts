@@ -2,7 +2,7 @@
 import { integer } from "../../../base/error.ts";
 
 export interface Histogram {
-  /** The bounds of the bins, one more than the number of bins. A bin includes its lower bound, and the last bin also its upper bound. */
+  /** The bounds of the bins: one more than the number of bins. A bin includes its lower bound. The last bin also includes its upper bound. */
   readonly edges: readonly number[];
   readonly counts: readonly number[];
 }
@@ -23,7 +23,7 @@ export function histogram(values: ArrayLike<number>, bins = 10): Histogram {
   const counts = new Array<number>(bins).fill(0);
   for (const value of finite) {
     let bin = Math.min(bins - 1, Math.floor(((value - min) / (max - min)) * bins));
-    // The quotient is rounded, so the edges decide.
+    // The quotient is rounded, so the bin is corrected with the edges.
     if (value < (edges[bin] as number)) bin--;
     else if (bin < bins - 1 && value >= (edges[bin + 1] as number)) bin++;
     counts[bin] = (counts[bin] as number) + 1;

@@ -6,8 +6,8 @@ import { findTracedLeaf, traceLeaves } from "../../model/leaf-tracing.ts";
 import { stepSpecOf } from "../../model/step-spec.ts";
 
 /**
- * Infers the spec of a function's result. Leaves that the function passed on keep their spec. New values have the dtype that the value shows, and a number in
- * place of an f64 is f64. Returns undefined for a number in place of an integer, since its dtype is not known.
+ * Infers the spec of a function's result. Leaves that the function passed on keep their spec. The dtype of a new value is inferred from the value, but a number
+ * that replaces an f64 is f64. Returns undefined if a number replaces an integer, since the dtype of the number is not known.
  */
 export function mapSpec(spec: StepSpec, step: unknown, result: unknown): StepSpec | undefined {
   const tracedLeaves = traceLeaves(spec, step);

@@ -7,12 +7,12 @@ import { checkEpisode } from "../../model/traversal.ts";
 import { mapSpec } from "./map-spec.ts";
 
 export interface MapOptions {
-  /** The spec of the new steps, or a function that derives it from the old one. */
+  /** The spec of the new steps, or a function that derives it from the old spec. */
   readonly stepSpec?: StepSpec | ((spec: StepSpec | undefined) => StepSpec | undefined);
 }
 
 /**
- * Changes each step. `change(step, index)` returns a new step and does not modify the old one: `mapSteps(rlds, (step) => ({...step, reward: step.reward /
+ * Changes each step. `change(step, index)` returns a new step and does not modify the old step: `mapSteps(rlds, (step) => ({...step, reward: step.reward /
  * 10}))`. Without `stepSpec`, the new spec is inferred from the first step. The spec is undefined until then, or if that step does not determine it. `change`
  * is called only with steps of the data. Works lazily, with O(1) memory.
  * @throws TypeError if an argument is invalid

@@ -7,7 +7,7 @@
 export class Moments {
   /** The number of rows so far. */
   count = 0;
-  /** The number of elements that were NaN or infinite. They make the sums that contain them NaN. */
+  /** The number of elements that were NaN or infinite. Sums with such elements are NaN. */
   nonFinite = 0;
   readonly #mean: Float64Array;
   readonly #squares: Float64Array;

@@ -7,8 +7,8 @@ import { keepSpec, withSteps } from "../../model/derive.ts";
 import { applyStage, type Stage } from "../../model/maybe-async.ts";
 
 /**
- * Replaces the values of `keys` in step i of an episode with those of step i + shift. All other fields do not change. An episode of n steps then has n -
- * |shift| steps, or none. Works lazily, and keeps |shift| steps in memory.
+ * Replaces the values of `keys` in step i of an episode with the values of step i + shift. All other fields do not change. An episode of n steps then has n -
+ * |shift| steps, or no steps if n is smaller than |shift|. Works lazily, and keeps |shift| steps in memory.
  * - (s, a, r, s'): `shiftKeys(mapSteps(rlds, (step) => ({...step, next_observation: step.observation})), ["next_observation", "is_last", "is_terminal"], 1)`
  * - SARSA: as before, but with `next_action: step.action` in the step and `"next_action"` in the keys. The last action of an episode has no meaning.
  * - (a, r, s') in one step: `shiftKeys(rlds, ["observation", "is_last", "is_terminal"], 1)`

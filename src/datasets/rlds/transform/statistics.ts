@@ -74,14 +74,14 @@ const OUTCOMES: readonly string[] = ["action", "reward", "discount"];
 /**
  * Computes statistics in one pass over the dataset.
  *
- * Actions, rewards and discounts of final observations do not count, as in `rlds.transformations.sar_fields_mask`. A final observation is a step that is_last,
- * unless its episode states in `final_step` that it ends with a transition. Sums are computed in f64, in the order of the steps.
+ * Actions, rewards and discounts of final observations do not count, as in `rlds.transformations.sar_fields_mask`. A step with `is_last` is a final
+ * observation, unless its episode states in `final_step` that it ends with a transition. Sums are computed in f64, in the order of the steps.
  *
  * To normalise observations, use `const [{elements: {mean, std}}] = (await statistics(rlds, {paths: ["observation"]})).leaves` and then `mapSteps(rlds, (step)
  * => ({...step, observation: step.observation.map((x, i) => (x - mean[i]) / std[i])}))`. Keeps six numbers per element of a step and two per episode in memory.
  * Costs O(elements).
  * @throws TypeError, RangeError if an argument is invalid, or if a path is not a leaf of numbers
- * @throws RldsError SPEC_MISMATCH if a value has another form than the spec
+ * @throws RldsError SPEC_MISMATCH if a value does not match the spec
  * @throws the errors of the source
  * @throws the signal's reason if the signal aborts
  */
@@ -171,7 +171,7 @@ class Columns {
       }));
   }
 
-  /** @returns the reward, if it counts */
+  /** @returns the reward, if the reward counts */
   add(step: RldsStep, isFinal: boolean, place: Place): number {
     for (const leaf of this.#leaves) {
       if (isFinal && leaf.isOutcome) continue;
@@ -180,7 +180,7 @@ class Columns {
     return isFinal ? 0 : numberOf(step?.reward);
   }
 
-  /** @param hasFinal whether a step that is_last is a final observation @returns the sum of the rewards that count */
+  /** @param hasFinal whether a step with `is_last` is a final observation @returns the sum of the rewards that count */
   addColumns({ data, length }: StepColumns<unknown>, hasFinal: boolean): number {
     const column = (name: string) => data[this.#at[name] ?? -1] as ArrayLike<number> | undefined;
     const last = hasFinal ? column("is_last") : undefined;
