@@ -1,17 +1,13 @@
 /**
- * Defines the history of a buffer as sections of a log. It contains the calls that create the buffer instead of its memory, so the capacity may differ when it
- * is read.
+ * Defines the history of a buffer as sections of a log. The history contains the calls that create the buffer instead of the buffer's memory, so a buffer of
+ * another capacity can read it.
  *
- * The number of a section is that of its episode in the file. The kinds are numbered in base/kinds.ts.
- *   FORM        │ tagged: family, numSteps, spec                    │ before any step
- *   STEP        │ RECORD (assembly/persistence/step.ts), tagged objects  │ a step of the episode
- *   SINGLE      │ the same                                          │ a step that is also an item of one step
- *   ITEM        │ length u32, 0 u32, priority f64                   │ an item of the last `length` steps
- *   EPISODE     │ priority f64                                      │ the end of the episode, which is an item of all its steps
- *   EPISODE_END │                                                   │ the end of the episode without an item
- *   STATE       │ tagged                                            │ random state, largest priority, …
- *   RANDOM      │ 32 bytes                                          │ only the random state
- *   CLEAR       │                                                   │ discards everything before it
+ * The number of a section is the number of its episode in the file. The kinds are numbered in base/kinds.ts. FORM        │ tagged: family, numSteps, spec │
+ * before any step STEP        │ RECORD (assembly/persistence/step.ts), tagged objects  │ a step of the episode SINGLE      │ the same │ a step that is also an
+ * item of one step ITEM        │ length u32, 0 u32, priority f64                   │ an item of the last `length` steps EPISODE     │ priority f64             
+ * │ the end of the episode, which is an item of all its steps EPISODE_END │ │ the end of the episode without an item STATE       │ tagged                      
+ * │ random state, largest priority, … RANDOM      │ 32 bytes                                          │ only the random state CLEAR       │                    
+ * │ discards everything before it
  */
 import { dataView } from "../../base/bytes.ts";
 import { CLEAR, EPISODE, EPISODE_END, FORM, ITEM, RANDOM, SINGLE, STATE, STEP } from "../../base/kinds.ts";
@@ -39,7 +35,7 @@ export interface HistoryState {
   readonly max?: number;
   /** The ranks of the items that wait for their errors, 0 for the oldest item; -1 for evicted items. */
   readonly waiting?: Float64Array | null;
-  /** The slots of the items, oldest first, followed by the free ones, and their number. */
+  /** The slots of the items, oldest first, followed by the free slots; and the number of slots. */
   readonly slots?: Uint32Array;
   readonly high?: number;
 }
@@ -50,7 +46,7 @@ export type Write = (kind: number, id: number, payload: Uint8Array) => void;
 /** Receives a history. */
 export interface HistoryLoader {
   schema(schema: HistorySchema): void;
-  /** @param isItem whether the step is an item of its own */
+  /** @param isItem whether the step by itself is also an item */
   step(episode: number, payload: Uint8Array, isItem: boolean): void;
   item(episode: number, length: number, priority: number): void;
   /** @param priority undefined if the episode is not an item */

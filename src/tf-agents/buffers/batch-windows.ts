@@ -21,8 +21,8 @@ export class BatchWindows<Of> {
   readonly #numSteps: number | undefined;
 
   /**
-   * @param rows the rows of a batch; undefined for single rows
-   * @param numSteps the steps of a window; undefined for whole items
+   * @param rows the number of rows per batch; undefined for single rows
+   * @param numSteps the number of steps per window; undefined for whole items
    * @param isSeparate whether the rows of a batch come from different items
    */
   constructor(rows: number | undefined, numSteps: number | undefined, isSeparate: boolean) {

@@ -1,4 +1,4 @@
-/** Filters out windows of frames that cross the end of an episode, which the SAC example of TF-Agents does with `unbatch`, `filter` and `batch`. */
+/** Filters out windows of frames that cross the end of an episode, as the SAC example of TF-Agents does with `unbatch`, `filter` and `batch`. */
 
 import { mustBe, ReplayError } from "../../base/error.ts";
 import { Fifo } from "../../base/fifo.ts";
@@ -26,7 +26,7 @@ export function checkBoundaries<S>(spec: Spec, { numSteps, sequencePreprocessFn 
     throw mustBe(RangeError, "sequencePreprocessFn", "left out for a dataset with dropBoundaries (change its elements instead)", sequencePreprocessFn);
 }
 
-/** Returns which of `rows` windows cross no boundary, given `steps` step types per window: all but the last step of such a window are within an episode. */
+/** Returns which of `rows` windows cross no boundary, given `steps` step types per window. In such a window, only the last step may be of type LAST. */
 function rowsWithin(types: Column["data"], rows: number, steps: number): number[] {
   const within: number[] = [];
   for (let row = 0; row < rows; row++) {
@@ -73,7 +73,7 @@ export class BoundaryFilter<S> {
     const kept = rowsWithin(data, rows, steps);
     this.#rows += kept.length;
     if (kept.length === rows) this.#parts.push(element);
-    // Adjacent windows stay together.
+    // Each run of adjacent windows is kept as one part.
     else
       for (let i = 0; i < kept.length; ) {
         const begin = kept[i] as number;

@@ -247,7 +247,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
 
   /**
    * Draws a whole episode uniformly, [T, D]. With numSteps, draws a window: first an episode with enough steps, weighted by its length, then a uniformly random
-   * start. Windows are [T, D] or [B, T, D], or tuples of T steps without timeStacked. The ids are those of the episodes, one per window.
+   * start. Windows are [T, D] or [B, T, D], or tuples of T steps without timeStacked. The ids identify the episodes, one id per window.
    * @returns [items, {ids, probabilities}]
    * @throws ReplayError EMPTY if the buffer is empty
    * @throws ReplayError TOO_FEW if no episode is completed or long enough

@@ -31,11 +31,11 @@ export interface TableItem {
 /** Items that were drawn together. */
 export interface Items {
   readonly count: number;
-  /** Whether the items do not count yet. */
+  /** Whether the items were drawn ahead and do not count yet. */
   readonly isAhead?: boolean;
   /** All items as one batch, [count, steps, …], if they were drawn as a batch. */
   readonly batch?: Batch<StepsOf<never>> | undefined;
-  /** @throws ReplayError SPEC_MISMATCH if its columns are not those of the data spec */
+  /** @throws ReplayError SPEC_MISMATCH if the item's columns are not those of the data spec */
   item(i: number): TableItem;
 }
 
@@ -233,7 +233,7 @@ class CalledTable implements BufferTable {
       sampler?.close(reason);
       sampler = undefined;
     };
-    // Even if nothing waits for an item: the server would continue to draw.
+    // Closes the sampler even if no call waits for an item, because the server would continue to draw.
     const aborted = () => close(signal?.reason);
     return {
       limitAhead: (prefetch, { maxTimesSampled, rateLimiterInfo }) => {

@@ -32,7 +32,7 @@ export interface DynamicRunOptions extends RunOptions {
 
 const MODE = { transitionsFirst: false, statePhase: "after", stateReset: "never" } as const;
 
-/** The base of both drivers. The policy's state continues over episodes; the policy resets it itself. */
+/** The base of both drivers. The policy's state continues across episodes, and only the policy can reset the state. */
 class DriverCore<O, A> {
   readonly environment: Environment<O, A>;
   readonly policy: Policy<O, A>;

@@ -37,7 +37,7 @@ export function toNStepTransition<O, A, P>(
   const lasts = new Uint32Array(rows);
   for (let row = 0; row < rows; row++) {
     let sum = 0;
-    // The factors of a later reward, without and with γ.
+    // The factors of the next reward: the product of the discounts, and the power of γ.
     let remaining = 1;
     let power = 1;
     let t = 0;
@@ -46,7 +46,7 @@ export function toNStepTransition<O, A, P>(
       if (t > 0) power *= gamma;
       sum += power * remaining * Number(reward.data[at]);
       remaining *= Number(discount.data[at]);
-      // Once the remaining factor is 0, the last observation does not count either; the last step's is used, as elsewhere.
+      // If the remaining factor is 0, the learner ignores the last observation. The observation of the last step is then used, as for rows without an end.
       const isEnd = Number(stepType.data[at]) === LAST || Number(nextStepType.data[at]) === LAST;
       if (isEnd && remaining !== 0) break;
     }

@@ -104,7 +104,7 @@ type TimeStepSpec<O extends Spec> = Pick<TrajectorySpec<O>, "stepType" | "reward
 
 const FIELDS = ["stepType", "observation", "action", "policyInfo", "nextStepType", "reward", "discount"] as const;
 
-/** @throws TypeError, RangeError unless it is a spec of trajectories */
+/** @throws TypeError, RangeError unless `spec` is a spec of trajectories */
 export function checkTrajectorySpec<S extends TrajectorySpec<Spec, Spec, Spec>>(spec: S): S {
   if (typeof spec !== "object" || spec === null) throw mustBe(TypeError, "spec", "a spec of trajectories, such as trajectorySpec(…) returns", spec);
   for (const field of FIELDS) if (!Object.hasOwn(spec, field)) throw mustBe(RangeError, "spec", `a spec of trajectories, with ${FIELDS.join(", ")}`, spec);

@@ -1,4 +1,7 @@
-/** Defines the interface of clients, which observers, buffers and datasets use: tables of this process, or of a server (`ReverbClient` of reprise/reverb). */
+/**
+ * Defines the interface of clients, which observers, buffers and datasets use to reach the tables of this process or of a server (`ReverbClient` of
+ * reprise/reverb).
+ */
 
 import type { WaitOptions } from "../../base/wait.ts";
 import type { Logger } from "../../base/warnings.ts";

@@ -39,7 +39,7 @@ export class History implements ColumnSource {
   start = 0;
   /** Steps before this one are no longer kept. */
   #oldest = 0;
-  /** The number of steps that each leaf is kept for. */
+  /** The number of steps for which each leaf is kept. */
   readonly #keeps: number[];
   /** The leaves that each incomplete step left out. */
   readonly #missing = new Map<number, ReadonlySet<number>>();
@@ -57,7 +57,7 @@ export class History implements ColumnSource {
     this.read = read;
   }
 
-  /** The largest number of steps that any leaf is kept for. */
+  /** The largest number of steps for which any leaf is kept. */
   get keep(): number {
     return this.#keeps.reduce((max, keep) => Math.max(max, keep), 0);
   }
@@ -67,7 +67,7 @@ export class History implements ColumnSource {
     return this.#keeps.reduce((max, keep, i) => Math.max(max, i === leaf ? 0 : keep), steps);
   }
 
-  /** @param oldest the first step that is still available; earlier ones stay unavailable, however long the leaf is kept from now on */
+  /** @param oldest the first step that is still available; earlier steps stay unavailable, however long the leaf is kept from now on */
   keepLeaf(leaf: number, steps: number, oldest: number): void {
     this.#keeps[leaf] = steps;
     this.#oldest = Math.max(this.#oldest, oldest);
@@ -101,7 +101,7 @@ export class History implements ColumnSource {
     return this.#missing.get(this.total - 1)?.has(leaf) !== true;
   }
 
-  /** Ends the range of indices: from now on, they name no step before the next one. */
+  /** Ends the range of indices. From now on, indices name only steps that are appended later. */
   clear(): void {
     this.start = this.total;
     this.#missing.clear();
