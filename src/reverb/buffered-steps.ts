@@ -5,7 +5,10 @@ import { chunkOf, type StepValue } from "./step-values.ts";
 import type { StepLocation } from "./tensors/runs.ts";
 import type { ChunkMessage } from "./wire/tensor.ts";
 
-/** From this size on, a leaf has separate chunks, so that items bring no chunks of leaves they do not name. Below it, the cost of a chunk matters more. */
+/**
+ * A leaf of at least this size has separate chunks, so that an item does not send leaves that it does not name. For smaller leaves, the cost of a chunk matters
+ * more.
+ */
 const WIDE_BYTES = 1024;
 /** The approximate size of a chunk, in steps and in bytes. */
 const CHUNK_STEPS = 128;
@@ -83,7 +86,7 @@ export class BufferedSteps {
     return this.#leaves.map(({ steps }) => steps.get(step)?.value);
   }
 
-  /** Returns the position of a step, in a chunk that is created if necessary. @param chunks receives that chunk */
+  /** Returns the position of a step in its chunk, and creates the chunk if necessary. @param chunks receives the chunk */
   locate({ index }: PlacedLeaf, step: number, chunks: Set<ChunkMessage>): StepLocation {
     const leaf = this.#leaves[index] as LeafBuffer;
     const buffered = leaf.steps.get(step) as BufferedValue;

@@ -94,7 +94,7 @@ export class ServerHost implements Host {
 
   closeOrphan(): void {}
 
-  /** Ends all writers, and all waits for one. */
+  /** Ends all writers, and all waits for a writer. */
   close(): void {
     this.#isClosed = true;
     for (const closer of [...this.engine.closers]) closer.close();
