@@ -1,5 +1,6 @@
 /**
- * Implements the Replay's end of a remote writer: appends its blocks in order, confirms them, and sends messages back. With sockets, it outlives a connection.
+ * Implements the Replay's end of a remote writer: appends its blocks in order, confirms them, and sends messages back. With sockets, the writer outlives a
+ * connection.
  */
 import { ReplayError } from "../base/error.ts";
 import { Fifo } from "../base/fifo.ts";
@@ -48,7 +49,7 @@ export interface Terms {
   readonly ttlMs: number;
 }
 
-/** The options of an accepted writer besides its writer. */
+/** The options of an accepted writer, in addition to the host's writer. */
 export interface AcceptedOptions {
   /** The secret of the actor's end. */
   readonly session: string;
@@ -57,9 +58,9 @@ export interface AcceptedOptions {
   readonly from?: { readonly number: number; readonly progress: Progress; readonly steps: number } | undefined;
   /** Runs before each step of a block is appended. */
   readonly onProgress?: (() => void) | undefined;
-  /** Requests a write to disk; resolves when everything done before is on the disk. */
+  /** Requests a write to disk; resolves when everything done before the call is on the disk. */
   readonly sync: () => Promise<void>;
-  /** Runs before its writer is closed at the end. @param isLeft whether the actor has said goodbye */
+  /** Runs at the end, before the host's writer is closed. @param isLeft whether the actor has said goodbye */
   readonly onEnding: (isLeft: boolean) => void;
   /** Runs at the end, with the actor's farewell. */
   readonly onEnd: (farewell: ClosedMessage, code: number) => void;
@@ -69,7 +70,7 @@ export interface AcceptedOptions {
 const MAX_ANSWERS = 1 << 20;
 
 export class AcceptedWriter {
-  /** A promise of the reason of the end. It resolves when the actor has gone and all its steps are in memory. It never rejects. */
+  /** A promise of the reason why the writer ended. It resolves when the actor has gone and all its steps are in memory. It never rejects. */
   readonly closed: Promise<Goodbye>;
   readonly #host: Host;
   readonly #writer: HostWriter;
@@ -259,7 +260,7 @@ export class AcceptedWriter {
     checkSteps(message);
     const { number } = message;
     if (number <= this.#received) {
-      // The confirmation was lost with the link.
+      // The earlier confirmation was lost with the link.
       if (number <= this.#confirmed) this.#link?.post({ kind: "confirmation", number: this.#confirmed } satisfies ConfirmationMessage);
       return false;
     }
@@ -328,7 +329,7 @@ export class AcceptedWriter {
       );
   }
 
-  /** Resolves when everything appended so far is confirmed as the option requires; undefined if it already is. */
+  /** Resolves when everything appended so far is confirmed as the option requires. Returns undefined if that holds already. */
   #confirmation(): Promise<void> | undefined {
     if (this.#writer.confirmSoFar !== undefined) return this.#writer.confirmSoFar();
     return this.#terms.confirm === "disk" ? this.#options.sync() : undefined;
@@ -374,7 +375,7 @@ export class AcceptedWriter {
       (this.#ttlTimer as { unref?(): void }).unref?.();
       return;
     }
-    // Messages received before are still processed.
+    // Messages that were already received are still processed.
     this.#isGone = true;
     if (!this.#isWorking) this.#end({ how: "gone" });
   }
