@@ -18,7 +18,7 @@ export interface ScreensFrame {
 /** The number of milliseconds between two requests. */
 const LOOK_MS = 200;
 const STACK = 4;
-/** The size of DQN's memory. */
+/** The number of transitions in DQN's memory. */
 const MILLION = 1_000_000;
 
 const NAMES = ["Screens", "Packed", "As they are", "Ratio", "A million take"] as const;

@@ -133,7 +133,7 @@ function specsText({ stepSpec, metadataSpec }: RldsReader): string {
   return `Each step:\n${specText(stepSpec)}${metadata}`;
 }
 
-/** Returns the data that the files have, or should have, and that these options do not read. */
+/** Returns the data that the files contain or should contain, but that these options do not read. */
 function unreadText({ unread = [] }: RldsReader): string {
   return unread.map(({ what, remedy }) => `Not read: ${escapeText(what)}; ${remedyText(remedy)}\n`).join("");
 }

@@ -15,7 +15,7 @@ export class ColumnMemory {
     this.#refreshViews();
   }
 
-  /** Works like `scratch` of the core, except that every address is 0. */
+  /** Works like `scratch` of the core. The returned address is always 0. */
   scratch(bytes: number): number {
     // The size differs from the size of a block's buffer, because returned buffers are recognized by their size.
     if (this.buffer.byteLength < bytes) this.buffer = new ArrayBuffer(alignUp(bytes, 16) + 8);
