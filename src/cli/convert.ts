@@ -179,7 +179,7 @@ export function openOptionsOf({ fromSplit, open, topics, rate, mode, without, on
   };
 }
 
-/** @throws UsageError if the name implies another format, or if no format is known */
+/** @throws UsageError if the name implies another format, or has an unknown ending */
 export function formatOf(to: string, format: Format | undefined): Format {
   const ending = /\.[a-z][a-z0-9]*$/i.exec(to)?.[0].toLowerCase();
   const byName = ENDINGS.find(([name]) => name === ending)?.[1];

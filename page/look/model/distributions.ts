@@ -86,7 +86,7 @@ export class Distributions {
   }
 }
 
-/** Returns an odd whole number of at least 1 as a stride, so that usually all channels of pixels are sampled. A multiple of three can miss channels. */
+/** Returns a stride of at least 1 that is not a multiple of 2 or 3, so that all channels of pixels are sampled. */
 function oddAbove(value: number): number {
   const whole = Math.max(1, Math.ceil(value));
   if (whole === 1) return 1;

@@ -48,7 +48,7 @@ export function memoryKind(path: string): MemoryKind | undefined {
   return new TextDecoder("latin1").decode(head) === MAGIC ? "snapshot" : undefined;
 }
 
-/** @throws UsageError · RldsError NOT_FOUND if the path does not exist (the path may name a snapshot with an unknown ending) */
+/** @throws UsageError · RldsError NOT_FOUND if the path does not exist, because a mistyped path may be meant as a snapshot */
 export function checkNoMemoryOptions(from: string, options: EditOptions): void {
   const name = OWN.find((key) => options[key] !== undefined);
   if (name !== undefined && !isUrl(from) && !existsSync(from)) throw new RldsError("NOT_FOUND", "there is no such file or folder", { file: from });

@@ -31,7 +31,7 @@ export class Replacement {
 
   /**
    * Starts with a copy of the target that consists of links to its files, so that writers that add to it find and keep existing files.
-   * @param target the file or folder that is replaced; it need not exist @param below its path in `to`; empty for `to` itself
+   * @param target the file or folder that is replaced, if it exists @param below the path of the target in `to`; empty for `to` itself
    * @throws RldsError IO if another edit is running, or nothing can be written
    */
   static async begin(target: string, below: readonly string[]): Promise<Replacement> {

@@ -162,7 +162,7 @@ function untilDrained(response: ServerResponse): Promise<void> {
   });
 }
 
-/** Responds to a failure. A missing file is answered with 404, and any other error ends the connection. */
+/** Responds to a failure, with 404 for a file that is not served, or with 500. If the response has already begun, ends the connection. */
 function respondWithError(response: ServerResponse, error: unknown): void {
   if (response.headersSent) response.destroy();
   else if (error instanceof RldsError && error.code !== "IO") respondWithText(response, 404, "There is no such file.");

@@ -2,12 +2,16 @@
  * Defines the history of a buffer as sections of a log. The history contains the calls that create the buffer instead of the buffer's memory, so a buffer of
  * another capacity can read it.
  *
- * The number of a section is the number of its episode in the file. The kinds are numbered in base/kinds.ts. FORM        │ tagged: family, numSteps, spec │
- * before any step STEP        │ RECORD (assembly/persistence/step.ts), tagged objects  │ a step of the episode SINGLE      │ the same │ a step that is also an
- * item of one step ITEM        │ length u32, 0 u32, priority f64                   │ an item of the last `length` steps EPISODE     │ priority f64             
- * │ the end of the episode, which is an item of all its steps EPISODE_END │ │ the end of the episode without an item STATE       │ tagged                      
- * │ random state, largest priority, … RANDOM      │ 32 bytes                                          │ only the random state CLEAR       │                    
- * │ discards everything before it
+ * The number of a section is the number of its episode in the file. The kinds are numbered in base/kinds.ts.
+ *   FORM        │ tagged: family, numSteps, spec                    │ before any step
+ *   STEP        │ RECORD (assembly/persistence/step.ts), tagged objects  │ a step of the episode
+ *   SINGLE      │ the same                                          │ a step that is also an item of one step
+ *   ITEM        │ length u32, 0 u32, priority f64                   │ an item of the last `length` steps
+ *   EPISODE     │ priority f64                                      │ the end of the episode, which is an item of all its steps
+ *   EPISODE_END │                                                   │ the end of the episode without an item
+ *   STATE       │ tagged                                            │ random state, largest priority, …
+ *   RANDOM      │ 32 bytes                                          │ only the random state
+ *   CLEAR       │                                                   │ discards everything before it
  */
 import { dataView } from "../../base/bytes.ts";
 import { CLEAR, EPISODE, EPISODE_END, FORM, ITEM, RANDOM, SINGLE, STATE, STEP } from "../../base/kinds.ts";

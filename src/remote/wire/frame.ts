@@ -1,7 +1,7 @@
 /**
  * Defines frames, the messages of a socket (docs/reference/actors-protocol.md lists all of them). Numbers are little endian.
  *
- * │ kind u8 │ 0 u8 │ 0 u16 │ bytes of the text u32 │ text: a JSON object │ zeros up to a multiple of 8 │ body │
+ *   │ kind u8 │ 0 u8 │ 0 u16 │ bytes of the text u32 │ text: a JSON object │ zeros up to a multiple of 8 │ body │
  */
 import { ReplayError } from "../../base/error.ts";
 import { alignUp } from "../../schema/layout.ts";
