@@ -61,7 +61,7 @@ export function screens(signal: AbortSignal, failed: (error: unknown) => void): 
 class Screens {
   readonly element: HTMLCanvasElement;
   readonly #context: CanvasRenderingContext2D;
-  /** Shared by all painted screens, to avoid garbage. */
+  /** All painted screens share this image, to avoid garbage. */
   readonly #image: ImageData;
 
   constructor(count: number, label: string) {

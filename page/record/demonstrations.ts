@@ -1,5 +1,5 @@
 /**
- * Keeps demonstrations in a Replay on the disk: whole episodes, drawn for learning, and read back one by one. The journal stores the list of episodes,
+ * Keeps demonstrations in a Replay on the disk: whole episodes, which are drawn for learning and read one by one. The journal stores the list of episodes,
  * consistent with their steps.
  */
 import { f32, maxHeap, type OpenReplay, prioritized, Replay, ReplayError, u8 } from "reprise";

@@ -6,7 +6,7 @@ import type { Format } from "./formats.ts";
 /** The acknowledged state, which survives a crash of the tab, the browser or the machine. */
 export interface Saved {
   readonly episodes: readonly Episode[];
-  /** The number of steps, including those of the open episode. */
+  /** The number of steps, including the steps of the open episode. */
   readonly steps: number;
   /** The bytes on the disk. */
   readonly bytes: number;

@@ -12,7 +12,7 @@ import type { Camera, Stage, View } from "./stage.ts";
 
 /** The number of milliseconds between two episodes. */
 const PAUSE_MS = 1000;
-/** The first seed of the clone's games, after those of its trial. */
+/** The first seed of the clone's games, after the seeds of its trial. */
 const CLONE_SEED = 1_000_100;
 
 export type Mode = "idle" | "play" | "clone" | "replay";

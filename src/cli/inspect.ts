@@ -114,7 +114,7 @@ class EpisodeCollector {
   }
 }
 
-/** Returns the sum of all rewards, except those of final observations; undefined if a reward is not a single number. */
+/** Returns the sum of all rewards, except the rewards of final observations; undefined if a reward is not a single number. */
 function returnOf({ steps, final_step }: ReadEpisode): number | undefined {
   const { reward, is_last } = steps.columns as { readonly [field: string]: { readonly data?: ArrayLike<number | bigint> } | undefined };
   if (reward?.data?.length !== steps.length || is_last?.data?.length !== steps.length) return undefined;

@@ -258,7 +258,7 @@ ${tableText([["table", "new items", "items"], ...rows])}${finalStepsText(finalSt
   return { value: { dir, pushed, transitions, finalSteps, tables, journal: { bytes: size, segments }, losses: counts.losses, report }, text };
 }
 
-/** Returns the counts in the form of a result; counts of transitions are reported elsewhere. */
+/** Returns the counts in the form of a result; counts of transitions are reported separately. */
 function countsOf({ repeated, dropped }: FinalStepCounts): FinalStepCounts {
   return { repeated, dropped };
 }

@@ -40,8 +40,8 @@ export interface RecurrentExperiences {
 const DEFAULT_DTYPE: DefaultDtype = { dtype: undefined, fractions: "f64" };
 
 /**
- * Computes the batch of a recurrent learner from episodes. Dtypes are those of `batchExperiences`. In a recurrent state, arrays are dimensions and objects
- * nest: the pair of an LSTM is `{h, c}`. Costs O(bytes).
+ * Computes the batch of a recurrent learner from episodes. Dtypes follow the rules of `batchExperiences`. In a recurrent state, arrays are dimensions and
+ * objects nest: the pair of an LSTM is `{h, c}`. Costs O(bytes).
  * @param experiences episodes in the list form, the longest first; each of their transitions has `recurrentState` and `nextRecurrentState`, which may be null
  * @throws TypeError, RangeError if an argument is invalid
  */

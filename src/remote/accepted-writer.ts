@@ -140,7 +140,7 @@ export class AcceptedWriter {
     return this.#appender.steps;
   }
 
-  /** Whether the actor has a connection now. Without one, the actor may reconnect until `closed` resolves. */
+  /** Whether the actor has a connection now. Without a connection, the actor may reconnect until `closed` resolves. */
   get connected(): boolean {
     return this.#link !== undefined;
   }

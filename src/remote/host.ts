@@ -43,7 +43,7 @@ export interface Host {
   readonly tables: readonly string[];
   /** The messages published to all actors. */
   readonly publication: Publication;
-  /** The journal of a Replay, if it has one. */
+  /** The journal of a Replay, if the Replay has a journal. */
   readonly journal: { readonly sessions: SessionRecords; flush(): Promise<void> } | undefined;
   resolve(options: WriterOptions): ResolvedWriterOptions;
   /** Resolves when a call that the rate limiters of these tables rejected may have room. @throws ReplayError RATE_LIMITED if there can never be room */

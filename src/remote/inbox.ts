@@ -3,7 +3,7 @@
 import { fieldsOf, isCount, malformed } from "./validators.ts";
 import type { UserMessage } from "./wire/messages.ts";
 
-/** A message event like those of MessagePorts and WebSockets. */
+/** A message event like the events of MessagePorts and WebSockets. */
 export interface MessageEventLike {
   /** The message. Bytes are a Uint8Array, and other values have the form that JSON gives them. */
   // biome-ignore lint/suspicious/noExplicitAny: the program's own value
@@ -38,7 +38,7 @@ export class Inbox {
     return this.#handler;
   }
 
-  /** Without a handler, messages wait. */
+  /** The program's handler. Without a handler, messages wait. */
   set handler(handler: MessageHandler | null) {
     this.#handler = handler;
     this.#run();

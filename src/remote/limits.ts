@@ -18,7 +18,10 @@ export interface AcceptLimits {
   readonly bytesPerSecond?: number;
   /** The maximum number of lanes of an actor. A lane takes about 220 bytes, 4 bytes per step of `keep`, and the steps in its window. Default: 1024. */
   readonly lanes?: number;
-  /** The maximum number of sessions of a Replay, including those of actors that may reconnect. At the limit, only known actors are accepted. Default: 4096. */
+  /**
+   * The maximum number of sessions of a Replay, including the sessions of actors that may reconnect. At the limit, only known actors are accepted. Default:
+   * 4096.
+   */
   readonly sessions?: number;
 }
 

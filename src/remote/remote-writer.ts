@@ -13,7 +13,7 @@ import { RemoteWriter } from "./writer.ts";
 export interface RemoteWriterOptions<S extends Spec = Spec, L extends number = number> extends WaitOptions {
   /** The spec of a step, which must equal the spec of the Replay at the other end. */
   readonly spec: S;
-  /** The number of environments in lock-step. With more than one, every value has a leading dimension of that length. Default: 1. */
+  /** The number of environments in lock-step. With more than one environment, every value has a leading dimension of that length. Default: 1. */
   readonly lanes?: L;
   /**
    * The behaviour of calls while a URL or a `connect` function has no connection. "wait" waits for a connection, with at most `maxInFlight` steps. "fail"

@@ -248,8 +248,8 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
 
   /**
    * Ends the episode. With `final` or `terminated`, the final observation ends the episode. Transitions bootstrap from this observation unless the episode
-   * terminated. The observation stays available until the next append. Otherwise the newest step ends the episode, in all lanes or in one. You can call this
-   * method while steps are in flight.
+   * terminated. The observation stays available until the next append. Otherwise the newest step ends the episode, in all lanes or in one lane. You can call
+   * this method while steps are in flight.
    * @returns the same as `append`
    * @throws TypeError if `nStep` rules require a missing option
    * @throws ReplayError OUT_OF_TURN if no episode is open, SPEC_MISMATCH if the step does not match the spec, INVALID_DATA if a value does not fit its dtype,

@@ -58,7 +58,7 @@ export class BufferedSteps {
     leafBuffer.maxChunk = maxChunk ?? chunkSteps(leafBuffer.leaf);
   }
 
-  /** Returns the oldest available step of a leaf, or `total` if there is none. */
+  /** Returns the oldest available step of a leaf, or `total` if no step is available. */
   oldest(leaf: number, total: number): number {
     const [first = total] = (this.#leaves[leaf] as LeafBuffer).steps.keys();
     return first;

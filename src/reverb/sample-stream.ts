@@ -127,7 +127,7 @@ export class SampleStream {
     this.#chunks = [];
     this.#bytes = 0;
     let thisCall: Call | undefined;
-    // Ignore a call that was replaced by another one.
+    // Ignore a call that was replaced by another call.
     const isOld = () => thisCall !== undefined && this.#call !== thisCall;
     const message = (bytes: Uint8Array) => {
       if (!isOld()) this.#onMessage(bytes, thisCall as Call);

@@ -242,7 +242,7 @@ export class ServerSink implements StepSink {
     return this.#closed ? undefined : this.flush({});
   }
 
-  /** Waits until all items are confirmed, including those of a closed writer. @throws the errors of `flush` */
+  /** Waits until all items are confirmed, including the items of a closed writer. @throws the errors of `flush` */
   whenConfirmed(): Promise<void> {
     this.#isAwaited = true;
     return this.#ended ?? this.#untilFew(0, {});

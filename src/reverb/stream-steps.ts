@@ -58,7 +58,7 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
   readonly #sink: ServerSink;
   readonly #keep: number;
   readonly #rules: readonly Rule[];
-  /** The promises of `createItem` since the last append. The next append waits for them, if the caller does not. */
+  /** The promises of `createItem` since the last append. The next append waits for these promises, if the caller does not wait for them. */
   #pendingItems: Promise<void>[] = [];
 
   /** The number of items created so far, by table. */

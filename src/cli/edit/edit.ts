@@ -155,7 +155,7 @@ function belowError(to: string): UsageError {
 
 /** Checks that no unread data would be deleted with the dataset. @throws UsageError */
 function checkUnread(to: string, { open = [] }: EditOptions, { unread = [], about }: RldsReader): void {
-  // A user who sets the option accepts that the option leaves data out.
+  // A user who sets an option accepts that this option leaves data out.
   const lost = unread.filter(({ what }) => !open.some((option) => option.startsWith(`${what}=`)));
   const names = [...lost.map(({ what }) => what), ...unreadPaths(about)];
   if (names.length === 0) return;

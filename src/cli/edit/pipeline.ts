@@ -121,7 +121,7 @@ interface TaskRule {
 }
 
 /**
- * Returns the rules in the order of precedence: rules for some episodes come before rules for all episodes, and a later rule comes before an earlier one.
+ * Returns the rules in the order of precedence: rules for some episodes come before rules for all episodes, and later rules come before earlier rules.
  * @param isFirst whether the episode numbers refer to this dataset
  * @throws RangeError · UsageError
  */

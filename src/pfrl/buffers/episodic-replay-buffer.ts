@@ -22,7 +22,7 @@ export interface EpisodeOptions {
 
 export type MaxLength = number | null | EpisodeOptions | ListOptions;
 
-/** Reads the arguments after n: a maximum length, and options; either may be omitted. */
+/** Reads the arguments after n: a maximum length, and options. Either argument may be omitted. */
 export function episodeArguments(maxLength: MaxLength | undefined, options: EpisodeOptions | ListOptions | undefined): EpisodeSampleOptions {
   const isOptions = typeof maxLength === "object" && maxLength !== null;
   const { form = "batch" } = onlyKeys("options", (isOptions ? maxLength : options) ?? {}, "form") as { form?: unknown };

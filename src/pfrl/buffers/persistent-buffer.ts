@@ -104,7 +104,7 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
     this.#log.check();
   }
 
-  /** Replaces the contents of the directory with those of the loaded file. */
+  /** Replaces the contents of the directory with the contents of the loaded file. */
   protected override onLoad(): void {
     this.#rewrite();
   }

@@ -102,8 +102,8 @@ export abstract class StoredBuffer<B, T> {
   }
 
   /**
-   * Replaces the stored items with those of a file. Open episodes continue. The buffer's capacity applies from the next item on. If the call throws, nothing
-   * has changed.
+   * Replaces the stored items with the items of a file. Open episodes continue. The buffer's capacity applies from the next item on. If the call throws,
+   * nothing has changed.
    * @throws ReplayError NOT_FOUND if the file does not exist
    * @throws ReplayError CORRUPT if the file is damaged
    * @throws ReplayError SPEC_MISMATCH if another kind of buffer wrote the file, or if its transitions have another spec

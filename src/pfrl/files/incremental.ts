@@ -39,7 +39,7 @@ export async function runIncrementally<T>(task: Generator<Progress, T>, options:
       deadline = performance.now() + SLICE_MS;
     }
   } finally {
-    // If the task has not finished, it ends here.
+    // An unfinished task is abandoned here.
     task.return(undefined as T);
   }
 }

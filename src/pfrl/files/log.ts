@@ -10,7 +10,7 @@ import type { StoreLoader } from "./loader.ts";
 import { ABOUT, checkAbout } from "./save.ts";
 
 export interface PersistenceOptions {
-  /** A directory whose items come before those of this directory. The ancestor is only read. Default: none. */
+  /** A directory whose items come before the items of this directory. The ancestor is only read. Default: none. */
   readonly ancestor?: string | Directory | null;
   /** Receives messages about loaded, trimmed and repaired items. */
   readonly logger?: Logger | null;

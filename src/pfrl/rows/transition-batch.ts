@@ -33,7 +33,7 @@ export interface TransitionBatch<S extends StepSpec = StepSpec> {
   readonly lengths: Uint32Array<ArrayBuffer>;
   /** The permanent key of each item, for `updateErrors`. Keys are never reused. */
   readonly keys: Float64Array<ArrayBuffer>;
-  /** The probability that the item is the first one drawn, for each item. */
+  /** For each item, the probability that the item is drawn first. */
   readonly probabilities: Float64Array<ArrayBuffer>;
   readonly state: ColumnsOf<S["state"]>;
   readonly action: ColumnsOf<S["action"]>;

@@ -69,7 +69,7 @@ export class EpisodeStore extends Stored<EpisodeContents> {
     return env;
   }
 
-  /** Stores the open episode of an environment, if there is one. */
+  /** Stores the open episode of an environment, if the environment has an open episode. */
   protected end(envId: unknown): void {
     checkEnvId(envId);
     const { contents } = this;

@@ -1,4 +1,6 @@
-/** A link carries messages between the two ends: as objects over a port, as frames over a socket. The code above it is the same for both. */
+/**
+ * A link carries messages between the two ends: as objects over a port, as frames over a socket. The code that uses links is the same for ports and sockets.
+ */
 import { ReplayError } from "../../base/error.ts";
 import { corruptFrame, type Frame, type KindName, makeFrame, readFrame } from "../wire/frame.ts";
 import type { BlockMessage, ColumnsMessage, ToActor, ToMemory, UserMessage } from "../wire/messages.ts";

@@ -1,4 +1,4 @@
-/** Encodes the requests of a client. The field numbers are those of Reverb 0.14. */
+/** Encodes the requests of a client. The field numbers are from Reverb 0.14. */
 import { BytesWriter } from "./bytes-writer.ts";
 import { type ItemMessage, writeItem } from "./item.ts";
 import { type ChunkMessage, writeChunk } from "./tensor.ts";

@@ -6,7 +6,7 @@ import { BytesReader, DELIMITED, VARINT } from "./bytes-reader.ts";
 import { readSampleInfo, type SampleInfoMessage } from "./item.ts";
 import { type ChunkMessage, readChunk } from "./tensor.ts";
 
-/** A part of a sample, usually the only one. */
+/** A part of a sample, usually the only part. */
 export interface SampleEntry {
   /** The information about the sample, which only the first part has. */
   readonly info: SampleInfoMessage | undefined;

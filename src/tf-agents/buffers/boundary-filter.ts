@@ -13,7 +13,7 @@ import type { AsDatasetOptions, Element } from "./replay-buffer.ts";
 
 /** The maximum number of draws among all windows for one element. After that, missing windows are drawn only among those that cross no boundary. */
 const MAX_DRAWS = 64;
-/** If fewer than one in this many windows is usable, the usable windows are listed before the first draw. */
+/** If fewer than one of this many windows is usable, the usable windows are listed before the first draw. */
 const FEW = 32;
 
 /** @throws ReplayError SPEC_MISMATCH, RangeError if a dataset cannot leave out the windows that cross a boundary */
@@ -152,8 +152,8 @@ export interface WindowSource<S> {
 }
 
 /**
- * Draws the next element among all windows and leaves out those that cross a boundary. If few windows cross none, it draws only among these, so that every draw
- * ends.
+ * Draws the next element among all windows and leaves out windows that cross a boundary. If few windows cross no boundary, it draws only among these windows,
+ * so that every draw ends.
  * @returns the draw function @throws ReplayError EMPTY, TOO_FEW from that function
  */
 export function drawWithin<S>(size: number | undefined, numSteps: number, buffer: WindowSource<S>): () => Element<S> {

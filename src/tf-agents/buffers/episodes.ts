@@ -24,7 +24,7 @@ export interface EpisodeMark {
 
 type AnyWriter = Writer<Spec, never, boolean>;
 
-/** The destination of a lane's step: an existing episode, or a new one. */
+/** The destination of a lane's step: an existing episode, or a new episode. */
 interface Target {
   readonly id: number;
   readonly opens: boolean;

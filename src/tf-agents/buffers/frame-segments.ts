@@ -70,7 +70,7 @@ export class FrameSegments<S extends Spec> {
     this.#append(1, () => this.#writer.append(values as never));
   }
 
-  /** Adds many frames to the only segment, as a flat typed array per leaf. Adds all or none. */
+  /** Adds many frames to the only segment, as a flat typed array per leaf. Adds all frames or no frame. */
   appendRows(values: unknown, rows: number): void {
     this.#append(rows, () => this.#writer.appendColumns(values as never));
   }

@@ -24,7 +24,7 @@ export class FrameStore {
   readonly #otherBytes: () => number;
   readonly #scratch: FrameBlock;
   #blocks: FrameBlock[] = [];
-  /** The number of references, the hash, and the next frame in the bucket or in the free list, for each frame. Frame numbers start at 1; 0 means none. */
+  /** The number of references, the hash, and the next frame in the bucket or in the free list, for each frame. Frame numbers start at 1; 0 means no frame. */
   #refs = new Uint32Array(0);
   #hashes = new Uint32Array(0);
   #next = new Uint32Array(0);

@@ -76,7 +76,7 @@ function createLeafReader(leaf: RowLeaf, keys: readonly string[]): ReadLeaf {
   };
 }
 
-/** Returns the leading dimension of a value, or undefined if it has none. */
+/** Returns the leading dimension of a value, or undefined if the value has no leading dimension. */
 function rowCount(shape: readonly number[], size: number, value: unknown): number | undefined {
   if (isShaped(value)) return value.shape.slice(1).join() === shape.join() && value.shape.length > shape.length ? value.shape[0] : undefined;
   if (Array.isArray(value)) return value.length;

@@ -73,7 +73,7 @@ type AnyElement<S> = readonly [items: StepsOf<S>, info: ReverbInfo<"f64"> | Reve
 const OPTIONS = "client, tableName, sequenceLength, rateLimiterTimeoutMs, datasetBufferSize, maxCycleLength, numWorkersPerIterator, maxSamplesPerStream";
 /** If this many draws per item of the table yield no window, no item is long enough. */
 const MAX_EMPTY_ITEMS = 64;
-/** How long a pass waits for an item that the rate limiter holds back, by default. */
+/** The default time that a pass waits for an item that the rate limiter holds back, in milliseconds. */
 const PASS_MS = 1000;
 
 type CountOf<D> = D extends "u64" ? undefined : number;

@@ -56,7 +56,7 @@ export interface ItemDraws {
 
 /** The options of the draws. Tables in this process prefetch nothing and have no streams. */
 export interface DrawsOptions extends Omit<SamplerOptions, "rateLimiterTimeoutMs"> {
-  /** How long to wait for an item, in milliseconds; undefined for no limit. */
+  /** The time to wait for an item, in milliseconds; undefined for no limit. */
   readonly timeoutMs: number | undefined;
   readonly signal: AbortSignal | undefined;
 }

@@ -123,7 +123,7 @@ export class DynamicEpisodeDriver<O = unknown, A = unknown> {
   }
 
   /**
-   * Lets the policy act for `numEpisodes` episodes over all rows, so that short episodes occur more often than long ones. Returns a promise only if the
+   * Lets the policy act for `numEpisodes` episodes over all rows, so that short episodes occur more often than long episodes. Returns a promise only if the
    * environment, the policy or an observer does.
    * @param timeStep the step to continue from. Default: a reset of the environment
    * @param policyState the policy's state. Default: its initial state

@@ -107,8 +107,8 @@ function columnRow({ data }: ColumnLike, rest: readonly number[], hasColumns: bo
 }
 
 /**
- * Returns whether an array is the value of a leaf. Without a spec, an array of objects or columns is a tuple, and so is an empty array. Any other array is a
- * list of rows.
+ * Returns whether an array is the value of a leaf. Without a spec, an array of objects or columns, or an empty array, is a tuple. Any other array is a list of
+ * rows.
  */
 function isLeafValue(at: unknown): boolean {
   if (Array.isArray(at)) return at.length > MAX_LEAVES || (at.length > 0 && !at.some((part) => isColumn(part) || isObject(part)));

@@ -25,8 +25,8 @@ export interface BatchedObserverOptions {
   /** The number of environments in a batch, and of observers that are created. */
   readonly batchSize: number;
   /**
-   * The spec of one row. It distinguishes tuples from lists of rows, and is used to check shapes. Default: the spec of the first observer's client, if it has
-   * one.
+   * The spec of one row. It distinguishes tuples from lists of rows, and is used to check shapes. Default: the spec of the first observer's client, if the
+   * client has a spec.
    */
   readonly spec?: Spec;
 }
@@ -153,7 +153,7 @@ class ObserverCalls {
     return undefined;
   }
 
-  /** @throws the errors of `call`, including those of earlier calls */
+  /** @throws the errors of `call`, including the errors of earlier calls */
   flush(options: WaitOptions): Promise<void> | undefined {
     const before = this.#pending.size === 0 ? undefined : abortable(Promise.all(this.#pending), "letting all calls of the observers end", options);
     const { failures, pending } = this.#callEach((observer) => observer.flush?.(options));

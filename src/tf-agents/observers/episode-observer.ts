@@ -78,7 +78,7 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec, C extends ClientLik
   }
 
   /**
-   * Sets the priority of future items, including that of the open episode.
+   * Sets the priority of future items, including the item of the open episode.
    * @throws TypeError, RangeError if the priority is invalid. The old priority then remains
    */
   updatePriority(priority: number): void {

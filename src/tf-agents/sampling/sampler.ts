@@ -15,7 +15,7 @@ export interface ItemSource {
   readonly isOver: boolean;
   /** Prepares a source on a server for its first item. @param closing also aborts the wait */
   prepare?(options: WaitOptions, closing: AbortSignal): Promise<void>;
-  /** Returns the next item; undefined after the last one. */
+  /** Returns the next item; undefined after the last item. */
   next(options: NextOptions): Awaitable<DrawnItem | undefined>;
   /** @param reason the error with which waiting calls reject */
   close(reason: unknown): void;

@@ -79,7 +79,7 @@ export interface DiscountedReturnOptions {
   readonly finalValue?: Numbers;
   /** Whether time comes before the batch. Default: true. */
   readonly timeMajor?: boolean;
-  /** Whether to return the sum from each step on, rather than only from the first one. Default: true. */
+  /** Whether to return the sum from each step on, rather than only from the first step. Default: true. */
   readonly provideAllReturns?: boolean;
 }
 

@@ -41,7 +41,7 @@ interface Known {
 }
 
 /**
- * A container of nests of variables in tables of size 1. A learner pushes values, and actors pull the newest ones. Containers in Python can share a server's
+ * A container of nests of variables in tables of size 1. A learner pushes values, and actors pull the newest values. Containers in Python can share a server's
  * tables. Tables must have a signature. In this process, the default signature is the spec of the Replay.
  */
 export class ReverbVariableContainer {

@@ -33,7 +33,7 @@ export interface HistoryColumn {
 export type HistoryOf<S> = IsAny<S> extends true ? unknown : S extends RowLeaf ? HistoryColumn : { readonly [K in keyof S]: HistoryOf<S[K]> };
 
 export class History implements ColumnSource {
-  /** The number of steps appended so far, including an open one. */
+  /** The number of steps appended so far, including an open step. */
   total = 0;
   /** The first step that an index can name. */
   start = 0;

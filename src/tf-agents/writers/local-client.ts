@@ -106,7 +106,7 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
 /** The client of a value that is accepted as a client: the `LocalClient` of a Replay, or the client of a remote writer. */
 export type ClientOf<C> = C extends Replay<infer S, infer N> ? LocalClient<S, N> : C extends RemoteWriter<infer S extends Spec> ? StepClient<S> : C;
 
-/** Defined outside the class, which does not name itself: see inspect.ts. */
+/** Defined outside the class, because the class must not name itself (see inspect.ts). */
 function createClient<S extends Spec, N extends string>(replay: Replay<S, N>, options: LocalClientOptions<N>): LocalClient<S, N> {
   return new LocalClient<S, N>(replay, options);
 }

@@ -28,7 +28,7 @@ export interface ReplaySinkOptions {
   readonly across: boolean;
   /** The client method that opens such writers, for errors. */
   readonly maker: string;
-  /** Returns the signature that items of a table must fit, if it has one. */
+  /** Returns the signature that items of a table must fit, if the table has a signature. */
   readonly signatures: (table: string) => Signature | undefined;
 }
 

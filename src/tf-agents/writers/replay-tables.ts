@@ -31,7 +31,7 @@ export class ReplayTables<S extends Spec> implements ClientTables<S> {
     this.fields = new Fields<S>(engineOf(replay));
   }
 
-  /** Returns the signature that items of a table must fit, if it has one. */
+  /** Returns the signature that items of a table must fit, if the table has a signature. */
   signature(table: string): Signature | undefined {
     return this.#signatures[table];
   }

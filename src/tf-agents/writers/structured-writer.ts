@@ -48,7 +48,7 @@ export class StructuredWriter<S extends Spec = Spec, K extends SinkKind = "proce
   }
 
   /**
-   * Appends a step, or a part of one, and creates an item for each config that then applies, at most one per config and step. A field that is null has no
+   * Appends a step, or a part of a step, and creates an item for each config that then applies, at most one per config and step. A field that is null has no
    * value, but all steps must have the same fields as the first step. A whole step to which no config applies costs as much as `append` of a trajectory writer.
    * If the call throws, nothing has changed, except that the step is stored if memory ran out for an item. If no program reads a promise that rejects, the next
    * `flush` throws its error. Costs O(bytes + configs + items).

@@ -89,7 +89,7 @@ export class TrajectoryWriter<S extends Spec = Spec, K extends SinkKind = "proce
   }
 
   /**
-   * Creates an item from columns of this writer's history. The item holds all steps from the oldest to the newest one in the columns. Batches name the item's
+   * Creates an item from columns of this writer's history. The item holds all steps from the oldest to the newest step in the columns. Batches name the item's
    * columns by their dotted paths. Items may use any number of different column sets. A server receives only the steps that it does not have yet. Costs
    * O(columns + steps between + log size).
    * @returns `undefined`, or a promise. In this process, the promise resolves when the rate limiter allows the item. With a server, it resolves when the table
