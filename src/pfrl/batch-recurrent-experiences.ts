@@ -65,7 +65,7 @@ export function batchRecurrentExperiences(experiences: readonly (readonly Transi
   const action = flat.map((transition) => transition.action);
   const nextActions = flat.map((transition) => transition.nextAction ?? null);
   const batch = {
-    // All lists are passed each time, so that they get one dtype.
+    // All lists are passed in each call, so that all results get the same dtype.
     state: state.map((values) => stackOf("state", values, states, [...all, ...next])),
     action: stackOf("action", action, actions, nextActions),
     reward: floats(flat.map((transition) => transition.reward)),

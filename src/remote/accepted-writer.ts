@@ -45,7 +45,7 @@ export interface Terms {
   readonly confirm: "memory" | "disk";
   /** The limits of a socket; undefined for a port. */
   readonly limits?: ResolvedLimits | undefined;
-  /** The number of milliseconds to wait for an actor whose connection broke; 0 if it cannot reconnect. */
+  /** The number of milliseconds to wait for an actor whose connection broke; 0 if the actor cannot reconnect. */
   readonly ttlMs: number;
 }
 
@@ -255,7 +255,7 @@ export class AcceptedWriter {
     }
   }
 
-  /** Checks the number of a block, and whether it may arrive now. Returns whether it is new. */
+  /** Checks the number of a block, and whether the block may arrive now. Returns whether the block is new. */
   #receiveSteps(message: BlockMessage | ColumnsMessage, bytes: number): boolean {
     checkSteps(message);
     const { number } = message;
@@ -270,7 +270,7 @@ export class AcceptedWriter {
     return true;
   }
 
-  /** Processes received messages until it has to wait. */
+  /** Processes received messages until the writer has to wait. */
   #run(): void {
     if (this.#isWorking) return;
     this.#isWorking = true;
@@ -387,7 +387,7 @@ export class AcceptedWriter {
   #closeWriter(): void {
     if (this.#host.engine.closed) return;
     this.#writer.close();
-    // The close is a separate call, so it throws an earlier write error of the journal.
+    // The close counts as a separate call of the engine, so `begin` throws an earlier write error of the journal.
     this.#host.engine.begin();
   }
 

@@ -27,7 +27,7 @@ export class Calls {
   }
 
   /**
-   * Adds a flush, or the goodbye. Returns whether it is new: an actor that reconnects repeats calls without an answer.
+   * Adds a flush, or the goodbye. Returns whether the call is new, because an actor that reconnects repeats calls without an answer.
    * @throws ReplayError CORRUPT if the number is invalid, or too many calls are waiting
    */
   add(id: number): boolean {

@@ -19,7 +19,7 @@ export class BackOff {
     this.limitMs = limitMs;
   }
 
-  /** Runs when a connection is open, although it may not work yet. */
+  /** Runs when a connection has opened, although the connection may not work yet. */
   onOpen(): void {
     const now = performance.now();
     this.#openedAt = now;

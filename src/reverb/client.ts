@@ -97,7 +97,8 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
    * the servers in turn, and each item is on one server. Samples also come from the servers in turn. `mutatePriorities`, `reset`, `checkpoint` and `serverInfo`
    * go to all servers.
    *
-   * If a server is gone, the `logger` receives a warning, and the other servers take over its unconfirmed items. When the server is back, it is used again.
+   * If a server is gone, the `logger` receives a warning, and the other servers take over its unconfirmed items. When the server is back, the client uses the
+   * server again.
    * @param address `HOST:PORT`, or `[HOST]:PORT` for an IPv6 address; a list of addresses for several servers
    * @throws TypeError, RangeError if an argument is invalid
    */

@@ -320,7 +320,7 @@ export class ServerSink implements StepSink {
     this.#fits[k] = this.#fitsKnown(pattern.config.table, shapesOf(pattern));
   }
 
-  /** Returns whether the table is known and items of such columns fit it. @throws ReplayError SPEC_MISMATCH */
+  /** Returns whether the table is known and items with these columns fit the table. @throws ReplayError SPEC_MISMATCH */
   #fitsKnown(table: string, shapes: readonly ColumnShape[]): boolean {
     const known = this.#tables.cached(table);
     if (known !== undefined) this.#fit(table, known, [], shapes);

@@ -1,4 +1,4 @@
-/** Decodes and encodes films with ffmpeg, if it is installed. */
+/** Decodes and encodes films with ffmpeg, if ffmpeg is installed. */
 import { spawn, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { type FilmFrames, RldsError, type VideoEncoder, type VideoFormat } from "../../datasets/rlds/index.ts";

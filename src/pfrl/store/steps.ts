@@ -165,7 +165,7 @@ export class Steps {
     this.engine.changed();
   }
 
-  /** Ends an environment's episode. Its steps remain while items contain them. */
+  /** Ends an environment's episode. The episode's steps remain while items contain them. */
   end(env: Env): void {
     this.#envs.delete(env.id);
     this.close(env);

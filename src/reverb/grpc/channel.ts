@@ -1,4 +1,4 @@
-/** Manages a connection to a gRPC server, opened when a call needs it and reopened after it was lost. Calls do not wait for each other. */
+/** Manages a connection to a gRPC server. The connection is opened when a call needs it, and reopened after a loss. Calls do not wait for each other. */
 import { codeOf, finite, ReplayError } from "../../base/error.ts";
 import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
 import type { WaitOptions } from "../../base/wait.ts";

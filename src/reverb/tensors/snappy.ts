@@ -67,7 +67,7 @@ function compressBlock(bytes: Uint8Array, from: number, to: number, start: numbe
     const shift = 32 - bits;
     const last = to - 8;
     let position = from + 1;
-    // The longer no match is found, the less often it searches.
+    // The longer no match is found, the less often the loop searches.
     let misses = 32;
     while (position < last) {
       const four = fourAt(bytes, position);

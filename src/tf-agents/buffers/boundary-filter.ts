@@ -60,7 +60,7 @@ export class BoundaryFilter<S> {
   #offset = 0;
   #rows = 0;
 
-  /** @param size windows per element; undefined for elements of one window, without a dimension for it */
+  /** @param size windows per element; undefined for elements of one window, without a dimension for windows */
   constructor(size: number | undefined) {
     this.#size = size;
   }
@@ -141,7 +141,7 @@ export interface FittingWindows {
 export interface WindowSource<S> {
   /** Draws among all windows. @throws ReplayError EMPTY, TOO_FEW */
   draw(): Element<S>;
-  /** Draws n windows among the given ones: an element of n windows, or one window if elements have no dimension for it. */
+  /** Draws n of the given windows: an element of n windows, or one window if elements have no dimension for windows. */
   drawAmong(fitting: FittingWindows, n: number): Element<S>;
   /** A counter that changes whenever frames are cleared, which also invalidates their windows. */
   clears(): number;

@@ -138,7 +138,7 @@ export class EpisodeIds {
   }
 
   /**
-   * Adds a sequence to an existing or a new episode. Nothing changes if it throws.
+   * Adds a sequence to an existing or a new episode. Nothing changes if the call throws.
    * @returns the episode's id
    * @throws ReplayError STALE_KEY, OUT_OF_MEMORY
    */
@@ -152,7 +152,7 @@ export class EpisodeIds {
 
   /**
    * Adds one row to each of several episodes; an id of `undefined` starts a new episode. All new ids are assigned first, in the order of the rows. If a new id
-   * takes over the location of another row's episode, that row is left out. Nothing changes if it throws.
+   * takes over the location of another row's episode, that row is left out. Nothing changes if the call throws.
    * @returns the ids, and the rows that were left out
    * @throws ReplayError STALE_KEY if no row can be written, or an id was never assigned; OUT_OF_MEMORY
    */
@@ -181,7 +181,7 @@ export class EpisodeIds {
 
   /**
    * Adds copies one after the other, possibly several to the same episode; an id of `undefined` starts a new episode. All new ids are assigned first, in the
-   * order of `inputIds`. A copy whose episode is overwritten by a new id is left out. Nothing changes if it throws.
+   * order of `inputIds`. A copy whose episode is overwritten by a new id is left out. Nothing changes if the call throws.
    * @throws ReplayError STALE_KEY if no copy can be written, or an id was never assigned; OUT_OF_MEMORY
    */
   extend(inputIds: readonly (number | undefined)[], copies: readonly Copy[]): Addition {
@@ -236,7 +236,7 @@ export class EpisodeIds {
     this.last = Math.max(this.last, id);
   }
 
-  /** Reserves memory for additions. If memory runs out, it throws here, or leaves everything unchanged. */
+  /** Reserves memory for additions. If memory runs out, this call throws and leaves all steps unchanged. */
   #reserve(additions: readonly { readonly id: number; readonly opens: boolean; readonly rows: number }[]): void {
     let rows = 0;
     for (const addition of additions) {

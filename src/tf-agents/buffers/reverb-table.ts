@@ -156,7 +156,7 @@ class LocalTable implements BufferTable {
     return { columns: isWhole ? columns : this.#sortColumns(names, columns), info: infoAt(batch.info, i) };
   }
 
-  /** Sorts columns by their names, or keeps their order if the names are not those of the data spec. */
+  /** Sorts columns by their names, or keeps their order if the names do not match the data spec. */
   #sortColumns(names: readonly string[], columns: readonly unknown[]): readonly unknown[] {
     const indices = this.#leaves.map(({ path }) => names.indexOf(path || "value"));
     const ordered = indices.includes(-1) || columns.length !== indices.length ? columns : indices.map((index) => columns[index]);

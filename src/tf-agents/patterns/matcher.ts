@@ -118,7 +118,7 @@ export class Matcher {
     return this.#isLive ? this.#match(this.#step, this.#index, this.#live, undefined, this.#gaps.size === 0) : 0;
   }
 
-  /** Notes that a config has created its item of the newest step. */
+  /** Notes that a config has created its item for the newest step. */
   markApplied(k: number): void {
     this.#liveAt[k] = this.#live;
     this.#stepAt[k] = this.#step;
@@ -187,7 +187,7 @@ function matchesData({ ofData }: CompiledConfig, values: Values): boolean {
   return true;
 }
 
-/** Returns a value of one element as a number; NaN for a value that no leaf accepts, which is rejected when it is stored. */
+/** Returns a value of one element as a number; NaN for a value that no leaf accepts. Storing such a value fails later. */
 export function scalarOf(value: unknown): number | bigint {
   if (typeof value === "number" || typeof value === "bigint") return value;
   if (typeof value === "boolean") return Number(value);

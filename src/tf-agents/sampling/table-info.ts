@@ -26,7 +26,7 @@ export interface TableInfo {
   readonly numUniqueSamples: number;
 }
 
-/** The limiter's bounds, and the number of calls that it has allowed. */
+/** The limiter's bounds, and the number of calls that the limiter has allowed. */
 export interface RateLimiterInfo extends Omit<RateLimiter, "minSize"> {
   readonly minSizeToSample: number;
   readonly insertStats: { readonly completed: number };

@@ -13,7 +13,7 @@ const { LAST } = StepType;
  * Returns one transition of a trajectory [B, T] over its T - 1 steps: reward r_0 + γ d_0 r_1 + γ² d_0 d_1 r_2 + …, discount γ^(T - 2) d_0 d_1 …, and the last
  * observation. Rewards of another episode never count. If an episode ends within the trajectory, the transition ends with its last observation, after fewer
  * steps. Costs O(bytes).
- * @param gamma the discount per step; the learner multiplies the result's discount by it once more
+ * @param gamma the discount per step; the learner multiplies the result's discount by gamma once more
  * @returns the transitions, [B, …]. The reward and the discount of `timeStep` are unknown, and are NaN
  * @throws RangeError if the discount does not have the rank of [B, T]
  * @throws ReplayError SPEC_MISMATCH if there are fewer than two steps

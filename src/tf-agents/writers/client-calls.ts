@@ -65,7 +65,7 @@ export interface ClientTables<S extends Spec> {
   mustKnow(names: readonly string[]): void;
   sink(request: SinkRequest): StepSink;
   /**
-   * Returns the leaves that one step of a table is written with, for leaves of its signature.
+   * Returns the leaves with which one step of a table is written, for leaves of the table's signature.
    * @throws ReplayError SPEC_MISMATCH in this process, if a leaf is not in the spec
    */
   leavesFor(table: string, leaves: readonly FoundLeaf[]): readonly PlacedLeaf[];

@@ -10,7 +10,7 @@ import { type ColumnSource, TrajectoryColumn } from "./trajectory-column.ts";
 
 /** One field of the available steps. Indices follow Python: 0 is the first step of the episode, -1 the newest. */
 export interface HistoryColumn {
-  /** The number of steps of the open episode, including those that left this field out. Earlier steps also count if `endEpisode` kept them. */
+  /** The number of steps of the open episode, including steps that left this field out. Earlier steps also count if `endEpisode` kept them. */
   readonly length: number;
   /**
    * Returns one step, without a dimension of time.

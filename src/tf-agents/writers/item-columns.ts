@@ -9,7 +9,7 @@ import { type ColumnSource, TrajectoryColumn } from "./trajectory-column.ts";
 /** The columns of an item, nested like the item. */
 export type ItemColumns = TrajectoryColumn | readonly ItemColumns[] | { readonly [name: string]: ItemColumns };
 
-/** A value that is not a nest ends the walk; errors name it by its path. */
+/** A value that is not a nest ends the walk. Errors name such a value by its path. */
 const isEnd = (node: unknown) => typeof node !== "object" || node === null || node instanceof TrajectoryColumn;
 
 /** Reads the trajectories of one writer. Names that equal those of the last trajectory are not sorted again. */
