@@ -11,7 +11,7 @@ interface Entry {
   readonly load: () => Promise<{ readonly room: Room }>;
 }
 
-/** The rooms in the order of the navigation. The first one opens if the address names none. */
+/** The rooms in the order of the navigation. The first room opens if the address names no room. */
 const ROOMS: readonly Entry[] = [
   { name: "live", title: "Live", load: () => import("./live/room.ts") },
   { name: "look", title: "Look", load: () => import("./look/room.ts") },
@@ -45,13 +45,13 @@ async function enter(): Promise<void> {
   }
 }
 
-// It leads to the open room, whose address stays.
+// The link leads to the open room, and the address stays the same.
 (document.querySelector(".skip") as HTMLElement).addEventListener("click", (event) => {
   event.preventDefault();
   place.focus();
 });
 addEventListener("hashchange", () => {
-  // After the first room: keyboard users continue in the new room.
+  // Moves the focus, so that keyboard users continue in the new room.
   place.focus({ preventScroll: true });
   scrollTo(0, 0);
   void enter();

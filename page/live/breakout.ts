@@ -10,7 +10,7 @@ const [EDGE, PADDLE, BALL] = [90, 220, 255];
 const [PADDLE_Y, PADDLE_WIDTH, PADDLE_SPEED] = [78, 12, 3];
 const BALL_SIZE = 2;
 const LIVES = 5;
-/** How often the player looks away. */
+/** The probability per step that the player looks away. */
 const DOZES = 0.12;
 
 export class Breakout {
@@ -26,7 +26,7 @@ export class Breakout {
     this.#begin();
   }
 
-  /** Plays one step. Returns the reward, the action (0: stay, 1: right, 2: left) and whether the episode ended, in which case the next one has begun. */
+  /** Plays one step. Returns the reward, the action (0: stay, 1: right, 2: left) and whether the episode ended, in which case the next episode has begun. */
   step(): { reward: number; action: number; ended: boolean } {
     const action = this.#chosen();
     const shift = action === 0 ? 0 : action === 1 ? PADDLE_SPEED : -PADDLE_SPEED;

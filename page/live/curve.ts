@@ -1,4 +1,4 @@
-/** Keeps a curve of bounded size: at its limit, each two neighbours become their mean. */
+/** Keeps a curve of bounded size. At the limit, each pair of neighbours is replaced with its mean. */
 import type { Point } from "./messages.ts";
 
 const LIMIT = 1000;
@@ -6,7 +6,7 @@ const LIMIT = 1000;
 export class Curve {
   steps: number[] = [];
   values: number[] = [];
-  /** Original points per point of the curve. */
+  /** The number of original points per point of the curve. */
   #each = 1;
   #step = 0;
   #sum = 0;

@@ -1,7 +1,7 @@
 /** Defines the messages between the room Live and its worker. */
 
 export type ToWorker =
-  /** Comes first. The port is for inspecting the memory and pausing the agent. */
+  /** The first message. The port is for inspecting the memory and pausing the agent. */
   | { readonly type: "start"; readonly seed: number; readonly inspect: MessagePort }
   /** The number of steps of the environment per second: Infinity for the maximum. */
   | { readonly type: "pace"; readonly rate: number }
@@ -20,11 +20,11 @@ export interface Scene {
   readonly episode: number;
   /** The number of steps of the current episode. */
   readonly length: number;
-  /** Ended episodes: the total steps at the end, and the return. */
+  /** The episodes that ended: the total number of steps at the end, and the return. */
   readonly returns: readonly Point[];
   /** The means of 100 greedy episodes. */
   readonly greedy: readonly Point[];
-  /** The number of milliseconds spent in the agent's steps so far, and the part of them spent in the memory. */
+  /** The number of milliseconds spent in the agent's steps so far, and the number of these milliseconds spent in the memory. */
   readonly busyMs: number;
   readonly replayMs: number;
 }

@@ -12,7 +12,7 @@ export class Pace {
     this.#since = now;
   }
 
-  /** Returns the steps due at a time in milliseconds; `took` notes how many of them were done. */
+  /** Returns the number of steps that are due at a time in milliseconds. `took` notes how many steps were taken. */
   due(now: number): number {
     if (this.#rate === Infinity) return Infinity;
     this.#owed = Math.min(this.#owed + (this.#rate * (now - this.#since)) / 1000, Math.max(1, AT_MOST * this.#rate));
@@ -24,7 +24,7 @@ export class Pace {
     if (this.#rate !== Infinity) this.#owed -= steps;
   }
 
-  /** Returns the milliseconds until the next step is due: Infinity before a rate is set. */
+  /** Returns the milliseconds until the next step is due, or Infinity before a rate is set. */
   get wait(): number {
     return this.#rate === Infinity ? 0 : Math.max(0, ((1 - this.#owed) * 1000) / this.#rate);
   }

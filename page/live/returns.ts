@@ -1,4 +1,4 @@
-/** Shows the curve of returns, and when the agent reached the goal. */
+/** Shows the curve of returns, and the time at which the agent reached the goal. */
 import { joined, plot } from "../parts/plot.ts";
 import { Curve } from "./curve.ts";
 import type { Scene } from "./messages.ts";

@@ -1,6 +1,6 @@
 /**
  * Shows the agent of `npm start`, which learns in a worker of this page, next to an inspector of its memory. The agent is drawn while it plays. The inspector
- * reports whether it is paused.
+ * reports whether the agent is paused.
  */
 import type { ReplayInspector } from "reprise/inspector";
 import "reprise/inspector";

@@ -18,7 +18,7 @@ export interface ScreensFrame {
 /** The number of milliseconds between two requests. */
 const LOOK_MS = 200;
 const STACK = 4;
-/** The size of DQN's memory. */
+/** The number of transitions in DQN's memory. */
 const MILLION = 1_000_000;
 
 const NAMES = ["Screens", "Packed", "As they are", "Ratio", "A million take"] as const;
@@ -61,7 +61,7 @@ export function screens(signal: AbortSignal, failed: (error: unknown) => void): 
 class Screens {
   readonly element: HTMLCanvasElement;
   readonly #context: CanvasRenderingContext2D;
-  /** Shared by all painted screens, to avoid garbage. */
+  /** All painted screens share this image, to avoid garbage. */
   readonly #image: ImageData;
 
   constructor(count: number, label: string) {

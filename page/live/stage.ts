@@ -6,7 +6,7 @@ import type { Scene } from "./messages.ts";
 const [EDGE, FALL, POLE] = [2.4, (12 * Math.PI) / 180, 1];
 /** The number of steps of an episode in which the pole stays up. */
 const LONGEST = 500;
-/** The width in m, including some space beyond the edges, and the height. */
+/** The width in m, including some space beyond the edges, the height, and the height of the ground. */
 const [WIDTH, HEIGHT, GROUND] = [5.6, 1.9, 0.34];
 
 export class Stage {
@@ -38,7 +38,7 @@ export class Stage {
     const unit = width / WIDTH;
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, width, height);
-    // The unit is m, y points upwards, and 0 is the middle of the track.
+    // The unit is m, y points upwards, and the origin is the middle of the track.
     context.setTransform(unit, 0, 0, -unit, width / 2, height - GROUND * unit);
     this.#track(colours);
     if (scene === undefined) return;
@@ -60,7 +60,7 @@ export class Stage {
     for (const edge of [-EDGE, EDGE]) stroke(context, [edge, -0.09], [edge, 0.09]);
   }
 
-  /** Draws a bar along the bottom: the part of the longest possible episode completed so far. */
+  /** Draws a bar along the bottom that shows how much of the longest possible episode is completed. */
   #standing(length: number, colour: string): void {
     const context = this.#context;
     context.fillStyle = colour;

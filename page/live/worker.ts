@@ -1,4 +1,4 @@
-/** Runs the unchanged agent of `npm start`: it takes steps at the visitor's pace, and can be inspected between them. */
+/** Runs the unchanged agent of `npm start`. The agent takes steps at the visitor's pace, and can be inspected between two steps. */
 import { Replay } from "reprise";
 import { LocalClient } from "reprise/agents";
 import { type InspectedReplay, serveInspector } from "reprise/inspector";
@@ -63,7 +63,7 @@ class Live {
     return { state: world.state, action, steps, episode: this.#episodes + 1, length: world.steps, returns, greedy, busyMs: this.#busyMs, replayMs };
   }
 
-  /** Takes the steps that are due, for one slice, or until the inspector pauses it. */
+  /** Takes the steps that are due, until the slice ends or the inspector pauses the agent. */
   #run(): void {
     if (this.#paused) return;
     const end = performance.now() + SLICE;
@@ -76,7 +76,7 @@ class Live {
     this.#next();
   }
 
-  /** Takes one step when allowed, and continues from there. */
+  /** Waits until the inspector allows a step, takes the step, and continues. */
   async #wait(turn: Promise<void>): Promise<void> {
     this.#paused = true;
     await turn;

@@ -15,7 +15,7 @@ import type {
 } from "./messages.ts";
 import { Caller } from "./reading/port.ts";
 
-/** A worker that is stopped and has not answered by then is terminated. */
+/** A worker that was asked to stop and has not answered after this time is terminated. */
 const PATIENCE_MS = 2000;
 
 export class Client {
@@ -24,7 +24,7 @@ export class Client {
   #caller: Caller | undefined;
   #isUsed = false;
 
-  /** Starts the worker, which is ready when the first dataset arrives. @param signal ends it */
+  /** Starts the worker early, so that it is ready when the first dataset arrives. @param signal ends the worker */
   constructor(signal: AbortSignal) {
     this.#signal = signal;
     this.#caller = this.#start();

@@ -13,7 +13,7 @@ import { type FindingsView, findingsView } from "./ui/findings-view.ts";
 import { Overview } from "./ui/overview.ts";
 import { type Player, player } from "./ui/player.ts";
 
-/** A held-down key passes many episodes. An episode is read only if the key stops at it. */
+/** A held-down key passes many episodes. An episode is read only if the selection rests on it for this time. */
 const REST_MS = 120;
 
 export class DatasetView {
@@ -34,7 +34,7 @@ export class DatasetView {
   /** Stops the search for an episode. */
   #look = new AbortController();
   #shown = -1;
-  /** The episode in the player; -1 while one is read. */
+  /** The episode in the player; -1 while an episode is being read. */
   #found = -1;
 
   /** @param resplit opens another split @param signal closes the view */

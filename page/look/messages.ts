@@ -12,7 +12,7 @@ export type Given =
   | { readonly kind: "url"; readonly url: string; readonly listed?: readonly ListedFile[] };
 
 export interface GivenFile {
-  /** Inside the folder; for a single file, its name. */
+  /** The path inside the folder. For a single file, the file's name. */
   readonly path: string;
   readonly file: Blob;
 }
@@ -43,7 +43,7 @@ export interface Opened {
   readonly about: readonly (readonly [name: string, text: string])[];
   /** The number of bytes of the files; undefined if unknown. */
   readonly bytes?: number;
-  /** Whether an episode can be read without the preceding ones. */
+  /** Whether an episode can be read without the preceding episodes. */
   readonly indexed: boolean;
   /** Whether steps have images that can become films. */
   readonly filmable: boolean;
@@ -92,7 +92,7 @@ export interface EpisodeData {
   readonly metadata: readonly (readonly [name: string, text: string])[];
 }
 
-/** Progress of searching an episode from the beginning. */
+/** The progress of a search for an episode from the beginning. */
 export interface EpisodeNews {
   readonly passed: number;
 }
@@ -103,13 +103,13 @@ export type ExportFormat = (typeof EXPORTS)[number];
 export interface ExportArgument {
   readonly format: ExportFormat;
   readonly name: string;
-  /** Omitted episodes. */
+  /** The numbers of the omitted episodes. */
   readonly without: readonly number[];
-  /** LeRobot: frames per second. */
+  /** For LeRobot: the number of frames per second. */
   readonly fps: number;
-  /** LeRobot: whether images become films. */
+  /** For LeRobot: whether images become films. */
   readonly films: boolean;
-  /** A folder chosen by the user; otherwise a zip is made. */
+  /** The folder that the user chose. Without a folder, a zip is made. */
   readonly folder?: FileSystemDirectoryHandle;
 }
 
@@ -126,8 +126,8 @@ export interface ExportResult {
   readonly steps: number;
   readonly bytes: number;
   readonly files: readonly string[];
-  /** Set if no folder was chosen. */
+  /** The zip, if no folder was chosen. */
   readonly zip?: Blob;
-  /** Its name on the private disk, from which the page removes it; undefined if it is in memory. */
+  /** The name of the zip on the private disk, from which the page removes it; undefined if the zip is in memory. */
   readonly onDisk?: string;
 }

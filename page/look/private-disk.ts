@@ -1,11 +1,11 @@
-/** The browser's private disk stores exports until they are downloaded: the worker writes them, and the page removes them. */
+/** Stores exports on the browser's private disk until they are downloaded. The worker writes the exports, and the page removes them. */
 import { HANDED_OVER_MS } from "../parts/save-folder.ts";
 
 const FOLDER = "look-exports";
 
 const lockOf = (name: string) => `${FOLDER}/${name.replace(/\.zip$/, "")}`;
 
-/** Returns the folder of exports; undefined if the browser has no such disk, or denies it in a private window. @param create whether to make it */
+/** Returns the folder of exports; undefined if the browser has no such disk, or denies it in a private window. @param create whether to create the folder */
 export async function exportsFolder(create = false): Promise<FileSystemDirectoryHandle | undefined> {
   try {
     const disk = await navigator.storage.getDirectory();
@@ -15,14 +15,14 @@ export async function exportsFolder(create = false): Promise<FileSystemDirectory
   }
 }
 
-/** Holds an export: while its holder lives, no page treats its files as leftovers. @returns releases it */
+/** Holds an export. While the holder lives, no page treats the export's files as leftovers. @returns a function that releases the export */
 export function hold(name: string): Promise<() => void> {
   return new Promise((resolve) => {
     void navigator.locks.request(lockOf(name), { mode: "shared" }, () => new Promise<void>((letGo) => resolve(letGo)));
   });
 }
 
-/** Removes leftovers of closed pages. */
+/** Removes the exports that closed pages left behind. */
 export async function removeLeft(): Promise<void> {
   const folder = await exportsFolder();
   for await (const name of folder?.keys() ?? []) {
@@ -32,7 +32,7 @@ export async function removeLeft(): Promise<void> {
   }
 }
 
-/** Offers a zip for download. @returns withdraws it: once a running download has its bytes, the zip is removed */
+/** Offers a zip for download. @returns a function that withdraws the offer. The zip is removed after the time that a running download needs to get its bytes */
 export function offer(name: string): () => void {
   const held = hold(name);
   const remove = async (): Promise<void> => {

@@ -12,7 +12,7 @@ import { removeLeft } from "./private-disk.ts";
 import { chooser } from "./ui/chooser.ts";
 import { optionsForm } from "./ui/options-form.ts";
 
-/** @param query `from`: the address of a dataset, which opens immediately; `without`, `only`, `rename`, `null` and `salvage`: reading options */
+/** @param query `from`: the address of a dataset to open immediately; `without`, `only`, `rename`, `null` and `salvage`: reading options */
 export function room(host: HTMLElement, signal: AbortSignal, query: URLSearchParams): void {
   const client = new Client(signal);
   void removeLeft();
@@ -70,7 +70,7 @@ export function room(host: HTMLElement, signal: AbortSignal, query: URLSearchPar
   if (from !== null) void open((stopped) => named(from, stopped));
 }
 
-/** Returns the input for an address; a folder served by `serve-page` is listed by it. */
+/** Returns the input for an address. For a folder of `serve-page`, `serve-page` lists the files. */
 async function named(address: string, signal: AbortSignal): Promise<Given> {
   const given = givenUrl(address, location.origin);
   if (given.kind !== "url") return given;

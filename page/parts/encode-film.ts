@@ -3,21 +3,21 @@ import { BufferTarget, getFirstEncodableVideoCodec, Mp4OutputFormat, Output, Qua
 import type { VideoEncoder as Film, VideoFormat } from "reprise/rlds";
 import { filmsHere } from "./film.ts";
 
-/** LeRobot's names, in the order in which they are tried. */
+/** The codecs with LeRobot's names, in the order in which they are tried. */
 const CODECS = { avc: "h264", vp9: "vp9", av1: "av1" } as const;
-/** Bits per pixel: films are for learning, and small pictures are mostly edges. */
+/** The number of bits per pixel, which is high because films are for learning, and small pictures are mostly edges. */
 const BITS = 8;
 const MIN_RATE = 500_000;
-/** LeRobot seeks single frames; at most this many must be decoded on the way. */
+/** The distance between key frames. LeRobot seeks single frames, and decodes at most this many frames for each. */
 const KEY_FRAMES = 5;
 
 /**
- * The colour space of the planes. The browser's conversion from RGB is avoided: it claims the full range, which its planes do not have. LeRobot reads with
- * PyAV, which assumes BT.601.
+ * The colour space of the planes. The browser's conversion from RGB is avoided: the conversion declares the full range, which its planes do not have. LeRobot
+ * reads with PyAV, which assumes BT.601.
  */
 const COLOURS = { primaries: "smpte170m", transfer: "smpte170m", matrix: "smpte170m", fullRange: false } as const;
 
-/** Encodes one film. @throws Error if the browser has no encoder for it */
+/** Encodes one film. @throws Error if the browser has no encoder for the film */
 export async function encodeFilm({ width, height, fps, write }: VideoFormat): Promise<Film> {
   const quality = new Quality({ bitrate: Math.max(MIN_RATE, width * height * fps * BITS) });
   const codec = filmsHere() ? await getFirstEncodableVideoCodec(["avc", "vp9", "av1"], { width, height, quality, frameRate: fps }) : null;

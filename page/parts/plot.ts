@@ -7,7 +7,7 @@ export interface Line {
   /** A CSS variable of the page, such as `--accent`. */
   readonly colour?: string;
   readonly width?: number;
-  /** Points without a line; "both" for points on a line. */
+  /** Whether to draw points without a line, or "both" for points on a line. */
   readonly points?: boolean | "both";
   readonly bars?: boolean;
 }
@@ -19,7 +19,7 @@ export interface PlotOptions {
   readonly height?: number;
   readonly x?: string;
   readonly y?: string;
-  /** The range of y; defaults to that of the data. */
+  /** The range of y. Default: the range of the data. */
   readonly range?: readonly [number, number];
   /** Receives the x of a click. */
   readonly pick?: (x: number) => void;
@@ -27,13 +27,13 @@ export interface PlotOptions {
 
 export interface Plot {
   readonly element: HTMLElement;
-  /** The first array is x, in ascending order; then y of each line, null if a line has no value. `joined` makes it from lines with different x. */
+  /** The first array is x, in ascending order; then y of each line, null if a line has no value. `joined` makes such data from lines with different x. */
   set(data: readonly ArrayLike<number | null | undefined>[]): void;
   /** Moves a vertical line to x; undefined removes it. Nothing is redrawn. */
   mark(x: number | undefined): void;
 }
 
-/** Joins lines that have their own x. */
+/** Joins lines with different x. */
 export function joined(...lines: readonly { readonly x: readonly number[]; readonly y: readonly number[] }[]): readonly ArrayLike<number | null | undefined>[] {
   return uPlot.join(lines.map(({ x, y }) => [x as number[], y as number[]]));
 }
@@ -88,7 +88,7 @@ export function plot(options: PlotOptions, signal: AbortSignal): Plot {
   };
 }
 
-/** The legend of colours. */
+/** Returns the legend of colours. */
 function key(lines: readonly Line[]): HTMLElement {
   const list = h("ul", { class: "key" });
   for (const { label, colour = "--accent" } of lines) {
@@ -147,14 +147,14 @@ function settings({ lines, height = 160, x, y, range }: PlotOptions, element: HT
   };
 }
 
-/** Returns a range centred on one value; uPlot would show 0 to 100 for zeros. */
+/** Returns a range centred on one value. For zeros, uPlot would show 0 to 100. */
 export function around(value: number | null): [number, number] {
   if (value === null || value === undefined) return [0, 1];
   const room = value === 0 ? 1 : Math.abs(value) / 2;
   return [value - room, value + room];
 }
 
-/** Returns the range from the first x to the last; bars are centred on x, so half a bar is added at both ends. */
+/** Returns the range from the first x to the last x. Bars are centred on x, so half a bar is added at both ends. */
 export function rangeOfX(x: ArrayLike<number>, min: number | null, max: number | null, areBars: boolean): [number, number] {
   // For a single value, uPlot passes an artificial range.
   if (x.length === 1) return around(x[0] as number);
@@ -163,7 +163,7 @@ export function rangeOfX(x: ArrayLike<number>, min: number | null, max: number |
   return [min - half, max + half];
 }
 
-/** Whether a line has one point only. */
+/** Returns whether a line has only one point. */
 function isAlone({ data }: uPlot, line: number): boolean {
   let count = 0;
   for (const value of data[line] ?? []) if (value !== null && value !== undefined && ++count > 1) return false;
@@ -175,7 +175,7 @@ const LETTER = 7.5;
 
 const longest = (values: readonly string[] | null): number => Math.max(0, ...(values ?? []).map((value) => value?.length ?? 0));
 
-/** The space between two numbers at the axis: large ones, written with commas, need more. */
+/** Returns the space between two numbers at the axis. Large numbers, written with commas, need more space. */
 function roomFor(_: uPlot, __: number, min: number, max: number): number {
   const digits = Math.ceil(Math.log10(Math.max(1, Math.abs(min), Math.abs(max))));
   return Math.max(50, 24 + LETTER * digits * 1.4);

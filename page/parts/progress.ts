@@ -6,7 +6,7 @@ export class Progress {
   readonly #bar = h("progress", { max: 1 });
   readonly #text = h("span", { role: "status" });
 
-  /** @param stop called by the button, which is omitted without it */
+  /** @param stop is called by the button. Without this function, there is no button */
   constructor(label: string, stop?: () => void) {
     this.#bar.setAttribute("aria-label", label);
     this.#text.textContent = label;

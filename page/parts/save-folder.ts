@@ -1,13 +1,13 @@
-/** Saves a generated folder: to one that the user picks, or as a zip download. */
+/** Saves a generated folder to a folder that the user picks, or as a zip download. */
 import { Zip } from "fflate";
 import { MAX_ZIP, zipEntry } from "./zip-entry.ts";
 
-/** A folder picked by the user, or files by their paths: both are sinks of the writers of `reprise/rlds`, also in a worker. */
+/** A folder picked by the user, or files by their paths: the writers of `reprise/rlds` accept both as sinks, even in a worker. */
 export type Destination = FileSystemDirectoryHandle | Map<string, Uint8Array>;
 
 type Picker = (options: { id: string; mode: "readwrite" }) => Promise<FileSystemDirectoryHandle>;
 
-/** How long after the click a browser may still request the bytes of a download. */
+/** The time after the click in which a browser may still request the bytes of a download, in milliseconds. */
 export const HANDED_OVER_MS = 60_000;
 
 /** Returns a name that is valid in any file system. */
@@ -20,7 +20,10 @@ const picker = () => (globalThis as { showDirectoryPicker?: Picker }).showDirect
 /** Whether this browser can write into a folder of the system. */
 export const picksFolders = (): boolean => typeof picker() === "function";
 
-/** Opens the folder picker; only during the handling of a click. Undefined if the user cancelled. @throws Error if the browser rejects it */
+/**
+ * Opens the folder picker, which browsers allow only while a click is handled. Returns undefined if the user cancelled. @throws Error if the browser rejects
+ * the request
+ */
 export async function pickFolder(): Promise<FileSystemDirectoryHandle | undefined> {
   try {
     return await picker()?.({ id: "reprise", mode: "readwrite" });

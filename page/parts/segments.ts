@@ -4,7 +4,7 @@ import { h } from "./element.ts";
 export interface Choice<T> {
   readonly value: T;
   readonly text: string;
-  /** Set if the text is not sufficient. */
+  /** The label for screen readers, if the text is not sufficient. */
   readonly label?: string;
 }
 

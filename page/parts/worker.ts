@@ -11,7 +11,7 @@ interface Policies {
 const policies = (globalThis as { trustedTypes?: Policies }).trustedTypes;
 const policy = policies?.createPolicy("reprise", { createScriptURL: (address) => address });
 
-/** Starts a worker that ends when the signal aborts. @param path below the page's folder, such as "live/worker.js" */
+/** Starts a worker that ends when the signal aborts. @param path the path below the page's folder, such as "live/worker.js" */
 export function startWorker(path: string, signal: AbortSignal): Worker {
   const address = new URL(path, new URL(".", location.href)).href;
   const worker = new Worker(policy?.createScriptURL(address) ?? address, { type: "module" });

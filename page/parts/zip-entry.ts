@@ -1,9 +1,9 @@
 /** Contains the shared part of all zips of the page. */
 import { ZipDeflate, ZipPassThrough } from "fflate";
 
-/** The most bytes of files: fflate's sizes and offsets have 32 bits, and the file descriptions need some room. */
+/** The maximum number of bytes of all files. The sizes and offsets of fflate have 32 bits, and the file descriptions need some room. */
 export const MAX_ZIP = 2 ** 32 - 2 ** 24;
-/** Compressible files; images, films and Parquet are compressed already. */
+/** Matches compressible files. Images, films and Parquet are compressed already. */
 const DEFLATED = /\.(jsonl|json|txt|tfrecord-\d+-of-\d+)$/;
 
 /** Returns a file of a zip, to be filled. The same files produce the same zip. @param deflates whether texts and records are compressed, which takes time */

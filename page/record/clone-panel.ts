@@ -7,7 +7,7 @@ import { trouble } from "../parts/trouble.ts";
 import type { Episode } from "./demonstrations.ts";
 import type { Trial } from "./messages.ts";
 
-/** The number of updates per training: some seconds. */
+/** The number of updates per training, which takes some seconds. */
 const UPDATES = 800;
 
 export interface CloneWishes {

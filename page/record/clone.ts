@@ -9,7 +9,10 @@ const [RATE, MEAN, SQUARE] = [2e-3, 0.1, 0.001];
 /** The number of steps per update. */
 export const BATCH = 128;
 
-/** The important inputs: the places of the ring and the rocks relative to the boat, scaled to similar sizes. Columns are those inputs, rows are STATE. */
+/**
+ * The important inputs: the places of the ring and the rocks relative to the boat, scaled to similar sizes. The columns are these inputs, and the rows are the
+ * numbers of STATE.
+ */
 const SEEN = (() => {
   const rows = STATE.map(() => new Array<number>(STATE.length).fill(0));
   const put = (row: number, column: number, value: number) => ((rows[row] as number[])[column] = value);
@@ -24,7 +27,7 @@ const SEEN = (() => {
   return rows;
 })();
 
-/** An array of jax-js: a call consumes it, `ref` keeps it for one more call. */
+/** An array of jax-js. A call consumes the array, unless `ref` keeps it for one more call. */
 type Values = ReturnType<typeof np.zeros>;
 type Layer = { weights: Values; biases: Values };
 type Network = Layer[];
@@ -51,7 +54,7 @@ function update({ network, means, squares }: Training, states: Values, actions: 
   return [{ network: each(move, network, tree.ref(newMeans), tree.ref(newSquares)), means: newMeans, squares: newSquares }, error];
 }
 
-/** Shared by all clones, because jax-js keeps compiled code permanently. */
+/** All clones share the compiled functions, because jax-js keeps compiled code permanently. */
 // biome-ignore lint/suspicious/noExplicitAny: jax-js types what it compiles by trees of its own
 const compiledUpdate = jit(update as any) as unknown as typeof update;
 // biome-ignore lint/suspicious/noExplicitAny: as above
@@ -110,19 +113,19 @@ export class Clone {
     return error.item() as number;
   }
 
-  /** Returns its actions in these states, one row each. */
+  /** Returns the clone's actions in these states, one row per state. */
   actions(states: readonly ArrayLike<number>[]): [number, number][] {
     const rows = np.array(states.map((state) => Array.from(state)));
     const values = compiledAct(tree.ref(this.#training.network) as Network, rows).dataSync() as Float32Array;
     return states.map((_, i) => limited(values[2 * i] as number, values[2 * i + 1] as number));
   }
 
-  /** Plays unseen games in parallel. @returns the number of games in which it docked */
+  /** Plays unseen games in parallel. @returns the number of games in which the clone docked */
   trial(seeds: readonly number[]): number {
     const games = seeds.map((seed) => new Game(seed));
     let docked = 0;
     for (let running = games; running.length > 0; ) {
-      // The network runs for all games, because each other number of rows would be recompiled.
+      // The network runs for all games, including ended games, because every new number of rows would be compiled again.
       const actions = this.actions(games.map((game) => game.observation()));
       running = running.filter((game) => {
         const { end } = game.step(actions[games.indexOf(game)] as [number, number]);

@@ -1,4 +1,4 @@
-/** Reads the player's input: keys, a finger or the mouse on the picture, or a gamepad. The most recent input counts. */
+/** Reads the player's input from keys, a finger or the mouse on the picture, or a gamepad. The most recent input counts. */
 import { limited } from "./game.ts";
 
 const KEYS: { readonly [code: string]: readonly [number, number] } = {
@@ -12,7 +12,7 @@ const KEYS: { readonly [code: string]: readonly [number, number] } = {
   KeyS: [0, 1],
 };
 
-/** The deflection of an untouched stick. */
+/** A stick that is deflected less than this counts as untouched. */
 const DEAD = 0.15;
 /** The distance from the boat, in widths of the picture, at which a finger means full thrust. */
 const REACH = 0.25;
@@ -72,7 +72,7 @@ export class Controls {
   }
 }
 
-/** Adds directions: two keys of the same direction count once, and opposite ones cancel. */
+/** Adds directions: two keys of the same direction count once, and opposite directions cancel. */
 function sum(all: readonly (readonly [number, number])[]): [number, number] {
   const along = (axis: 0 | 1) => Math.sign(all.reduce((total, one) => total + one[axis], 0));
   return [along(0), along(1)];

@@ -1,13 +1,13 @@
 /**
- * Keeps demonstrations in a Replay on the disk: whole episodes, drawn for learning, and read back one by one. The journal stores their list, consistent with
- * their steps.
+ * Keeps demonstrations in a Replay on the disk: whole episodes, which are drawn for learning and read one by one. The journal stores the list of episodes,
+ * consistent with their steps.
  */
 import { f32, maxHeap, type OpenReplay, prioritized, Replay, ReplayError, u8 } from "reprise";
 import type { Directory } from "reprise/storage";
 import { ACTION, type End, MAX_STEPS, STATE } from "./game.ts";
 import { CAMERA } from "./picture.ts";
 
-/** The most steps stored: ten minutes of play, 150 MB. */
+/** The maximum number of steps stored: ten minutes of play, 150 MB. */
 export const CAPACITY = 12_000;
 
 export const SPEC = {
@@ -19,21 +19,21 @@ export const SPEC = {
 const TABLES = {
   /** Draws each step of any episode with the same probability: an episode's priority is its length, or 0 if it is unused. */
   lessons: { maxSize: CAPACITY, sampler: prioritized(1) },
-  /** Returns the item with the highest priority: the way to read one episode, with its last observation. */
+  /** Returns the item with the highest priority. This is how one episode is read, with its last observation. */
   episodes: { maxSize: CAPACITY, sampler: maxHeap() },
 } as const;
 
-/** stopped: by the player · cut: the tab or the browser ended before the episode did */
+/** "stopped" means stopped by the player. "cut" means that the tab or the browser was closed before the episode ended. */
 export type Ending = End | "stopped" | "cut";
 
 export interface Episode {
-  /** Counted from 1, and never reused. */
+  /** The episode's number. Numbers start at 1 and are never reused. */
   readonly id: number;
   readonly seed: number;
   readonly steps: number;
   readonly return: number;
   readonly ending: Ending;
-  /** Whether it is used for learning and exported: initially the episodes that docked. */
+  /** Whether the episode is used for learning and exported. Initially, this is true for episodes that docked. */
   readonly used: boolean;
 }
 
@@ -44,7 +44,7 @@ export interface Step {
   readonly reward: number;
 }
 
-/** An episode read back: columns, with one additional row of the state and the image if the last observation is known. */
+/** An episode that was read: columns, with one additional row of the state and the image if the last observation is known. */
 export interface Recording {
   readonly rows: number;
   readonly state: Float32Array;
@@ -70,7 +70,7 @@ export class Demonstrations {
   readonly #replay: OpenReplay<typeof SPEC, keyof typeof TABLES>;
   readonly #writer;
   #kept: Kept;
-  /** Whether the journal does not have that yet. */
+  /** Whether the journal does not have this data yet. */
   #isNews = false;
   #return = 0;
 
@@ -81,12 +81,13 @@ export class Demonstrations {
   }
 
   /**
-   * Opens the stored data without writing: a full disk does not prevent looking. An episode that was cut is added to the list, as it was last saved.
+   * Opens the stored data without writing, so that a full disk does not prevent looking. An episode that was cut is added to the list, with its last saved
+   * steps.
    * @returns also the cut episode, if there was one
    * @throws ReplayError CORRUPT, IO, LOCKED
    */
   static async open(dir: Directory): Promise<{ readonly demonstrations: Demonstrations; readonly cut: Episode | undefined }> {
-    // Manual, so that a group is a whole step, or a whole ending.
+    // Durability is manual, so that a group is a whole step, or a whole ending.
     const replay = await Replay.open({ dir, spec: SPEC, tables: TABLES, durability: "manual", logger: null });
     const demonstrations = new Demonstrations(replay);
     return { demonstrations, cut: demonstrations.#endCut() };
@@ -179,7 +180,7 @@ export class Demonstrations {
     return saved;
   }
 
-  /** Reads one episode. O(its bytes) */
+  /** Reads one episode. O(bytes of the episode) */
   read(id: number): Recording {
     const { key } = this.#find(id);
     const table = this.#replay.table("episodes");
@@ -218,16 +219,18 @@ export class Demonstrations {
     this.#isNews = true;
   }
 
-  /** After a failed write, the journal rejects one call to report it. `flush` has reported it already, so this makes that call. */
+  /**
+   * After a failed write, the journal rejects one call to report it. `flush` has already reported the failure, so this method makes the call that is rejected.
+   */
   #calm(): void {
     try {
       this.#replay.table("episodes").updatePriorities([], []);
     } catch {
-      // The failure is expected.
+      // The rejection is expected.
     }
   }
 
-  /** Ends the episode left open by the last visit. */
+  /** Ends the episode that the last visit left open. */
   #endCut(): Episode | undefined {
     const episode = this.#kept.open === undefined && this.openSteps === 0 ? undefined : this.end("cut");
     if (episode === undefined) return undefined;

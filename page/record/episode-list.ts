@@ -1,11 +1,11 @@
-/** Lists the saved episodes, newest first, with actions for each. */
+/** Lists the saved episodes, newest first, with actions for each episode. */
 import { h } from "../parts/element.ts";
 import { count } from "../parts/figures.ts";
 import type { Ending, Episode } from "./demonstrations.ts";
 
 export interface Wishes {
   show(episode: Episode): void;
-  /** Fulfilled when it is saved, or was rejected. */
+  /** Resolves when the change is saved, or was rejected. */
   use(episode: Episode, used: boolean): Promise<void>;
   delete(episode: Episode): void;
 }
@@ -66,7 +66,7 @@ export class EpisodeList {
       checked: used,
       "aria-label": `Use episode ${id}`,
       onchange: async () => {
-        // The tick can only be changed again once it is saved.
+        // The tick can be changed again only once the change is saved.
         use.disabled = true;
         await wishes.use(episode, use.checked);
         use.disabled = false;

@@ -1,4 +1,4 @@
-/** Saves the used episodes as a dataset: to a folder if the browser can write one, or as a zip. */
+/** Saves the used episodes as a dataset: to a folder if the browser can write to folders, otherwise as a zip. */
 import { h } from "../parts/element.ts";
 import { count } from "../parts/figures.ts";
 import { filmsHere } from "../parts/film.ts";
@@ -55,7 +55,7 @@ export class ExportPanel {
     try {
       const picked = await pickFolder();
       if (picked === undefined) return;
-      // A separate folder, so that nothing else in the picked one is replaced.
+      // The dataset is saved in a separate folder, so that nothing else in the picked folder is replaced.
       await this.#save(await picked.getDirectoryHandle(this.#folder, { create: true }), picked.name);
     } catch (error) {
       this.#place.replaceChildren(trouble(error));

@@ -31,7 +31,10 @@ const STEP_SPEC = {
 /** The metadata of each episode. */
 const METADATA_SPEC = { episode_id: i32(), seed: i32(), success: bool(), ending: { dtype: "string", shape: [] } } as const;
 
-/** Returns the used episodes. In the last step of each, only the observation counts: the last one, or for a cut episode the last saved one. */
+/**
+ * Returns the used episodes. In the last step of each episode, only the observation counts: the last observation, or the last saved observation of a cut
+ * episode.
+ */
 export function datasetOf(demonstrations: Demonstrations): RldsDataset & { readonly episodes: number } {
   // The last step of a cut episode only contains an observation, so a single step demonstrates nothing.
   const used = demonstrations.episodes.filter((episode) => episode.used && (episode.ending !== "cut" || episode.steps > 1));
@@ -63,7 +66,7 @@ function* steps(demonstrations: Demonstrations, id: number, ending: Episode["end
   }
 }
 
-/** Writes it in a form that the format's own library opens. */
+/** Writes the used episodes in a form that the format's own library opens. */
 export function write(format: Format, demonstrations: Demonstrations, to: Sink, options: WriteOptions): Promise<WriteReport> {
   const dataset = datasetOf(demonstrations);
   switch (format) {

@@ -5,9 +5,9 @@ import { seeded } from "../../examples/random.js";
 export const FPS = 20;
 /** An episode is truncated after this many steps: 15 seconds. */
 export const MAX_STEPS = 300;
-/** The numbers of an observation: places in a unit square, y downwards, and the boat's speed per second. */
+/** The numbers of an observation: places in a unit square, with y downwards, and the boat's speed per second. */
 export const STATE = ["x", "y", "vx", "vy", "ring_x", "ring_y", "rock1_x", "rock1_y", "rock2_x", "rock2_y"] as const;
-/** An action: thrust to the right and downwards, together at most 1. */
+/** The numbers of an action: thrust to the right and downwards. The length of the thrust is at most 1. */
 export const ACTION = ["thrust_x", "thrust_y"] as const;
 
 export const BOAT = 0.042;
@@ -22,7 +22,7 @@ const BOUNCE = 0.4;
 /** The distance to the ring's middle, and the speed, below which the boat is docked. */
 const [NEAR, SLOW] = [0.055, 0.16];
 
-/** docked: a success · wrecked: on a rock · late: the time is up, and the episode is truncated */
+/** "docked" is a success. "wrecked" means that the boat hit a rock. "late" means that the time is up and the episode is truncated. */
 export type End = "docked" | "wrecked" | "late";
 
 export interface Outcome {
@@ -32,10 +32,10 @@ export interface Outcome {
   readonly end: End | undefined;
 }
 
-/** Returns the player's action as f32, at most of length 1. */
+/** Returns the player's action as f32, with a length of at most 1. */
 export function limited(x: number, y: number): [number, number] {
   const length = Math.sqrt(x * x + y * y);
-  // A limited action stays unchanged.
+  // An action that is already limited stays unchanged.
   const scale = length > 1.000001 ? 1 / length : 1;
   return [Math.fround(x * scale), Math.fround(y * scale)];
 }

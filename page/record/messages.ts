@@ -6,7 +6,7 @@ import type { Format } from "./formats.ts";
 /** The acknowledged state, which survives a crash of the tab, the browser or the machine. */
 export interface Saved {
   readonly episodes: readonly Episode[];
-  /** The number of steps, including those of the open episode. */
+  /** The number of steps, including the steps of the open episode. */
   readonly steps: number;
   /** The bytes on the disk. */
   readonly bytes: number;
@@ -15,9 +15,9 @@ export interface Saved {
 }
 
 export interface Opened extends Saved {
-  /** The episode that ended with the tab. */
+  /** The episode that was cut when the tab was closed. */
   readonly cut: Episode | undefined;
-  /** False if the browser stores no files for pages, or has no room for the first of them, so that everything is lost with the tab. */
+  /** False if the browser stores no files for pages, or has no room for the first file. Everything is then lost when the tab is closed. */
   readonly lasting: boolean;
   /** Whether the disk is full: nothing new is saved until there is room. */
   readonly full: boolean;
@@ -39,10 +39,10 @@ export interface Questions {
   use(id: number, used: boolean): Saved;
   delete(id: number): Saved;
   read(id: number): Recording;
-  /** Reports progress with "learning". Undefined if it was stopped before its first update. */
+  /** Reports progress with "learning". Undefined if the training was stopped before its first update. */
   train(updates: number): Trial | undefined;
   act(state: Float32Array): [number, number];
-  /** Reports progress with "exporting". @returns the written files: for a map, a map with the files; for a folder, none */
+  /** Reports progress with "exporting". @returns the written files: a map with the files if the destination is a map, or undefined if it is a folder */
   export(format: Format, to: Destination): { readonly episodes: number; readonly files: ReadonlyMap<string, Uint8Array> | undefined };
   /** Ends the episode, and releases the files. */
   leave(): void;
@@ -60,7 +60,7 @@ export type FromWorker =
   | { readonly type: "answer"; readonly id: number; readonly value: unknown }
   | { readonly type: "refusal"; readonly id: number; readonly message: string; readonly code?: string }
   | { readonly type: "saved"; readonly saved: Saved }
-  /** Something could not be saved, or failed without a pending request. */
+  /** Data could not be saved, or a task without a pending request failed. */
   | { readonly type: "trouble"; readonly message: string }
   | { readonly type: "learning"; readonly done: number; readonly of: number; readonly error: number }
   | { readonly type: "exporting"; readonly episodes: number; readonly of: number };

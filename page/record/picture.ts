@@ -1,6 +1,6 @@
 /**
- * Paints the game at any size: the player's view, and the small camera picture of a step. It uses only sums, products and square roots, so that all browsers
- * produce the same bytes.
+ * Paints the game at any size: the player's view, and the small camera picture of a step. The painting uses only sums, products and square roots, so that all
+ * browsers produce the same bytes.
  */
 import { BOAT, RING, ROCK } from "./game.ts";
 
@@ -32,7 +32,7 @@ export class Painter {
     for (let y = 0; y < size; y++) for (let x = 0; x < size; x++) this.#water(x, y);
   }
 
-  /** @param state of an observation @param thrust the last action, whose wake is shown */
+  /** @param state the state of an observation @param thrust the last action, whose wake is shown */
   paint(pixels: Uint8Array | Uint8ClampedArray, state: ArrayLike<number>, thrust: ArrayLike<number>): void {
     pixels.set(this.#background);
     const at = (i: number): [number, number] => [state[i] as number, state[i + 1] as number];
@@ -56,7 +56,7 @@ export class Painter {
     disc(x + pushX * 0.016, y + pushY * 0.016, 0.012, HULL);
   }
 
-  /** Paints the sea: lighter in the middle, with rows of crests. */
+  /** Paints the sea, which is lighter in the middle and has rows of crests. */
   #water(x: number, y: number): void {
     const { size } = this;
     const [u, v] = [(x + 0.5) / size, (y + 0.5) / size];

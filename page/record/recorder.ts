@@ -3,7 +3,7 @@ import { startWorker } from "../parts/worker.ts";
 import type { Step } from "./demonstrations.ts";
 import type { FromWorker, Name, Questions, Saved, ToWorker } from "./messages.ts";
 
-/** How long a leaving worker may take to save its data. */
+/** The maximum time that a leaving worker may take to save its data, in milliseconds. */
 const LEAVE_MS = 2000;
 
 /** Messages that the worker sends without a request. */
@@ -45,7 +45,7 @@ export class Recorder {
     });
   }
 
-  /** Acknowledged by `saved`. */
+  /** Sends a step. The worker acknowledges it with `saved`. */
   step(step: Step): void {
     this.#send({ type: "step", step });
   }

@@ -13,7 +13,7 @@ import { ReplayBar } from "./replay-bar.ts";
 import { Session } from "./session.ts";
 import { Camera, Stage } from "./stage.ts";
 
-/** Resolves when rooms that were left have released the files: a quick return waits for that, and does not report another tab. */
+/** Resolves when rooms that were left have released the files. A visitor who returns quickly waits for the release, and sees no error about another tab. */
 let left: Promise<unknown> = Promise.resolve();
 
 export async function room(host: HTMLElement, signal: AbortSignal): Promise<void> {
@@ -81,7 +81,7 @@ export async function room(host: HTMLElement, signal: AbortSignal): Promise<void
     exporter.set(saved.episodes);
   }
 
-  /** Starts something in the picture, after a click. */
+  /** Starts an activity in the picture, after a click. */
   async function start(begin: () => Promise<void>): Promise<void> {
     alerts.replaceChildren();
     stage.element.scrollIntoView({ block: "nearest" });

@@ -12,7 +12,7 @@ import type { Camera, Stage, View } from "./stage.ts";
 
 /** The number of milliseconds between two episodes. */
 const PAUSE_MS = 1000;
-/** The first seed of the clone's games, after those of its trial. */
+/** The first seed of the clone's games, after the seeds of its trial. */
 const CLONE_SEED = 1_000_100;
 
 export type Mode = "idle" | "play" | "clone" | "replay";
@@ -39,11 +39,11 @@ export class Session {
   #mode: Mode = "idle";
   #game: Game | undefined;
   #thrust: readonly [number, number] = [0, 0];
-  /** Counts activities, so that late results of earlier ones are dropped. */
+  /** Counts activities, so that late results of earlier activities are dropped. */
   #turn = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #recording: Recording | undefined;
-  /** Resolves when the previous episode is saved, and the number of the next one is known. */
+  /** Resolves when the previous episode is saved, and the number of the next episode is known. */
   #ending: Promise<Saved | undefined> = Promise.resolve(undefined);
 
   constructor(stage: Stage, camera: Camera, controls: Controls, recorder: Recorder, watcher: Watcher) {
@@ -82,7 +82,7 @@ export class Session {
     this.resume(0);
   }
 
-  /** Shows a row of the recorded episode, and pauses there. */
+  /** Shows a row of the recorded episode, and pauses at that row. */
   seek(row: number): void {
     const recording = this.#recording;
     if (recording === undefined) return;
@@ -108,7 +108,7 @@ export class Session {
     this.#stage.stop();
   }
 
-  /** Stops the activity; a partly played episode is saved. */
+  /** Stops the activity. A partly played episode is saved. */
   async stop(): Promise<void> {
     const [mode, game] = [this.#mode, this.#game];
     clearTimeout(this.#timer);

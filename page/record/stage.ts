@@ -1,10 +1,10 @@
-/** Draws the picture and its clock: 20 steps per second, drawn between them as smoothly as the screen allows. */
+/** Draws the picture and runs its clock: 20 steps per second, with as many frames between two steps as the screen allows. */
 import { h } from "../parts/element.ts";
 import { FPS, Game, STATE } from "./game.ts";
 import { CAMERA, Painter } from "./picture.ts";
 
 const STEP_MS = 1000 / FPS;
-/** The size in pixels: sharp enough on a phone, and quick to paint. */
+/** The size in pixels, which is sharp enough on a phone and quick to paint. */
 const SIZE = 400;
 
 /** The visible state at one step. */
@@ -13,10 +13,10 @@ export interface View {
   readonly thrust: ArrayLike<number>;
 }
 
-/** Shown before the first game. */
+/** The view before the first game. */
 const START: View = { state: new Game(1).state, thrust: [0, 0] };
 
-/** Takes one step: returns the next view, or undefined if it is not known yet, in which case the clock waits. */
+/** Takes one step: returns the next view, or undefined if the next view is not known yet, in which case the clock waits. */
 export type Advance = () => View | undefined;
 
 export class Stage {
@@ -53,7 +53,7 @@ export class Stage {
 
   /** Continues from the current view, step by step. */
   run(advance: Advance): void {
-    // A request from before the room was left may arrive later.
+    // A request that was made before the room was left may arrive later.
     if (this.#signal.aborted) return;
     this.#advance = advance;
     this.#late = 0;
@@ -68,7 +68,7 @@ export class Stage {
   }
 
   #tick(now: number): void {
-    // A tab that was hidden continues where it was.
+    // A tab that was hidden continues from the step at which it was hidden.
     this.#late += Math.min(Math.max(0, now - this.#last), 3 * STEP_MS);
     this.#last = now;
     while (this.#late >= STEP_MS && this.#advance !== undefined) {

@@ -1,4 +1,4 @@
-/** Implements the room's worker, which owns the files, their demonstrations, and the clone that learns from them. */
+/** Implements the room's worker, which owns the files, the demonstrations in the files, and the clone that learns from the demonstrations. */
 import { ReplayError } from "reprise";
 import { memory, type OpfsDirectory, opfs } from "reprise/storage";
 import { BATCH, Clone } from "./clone.ts";
@@ -7,13 +7,13 @@ import { datasetOf, write } from "./export.ts";
 import type { FromWorker, Name, Questions, Saved, ToWorker, Trial } from "./messages.ts";
 
 const FOLDER = "record";
-/** The most milliseconds until a step is on the disk. */
+/** The maximum number of milliseconds until a step is on the disk. */
 const FLUSH_MS = 100;
 /** The number of milliseconds until a failed write is retried. */
 const RETRY_MS = 2000;
 /** The number of milliseconds of learning between two checks for messages. */
 const SLICE = 12;
-/** The games of a trial, which players never get. */
+/** The seeds of a trial's games, which players never get. */
 const TRIAL = Array.from({ length: 20 }, (_, i) => 1_000_000 + i);
 
 const say = (message: FromWorker) => postMessage(message);
@@ -30,7 +30,7 @@ const there = (): Demonstrations => {
   return demonstrations;
 };
 
-/** Acknowledges: the returned state is on the disk. */
+/** Saves the data. The returned state is then on the disk. */
 async function flush(): Promise<Saved> {
   clearTimeout(timer);
   timer = undefined;
@@ -47,21 +47,21 @@ function listed(): Omit<Saved, "bytes"> {
   return { episodes, steps, next };
 }
 
-/** Acknowledges soon; on a slow disk, many steps together. */
+/** Saves the data soon and acknowledges it. On a slow disk, many steps are saved together. */
 function flushSoon(after = FLUSH_MS): void {
   timer ??= setTimeout(() => {
     flush().then((saved) => say({ type: "saved", saved }), tell);
   }, after);
 }
 
-/** Reports unsaved data once, and retries: waiting data is saved when there is room. */
+/** Reports unsaved data once, and retries, so that waiting data is saved when there is room. */
 function tell(error: unknown): void {
   if (!troubled) say({ type: "trouble", message: sentenceOf(error) });
   troubled = true;
   flushSoon(RETRY_MS);
 }
 
-/** Returns the folder; undefined if it does not exist yet, and the disk has no room for it. */
+/** Returns the folder; undefined if the folder does not exist yet and the disk has no room for it. */
 function onDisk(): Promise<OpfsDirectory | undefined> {
   return opfs(FOLDER).catch((error) => {
     if (isFull(error)) return undefined;
@@ -69,7 +69,7 @@ function onDisk(): Promise<OpfsDirectory | undefined> {
   });
 }
 
-/** A full disk does not prevent looking at stored data; waiting data is saved when there is room. */
+/** Handles a full disk, which does not prevent looking at stored data. Waiting data is saved when there is room. */
 function withoutRoom(error: unknown): Saved {
   if (!isFull(error)) throw error;
   troubled = true;
@@ -80,7 +80,7 @@ function withoutRoom(error: unknown): Saved {
 const answers: { readonly [N in Name]: (...args: Parameters<Questions[N]>) => ReturnType<Questions[N]> | Promise<ReturnType<Questions[N]>> } = {
   async open() {
     const storage = (navigator as { storage?: { getDirectory?(): Promise<unknown> } }).storage;
-    // Private windows of some browsers have the call, and reject it.
+    // In private windows, some browsers have this method but reject the call.
     const lasting = await Promise.resolve(storage?.getDirectory?.()).then(
       (root) => root !== undefined,
       () => false,
@@ -102,7 +102,7 @@ const answers: { readonly [N in Name]: (...args: Parameters<Questions[N]>) => Re
     await root.removeEntry(FOLDER, { recursive: true });
   },
   async begin(seed) {
-    // Data that waits for room comes first, so that no game is lost.
+    // Data that waits for room is saved first, so that no game is lost.
     if (troubled) await flush();
     there().begin(seed);
   },

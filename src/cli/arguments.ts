@@ -41,7 +41,7 @@ export function repeatable(text: string, previous: readonly string[] | undefined
 /** The selectors that take an exponent, for messages. */
 export const WITH_EXPONENT = SELECTORS.filter((kind) => SELECTOR_KINDS[kind].takesExponent);
 
-/** Parses the name of a selector, with a colon and an exponent if it takes one. */
+/** Parses the name of a selector, followed by a colon and an exponent if the selector takes an exponent. */
 export function selector(text: string): Selector {
   const [name, ...rest] = text.split(":");
   const kind = SELECTORS.find((candidate) => candidate === name);

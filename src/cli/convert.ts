@@ -164,7 +164,7 @@ export function emptyRemedy({ episodes, kept, faults }: ImportReport): string {
   return fault === undefined ? "" : `, because all ${episodes} episodes have faults. List the faults with reprise inspect`;
 }
 
-/** Here, `--split` is the split of the target. */
+/** Returns the options for opening the source. In this command, `--split` is the split of the target. */
 export function openOptionsOf({ fromSplit, open, topics, rate, mode, without, only, rename, null: nulls }: SourceOptions): OpenOptions {
   return {
     mode,
@@ -179,7 +179,7 @@ export function openOptionsOf({ fromSplit, open, topics, rate, mode, without, on
   };
 }
 
-/** @throws UsageError if the name implies another format, or none */
+/** @throws UsageError if the name implies another format, or has an unknown ending */
 export function formatOf(to: string, format: Format | undefined): Format {
   const ending = /\.[a-z][a-z0-9]*$/i.exec(to)?.[0].toLowerCase();
   const byName = ENDINGS.find(([name]) => name === ending)?.[1];

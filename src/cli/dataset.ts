@@ -30,7 +30,7 @@ export function addMode(command: Command): Command {
   return command.addOption(new Option("--mode <mode>", MODE).choices(["strict", "repair", "drop", "salvage"]).default("strict"));
 }
 
-/** Adds the option for commands that only read, to which faults are not errors. */
+/** Adds the option for commands that only read, so that faults are not errors. */
 export function addSalvage(command: Command): Command {
   const mode = new Option("--mode <mode>", "strict stops at the first damage in a file, salvage reads the intact parts and reports the rest");
   return command.addOption(mode.choices(["strict", "salvage"]).default("strict"));
@@ -47,7 +47,7 @@ export function addFinalStep(command: Command): Command {
   return command.addOption(new Option("--final-step <what>", FINAL_STEP).choices(["observation", "transition", "drop", "refuse"]));
 }
 
-/** Returns the counts of changed last steps, one line each; empty if there are none. */
+/** Returns the counts of changed last steps, one line each, or an empty text if no last step was changed. */
 export function finalStepsText({ repeated, dropped }: FinalStepCounts): string {
   const repeatedText = repeated === 0 ? "" : `  no final observation in ${countText(repeated, "episode")}: the last observation is repeated\n`;
   return repeatedText + (dropped === 0 ? "" : `  no final observation in ${countText(dropped, "episode")}: the last transition is left out\n`);
@@ -87,7 +87,7 @@ export function addOpen(command: Command): Command {
     );
 }
 
-/** Adds the options that choose columns, which are named as in the file or a step, with dots or slashes. */
+/** Adds the options that choose columns. Columns are named as in the file or in a step, with dots or slashes. */
 export function addSelect(command: Command): Command {
   return command
     .option("--without <column>", "a column to leave out without reading it, such as observation/instruction; may be repeated", repeatable)
@@ -138,7 +138,7 @@ const MAX_SHOWN = 20;
 export const SOURCES =
   "TFDS, Minari, D4RL, LeRobot, robots' HDF5, Parquet, JSONL, CSV, NPZ, Zarr, MCAP, TFRecord of TF-Agents, a recording, a journal or a snapshot";
 
-/** Opens the dataset, runs `use` and closes it again. */
+/** Opens the dataset, runs `use` and closes the dataset again. */
 export async function withDataset<T>(path: string, options: OpenOptions, { signal }: Host, use: (reader: RldsReader) => Promise<T>): Promise<T> {
   const { split, open = [], mode, topics, rate } = options;
   const pairs = open.map(optionOf);
@@ -192,7 +192,7 @@ export function importFrom(reader: RldsReader, { mode }: ModeOption, { signal }:
   );
 }
 
-/** Returns the faults and repairs of an import, one per line; empty if there were none. */
+/** Returns the faults and repairs of an import, one per line, or an empty text if the import had none. */
 export function reportText(report: ImportReport): string {
   const faults = Object.entries(report.faults).filter(([, { count }]) => count > 0);
   const lines = faults.map(
@@ -217,7 +217,7 @@ function placeText({ episode, step, path }: { readonly episode?: number; readonl
 
 const YIELD_MS = 50;
 
-/** Iterates and yields to the event loop from time to time. Without it, Ctrl-C would wait for the end of a file. */
+/** Iterates, and yields to the event loop from time to time. Without these pauses, Ctrl-C would wait for the end of a file. */
 export async function* withYields<T>(iterable: AsyncIterable<T> | Iterable<T>, signal: AbortSignal): AsyncGenerator<T, void, undefined> {
   let next = performance.now() + YIELD_MS;
   for await (const value of iterable) {

@@ -73,7 +73,7 @@ const PHRASES: readonly (readonly [original: string, replacement: string])[] = [
   ["shards and shardBytes exclude each other", "--shards excludes shardBytes"],
 ];
 
-/** Options with names in them, and their flags. */
+/** Patterns for messages that contain option names, and the replacements with flags. */
 const OPTION_PATTERNS: readonly (readonly [original: RegExp, replacement: string])[] = [
   [/\b[Ll]eave (it|the array|them) out (?:by|with) mapSteps/g, "Leave $1 out with --without"],
   [/bytes that maxBytes allows\. Increase maxBytes, or write Parquet/, "bytes that this format may take. Write Parquet instead"],
@@ -98,7 +98,7 @@ const OPTION_PATTERNS: readonly (readonly [original: RegExp, replacement: string
   [/\bthe option without$/, "--without"],
 ];
 
-/** An unknown option and the known ones, whose names stay as `--open` takes them. */
+/** Matches the list of an unknown option and the known options. These names are not replaced, because `--open` takes the same names. */
 const NAMES = / has no option ".*/s;
 
 /** Rephrases a message of the package for the command line, whose users have no options object. */

@@ -1,7 +1,7 @@
 /** Keeps V8's heap small in the command line, whose rows are short-lived arrays. */
 import v8 from "node:v8";
 
-/** The space for new objects. V8 would use four times as much as soon as many of them stay alive briefly. */
+/** The space for new objects. V8 would use four times as much space as soon as many new objects stay alive briefly. */
 const NEW_BYTES = 2 ** 23;
 /** Garbage is collected before the heap grows by this share of the live objects. */
 const GROWTH_PERCENT = 20;

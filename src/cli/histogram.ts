@@ -18,7 +18,7 @@ export interface Histogram {
 const MAX_BINS = 10;
 const BAR = 32;
 
-/** Counts finite numbers only. @returns undefined if there are none */
+/** Counts only finite numbers. @returns undefined if there are no finite numbers */
 export function histogramOf(numbers: readonly number[]): Histogram | undefined {
   const values = numbers.filter(Number.isFinite);
   if (values.length === 0) return undefined;

@@ -114,7 +114,7 @@ class EpisodeCollector {
   }
 }
 
-/** Returns the sum of all rewards, except those of final observations; undefined if a reward is not a single number. */
+/** Returns the sum of all rewards, except the rewards of final observations; undefined if a reward is not a single number. */
 function returnOf({ steps, final_step }: ReadEpisode): number | undefined {
   const { reward, is_last } = steps.columns as { readonly [field: string]: { readonly data?: ArrayLike<number | bigint> } | undefined };
   if (reward?.data?.length !== steps.length || is_last?.data?.length !== steps.length) return undefined;
@@ -133,7 +133,7 @@ function specsText({ stepSpec, metadataSpec }: RldsReader): string {
   return `Each step:\n${specText(stepSpec)}${metadata}`;
 }
 
-/** Returns the data that the files have, or should have, and that these options do not read. */
+/** Returns the data that the files contain or should contain, but that these options do not read. */
 function unreadText({ unread = [] }: RldsReader): string {
   return unread.map(({ what, remedy }) => `Not read: ${escapeText(what)}; ${remedyText(remedy)}\n`).join("");
 }

@@ -28,7 +28,7 @@ function filesIn(path: string): string[] {
 }
 
 /**
- * Opens the Replay that is on disk. Damage is added to `losses` if that is passed. Draws do not change the files, and another process may keep writing.
+ * Opens the Replay that is on disk. If `losses` is passed, damage is added to it. Draws do not change the files, and another process may keep writing.
  * @throws ReplayError NOT_FOUND, CORRUPT
  */
 export async function openReadOnly(path: string, signal: AbortSignal, losses?: Damage): Promise<OpenReplay> {

@@ -1,5 +1,6 @@
 /**
- * Exports the parts of the package that the command line needs in addition to the public entry. They are in one module, so that error classes exist only once.
+ * Exports the parts of the package that the command line needs in addition to the public entry. All parts are in one module, so that error classes exist only
+ * once.
  */
 
 export { filmReferences } from "../datasets/formats/film-references.ts";

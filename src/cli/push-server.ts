@@ -37,7 +37,7 @@ export async function pushToServer(
   const { ReverbClient } = await import("../reverb/index.ts");
   const client = clientOf(() => new ReverbClient<Spec>(server, { spec }));
   let itemCounts: ReadonlyMap<string, number> = new Map();
-  // The observer's writer is private, so the client counts.
+  // The observer's writer is private, so this client counts the steps and items.
   const countingClient: StepClient = {
     spec,
     knows: (name) => client.knows(name),

@@ -185,7 +185,7 @@ function checkUsage(options: PushVerbOptions): void {
   if (!episodes && maxLength !== undefined) throw new UsageError("--max-length works only with --episodes. Remove it, or pass --episodes");
 }
 
-/** Opens the existing journal, or creates one. @throws ReplayError SPEC_MISMATCH if it has another spec or other tables */
+/** Opens the existing journal, or creates a journal. @throws ReplayError SPEC_MISMATCH if the existing journal has another spec or other tables */
 async function openJournal(data: RldsDataset, options: JournalOptions, { signal }: Host): Promise<OpenReplay> {
   const { dir, table, sampler, maxSize, maxTextBytes, seed, nStep, takeOver = false, append = false } = options;
   if (isJournal(dir)) {
@@ -236,7 +236,7 @@ function checkTable(existing: TableOptions, { sampler, maxSize }: Partial<TableO
 }
 
 interface PushCounts {
-  /** Trajectories or transitions. */
+  /** The number of trajectories or transitions. */
   readonly pushed: number;
   readonly transitions: PushedEpisodes | undefined;
   readonly finalSteps: FinalStepCounts;
@@ -258,7 +258,7 @@ ${tableText([["table", "new items", "items"], ...rows])}${finalStepsText(finalSt
   return { value: { dir, pushed, transitions, finalSteps, tables, journal: { bytes: size, segments }, losses: counts.losses, report }, text };
 }
 
-/** Returns the counts in the form of a result; counts of transitions are reported elsewhere. */
+/** Returns the counts in the form of a result; counts of transitions are reported separately. */
 function countsOf({ repeated, dropped }: FinalStepCounts): FinalStepCounts {
   return { repeated, dropped };
 }

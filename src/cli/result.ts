@@ -4,13 +4,13 @@
 export interface Result {
   readonly value: object;
   readonly text: string;
-  /** The exit code of a command that succeeded and found a problem. Default: 0 */
+  /** The exit code of a command that succeeded but found a problem. Default: 0. */
   readonly exitCode?: number;
 }
 
 /** The progress of a command, counted since its start. */
 export interface Progress {
-  /** @param of the total, if known */
+  /** @param of the total, if the total is known */
   at(done: number, of?: number): void;
   end(): void;
 }

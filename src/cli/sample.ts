@@ -68,7 +68,7 @@ export async function sample(dir: string, { table: name, number: n, mode, ...sel
       const item = whole && { ...whole, steps: selectNest(whole.steps, isColumn, selection) };
       if (item === undefined) break;
       values += valuesIn(spec, item.length);
-      // The first item is checked immediately; later ones may be longer.
+      // The first item is checked immediately. Later items may be longer.
       if (Math.max(values, valuesIn(spec, item.length) * n) > MAX_PRINTED)
         throw new UsageError(`-n ${n} would print more than ${MAX_PRINTED} values, ${valuesIn(spec, item.length)} per item. Pass a smaller -n`);
       items.push(item);

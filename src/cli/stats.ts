@@ -118,7 +118,7 @@ function memoryStats(replay: Replay, options: OpenOptions) {
   };
 }
 
-/** Returns the priorities over all items; undefined if there are none, or if the rate limiter allows no draw. Draws from a copy. */
+/** Returns the priorities over all items; undefined if there are no items, or if the rate limiter allows no draw. Draws items, so the Replay must be a copy. */
 function prioritiesOf(table: Table, spec: Spec): { readonly min: number; readonly max: number; readonly mean: number } | undefined {
   const { size } = table;
   const [smallest] = leavesIn(spec).sort((a, b) => sizeOf(a) - sizeOf(b));

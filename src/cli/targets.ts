@@ -78,13 +78,13 @@ export async function write(
   }
 }
 
-/** Keys that follow from a TFDS folder. */
+/** The keys that a reader derives from a TFDS folder. */
 const TFDS_KEYS = ["name", "version", "fileFormat", "file_format", "disableShuffling", "description"];
 
 /** Returns the metadata of the source for the target. The tables of a Replay are left out. */
 function aboutOf({ format, about }: RldsReader, target: Format): RldsReader["about"] {
   if (format === "journal" || format === "snapshot") return {};
-  // Data that was not read is not in the target.
+  // Unread data is not in the target.
   const { unread: _, ...kept } = about;
   return target === "tfds" ? Object.fromEntries(Object.entries(kept).filter(([name]) => !TFDS_KEYS.includes(name))) : kept;
 }
@@ -96,7 +96,7 @@ export function unreadLosses({ unread = [], about }: RldsReader): Loss[] {
   return [...named, ...others.map((what) => ({ what, reason: "not read from the source; no option reads it" }))];
 }
 
-/** Returns the paths in the files that no reader reads. */
+/** Returns the paths in the files that the reader does not read. */
 export function unreadPaths(about: RldsReader["about"]): string[] {
   return Array.isArray(about.unread) ? about.unread.map(String) : [];
 }
@@ -140,7 +140,7 @@ function namesOf({ about, stepSpec }: RldsReader): NonNullable<LeRobotWriteOptio
   );
 }
 
-/** Returns the folders below the named one in which a format stores the dataset. */
+/** Returns the folders below the named folder in which a format stores the dataset. */
 export function datasetFolders(
   format: Format,
   reader: RldsReader,
@@ -163,7 +163,7 @@ async function asMinari(data: RldsDataset, reader: RldsReader, to: string, optio
 async function asTfds(data: RldsDataset, reader: RldsReader, to: string, options: FormatOptions, common: WriteOptions): Promise<WriteReport> {
   const { name = nameOf(reader.name), version, split, shards, image } = options;
   const { description } = reader.about;
-  // The number of episodes decides which shard each episode goes to.
+  // The number of episodes determines the shard of each episode.
   const episodes = shards === undefined ? undefined : await countOf(data);
   const dataset = episodes === undefined ? data : withEpisodes(data, () => iterate(data), episodes);
   return writeTfds(dataset, to, {
@@ -200,7 +200,7 @@ export function nonEmpty(data: RldsDataset, remedy: () => string): RldsDataset {
   return withEpisodes(data, episodes);
 }
 
-/** Returns the same dataset with other episodes. @param count their number, if known */
+/** Returns the same dataset with other episodes. @param count the number of episodes, if known */
 function withEpisodes(data: RldsDataset, episodes: () => AsyncIterator<RldsEpisode>, count?: number): RldsDataset {
   return {
     get stepSpec() {

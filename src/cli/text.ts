@@ -1,6 +1,6 @@
 /** Formats text for people: tables, numbers, sizes. */
 
-/** Returns foreign text in one line. Characters that control a terminal are escaped as in JSON: C0, DEL, C1, and those that reverse text or end lines. */
+/** Returns foreign text in one line. Characters that control a terminal are escaped as in JSON: C0, DEL, C1, and characters that reverse text or end lines. */
 export function escapeText(text: string): string {
   return text.replace(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, (control) => `\\u${(control.codePointAt(0) as number).toString(16).padStart(4, "0")}`);
 }

@@ -10,7 +10,7 @@ export const ENGINE_KEYS = "spec, maxBytes, seed, packed, module";
 /**
  * Returns the named arguments of a call. undefined counts as omitted.
  * @param more options that have no position
- * @throws TypeError for an unknown name, an argument that is passed twice, or too many arguments · also RangeError for options of the engine
+ * @throws TypeError for an unknown name, an argument that is passed twice, or too many arguments · TypeError, RangeError for an invalid engine option
  */
 export function argumentsOf(
   subject: string,
@@ -36,7 +36,7 @@ export function argumentsOf(
   return all;
 }
 
-/** Checks engine options before there is an engine, which is created with the first transition. @throws TypeError, RangeError */
+/** Checks engine options early, because the engine is created only with the first transition. @throws TypeError, RangeError */
 export function checkEngine({ maxBytes, seed, packed: pack }: { readonly maxBytes?: unknown; readonly seed?: unknown; readonly packed?: unknown }): void {
   if (maxBytes !== undefined) integer("maxBytes", maxBytes, 1, 2 ** 32);
   if (seed !== undefined) checkSeed(seed);

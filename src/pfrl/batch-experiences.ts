@@ -13,7 +13,7 @@ import type { Transition } from "./transition.ts";
 export interface BatchExperiencesOptions {
   /** The discount per step, a finite number. */
   readonly gamma: number;
-  /** Maps each state to the learner's input. States have the form of the list; for a batch, typed arrays are views of its columns. */
+  /** Maps each state to the learner's input. States have the form of the list; for a batch, typed arrays are views of the batch's columns. */
   readonly phi?: (state: never) => unknown;
   /** The dtypes of plain numbers. Default: the dtype of the column for a batch, and the rule of `batchExperiences` for a list. */
   readonly dtypes?: { readonly state?: Dtype; readonly action?: Dtype };
@@ -32,7 +32,7 @@ export interface Experiences {
   readonly reward: Column<"f32">;
   /** The results of phi for the state after the last step. */
   readonly nextState: Stacked;
-  /** The terminal flag of each item: 1 if one of its steps ended in a terminal state. */
+  /** The terminal flag of each item: 1 if a step of the item ended in a terminal state. */
   readonly isStateTerminal: Column<"f32">;
   /** The discount of the value of nextState: gamma to the power of the number of steps. */
   readonly discount: Column<"f32">;
@@ -107,7 +107,7 @@ export function listsOf(experiences: unknown, rule: string): readonly (readonly 
   });
 }
 
-/** @throws RangeError unless it is a dtype of numbers */
+/** @throws RangeError unless the chosen dtype is a dtype of numbers */
 function dtypeFor(name: "state" | "action", dtypes: { readonly state?: Dtype; readonly action?: Dtype }): Dtype | undefined {
   const dtype = onlyKeys("dtypes", dtypes, "state, action")[name];
   if (dtype === undefined || (dtype !== "bool" && isDtype(dtype))) return dtype;

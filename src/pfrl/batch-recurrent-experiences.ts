@@ -1,4 +1,4 @@
-/** Implements `batch_recurrent_experiences` of PFRL, which stacks episodes for the update of a recurrent model, and `random_subseq`, which cuts them. */
+/** Implements `batch_recurrent_experiences` of PFRL, which stacks episodes for the update of a recurrent model, and `random_subseq`, which cuts episodes. */
 
 import { integer, mustBe } from "../base/error.ts";
 import { Column } from "../schema/column.ts";
@@ -12,8 +12,8 @@ import { infer } from "./rows/step-spec.ts";
 import type { Transition } from "./transition.ts";
 
 /**
- * The batch of a recurrent learner. Steps are in order of time: the first steps of all episodes, then the second steps of all episodes that have one, and so
- * on.
+ * The batch of a recurrent learner. Steps are in order of time: the first steps of all episodes, then the second steps of all episodes that have a second step,
+ * and so on.
  */
 export interface RecurrentExperiences {
   /** The results of phi for the states of each episode. */
@@ -26,7 +26,8 @@ export interface RecurrentExperiences {
   /** The discount of each step, which is gamma. */
   readonly discount: Column<"f32">;
   /**
-   * The `recurrentState` of each episode's first transition, stacked along the second dimension. Null values become zeros; the result is null if all are null.
+   * The `recurrentState` of each episode's first transition, stacked along the second dimension. Null values become zeros. If all values are null, the result
+   * is null.
    */
   readonly recurrentState: Stacked;
   /** The `nextRecurrentState` of each episode's transitions, in the form of `recurrentState`. */
@@ -39,8 +40,8 @@ export interface RecurrentExperiences {
 const DEFAULT_DTYPE: DefaultDtype = { dtype: undefined, fractions: "f64" };
 
 /**
- * Computes the batch of a recurrent learner from episodes. Dtypes are those of `batchExperiences`. In a recurrent state, arrays are dimensions and objects
- * nest: the pair of an LSTM is `{h, c}`. Costs O(bytes).
+ * Computes the batch of a recurrent learner from episodes. Dtypes follow the rules of `batchExperiences`. In a recurrent state, arrays are dimensions and
+ * objects nest: the pair of an LSTM is `{h, c}`. Costs O(bytes).
  * @param experiences episodes in the list form, the longest first; each of their transitions has `recurrentState` and `nextRecurrentState`, which may be null
  * @throws TypeError, RangeError if an argument is invalid
  */
@@ -64,7 +65,7 @@ export function batchRecurrentExperiences(experiences: readonly (readonly Transi
   const action = flat.map((transition) => transition.action);
   const nextActions = flat.map((transition) => transition.nextAction ?? null);
   const batch = {
-    // All lists are passed each time, so that they get one dtype.
+    // All lists are passed in each call, so that all results get the same dtype.
     state: state.map((values) => stackOf("state", values, states, [...all, ...next])),
     action: stackOf("action", action, actions, nextActions),
     reward: floats(flat.map((transition) => transition.reward)),
@@ -78,7 +79,7 @@ export function batchRecurrentExperiences(experiences: readonly (readonly Transi
 }
 
 /**
- * Returns a run of `subseqLen` elements with a uniformly random start, or all elements if there are no more.
+ * Returns a run of `subseqLen` elements with a uniformly random start, or all elements if there are not more.
  * @param random returns a number from 0 to below 1. Default: Math.random; pass a generator with a seed for repeatable results
  * @throws TypeError, RangeError if an argument is invalid
  */

@@ -34,7 +34,7 @@ export function envIdOf({ envId = 0 }: AppendedTransition): unknown {
   return envId;
 }
 
-/** @throws TypeError for an array, because the next call would pass another one */
+/** @throws TypeError for an array, because the next call would probably pass another array */
 export function checkEnvId(envId: unknown): void {
   if (Array.isArray(envId) || ArrayBuffer.isView(envId))
     throw mustBe(TypeError, "envId", "a value that stays equal between calls, such as a number or a string", envId);
@@ -56,7 +56,7 @@ export function isTransitionField(name: string): boolean {
   }
 }
 
-/** Names from PFRL that a ported program may still use. As extras they would go unnoticed. */
+/** Names from PFRL that a ported program may still use. Without this check, such names would silently be stored as extras. */
 export const RENAMED_KEYS: { readonly [name: string]: string } = {
   next_state: "nextState",
   next_action: "nextAction",
@@ -64,12 +64,12 @@ export const RENAMED_KEYS: { readonly [name: string]: string } = {
   env_id: "envId",
 };
 
-/** Other names for the end of an episode, which would go unnoticed as extras in place of `isStateTerminal`. */
+/** Other names for the end of an episode. Without this check, they would silently be stored as extras in place of `isStateTerminal`. */
 const END_KEYS: readonly string[] = ["done", "terminated", "terminal"];
 
 const CALL_SHAPE = "the object in append({ state, action, reward, nextState, isStateTerminal, … })";
 
-/** @throws TypeError unless it is an object */
+/** @throws TypeError unless the transition is an object */
 export function checkTransition(transition: AppendedTransition): void {
   if (typeof transition !== "object" || transition === null) throw mustBe(TypeError, "transition", CALL_SHAPE, transition);
 }

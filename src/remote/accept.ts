@@ -68,15 +68,18 @@ interface Checked {
   readonly keepAliveTimeoutMs: number;
 }
 
-/** Prepares a host for actors. Actors receive its rejection. */
+/** Prepares a host for actors. If the promise rejects, actors receive the error. */
 export type Preparation = (wait: { readonly signal: AbortSignal }) => Promise<void>;
 
-/** @param prepare called after the options are checked, if passed @throws as `replay.acceptWriter`; if an option is wrong, the port or socket is unchanged */
+/**
+ * @param prepare if passed, is called after the options are checked @throws the errors of `replay.acceptWriter`. If an option is wrong, the port or socket is
+ * unchanged
+ */
 export async function accept(arrival: Arrival, host: Host, options: AcceptOptions, prepare?: Preparation): Promise<AcceptedWriter> {
   const { signal, timeoutMs, ...rest } = onlyKeys("acceptWriter", options, OPTIONS);
   const checked = check(rest, host);
   checkWait({ signal, timeoutMs });
-  // Ends the wait with the caller's signal, or with the Replay.
+  // Ends the wait when the caller's signal aborts, or when the Replay is disposed of.
   const aborter = new AbortController();
   const stop = () => aborter.abort(signal?.reason);
   const closer = { close: () => aborter.abort(disposed()) };
@@ -109,7 +112,7 @@ function check(options: Omit<AcceptOptions, "signal" | "timeoutMs">, host: Host)
   return { writerOptions, maxInFlight, confirm, sessionTtlMs, limits: resolveLimits(limits), keepAliveMs, keepAliveTimeoutMs };
 }
 
-/** Returns the welcome message, which describes the writer to an actor. @throws as `acceptWriter` */
+/** Returns the welcome message, which describes the writer to an actor. @throws the errors of `acceptWriter` */
 function welcomeOf(host: Host, { writerOptions, maxInFlight, confirm }: Checked, lanes: number): WelcomeMessage {
   const { engine, tables } = host;
   const resolved = host.resolve({ ...writerOptions, lanes } as WriterOptions);
@@ -202,7 +205,7 @@ async function acceptSocket(
       link.close(CLOSE.unready, (error as Error).message);
       reject(error);
     });
-    // Messages before a hello were meant for an earlier Replay.
+    // Messages before the hello were meant for an earlier Replay.
     let isGreeted = false;
     link.onMessage = (message: HelloMessage) => {
       if (kindOfMessage(message) !== "hello") return;
@@ -225,7 +228,7 @@ async function acceptSocket(
     };
     link.open();
     if (keepAliveMs !== null) link.watch(keepAliveMs, keepAliveTimeoutMs);
-    // If the hello has already arrived, an invitation would only cause another one.
+    // If the hello has already arrived, an invitation would only cause another hello.
     if (!isGreeted) link.post({ kind: "invite", versions: [VERSION] } satisfies InviteMessage);
   });
   try {
@@ -236,7 +239,7 @@ async function acceptSocket(
   }
 }
 
-/** Accepts an actor after preparation: into its earlier session, or with a new one. @throws as `acceptWriter` */
+/** Accepts an actor after preparation, with its earlier session or with a new session. @throws the errors of `acceptWriter` */
 async function enter(link: SocketLink, message: unknown, host: Host, checked: Checked, ready: Promise<void> | undefined): Promise<AcceptedWriter> {
   if (ready !== undefined) await ready;
   if (link.isOver) throw socketClosed(undefined);
@@ -250,14 +253,14 @@ async function enter(link: SocketLink, message: unknown, host: Host, checked: Ch
   if (earlier?.farewell === undefined) earlier?.resume(hello, checked);
   const { writer, welcome } = earlier ?? sessions.open({ hello, writerOptions, welcome: welcomeOf(host, checked, lanes), options: checked });
   try {
-    // A session that was promised must survive a restart.
+    // Once an actor is welcomed, its session must survive a restart.
     if (checked.confirm === "disk") await sessions.sync();
   } catch (error) {
     if (earlier === undefined) writer.abandon();
     throw error;
   }
   const known = sessions.find(hello, writerOptions.name);
-  // Another actor has taken its name in the meantime.
+  // Another actor has taken the name in the meantime.
   if (known === undefined) throw new ReplayError("NOT_FOUND", "the session of this writer ended during its connection. Make a new writer");
   if (known.farewell !== undefined) {
     link.post(known.farewell);

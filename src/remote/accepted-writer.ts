@@ -1,5 +1,6 @@
 /**
- * Implements the Replay's end of a remote writer: appends its blocks in order, confirms them, and sends messages back. With sockets, it outlives a connection.
+ * Implements the Replay's end of a remote writer: appends its blocks in order, confirms them, and sends messages back. With sockets, the writer outlives a
+ * connection.
  */
 import { ReplayError } from "../base/error.ts";
 import { Fifo } from "../base/fifo.ts";
@@ -44,11 +45,11 @@ export interface Terms {
   readonly confirm: "memory" | "disk";
   /** The limits of a socket; undefined for a port. */
   readonly limits?: ResolvedLimits | undefined;
-  /** The number of milliseconds to wait for an actor whose connection broke; 0 if it cannot reconnect. */
+  /** The number of milliseconds to wait for an actor whose connection broke; 0 if the actor cannot reconnect. */
   readonly ttlMs: number;
 }
 
-/** The options of an accepted writer besides its writer. */
+/** The options of an accepted writer, in addition to the host's writer. */
 export interface AcceptedOptions {
   /** The secret of the actor's end. */
   readonly session: string;
@@ -57,9 +58,9 @@ export interface AcceptedOptions {
   readonly from?: { readonly number: number; readonly progress: Progress; readonly steps: number } | undefined;
   /** Runs before each step of a block is appended. */
   readonly onProgress?: (() => void) | undefined;
-  /** Requests a write to disk; resolves when everything done before is on the disk. */
+  /** Requests a write to disk; resolves when everything done before the call is on the disk. */
   readonly sync: () => Promise<void>;
-  /** Runs before its writer is closed at the end. @param isLeft whether the actor has said goodbye */
+  /** Runs at the end, before the host's writer is closed. @param isLeft whether the actor has said goodbye */
   readonly onEnding: (isLeft: boolean) => void;
   /** Runs at the end, with the actor's farewell. */
   readonly onEnd: (farewell: ClosedMessage, code: number) => void;
@@ -69,7 +70,7 @@ export interface AcceptedOptions {
 const MAX_ANSWERS = 1 << 20;
 
 export class AcceptedWriter {
-  /** A promise of the reason of the end. It resolves when the actor has gone and all its steps are in memory. It never rejects. */
+  /** A promise of the reason why the writer ended. It resolves when the actor has gone and all its steps are in memory. It never rejects. */
   readonly closed: Promise<Goodbye>;
   readonly #host: Host;
   readonly #writer: HostWriter;
@@ -139,7 +140,7 @@ export class AcceptedWriter {
     return this.#appender.steps;
   }
 
-  /** Whether the actor has a connection now. Without one, the actor may reconnect until `closed` resolves. */
+  /** Whether the actor has a connection now. Without a connection, the actor may reconnect until `closed` resolves. */
   get connected(): boolean {
     return this.#link !== undefined;
   }
@@ -254,12 +255,12 @@ export class AcceptedWriter {
     }
   }
 
-  /** Checks the number of a block, and whether it may arrive now. Returns whether it is new. */
+  /** Checks the number of a block, and whether the block may arrive now. Returns whether the block is new. */
   #receiveSteps(message: BlockMessage | ColumnsMessage, bytes: number): boolean {
     checkSteps(message);
     const { number } = message;
     if (number <= this.#received) {
-      // The confirmation was lost with the link.
+      // The earlier confirmation was lost with the link.
       if (number <= this.#confirmed) this.#link?.post({ kind: "confirmation", number: this.#confirmed } satisfies ConfirmationMessage);
       return false;
     }
@@ -269,7 +270,7 @@ export class AcceptedWriter {
     return true;
   }
 
-  /** Processes received messages until it has to wait. */
+  /** Processes received messages until the writer has to wait. */
   #run(): void {
     if (this.#isWorking) return;
     this.#isWorking = true;
@@ -328,7 +329,7 @@ export class AcceptedWriter {
       );
   }
 
-  /** Resolves when everything appended so far is confirmed as the option requires; undefined if it already is. */
+  /** Resolves when everything appended so far is confirmed as the option requires. Returns undefined if that holds already. */
   #confirmation(): Promise<void> | undefined {
     if (this.#writer.confirmSoFar !== undefined) return this.#writer.confirmSoFar();
     return this.#terms.confirm === "disk" ? this.#options.sync() : undefined;
@@ -374,7 +375,7 @@ export class AcceptedWriter {
       (this.#ttlTimer as { unref?(): void }).unref?.();
       return;
     }
-    // Messages received before are still processed.
+    // Messages that were already received are still processed.
     this.#isGone = true;
     if (!this.#isWorking) this.#end({ how: "gone" });
   }
@@ -386,7 +387,7 @@ export class AcceptedWriter {
   #closeWriter(): void {
     if (this.#host.engine.closed) return;
     this.#writer.close();
-    // The close is a separate call, so it throws an earlier write error of the journal.
+    // The close counts as a separate call of the engine, so `begin` throws an earlier write error of the journal.
     this.#host.engine.begin();
   }
 

@@ -75,7 +75,7 @@ function finalSlots(kind: unknown, a: unknown, b: unknown, c: unknown): number {
   return Number((kind === END && (c === 1 || b === 2)) || (kind === FLAGS && a !== 0));
 }
 
-/** Parses a message. A place outside its buffer makes it malformed. */
+/** Parses a message. A place outside the message's buffer makes the message malformed. */
 function readMessage<T>(from: () => T): T {
   try {
     return from();
@@ -93,7 +93,7 @@ export class Appender {
   readonly #writer: HostWriter;
   readonly #leaves: readonly PlacedLeaf[];
   readonly #pack: (values: readonly unknown[]) => unknown;
-  /** The tables of its rules. */
+  /** The tables of the writer's rules. */
   readonly #ruleTables: readonly string[];
   readonly #signal: AbortSignal;
   /** Runs when the progress has changed. */
@@ -104,7 +104,7 @@ export class Appender {
   /** The last block that is completely in memory. */
   number: number;
 
-  /** @param signal ends waits @param from the last block in memory, and the progress in the next one */
+  /** @param signal ends waits @param from the last block in memory, and the progress in the next block */
   constructor(
     host: Host,
     writer: HostWriter,

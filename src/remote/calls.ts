@@ -9,7 +9,7 @@ const MAX_CALLS = 1000;
 export const GOODBYE = -1;
 
 export interface CallsOptions {
-  /** Resolves when everything before is confirmed as the option requires. */
+  /** Resolves when everything before the call is confirmed as the option requires. */
   readonly settle: () => Promise<void>;
   readonly answer: (id: number) => void;
   readonly fail: (error: unknown) => void;
@@ -27,7 +27,7 @@ export class Calls {
   }
 
   /**
-   * Adds a flush, or the goodbye. Returns whether it is new: an actor that reconnects repeats calls without an answer.
+   * Adds a flush, or the goodbye. Returns whether the call is new, because an actor that reconnects repeats calls without an answer.
    * @throws ReplayError CORRUPT if the number is invalid, or too many calls are waiting
    */
   add(id: number): boolean {
@@ -38,7 +38,7 @@ export class Calls {
     return true;
   }
 
-  /** Handles a flush whose turn has come. It is answered after everything before it is settled. */
+  /** Handles a flush whose turn has come. The flush is answered after everything before it is settled. */
   flush(id: number): void {
     const { fail, signal } = this.#options;
     this.#due.push(id);

@@ -1,4 +1,4 @@
-/** Counts the credits of an actor: the Replay's end counts its unconfirmed blocks, and computes the pause before the next one. */
+/** Counts the credits of an actor: the Replay's end counts its unconfirmed blocks, and computes the pause before the next block. */
 import { ReplayError } from "../base/error.ts";
 import { Fifo } from "../base/fifo.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";
@@ -12,7 +12,7 @@ import type { BlockMessage, ColumnsMessage } from "./wire/messages.ts";
 interface Unconfirmed {
   readonly number: number;
   readonly steps: number;
-  /** The bytes that it counts, and the bytes of its frame. */
+  /** The number of bytes that the block counts, and the number of bytes of its frame. */
   readonly bytes: number;
   readonly frameBytes: number;
   readonly buffer: ArrayBuffer;
@@ -35,7 +35,7 @@ export class Credits {
     this.#rowBytes = rowBytesOf(leaves);
   }
 
-  /** Sets the limits from now on. @param limits of a socket; undefined for a port, which has none */
+  /** Sets the limits from now on. @param limits the limits of a socket; undefined for a port, which has no limits */
   limit(maxInFlight: number, limits: ResolvedLimits | undefined): void {
     const unlimited = Number.POSITIVE_INFINITY;
     this.#maxInFlight = limits === undefined ? unlimited : maxInFlight;
@@ -44,7 +44,7 @@ export class Credits {
     this.#byteThrottle.perSecond = limits?.bytesPerSecond ?? unlimited;
   }
 
-  /** Counts a received block. @throws ReplayError CORRUPT if it exceeds the credits */
+  /** Counts a received block. @throws ReplayError CORRUPT if the block exceeds the credits */
   add(message: BlockMessage | ColumnsMessage, frameBytes: number): void {
     if (this.#steps >= this.#maxInFlight || this.#bytes >= this.#maxBytes) throw tooMuch(`${this.#steps} steps and ${this.#bytes} bytes are unconfirmed`);
     const { number, buffer } = message;
@@ -55,7 +55,7 @@ export class Credits {
     this.#bytes += bytes;
   }
 
-  /** Returns how many milliseconds a block has to wait, and counts it as appended then. */
+  /** Returns how many milliseconds a block has to wait, and counts the block as appended after that time. */
   pauseMs(number: number): number {
     const { steps, frameBytes } = this.#blocks.find((block) => block.number === number) as Unconfirmed;
     return Math.max(this.#stepThrottle.take(steps), this.#byteThrottle.take(frameBytes));

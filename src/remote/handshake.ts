@@ -116,13 +116,13 @@ export function portClosed(): ReplayError {
   return new ReplayError("CLOSED", "the port was closed, or its worker has ended");
 }
 
-/** @param code of the socket, if there is one */
+/** @param code the close code of the socket, if there is a code */
 export function socketClosed(code: number | undefined, reason = ""): ReplayError {
   const why = code === undefined ? "" : ` with code ${code}${reason === "" ? "" : `, ${JSON.stringify(reason)}`}`;
   return new ReplayError("CLOSED", `the socket was closed${why}`);
 }
 
-/** Returns the error for a hello of another session on a channel that has one. */
+/** Returns the error for a hello of another session on a channel that already has a session. */
 export function foreignHello(): ReplayError {
   return new ReplayError("CORRUPT", "a hello of another session came over a channel that already has a writer. Use a separate channel for each writer");
 }

@@ -20,10 +20,13 @@ export interface HostEngine {
   begin(): void;
 }
 
-/** The writer that appends an actor's steps: a Replay's writer, or one that sends them on to a server. */
+/** The writer that appends an actor's steps: a Replay's writer, or a writer that forwards the steps to a server. */
 export interface HostWriter {
   readonly options: Pick<ResolvedWriterOptions, "lanes" | "items" | "name">;
-  /** @returns the number of rows @throws ReplayError RATE_LIMITED if they have to wait; nothing has happened then. The same applies to the other methods */
+  /**
+   * @returns the number of rows @throws ReplayError RATE_LIMITED if the rows have to wait. In that case, nothing has changed. The same applies to the other
+   * methods
+   */
   appendColumns(columns: ColumnsOf<Spec>, options: BlockOptions): number;
   createItem(table: string, options: ItemOptions): unknown;
   endEpisode(options: EndOptions): unknown;
@@ -36,20 +39,20 @@ export interface HostWriter {
 
 export interface Host {
   readonly engine: HostEngine;
-  /** The names of its tables. */
+  /** The names of the host's tables. */
   readonly tables: readonly string[];
   /** The messages published to all actors. */
   readonly publication: Publication;
-  /** The journal of a Replay, if it has one. */
+  /** The journal of a Replay, if the Replay has a journal. */
   readonly journal: { readonly sessions: SessionRecords; flush(): Promise<void> } | undefined;
   resolve(options: WriterOptions): ResolvedWriterOptions;
-  /** Resolves when a call that the rate limiters of these tables rejected may have room. @throws ReplayError RATE_LIMITED if it can never have room */
+  /** Resolves when a call that the rate limiters of these tables rejected may have room. @throws ReplayError RATE_LIMITED if there can never be room */
   waitForRoom(tables: readonly string[], signal: AbortSignal): Promise<unknown>;
   /** @throws ReplayError OUT_OF_TURN if a writer of this run has the name */
   mustBeFree(name: string | undefined): void;
-  /** Returns a new writer, which replaces one of an earlier run. */
+  /** Returns a new writer, which replaces a writer of an earlier run with the same name. */
   writer(options: WriterOptions): HostWriter;
-  /** Returns the writer of an earlier run with the name, in the middle of its episode. @throws ReplayError SPEC_MISMATCH if the options differ */
+  /** Returns the writer with that name from an earlier run, in the middle of its episode. @throws ReplayError SPEC_MISMATCH if the options differ */
   resumeWriter(options: WriterOptions): HostWriter;
   /** Returns whether there is a writer of an earlier run that was not continued. */
   hasOrphan(name: string): boolean;

@@ -1,11 +1,11 @@
-/** Delivers messages from the Replay's program to the actor's program: each once and in order, after the previous one was handled. */
+/** Delivers messages from the Replay's program to the actor's program. Each message is delivered once and in order, after the previous message was handled. */
 
 import { fieldsOf, isCount, malformed } from "./validators.ts";
 import type { UserMessage } from "./wire/messages.ts";
 
-/** A message event like those of MessagePorts and WebSockets. */
+/** A message event like the events of MessagePorts and WebSockets. */
 export interface MessageEventLike {
-  /** The message: bytes as a Uint8Array, other values as JSON represents them. */
+  /** The message. Bytes are a Uint8Array, and other values have the form that JSON gives them. */
   // biome-ignore lint/suspicious/noExplicitAny: the program's own value
   readonly data: any;
 }
@@ -38,7 +38,7 @@ export class Inbox {
     return this.#handler;
   }
 
-  /** Without a handler, messages wait. */
+  /** The program's handler. Without a handler, messages wait. */
   set handler(handler: MessageHandler | null) {
     this.#handler = handler;
     this.#run();

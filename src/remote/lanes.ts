@@ -31,12 +31,12 @@ export class LaneStates {
     this.#finalIsNext = ends.autoreset === "nextStep";
   }
 
-  /** Returns the steps in the window. */
+  /** Returns the number of steps in the window. */
   length(lane: number): number {
     return this.#window[lane] as number;
   }
 
-  /** Returns the steps in the open episode. */
+  /** Returns the number of steps in the open episode. */
   episodeSteps(lane: number): number {
     return this.#episode[lane] as number;
   }
@@ -46,7 +46,7 @@ export class LaneStates {
     return this.#final[lane] === FINAL_IS_NEWEST || this.#final[lane] === FINAL_VALUE_IS_NEXT;
   }
 
-  /** Returns whether the next step is the final step of an episode, or its value. */
+  /** Returns whether the next step is the final step of an episode, or fills in the value of a final step. */
   awaitsFinal(lane: number): boolean {
     return (this.#final[lane] as number) >= FINAL_IS_NEXT;
   }
@@ -75,15 +75,15 @@ export class LaneStates {
   }
 
   /**
-   * Ends the episode with a flag: with its final step, or with the next step. A terminated episode ends immediately, and its final step is zeros until the next
-   * step.
+   * Ends the episode with a flag: the final step is appended now, or is the next step. A terminated episode ends immediately, and its final step is zeros until
+   * the next step.
    */
   flag(lane: number, terminated: boolean): void {
     if (!this.#finalIsNext || terminated) this.finish(lane);
     if (this.#finalIsNext) this.#final[lane] = terminated ? FINAL_VALUE_IS_NEXT : FINAL_IS_NEXT;
   }
 
-  /** Ends the episode without a final step. Returns whether there was one to end. */
+  /** Ends the episode without a final step. Returns whether there was an episode to end. */
   end(lane: number): boolean {
     const wasOpen = this.#episode[lane] !== 0 || (this.#final[lane] !== NO_FINAL && !this.#across) || this.#final[lane] === FINAL_VALUE_IS_NEXT;
     if (!this.#across) this.#window[lane] = 0;
@@ -92,7 +92,7 @@ export class LaneStates {
     return wasOpen;
   }
 
-  /** Discards the open episode. Returns whether there was one. */
+  /** Discards the open episode. Returns whether there was an open episode. */
   discard(lane: number): boolean {
     const finalIsNext = this.#final[lane] === FINAL_IS_NEXT;
     const wasOpen = (this.#episode[lane] !== 0 || finalIsNext) && this.end(lane);

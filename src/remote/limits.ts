@@ -4,21 +4,24 @@ import { MAX_LANES } from "./wire/messages.ts";
 
 export interface AcceptLimits {
   /**
-   * The maximum number of bytes of a frame, and of its steps as columns. Memory is allocated only for received bytes. Also limit the messages in the server of
-   * the sockets. Default: 4 MiB.
+   * The maximum number of bytes of a frame, and of its steps as columns. Memory is allocated only for received bytes. Also limit the size of messages in the
+   * socket server. Default: 4 MiB.
    */
   readonly frameBytes?: number;
-  /** The maximum number of unconfirmed bytes of frames, or of their steps as columns if these are larger. Default: 8 MiB. */
+  /** The maximum number of unconfirmed bytes of frames, or of their steps as columns if the columns are larger. Default: 8 MiB. */
   readonly inFlightBytes?: number;
   /**
-   * The maximum average number of steps per second. `bytesPerSecond` limits the bytes of frames. Above a limit, blocks wait, and so does the actor. Default: no
-   * limit.
+   * The maximum average number of steps per second. `bytesPerSecond` limits the bytes of frames. Above a limit, blocks wait, and therefore the actor waits.
+   * Default: no limit.
    */
   readonly stepsPerSecond?: number;
   readonly bytesPerSecond?: number;
   /** The maximum number of lanes of an actor. A lane takes about 220 bytes, 4 bytes per step of `keep`, and the steps in its window. Default: 1024. */
   readonly lanes?: number;
-  /** The maximum number of sessions of a Replay, including those of actors that may reconnect. At the limit, only known actors are accepted. Default: 4096. */
+  /**
+   * The maximum number of sessions of a Replay, including the sessions of actors that may reconnect. At the limit, only known actors are accepted. Default:
+   * 4096.
+   */
   readonly sessions?: number;
 }
 
@@ -49,7 +52,7 @@ export class Throttle {
   #level = 0;
   #at = performance.now();
 
-  /** Takes `n` tokens. Returns the milliseconds until the next call may take some. */
+  /** Takes `n` tokens. Returns the milliseconds until the next call may take tokens. */
   take(n: number): number {
     const { perSecond } = this;
     if (perSecond === Number.POSITIVE_INFINITY) return 0;

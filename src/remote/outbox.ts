@@ -1,4 +1,4 @@
-/** Queues the messages that an actor sends: blocks, columns and calls, in order. Unconfirmed ones stay here, and are sent again after a socket broke. */
+/** Queues the messages that an actor sends: blocks, columns and calls, in order. Unconfirmed messages stay here, and are sent again after a socket broke. */
 
 import { ReplayError } from "../base/error.ts";
 import { abortable, type WaitOptions } from "../base/wait.ts";
@@ -18,17 +18,17 @@ import { type FrameRules, piecesOf } from "./wire/pieces.ts";
 
 const isConfirmation = fieldsOf({ number: isCount, buffer: maybe((value) => isBuffer(value) && (value as ArrayBuffer).byteLength % 8 === 0) });
 
-/** The maximum number of calls of `flush` that wait for an answer. Together with a goodbye, it is the limit of the Replay's end. */
+/** The maximum number of calls of `flush` that wait for an answer. Together with the goodbye, these calls reach the limit of the Replay's end. */
 const MAX_FLUSHES = 999;
 
-/** A message that is sent in its turn, and again on the next link. */
+/** A message that is sent in order, and sent again on the next link. */
 interface Entry {
   readonly message: BlockMessage | ColumnsMessage | FlushMessage | ByeMessage;
   /** The number of a block; 0 for a call. */
   readonly number: number;
-  /** Its steps, followed by its items per table. */
+  /** The number of steps in the message, followed by the number of items per table. */
   readonly counts: readonly number[];
-  /** The bytes that both ends count for it. */
+  /** The number of bytes that both ends count for the message. */
   bytes: number;
   isSent: boolean;
 }
@@ -38,7 +38,7 @@ export interface OutboxOptions {
   readonly lanes: number;
   readonly tables: number;
   readonly rules: number;
-  /** The staged step, one per lane, and the offset of each leaf in it. */
+  /** The staged step, one per lane, and the offset of each leaf in the record. */
   readonly record: ArrayBuffer;
   readonly addresses: readonly number[];
   /** Whether calls are rejected while there is no link. */
@@ -54,14 +54,14 @@ export class Outbox {
   readonly #options: OutboxOptions;
   readonly #rowBytes: number;
   #link: Link | undefined;
-  /** The maximum number of steps in flight, and items in flight per table; and maximum bytes of sent messages. */
+  /** The maximum number of steps in flight, and of items in flight per table; and the maximum number of bytes of sent messages. */
   readonly #max: number;
   #maxBytes = Number.POSITIVE_INFINITY;
   /** The limits of frames on a socket; undefined for a port. */
   #frameRules: FrameRules | undefined;
   /** The last returned buffer of columns. */
   #spareColumns: ArrayBuffer | undefined;
-  /** Steps, followed by items per table: in the open block, and in all unconfirmed messages. */
+  /** The number of steps, followed by the number of items per table: in the open block, and in all unconfirmed messages. */
   #counts: number[];
   readonly #inFlight: Float64Array;
   /** Unconfirmed or unanswered messages, in order. */
@@ -102,7 +102,7 @@ export class Outbox {
     return this.#closing !== undefined && this.#entries.every(({ number }) => number === 0);
   }
 
-  /** Continues over a link, and sends everything again that the Replay does not have. @throws ReplayError if the Replay has lost confirmed blocks */
+  /** Continues over a link, and resends everything that the Replay does not have. @throws ReplayError if the Replay has lost confirmed blocks */
   attach(link: Link, { received, confirmed, frameBytes, shared = [], inFlightBytes = Number.POSITIVE_INFINITY }: WelcomeMessage): void {
     if (received < this.#confirmed || received > this.#numbers || confirmed > received)
       throw new ReplayError("CORRUPT", `the Replay has only the blocks up to ${received} of this session, but has confirmed blocks up to ${this.#confirmed}`);
@@ -122,7 +122,7 @@ export class Outbox {
     this.#pump();
   }
 
-  /** Handles a broken link that another one will replace. */
+  /** Handles a broken link that a new link will replace. */
   detach(): void {
     this.#link = undefined;
     // Waiting steps are already accepted, and are sent once there is a link. An error would make the caller append them again.
@@ -136,7 +136,7 @@ export class Outbox {
     if (steps >= this.#max) throw inFlightError(steps, "steps", this.#max, "append");
   }
 
-  /** Checks before an item, which follows a step. Allows more, since that step may have reached the limit. */
+  /** Checks before an item, which follows a step. Allows more than `ready`, since the step may have reached the limit. */
   readyForItem(table: number): void {
     this.open();
     const items = this.#inFlight[1 + table] as number;
@@ -217,7 +217,7 @@ export class Outbox {
     return isFull() ? this.#waitForRoom() : undefined;
   }
 
-  /** Sends the rest when the actor does something else, such as waiting for its environment. */
+  /** Sends the remaining steps when the actor does something else, such as waiting for its environment. */
   #sendSoon(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -262,11 +262,14 @@ export class Outbox {
     }
   }
 
-  /** Resolves when the Replay has everything sent before, and none of its items is waiting. @throws ReplayError RATE_LIMITED if too many calls are waiting */
+  /**
+   * Resolves when the Replay has everything that was sent before the call, and no item is waiting. @throws ReplayError RATE_LIMITED if too many calls are
+   * waiting
+   */
   async flush(options: WaitOptions): Promise<void> {
     this.send();
     const last = this.#entries.at(-1)?.message;
-    // Nothing was sent since the last flush, so its answer also serves this one.
+    // Nothing was sent since the last flush, so the answer to that flush also serves this call.
     const known = last?.kind === "flush" ? this.#flushes.get(last.id) : undefined;
     const { promise } = known ?? this.#addFlush();
     this.#pump();
@@ -282,7 +285,7 @@ export class Outbox {
     return pending;
   }
 
-  /** Sends the rest and leaves. Resolves when the Replay has everything. */
+  /** Sends the remaining steps and leaves. Resolves when the Replay has everything. */
   close(options: WaitOptions): Promise<void> {
     if (this.locked) throw reentrancyError();
     if (this.#closing === undefined) {

@@ -5,7 +5,7 @@ export interface Pending {
   reject(reason: unknown): void;
 }
 
-/** The callers need not await it, and an unhandled rejection must not end the program. */
+/** Makes a promise that callers need not await. An unhandled rejection does not end the program. */
 export function makePending(): Pending {
   let resolve: () => void = () => {};
   let reject: (reason: unknown) => void = () => {};

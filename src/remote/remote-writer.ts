@@ -11,9 +11,9 @@ import { MAX_LANES, type WelcomeMessage } from "./wire/messages.ts";
 import { RemoteWriter } from "./writer.ts";
 
 export interface RemoteWriterOptions<S extends Spec = Spec, L extends number = number> extends WaitOptions {
-  /** The spec of a step, which must equal that of the Replay at the other end. */
+  /** The spec of a step, which must equal the spec of the Replay at the other end. */
   readonly spec: S;
-  /** The number of environments in lock-step. With more than one, every value has a leading dimension of that length. Default: 1. */
+  /** The number of environments in lock-step. With more than one environment, every value has a leading dimension of that length. Default: 1. */
   readonly lanes?: L;
   /**
    * The behaviour of calls while a URL or a `connect` function has no connection. "wait" waits for a connection, with at most `maxInFlight` steps. "fail"
@@ -21,8 +21,8 @@ export interface RemoteWriterOptions<S extends Spec = Spec, L extends number = n
    */
   readonly whileOffline?: "wait" | "fail";
   /**
-   * The time in milliseconds without a connection after which a writer to a URL or a `connect` function fails with CLOSED. Running attempts count. 0 allows a
-   * single attempt of 10 seconds. Default: 60,000.
+   * The time in milliseconds without a connection after which a writer to a URL or a `connect` function fails with CLOSED. The time spent in connection
+   * attempts counts. 0 allows a single attempt of 10 seconds. Default: 60,000.
    */
   readonly reconnectTimeoutMs?: number;
 }
@@ -32,7 +32,7 @@ export interface RemoteWriterOptions<S extends Spec = Spec, L extends number = n
  * or a function that makes a socket, the writer reconnects if the connection breaks, and sends unconfirmed steps again.
  * @param port a MessagePort, a Worker, or inside a worker `parentPort` or the global scope; a WebSocket or any other `ByteChannel`; or a URL or a function that
  * makes a socket
- * @throws ReplayError SPEC_MISMATCH if the specs differ, which both ends report
+ * @throws ReplayError SPEC_MISMATCH if the specs differ. Both ends report this
  * @throws ReplayError OUT_OF_TURN if the port, or the name at the other end, already has a writer
  * @throws ReplayError UNSUPPORTED if the other end has another version of Reprise
  * @throws ReplayError CLOSED if the connection is closed
@@ -65,7 +65,7 @@ export async function remoteWriter<const S extends Spec, const L extends number 
 
 const WHILE_OFFLINE = { wait: false, fail: true } as const;
 
-/** Returns the leaves of a step in a record that the core does not read: each in a block of one row. */
+/** Returns the leaves of a step in a record that the core does not read. Each leaf is in a block of one row. */
 function placeLeaves(found: readonly FoundLeaf[]): PlacedLeaf[] {
   const leaves = measureLeaves(found);
   const offsets = blockOffsets(leaves, 0, 1);

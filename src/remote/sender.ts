@@ -1,10 +1,13 @@
-/** Sends messages from the Replay's program to an actor: in order, each once, with limited bytes in flight. Only the newest published message waits. */
+/**
+ * Sends messages from the Replay's program to an actor. Each message is sent once and in order, with limited bytes in flight. Only the newest published message
+ * waits.
+ */
 import { ReplayError } from "../base/error.ts";
 import type { EncodedMessage } from "../base/publication.ts";
 import type { Link } from "./channels/link.ts";
 import { makePending, type Pending } from "./pending.ts";
 
-/** Unreceipted bytes above which sending stops, and above which the program has to wait. */
+/** The number of bytes without a receipt above which sending stops, and the number above which the program has to wait. */
 const IN_FLIGHT_BYTES = 1 << 18;
 const WAITING_BYTES = 1 << 20;
 /** The number of bytes that a message counts in addition to its body, so that empty messages are also limited. */
@@ -18,11 +21,11 @@ interface Entry extends EncodedMessage {
 
 export class MessageSender {
   #link: Link | undefined;
-  /** Messages without a receipt, beginning with the sent ones in order. */
+  /** Messages without a receipt, beginning with the sent messages in order. */
   #entries: Entry[] = [];
   #sentEntries = 0;
   #numbers = 0;
-  /** The number of bytes of all messages except published ones, and of the sent messages. */
+  /** The number of bytes of all messages except published messages, and the number of bytes of all sent messages. */
   #waitingBytes = 0;
   #sentBytes = 0;
   #room: Pending | undefined;
@@ -47,8 +50,8 @@ export class MessageSender {
   }
 
   /**
-   * Sends a message after all others.
-   * @returns `undefined`, or a promise of room to await if too much is in flight
+   * Sends a message after all earlier messages.
+   * @returns `undefined`, or, if too much is in flight, a promise to await
    * @throws ReplayError RATE_LIMITED if such a promise was not awaited · CLOSED
    */
   send(message: EncodedMessage): Promise<void> | undefined {
@@ -63,7 +66,7 @@ export class MessageSender {
     return this.#room.promise;
   }
 
-  /** Sends a message after all others, and replaces a published message that is still waiting. */
+  /** Sends a message after all earlier messages, and replaces a published message that is still waiting. */
   publish(message: EncodedMessage): void {
     if (this.#error !== undefined) return;
     this.#entries = this.#entries.filter(({ isPublication, number }) => !isPublication || number > 0);

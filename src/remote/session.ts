@@ -20,9 +20,9 @@ const NOWHERE = -1;
 export class Session {
   readonly lanes: number;
   readonly writer: AcceptedWriter;
-  /** The properties of its writer, which the actor compares at each reconnect. */
+  /** The properties of the session's writer, which the actor compares at each reconnect. */
   readonly welcome: WelcomeMessage;
-  /** The farewell sent at its end. */
+  /** The farewell that is sent at the session's end. */
   farewell: ClosedMessage | undefined;
   code: number | undefined;
   readonly #secret: string;
@@ -34,8 +34,8 @@ export class Session {
   #isLeft = false;
 
   /**
-   * @param name of its writer @param makeWriter called after the session's record exists, so that no writer is ever without one
-   * @param sync requests a write to disk @param onEnd called at the end, with the time to keep its farewell
+   * @param name the name of the session's writer @param makeWriter is called after the session's record exists, so that every writer has a record
+   * @param sync requests a write to disk @param onEnd is called at the end, with the time for which the farewell is kept
    */
   constructor(
     host: Host,
@@ -81,13 +81,13 @@ export class Session {
       onEnd: (farewell, code) => {
         this.farewell = farewell;
         this.code = code;
-        // If an actor reconnects after its session was abandoned, it must not conclude that it said goodbye itself.
+        // If an actor reconnects after its session was abandoned, the actor must not be told that it has said goodbye.
         onEnd(this.#isLeft || farewell.error !== undefined ? this.#ttlMs : 0);
       },
     });
   }
 
-  /** Handles a reconnect of its actor, with the options of this call of `acceptWriter`. @throws ReplayError UNSUPPORTED */
+  /** Handles a reconnect of the session's actor, with the options of this call of `acceptWriter`. @throws ReplayError UNSUPPORTED */
   resume({ reconnects }: HelloMessage, options: SessionOptions): void {
     const { maxInFlight } = this.welcome;
     const terms = termsOf({ ...options, maxInFlight }, reconnects);

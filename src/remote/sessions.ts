@@ -1,4 +1,4 @@
-/** Manages the sessions of a Replay's actors over sockets. A reconnecting actor is known by its secret for `sessionTtlMs`. */
+/** Manages the sessions of a Replay's actors over sockets. A reconnecting actor is recognized by its secret for `sessionTtlMs`. */
 import { ReplayError } from "../base/error.ts";
 import type { SessionRecord } from "../storage/format/sessions.ts";
 import type { WriterOptions } from "../tables/rules.ts";
@@ -11,7 +11,7 @@ import type { HelloMessage, WelcomeMessage } from "./wire/messages.ts";
 export interface SessionRequest {
   readonly hello: HelloMessage;
   readonly writerOptions: WriterOptions;
-  /** The properties of its writer. */
+  /** The properties of the session's writer. */
   readonly welcome: WelcomeMessage;
   readonly options: SessionOptions & { readonly limits: ResolvedLimits };
 }
@@ -41,14 +41,14 @@ export class Sessions {
     for (const record of host.journal?.sessions.earlier.keys() ?? []) later(ttlMs, () => this.#expire(record));
   }
 
-  /** Returns the session of a secret, in any state. @throws ReplayError NOT_FOUND if it belongs to another writer */
+  /** Returns the session of a secret, in any state. @throws ReplayError NOT_FOUND if the session belongs to another writer */
   find({ session, lanes }: HelloMessage, name: string | undefined): Session | undefined {
     const known = this.#sessions.get(session);
     if (known !== undefined && (known.lanes !== lanes || (name !== undefined && known.writer.name !== name))) throw unknownSession();
     return known;
   }
 
-  /** Opens a session for an actor: a new one, or one that an earlier run left in the middle of its episode. @throws as `acceptWriter` */
+  /** Opens a session for an actor: a new session, or a session that an earlier run left in the middle of an episode. @throws the errors of `acceptWriter` */
   open(request: SessionRequest): Session {
     const { hello, writerOptions, options } = request;
     const earlier = this.#earlier(hello, writerOptions.name);
@@ -67,7 +67,7 @@ export class Sessions {
     return this.#add(request, name, () => this.#host.writer({ ...writerOptions, ...(name !== undefined && { name }), lanes } as WriterOptions));
   }
 
-  /** Releases a name for a new actor if the connection of its present actor is broken. */
+  /** Releases a name for a new actor if the connection of the actor that holds the name is broken. */
   release(name: string | undefined): void {
     for (const { writer } of this.#broken(name)) writer.abandon();
   }
@@ -109,7 +109,7 @@ export class Sessions {
     return session;
   }
 
-  /** Resolves when everything so far is on the disk. Requests of the same turn share one write. @throws ReplayError IO */
+  /** Resolves when everything done so far is on the disk. Requests of the same turn share one write. @throws ReplayError IO */
   sync(): Promise<void> {
     this.#syncing ??= new Promise<void>((resolve) => setTimeout(resolve, 0)).then(() => {
       this.#syncing = undefined;
@@ -132,7 +132,7 @@ export class Sessions {
   }
 }
 
-/** Thrown if an actor requests a session that has ended normally in an earlier run; the actor receives it. */
+/** Thrown if an actor requests a session that ended normally in an earlier run. The actor receives the error. */
 export class EndedSession extends ReplayError {
   constructor() {
     super("CLOSED", "this actor's session has already ended, and only its farewell was lost");

@@ -1,4 +1,4 @@
-/** Defines validators for messages of a port, which may come from anybody. */
+/** Defines validators for messages of a port, which any program may have sent. */
 import { ReplayError } from "../base/error.ts";
 
 /** Returns whether a value has the expected form. */
@@ -20,13 +20,13 @@ export function listOf(validator: Validator): Validator {
   return (value) => Array.isArray(value) && value.every(validator);
 }
 
-/** Returns a validator for objects that have fields of these forms, and any others. */
+/** Returns a validator for objects that have fields of these forms. Other fields are allowed. */
 export function fieldsOf(validators: { readonly [name: string]: Validator }): Validator {
   const pairs = Object.entries(validators);
   return (value) => isObject(value) && pairs.every(([name, validator]) => validator((value as { readonly [name: string]: unknown })[name]));
 }
 
-/** Returns the kind of a message; undefined if it has none. */
+/** Returns the kind of a message; undefined if the message has no kind. */
 export function kindOfMessage(message: unknown): unknown {
   return (message as { readonly kind?: unknown } | null | undefined)?.kind;
 }

@@ -55,7 +55,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   readonly #outbox: Outbox;
   readonly #inbox: Inbox;
   readonly #lanes: LaneStates;
-  /** Whether steps of a single lane may have a dimension of lanes, and flags. */
+  /** Whether steps of a single lane may have a dimension of lanes and may contain flags. */
   readonly #isVector: boolean;
 
   static {
@@ -137,8 +137,8 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
    * Appends a step, or the step in `staged`. The call checks and copies the values. Steps are sent in blocks: when a block is full, when the actor waits for
    * something else, or at `flush`. With several lanes, every value has a leading dimension with one step per lane. With `lanes: 1`, that dimension is optional.
    * If the call throws, no step is appended, but `staged` may be filled in part. Costs O(bytes).
-   * @param ends the lanes whose episodes end with this step, with `lanes`
-   * @returns `undefined`, or a promise to await if `maxInFlight` steps are in flight; it resolves when the Replay has accepted some of them
+   * @param ends the lanes whose episodes end with this step, for a writer with `lanes`
+   * @returns `undefined`, or a promise to await if `maxInFlight` steps are in flight; the promise resolves when the Replay has accepted some of these steps
    * @throws ReplayError SPEC_MISMATCH if the step does not match the spec, INVALID_DATA if a value does not fit its dtype, RATE_LIMITED if such a promise was
    * not awaited, CLOSED after the writer was closed
    * @throws the error of the Replay's end
@@ -167,8 +167,8 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   }
 
   /**
-   * Appends many steps in one call, and sends them in one buffer. Each leaf is one column with a leading dimension of time. With several lanes, it has leading
-   * dimensions of time and lane. While fewer than `maxInFlight` steps are in flight, a call may append any number of steps. Costs O(bytes).
+   * Appends many steps in one call, and sends them in one buffer. Each leaf is one column with a leading dimension of time. With several lanes, the column has
+   * leading dimensions of time and lane. While fewer than `maxInFlight` steps are in flight, a call may append any number of steps. Costs O(bytes).
    * @returns the same as `append`
    * @throws RangeError if columns differ in length
    * @throws ReplayError SPEC_MISMATCH if the step does not match the spec, INVALID_DATA if a value does not fit its dtype, NOT_FOUND if `priorities` names an
@@ -248,8 +248,8 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
 
   /**
    * Ends the episode. With `final` or `terminated`, the final observation ends the episode. Transitions bootstrap from this observation unless the episode
-   * terminated, and it stays available until the next append. Otherwise the newest step ends the episode, in all lanes or in one. You can call this method
-   * while steps are in flight.
+   * terminated. The observation stays available until the next append. Otherwise the newest step ends the episode, in all lanes or in one lane. You can call
+   * this method while steps are in flight.
    * @returns the same as `append`
    * @throws TypeError if `nStep` rules require a missing option
    * @throws ReplayError OUT_OF_TURN if no episode is open, SPEC_MISMATCH if the step does not match the spec, INVALID_DATA if a value does not fit its dtype,
@@ -378,7 +378,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     });
   }
 
-  /** Rules that sum rewards require finite rewards; a final step has none. */
+  /** Rules that sum rewards require finite rewards. A final step has no reward. */
   #checkReward(): void {
     const { reward: leaf } = this.#reply;
     if (leaf === undefined) return;

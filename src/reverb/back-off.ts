@@ -3,13 +3,13 @@ import { RpcError } from "./grpc/status.ts";
 
 const FIRST_MS = 50;
 const LONGEST_MS = 5000;
-/** A connection that lasted this long counts as successful even if nothing came through, because a dead connection is detected sooner. */
+/** A connection that lasted this long counts as successful even if no data arrived, because a dead connection is detected sooner. */
 const STABLE_MS = 60_000;
 
 export class BackOff {
   readonly limitMs: number;
   #next = FIRST_MS;
-  /** The number of milliseconds without a connection since data last came through, until `#lostAt`. */
+  /** The number of milliseconds without a connection since data last arrived, except the current loss, which began at `#lossAt`. */
   #lostMs = 0;
   #lossAt: number | undefined;
   #openedAt: number | undefined;
@@ -19,7 +19,7 @@ export class BackOff {
     this.limitMs = limitMs;
   }
 
-  /** Runs when a connection is open, although it may not work yet. */
+  /** Runs when a connection has opened, although the connection may not work yet. */
   onOpen(): void {
     const now = performance.now();
     this.#openedAt = now;
@@ -27,14 +27,14 @@ export class BackOff {
     this.#lossAt = undefined;
   }
 
-  /** Runs when data has come through. */
+  /** Runs when data has arrived. */
   reset(): void {
     this.#next = FIRST_MS;
     this.#lostMs = 0;
     this.#lossAt = undefined;
   }
 
-  /** Returns the milliseconds until the next attempt, or undefined if the error or the time limit allows none. */
+  /** Returns the milliseconds until the next attempt, or undefined if the error or the time limit allows no further attempt. */
   after(error: unknown): number | undefined {
     if (!isLost(error)) return undefined;
     const now = performance.now();

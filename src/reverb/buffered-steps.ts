@@ -5,7 +5,10 @@ import { chunkOf, type StepValue } from "./step-values.ts";
 import type { StepLocation } from "./tensors/runs.ts";
 import type { ChunkMessage } from "./wire/tensor.ts";
 
-/** From this size on, a leaf has separate chunks, so that items bring no chunks of leaves they do not name. Below it, the cost of a chunk matters more. */
+/**
+ * A leaf of at least this size has separate chunks, so that an item does not send leaves that it does not name. For smaller leaves, the cost of a chunk matters
+ * more.
+ */
 const WIDE_BYTES = 1024;
 /** The approximate size of a chunk, in steps and in bytes. */
 const CHUNK_STEPS = 128;
@@ -55,7 +58,7 @@ export class BufferedSteps {
     leafBuffer.maxChunk = maxChunk ?? chunkSteps(leafBuffer.leaf);
   }
 
-  /** Returns the oldest available step of a leaf, or `total` if there is none. */
+  /** Returns the oldest available step of a leaf, or `total` if no step is available. */
   oldest(leaf: number, total: number): number {
     const [first = total] = (this.#leaves[leaf] as LeafBuffer).steps.keys();
     return first;
@@ -83,7 +86,7 @@ export class BufferedSteps {
     return this.#leaves.map(({ steps }) => steps.get(step)?.value);
   }
 
-  /** Returns the position of a step, in a chunk that is created if necessary. @param chunks receives that chunk */
+  /** Returns the position of a step in its chunk, and creates the chunk if necessary. @param chunks receives the chunk */
   locate({ index }: PlacedLeaf, step: number, chunks: Set<ChunkMessage>): StepLocation {
     const leaf = this.#leaves[index] as LeafBuffer;
     const buffered = leaf.steps.get(step) as BufferedValue;

@@ -51,13 +51,13 @@ export interface ReverbClientOptions<S extends Spec = Spec> {
   readonly keepAliveMs?: number;
   /** The time limit for the answer to a probe, in milliseconds. After this time, the connection counts as lost. Default: 20,000. */
   readonly keepAliveTimeoutMs?: number;
-  /** The maximum number of unconfirmed items in flight. Their chunks are also limited to 256 MiB. Default: 1,000. */
+  /** The maximum number of unconfirmed items in flight. The chunks of these items are also limited, to 256 MiB. Default: 1,000. */
   readonly maxInFlightItems?: number;
   /**
    * The maximum size of one answer or one sample, in bytes. For a sample, the limit also applies to its chunks and columns after decompression. Default: 1 GiB.
    */
   readonly maxMessageBytes?: number;
-  /** Receives a message when one of several servers is gone, and when it is back. Pass null to silence the messages. Default: `console.warn`. */
+  /** Receives a message when one of several servers is gone, and when that server is back. Pass null to silence the messages. Default: `console.warn`. */
   readonly logger?: Logger | null;
 }
 
@@ -87,7 +87,7 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
   readonly keyDtype = "u64";
   readonly #servers: Servers;
   readonly #tables: ServerTables<S>;
-  /** The host of the writers that it accepts. */
+  /** The host of the writers that the client accepts. */
   #host: ServerHost | undefined;
 
   /**
@@ -97,7 +97,8 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
    * the servers in turn, and each item is on one server. Samples also come from the servers in turn. `mutatePriorities`, `reset`, `checkpoint` and `serverInfo`
    * go to all servers.
    *
-   * If a server is gone, the `logger` receives a warning, and the other servers take over its unconfirmed items. When the server is back, it is used again.
+   * If a server is gone, the `logger` receives a warning, and the other servers take over its unconfirmed items. When the server is back, the client uses the
+   * server again.
    * @param address `HOST:PORT`, or `[HOST]:PORT` for an IPv6 address; a list of addresses for several servers
    * @throws TypeError, RangeError if an argument is invalid
    */
@@ -153,9 +154,9 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
 
   /**
    * Lets an actor at the other end of a port or a socket write into the server's tables, as `replay.acceptWriter` does for the tables of a Replay. This process
-   * is the gateway of the actor. A block is confirmed once the server has confirmed its items; until then the actor keeps it. Rules have `length`, `stride` and
-   * a number as `priority`; anything else that a server does not support throws `UNSUPPORTED`. The items are those that a Replay's writer would create,
-   * including final steps.
+   * is the gateway of the actor. A block is confirmed once the server has confirmed the block's items. Until then, the actor keeps the block. Rules have
+   * `length`, `stride` and a number as `priority`; anything else that a server does not support throws `UNSUPPORTED`. The items are those that a Replay's
+   * writer would create, including final steps.
    * @param target a port, a WebSocket, or a channel of messages
    * @returns a promise that resolves when the actor has connected
    * @throws ReplayError NOT_FOUND if the server has no table of a rule
@@ -193,11 +194,11 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
   }
 
   /**
-   * Returns the signature of a table's items. This is the signature on the server. It is nested like the spec if both have the same number of leaves; names do
-   * not count. If the server has no signature, the result is the spec of the steps with a dimension of time before each leaf's shape.
+   * Returns the signature of a table's items. This is the signature on the server, nested like the spec if both have the same number of leaves. Names do not
+   * count. If the server has no signature, the result is the spec of the steps with a dimension of time before each leaf's shape.
    * @throws ReplayError NOT_FOUND if the table does not exist
    * @throws ReplayError IO if the server cannot be reached
-   * @throws ReplayError SPEC_MISMATCH if a spec is needed and the client has none
+   * @throws ReplayError SPEC_MISMATCH if a spec is needed and the client has no spec
    */
   async signature(table: string): Promise<Signature> {
     const { spec } = this;

@@ -16,8 +16,8 @@ export interface PackedItem {
 
 /**
  * Decodes a sample. O(bytes + slices)
- * @param maxBytes the limit for its decompressed size
- * @throws ReplayError CORRUPT, UNSUPPORTED, OUT_OF_MEMORY, each with the column
+ * @param maxBytes the maximum decompressed size of the sample
+ * @throws ReplayError CORRUPT, UNSUPPORTED, OUT_OF_MEMORY. The message names the column
  */
 export function decodeItem({ info: { item, probability, tableSize }, chunks }: PackedItem, signature: WireSignature | undefined, maxBytes: number): DrawnItem {
   const read = new Chunks(chunks, maxBytes);

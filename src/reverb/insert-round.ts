@@ -13,7 +13,7 @@ export class InsertRound {
   readonly #servers: Servers;
   readonly #open: (route: Route) => InsertStream;
   readonly #streams = new Map<Channel, OpenStream>();
-  /** Streams that continued on another server and have items there. The next insert for their home server uses a new stream. */
+  /** Streams that continued on another server and have items on that server. The next insert for their home server uses a new stream. */
   readonly #away = new Set<InsertStream>();
 
   constructor(servers: Servers, open: (route: Route) => InsertStream) {

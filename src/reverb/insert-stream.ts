@@ -1,4 +1,7 @@
-/** Sends items to a server: in batches, each item confirmed by itself, and again with all their chunks if the connection is lost before that. */
+/**
+ * Sends items to a server in batches. The server confirms each item separately. If the connection is lost earlier, the items are sent again with all their
+ * chunks.
+ */
 import { integer, ReplayError } from "../base/error.ts";
 import { Waiters, type WaitOptions } from "../base/wait.ts";
 import { BackOff, isLost } from "./back-off.ts";
@@ -13,7 +16,7 @@ import type { ChunkMessage } from "./wire/tensor.ts";
 
 /**
  * A batch is sent when it reaches this number of items, or about this many bytes of chunks, or when the program yields. No request is larger, unless a single
- * chunk is.
+ * chunk is larger.
  */
 const BATCH_ITEMS = 64;
 const BATCH_BYTES = 1 << 20;
@@ -21,10 +24,10 @@ const BATCH_BYTES = 1 << 20;
 const IN_FLIGHT_BYTES = 1 << 28;
 
 interface PendingInsert {
-  /** The number of items inserted before it, plus one. */
+  /** The number of items that were inserted before this item, plus one. */
   readonly number: number;
   readonly item: ItemMessage;
-  /** All chunks that it refers to. */
+  /** All chunks that the item refers to. */
   readonly chunks: readonly ChunkMessage[];
   /** The bytes of the chunks that the server did not have. */
   readonly bytes: number;
@@ -53,7 +56,7 @@ export class InsertStream {
   #roomPromise: Promise<void> | undefined;
   #call: Call | undefined;
   #opening = false;
-  /** The timer of the next attempt to reconnect, and the error before it. */
+  /** The timer of the next attempt to reconnect, and the error that made the attempt necessary. */
   #retry: ReturnType<typeof setTimeout> | undefined;
   #lastError: RpcError | undefined;
   #isFull = false;
@@ -73,7 +76,8 @@ export class InsertStream {
   }
 
   /**
-   * Sends an item soon. @param options of the wait for room @returns undefined, or, if too many items are in flight, a promise of room
+   * Sends an item soon. @param options the options of the wait for room @returns undefined, or, if too many items are in flight, a promise that resolves when
+   * there is room
    * @throws the error that ended the stream
    */
   insert(item: ItemMessage, chunks: readonly ChunkMessage[], options: WaitOptions = {}): Promise<void> | undefined {
@@ -109,7 +113,7 @@ export class InsertStream {
     return this.#waitFor(max, options);
   }
 
-  /** Waits until some items are confirmed. @throws as `flush` */
+  /** Waits until some items are confirmed. @throws the errors of `flush` */
   waitForItems(keys: readonly bigint[], options: WaitOptions): Promise<void> | undefined {
     this.check();
     this.#resume();
@@ -121,7 +125,10 @@ export class InsertStream {
     return this.#count;
   }
 
-  /** Waits until the first `count` items are confirmed, while later ones may be in flight; returns undefined if that holds already. @throws as `flush` */
+  /**
+   * Waits until the first `count` items are confirmed, while later items may be in flight. Returns undefined if that holds already. @throws the errors of
+   * `flush`
+   */
   waitForFirst(count: number, options: WaitOptions): Promise<void> | undefined {
     this.check();
     this.#resume();
@@ -131,7 +138,7 @@ export class InsertStream {
     return this.#waitForCount(() => Number(oldest() <= count), 0, options);
   }
 
-  /** Whether it has ended, by an error or by `close`. */
+  /** Whether the stream has ended, by an error or by `close`. */
   get hasEnded(): boolean {
     return this.#error !== undefined;
   }
@@ -157,7 +164,7 @@ export class InsertStream {
     return this.#unconfirmed.size < this.#maxInFlight && this.#unconfirmedBytes < IN_FLIGHT_BYTES;
   }
 
-  /** One wait shared by all callers that wait for room. */
+  /** Waits until there is room. All waiting callers share one promise. */
   #waitForRoom(options: WaitOptions): Promise<void> | undefined {
     if (this.#roomPromise !== undefined) return this.#roomPromise;
     const roomPromise = this.#waitForCount(() => Number(!this.#hasRoom), 0, options);
@@ -208,7 +215,10 @@ export class InsertStream {
     while (this.#batch.length > 0 && !this.#isFull) this.#isFull = !call.send(insertRequest(this.#request(), HEAD));
   }
 
-  /** Returns the next request: items of the batch, and the chunks that the server lacks. Chunks of an item that is too big are sent before it. */
+  /**
+   * Returns the next request: items of the batch, and the chunks that the server lacks. If an item is too big for one request, its chunks are sent in earlier
+   * requests.
+   */
   #request(): InsertRequest {
     const chunks: ChunkMessage[] = [];
     const items: ItemMessage[] = [];
@@ -225,7 +235,7 @@ export class InsertStream {
       if (items.length === BATCH_ITEMS) break;
     }
     this.#batch.splice(0, items.length);
-    // The server drops chunks only with items.
+    // The server drops chunks only if the request has items.
     return { chunks, items, keep: items.length === 0 ? [] : this.#keep() };
   }
 
@@ -263,7 +273,7 @@ export class InsertStream {
       this.#backOff.onOpen();
       this.#isFull = false;
       this.#sentChunks = new Set();
-      // All unconfirmed items, including those sent on an earlier stream; the server recognizes them by their keys.
+      // All unconfirmed items are sent, including items that were sent on an earlier stream. The server recognizes items by their keys.
       this.#batch = [...this.#unconfirmed.values()];
       this.#send();
     }, end);
@@ -286,7 +296,7 @@ export class InsertStream {
     const { address } = this.#channel;
     const lossError = error ?? new RpcError(address, "InsertStream", UNAVAILABLE, "it ended the stream before it confirmed all items");
     const { size } = this.#unconfirmed;
-    // If a server stops between two items, the next item reports it.
+    // If a server stops between two items, the insert of the next item reports the loss.
     if (size === 0 && isLost(lossError)) return;
     const wait = this.#backOff.after(lossError);
     if (wait !== undefined) {

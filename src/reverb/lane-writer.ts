@@ -8,7 +8,10 @@ import type { ItemOptions, ResolvedWriterOptions } from "../tables/rules.ts";
 import type { Fields, Values } from "../tf-agents/writers/fields.ts";
 import type { StreamSteps } from "./stream-steps.ts";
 
-/** The states of a lane between two episodes. Its steps stay available until the next episode starts. */
+/**
+ * The states of a lane: in an episode, after an end, or after an end with a final step. The steps of an ended episode stay available until the next episode
+ * starts.
+ */
 const OPEN = 0;
 const ENDED = 1;
 const ENDED_BY_FINAL = 2;
@@ -20,7 +23,7 @@ export class LaneWriter<S extends Spec = Spec> {
   readonly #ends: Uint8Array;
   readonly #endRules: EndRules;
 
-  /** @param lanes one writer per lane; they are closed with this writer */
+  /** @param lanes one writer per lane. `close` closes all of them */
   constructor(options: ResolvedWriterOptions, fields: Fields<S>, lanes: readonly StreamSteps<S>[]) {
     this.options = options;
     this.#fields = fields;
@@ -60,7 +63,7 @@ export class LaneWriter<S extends Spec = Spec> {
     integer("lane", lane, 0, this.#lanes.length - 1);
     if (columns !== undefined) throw unsupported("the option columns of createItem", "The items of a server's table have every leaf in every step");
     if (this.#ends[lane] === ENDED_BY_FINAL && length === 1) throw mustBe(RangeError, "length", "above 1, because no item begins with a final step", length);
-    // The promise of room is ignored: the actor's data in flight is limited, and its blocks are confirmed with their items.
+    // The promise of room is ignored, because the actor's data in flight is limited, and the actor's blocks are confirmed with their items.
     (this.#lanes[lane] as StreamSteps<S>).createItem(table, { length, priority });
   }
 
@@ -87,7 +90,7 @@ export class LaneWriter<S extends Spec = Spec> {
     await Promise.all(this.#lanes.map((steps) => steps.flush(wait)));
   }
 
-  /** Resolves when the server has confirmed the items created so far. @throws ReplayError as `flush` */
+  /** Resolves when the server has confirmed the items created so far. @throws the errors of `flush` */
   async confirmSoFar(): Promise<void> {
     await Promise.all(this.#lanes.map((steps) => steps.confirmSoFar({})));
   }

@@ -1,4 +1,4 @@
-/** Implements one stream of samples: requests some, and more as they are consumed. Reconnects if the connection is lost. */
+/** Implements one stream of samples, which requests more samples as samples are consumed, and reconnects if the connection is lost. */
 import { ReplayError } from "../base/error.ts";
 import { BackOff } from "./back-off.ts";
 import type { PackedItem } from "./decode-item.ts";
@@ -12,7 +12,7 @@ import { readSampleResponse } from "./wire/responses.ts";
 import type { ChunkMessage } from "./wire/tensor.ts";
 
 export const METHOD = "SampleStream";
-/** The server's message when the rate limiter allows nothing in time, also for samples. Another message with the same status is an error. */
+/** The server's message if the rate limiter allows nothing in time, for samples as well as for inserts. Any other message with the same status is an error. */
 const TIMED_OUT = "Rate Limiter: Timeout exceeded before the right to insert was acquired.";
 
 export interface StreamItem extends PackedItem {
@@ -45,14 +45,17 @@ export class SampleStream {
   #opening = false;
   #stopPause = () => {};
   #hasEnded = false;
-  /** Samples that were requested and have not arrived; samples that arrived and were not consumed; and samples that this call may still request. */
+  /**
+   * The number of samples that were requested but have not arrived, of samples that arrived but were not consumed, and of samples that this call may still
+   * request.
+   */
   #requested = 0;
   #unread = 0;
   #quota: number;
   /** The sample whose parts are arriving. */
   #info: SampleInfoMessage | undefined;
   #chunks: ChunkMessage[] = [];
-  /** The bytes of its messages so far. */
+  /** The number of bytes of the sample's messages so far. */
   #bytes = 0;
 
   constructor(context: StreamContext) {
@@ -61,7 +64,7 @@ export class SampleStream {
     this.#backOff = new BackOff(context.reconnectTimeoutMs);
   }
 
-  /** Whether it waits for samples. */
+  /** Whether the stream waits for samples. */
   get isWaiting(): boolean {
     return this.#requested > 0;
   }
@@ -72,7 +75,7 @@ export class SampleStream {
     const free = this.#context.inFlight - this.#requested - this.#unread;
     if (free < this.#context.inFlight / 2) return;
     if (this.#quota === 0) {
-      // Another stream replaces one that has delivered its share.
+      // A new call replaces a call that has delivered its share.
       if (this.#requested > 0) return;
       this.#call?.finish();
       this.#call = undefined;
@@ -85,7 +88,7 @@ export class SampleStream {
     else this.#open();
   }
 
-  /** Runs when one of its samples was consumed. */
+  /** Runs when a sample of this stream was consumed. */
   onRead(): void {
     this.#unread--;
     this.requestMore();
@@ -98,7 +101,7 @@ export class SampleStream {
     this.#call?.finish();
   }
 
-  /** Ends the call: the server draws no more for it. Samples in flight must be requested again. */
+  /** Ends the call, so that the server draws no more samples for it. Samples in flight must be requested again. */
   close(): void {
     this.#hasEnded = true;
     this.#stopPause();
@@ -124,7 +127,7 @@ export class SampleStream {
     this.#chunks = [];
     this.#bytes = 0;
     let thisCall: Call | undefined;
-    // Ignore a call that was replaced by another one.
+    // Ignore a call that was replaced by another call.
     const isOld = () => thisCall !== undefined && this.#call !== thisCall;
     const message = (bytes: Uint8Array) => {
       if (!isOld()) this.#onMessage(bytes, thisCall as Call);
@@ -185,7 +188,7 @@ export class SampleStream {
         this.#context.onTimeout();
         return;
       }
-      // This is not the rate limiter's time-out, which ends loops.
+      // This error must not look like a time-out of the rate limiter, which would end loops.
       const ioError = new ReplayError("IO", error.message);
       ioError.cause = error;
       this.#context.onError(ioError);

@@ -43,7 +43,7 @@ export class ServerHost implements Host {
     };
   }
 
-  /** Adds tables that a server has reported, after the existing ones. */
+  /** Adds tables that a server has reported, after the existing tables. */
   learn(names: Iterable<string>): void {
     const added = new Set(names);
     for (const name of this.tables) added.delete(name);
@@ -94,7 +94,7 @@ export class ServerHost implements Host {
 
   closeOrphan(): void {}
 
-  /** Ends all writers, and all waits for one. */
+  /** Ends all writers, and all waits for a writer. */
   close(): void {
     this.#isClosed = true;
     for (const closer of [...this.engine.closers]) closer.close();

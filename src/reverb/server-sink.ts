@@ -1,4 +1,4 @@
-/** Sends the steps of a writer to a server. They stay here until an item names them, and are then sent in chunks. */
+/** Sends the steps of a writer to a server. Steps stay in this process until an item names them, and are then sent in chunks. */
 import { finite, integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
 import { abortable, checkWait, type WaitOptions } from "../base/wait.ts";
 import type { Column } from "../schema/column.ts";
@@ -23,7 +23,7 @@ import type { ColumnMessage } from "./wire/item.ts";
 import type { ChunkMessage } from "./wire/tensor.ts";
 
 export interface ServerSinkOptions extends ChunkOptions {
-  /** The number of steps that each leaf is kept for. */
+  /** The number of steps for which each leaf is kept. */
   readonly keep: number;
   /** Whether items must fit their table's signature. Default: true. */
   readonly validates?: boolean;
@@ -49,7 +49,7 @@ export class ServerSink implements StepSink {
   #patterns: readonly ItemPattern[] = [];
   /** Whether the items of each pattern were compared with the signature of their table. */
   #fits: boolean[] = [];
-  /** The items that wait until their table is known, in the order of their calls. */
+  /** Settles when no item waits for its table to be known any more. Such items are sent in the order of their calls. */
   #line: Promise<void> | undefined;
   /** The items that wait until their steps fill a chunk, and the number of steps in that chunk. */
   #unsent: (() => Promise<void> | undefined)[] = [];
@@ -57,7 +57,7 @@ export class ServerSink implements StepSink {
   /** The errors of waiting items, until `flush` throws them or a caller reads their promises. */
   readonly #refusals = new UntoldErrors();
   #closed = false;
-  /** Settles when all items of a closed writer are confirmed, or cannot be. */
+  /** Settles when all items of a closed writer are confirmed, or can no longer be confirmed. */
   #ended: Promise<void> | undefined;
   /** Whether a caller waits for the end, and receives its error. */
   #isAwaited = false;
@@ -67,7 +67,7 @@ export class ServerSink implements StepSink {
   /**
    * @param open opens the stream, which requests the chunks that later items may refer to
    * @param onClose is called when the stream has ended
-   * @param onLoss receives the reason why items of a closed writer are not in their tables, if nobody else does
+   * @param onLoss receives the reason why items of a closed writer are not in their tables, if no other caller receives it
    */
   constructor(
     leaves: readonly PlacedLeaf[],
@@ -168,7 +168,7 @@ export class ServerSink implements StepSink {
     const inserted = Promise.all([requested, before]).then(([found]) => ({ room: send(found) }));
     const sent = inserted.then(({ room }) => room);
     const answer = ItemPromise.of([sent]);
-    // The end of a wait for room is not a rejection of the item, which is in the stream.
+    // The item is in the stream by then, so the end of a wait for room is not a rejection of the item.
     const refusal = inserted.catch((reason) => this.#refusals.add(reason, answer));
     const line = Promise.all([refusal, sent.catch(() => {}), before]).then(() => {
       if (this.#line === line) this.#line = undefined;
@@ -226,7 +226,7 @@ export class ServerSink implements StepSink {
     await this.#untilFew(blockUntilNumItems, wait);
   }
 
-  /** Waits until the items created so far are confirmed; `flush` also waits for items that are created in the meantime. @throws as `flush` */
+  /** Waits until the items created so far are confirmed; `flush` also waits for items that are created in the meantime. @throws the errors of `flush` */
   async confirmSoFar(wait: WaitOptions): Promise<void> {
     this.check();
     await this.#untilKnown(wait);
@@ -242,7 +242,7 @@ export class ServerSink implements StepSink {
     return this.#closed ? undefined : this.flush({});
   }
 
-  /** Waits until all items are confirmed, including those of a closed writer. @throws as `flush` */
+  /** Waits until all items are confirmed, including the items of a closed writer. @throws the errors of `flush` */
   whenConfirmed(): Promise<void> {
     this.#isAwaited = true;
     return this.#ended ?? this.#untilFew(0, {});
@@ -320,7 +320,7 @@ export class ServerSink implements StepSink {
     this.#fits[k] = this.#fitsKnown(pattern.config.table, shapesOf(pattern));
   }
 
-  /** Returns whether the table is known and items of such columns fit it. @throws ReplayError SPEC_MISMATCH */
+  /** Returns whether the table is known and items with these columns fit the table. @throws ReplayError SPEC_MISMATCH */
   #fitsKnown(table: string, shapes: readonly ColumnShape[]): boolean {
     const known = this.#tables.cached(table);
     if (known !== undefined) this.#fit(table, known, [], shapes);

@@ -1,4 +1,4 @@
-/** Manages the tables of a client on one server or several: its calls, and the sinks of its writers. */
+/** Implements a client's access to the tables of one server or several: the client's calls, and the sinks of its writers. */
 import { ReplayError } from "../base/error.ts";
 import { MAX_LENGTH, MAX_TIMEOUT_MS } from "../base/limits.ts";
 import type { WaitOptions } from "../base/wait.ts";
@@ -71,7 +71,7 @@ export class ServerTables<S extends Spec> implements ClientTables<S> {
       stream = this.#stream(kept, legacy?.maxInFlightItems);
       return stream;
     };
-    // The steps of an item that waits for a chunk must stay available for this long.
+    // An item waits until its chunk is full, so its steps must stay available for up to this many steps.
     const maxChunk = legacy && Math.min(legacy.chunkLength, MAX_LENGTH + 1 - keep);
     const chunks = maxChunk && { maxChunk, sendsAfter: maxChunk, deltaEncoded: legacy.deltaEncoded };
     const options = { keep: keep + (maxChunk ?? 1) - 1, validates, ...chunks };
@@ -160,7 +160,7 @@ export class ServerTables<S extends Spec> implements ClientTables<S> {
     this.#inserts.close(reason);
   }
 
-  /** Waits until every writer's items are confirmed, or cannot be. */
+  /** Waits until every writer's items are confirmed, or can no longer be confirmed. */
   whenConfirmed(): Promise<PromiseSettledResult<void>[]> {
     return Promise.allSettled([...this.#sinks.keys()].map((sink) => sink.whenConfirmed()));
   }

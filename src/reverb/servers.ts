@@ -1,4 +1,7 @@
-/** Manages the servers of one client: one, or several that do not know each other. A server that is gone is reported, and the others continue. */
+/**
+ * Manages the server or the servers of one client. Several servers do not know each other. If a server is gone, a warning is logged and the other servers
+ * continue.
+ */
 
 import type { WaitOptions } from "../base/wait.ts";
 import type { FullLogger } from "../base/warnings.ts";
@@ -34,16 +37,16 @@ export class Servers {
     this.channels = channels;
     this.address = channels.map(({ address }) => address).join(", ");
     this.#logger = logger;
-    // With one writer each, several programs should not all start with the same server.
+    // Several programs that each have one writer should not all use the same server.
     this.#nextIndex = Number(randomKey() % BigInt(channels.length));
   }
 
-  /** The addresses of the servers that did not answer the last time. */
+  /** The addresses of the servers that did not answer the last request. */
   get unreachable(): readonly string[] {
     return [...this.#unreachable.keys()].map(({ address }) => address);
   }
 
-  /** Returns the next server in turn, without those that are gone; any server if all are gone. */
+  /** Returns the next server in turn that is not gone, or any server if all servers are gone. */
   next(): Channel {
     this.#probe();
     const { channels } = this;
@@ -54,12 +57,12 @@ export class Servers {
     return channels[this.#nextIndex++ % channels.length] as Channel;
   }
 
-  /** Returns the route of a stream. @param homeChannel its server. Default: the next server in turn */
+  /** Returns the route of a stream. @param homeChannel the stream's home server. Default: the next server in turn */
   route(homeChannel = this.next()): Route {
     return new Route(this, homeChannel);
   }
 
-  /** Returns the answer of any server. @throws RpcError that names all servers, if none answers; the errors of `read` · the signal's reason */
+  /** Returns the answer of any server. @throws RpcError that names all servers, if no server answers; the errors of `read` · the signal's reason */
   request<T>(method: string, request: Uint8Array<ArrayBuffer>, read: (message: Uint8Array) => T, options?: WaitOptions): Promise<T> {
     return this.tryEach(this.next(), method, (channel) => channel.request(method, request, read, options));
   }
@@ -79,7 +82,7 @@ export class Servers {
 
   /**
    * Returns the answers of all servers that are not gone.
-   * @throws RpcError of a server that rejects the call; if none answers, one that names all · the signal's reason
+   * @throws RpcError of a server that rejects the call; if no server answers, an RpcError that names all servers · the signal's reason
    */
   async all<T>(method: string, request: Uint8Array<ArrayBuffer>, read: (response: Uint8Array) => T, options?: WaitOptions): Promise<readonly Answer<T>[]> {
     const { channels } = this;
@@ -112,7 +115,7 @@ export class Servers {
   }
 
   /**
-   * Tries the servers one after another until one can be reached, those that are gone last.
+   * Tries the servers one after another until a server can be reached. Servers that are gone are tried last.
    * @throws the error of an attempt that failed for another reason; otherwise an error that names all servers
    */
   async tryEach<T>(first: Channel, method: string, attempt: (channel: Channel) => Promise<T>): Promise<T> {
@@ -143,7 +146,7 @@ export class Servers {
     if (isNewlyLost) void this.#report(channel, error);
   }
 
-  /** Logs why items of a closed writer are lost, if no call has reported it. */
+  /** Logs why items of a closed writer are lost, if no call has reported the reason. */
   warnLoss(reason: unknown): void {
     const message = reason instanceof Error ? reason.message : String(reason);
     this.#logger.warn(
@@ -152,8 +155,8 @@ export class Servers {
   }
 
   /**
-   * Logs that a server is gone, and how many others continue. The last server may fail while another one is back that has not been probed since: that one is
-   * probed first.
+   * Logs that a server is gone, and how many other servers continue. If all other servers seem to be gone, they are probed first, because a server may be back
+   * in the meantime.
    */
   async #report(channel: Channel, error: unknown): Promise<void> {
     const otherChannels = this.channels.filter((otherChannel) => otherChannel !== channel);
@@ -209,7 +212,7 @@ export class Servers {
   }
 }
 
-/** The route of a stream to a server: its home server, or, if that cannot be reached, the next one, with which it continues. */
+/** The route of a stream to a server. If the stream's home server cannot be reached, the stream continues on the next server. */
 export class Route {
   readonly #servers: Servers;
   readonly #home: Channel;
@@ -226,12 +229,12 @@ export class Route {
     return this.#channel.address;
   }
 
-  /** Whether it leads to its home server. */
+  /** Whether the route leads to the home server. */
   get isHome(): boolean {
     return this.#channel === this.#home;
   }
 
-  /** Starts a call, as `Channel.call`. @throws RpcError that names all servers, if none can be reached */
+  /** Starts a call, like `Channel.call`. @throws RpcError that names all servers, if no server can be reached */
   async call(method: string, handlers: CallHandlers): Promise<Call> {
     const { channels } = this.#servers;
     if (this.#failures >= MAX_FAILURES) {

@@ -1,4 +1,4 @@
-/** Samples a table on several servers in turn. A server that is gone or has no items does not delay the others. */
+/** Samples a table on several servers in turn. A server that is gone or has no items does not delay the other servers. */
 
 import { codeOf, ReplayError } from "../base/error.ts";
 import { Waiters, type WaitOptions } from "../base/wait.ts";
@@ -10,11 +10,11 @@ import type { Channel } from "./grpc/channel.ts";
 import { isGone, type Servers } from "./servers.ts";
 import type { SignatureOf } from "./stream-sampler.ts";
 
-/** The maximum number of items of a server that wait here. */
+/** The maximum number of items that wait here, per server. */
 const READY = 16;
 /** The maximum time, in milliseconds, for which a server whose rate limiter allows nothing may hold its share of a limited number of samples. */
 const SHARE_MS = 200;
-/** The pause before a server without items is requested again. The others take its share in the meantime. */
+/** The pause before a server without items is requested again. Other servers take its share in the meantime. */
 const PAUSE_MS = 50;
 /** The interval, in milliseconds, at which a lost server is retried. */
 const RETRY_MS = 5000;
@@ -25,11 +25,11 @@ interface Source {
   readonly ready: DrawnItem[];
   readonly backOff: BackOff;
   sampler: Sampler | undefined;
-  /** Whether the server is requested for share after share. */
+  /** Whether shares are being requested from the server, one after the other. */
   isRunning: boolean;
   /** Whether the server's rate limiter has timed out since any server last returned an item. */
   hasTimedOut: boolean;
-  /** The error by which the server was lost, after the time limit for reconnecting, and the time of the last attempt. */
+  /** The error with which the server was lost when the time limit for reconnecting ended, and the time of the last attempt. */
   error: unknown;
   attemptedAt: number;
 }
@@ -47,17 +47,17 @@ export class ShardedSource implements ItemSource {
   readonly #timeoutMs: number;
   readonly #requestMs: number;
   readonly #capacity: number;
-  /** The number of samples still to request, and still to return. */
+  /** The number of samples that are still to be requested, and the number that are still to be returned. */
   #unrequested: number;
   #remaining: number;
   #nextSource = 0;
-  /** When the last item arrived, or the current wait began. */
+  /** The time at which the last item arrived, or the current wait began. */
   #lastItemAt = 0;
-  /** When all servers seemed lost; each is then tried once more. */
+  /** The time at which all servers seemed lost. Each server is then tried once more. */
   #lossDetectedAt: number | undefined;
   /** The number of waiting calls of `next`. */
   #waiting = 0;
-  /** The error for the next call, before the items that have arrived; the call after it starts again. */
+  /** The error that the next call throws, even if items have arrived. The call after that starts again. */
   #failure: { readonly error: unknown } | undefined;
   #isFailureReported = false;
   #closed: { readonly reason: unknown } | undefined;
@@ -86,7 +86,7 @@ export class ShardedSource implements ItemSource {
     this.#remaining = all;
     this.#share = Math.ceil(all / count);
     this.#timeoutMs = rateLimiterTimeoutMs;
-    // With shares, no server may hold one without limit; otherwise each waits only for its own samples.
+    // If there are shares, no server may hold its share without a time limit. Otherwise, each server waits only for its own samples.
     if (maxSamples < 0) this.#requestMs = rateLimiterTimeoutMs;
     else this.#requestMs = rateLimiterTimeoutMs < 0 ? SHARE_MS : Math.min(SHARE_MS, Math.ceil(rateLimiterTimeoutMs / count));
     this.#capacity = Math.min(READY, maxInFlightSamplesPerWorker);
@@ -108,7 +108,7 @@ export class ShardedSource implements ItemSource {
     return this.#remaining === 0;
   }
 
-  /** Waits until a server can be reached; waiting for a server has a separate time limit. */
+  /** Waits until a server can be reached. This wait has a separate time limit. */
   async prepare(options: WaitOptions, closing: AbortSignal): Promise<void> {
     await this.#signature(options, closing);
   }
@@ -136,7 +136,7 @@ export class ShardedSource implements ItemSource {
     this.#waiters.wake();
   }
 
-  /** Whether no server is requested any more. */
+  /** Whether no more samples are requested from any server. */
   get #isDone(): boolean {
     return this.#remaining === 0 || this.#failure !== undefined || this.#closed !== undefined;
   }
@@ -182,7 +182,7 @@ export class ShardedSource implements ItemSource {
   async #run(source: Source): Promise<void> {
     source.isRunning = true;
     while (!this.#isDone) {
-      // While every server has timed out and no call waits, nothing more is requested.
+      // While the server's rate limiter has timed out and no call waits, nothing more is requested.
       const mayRequest = () => (this.#unrequested > 0 && (!source.hasTimedOut || this.#waiting > 0)) || this.#isDone || undefined;
       await this.#waiters.until(mayRequest, () => "a share");
       const share = Math.min(this.#share, this.#unrequested);
@@ -227,7 +227,7 @@ export class ShardedSource implements ItemSource {
     stop();
   }
 
-  /** Returns whether all servers seem lost and this one was not tried since. */
+  /** Returns whether all servers seem lost and this server has not been tried since. */
   #mustTry({ error, attemptedAt }: Source): boolean {
     return this.#lossDetectedAt !== undefined && error !== undefined && attemptedAt < this.#lossDetectedAt;
   }
@@ -243,7 +243,7 @@ export class ShardedSource implements ItemSource {
     this.#waiters.wake();
   }
 
-  /** @returns how long to pause that server */
+  /** @returns the pause before the server is used again, in milliseconds */
   #onFailure(source: Source, error: unknown): number {
     if (this.#isDone) return 0;
     if (codeOf(error) === "TIMEOUT" && !isGone(error)) {
@@ -265,7 +265,7 @@ export class ShardedSource implements ItemSource {
     source.attemptedAt = performance.now();
     const lossErrors = this.#sources.map(({ error: lossError }) => lossError);
     if (lossErrors.includes(undefined)) return RETRY_MS;
-    // Servers that were lost earlier may be back, since they are tried rarely.
+    // Servers that were lost earlier may be back, since lost servers are tried only rarely.
     this.#lossDetectedAt ??= source.attemptedAt;
     if (this.#sources.some((otherSource) => this.#mustTry(otherSource))) this.#waiters.wake();
     else this.#fail(this.#servers.unreachableError("SampleStream", lossErrors));

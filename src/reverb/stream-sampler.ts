@@ -32,7 +32,7 @@ export class StreamSource implements ItemSource {
   readonly #stored: StreamItem[] = [];
   readonly #waiting: Waiting[] = [];
   #tableSignature: WireSignature | undefined;
-  /** The number of samples still to request, and still to return. */
+  /** The number of samples that are still to be requested, and the number that are still to be returned. */
   #unrequested: number;
   #remaining: number;
   #error: unknown;
@@ -61,13 +61,13 @@ export class StreamSource implements ItemSource {
       receive: (stored) => {
         this.#stored.push(stored);
         this.#serve();
-        // The rate limiter allows samples again, also for streams that timed out.
+        // The rate limiter allows samples again, so streams that timed out continue.
         this.#requestMore();
       },
       onTimeout: () => this.#late(),
       onError: (error) => {
         this.#error ??= error;
-        // Samples that arrived are returned before the error; the next call after it opens other streams.
+        // Samples that arrived are returned before the error. The call after the error opens the new streams.
         for (const stream of this.#streams) stream.close();
         this.#streams = this.#createStreams();
         this.#serve();
@@ -122,7 +122,7 @@ export class StreamSource implements ItemSource {
     for (const stream of this.#streams) stream.requestMore();
   }
 
-  /** Runs when a stream has timed out. Once all streams have, the limiter has allowed nothing for the whole time limit. */
+  /** Runs when a stream has timed out. Once all streams have timed out, the limiter has allowed nothing for the whole time limit. */
   #late(): void {
     const { channel, table, timeoutMs } = this.#context;
     if (this.#stored.length > 0 || this.#streams.some((stream) => stream.isWaiting)) return;

@@ -1,4 +1,4 @@
-/** Implements the writer to a server that observers use: whole steps, and items of the last ones, created by rules or on request. */
+/** Implements the writer to a server that observers use. It appends whole steps, and creates items of the last steps, by rules or on request. */
 
 import { finite, integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
 import { MAX_LENGTH } from "../base/limits.ts";
@@ -58,7 +58,7 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
   readonly #sink: ServerSink;
   readonly #keep: number;
   readonly #rules: readonly Rule[];
-  /** The promises of `createItem` since the last append. The next append waits for them, if the caller does not. */
+  /** The promises of `createItem` since the last append. The next append waits for these promises, if the caller does not wait for them. */
   #pendingItems: Promise<void>[] = [];
 
   /** The number of items created so far, by table. */
@@ -76,8 +76,8 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
 
   /**
    * Appends a whole step, and creates the items that are due with it. Costs O(bytes + items).
-   * @returns `undefined`, or a promise. It resolves when there is room for more items in flight, and, for the first item of a table, when the server has
-   * answered
+   * @returns `undefined`, or a promise. The promise resolves when there is room for more items in flight and, for the first item of a table, when the server
+   * has answered
    * @throws ReplayError SPEC_MISMATCH if the step does not match the spec. Nothing has changed then
    * @throws ReplayError INVALID_DATA if a value does not fit its dtype. Nothing has changed then
    * @throws ReplayError NOT_FOUND with the promise if the table of the first item does not exist
@@ -93,9 +93,9 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
   }
 
   /**
-   * Appends a step of one value per leaf, as `append` does.
-   * @param isFinal whether the step is the final one of an episode, with which no item begins
-   * @param priorities the priorities by table, in place of those of the rules
+   * Appends a step that is passed as one value per leaf, like `append`.
+   * @param isFinal whether the step is the final step of an episode. No item begins with such a step
+   * @param priorities the priorities by table, which replace the priorities of the rules
    */
   appendValues(values: Values, isFinal = false, priorities?: { readonly [table: string]: number }): Promise<void> | undefined {
     const sink = this.#sink;

@@ -1,4 +1,7 @@
-/** Caches the tables of a client's servers: queried once, and again for an unknown table. While no server can be reached, the query is retried as long as a lost connection. */
+/**
+ * Caches the tables of a client's servers. The servers are queried once, and again for an unknown table. While no server can be reached, the query is retried,
+ * for as long as a lost connection is retried.
+ */
 
 import { codeOf, mustBe, ReplayError } from "../base/error.ts";
 import { abortable, type WaitOptions } from "../base/wait.ts";
@@ -34,7 +37,7 @@ export class TableCache {
   }
 
   /**
-   * Queries every server. If none can be reached, the query is retried until `timeoutMs`, or by default for as long as a lost connection is.
+   * Queries every server. If no server can be reached, the query is retried until `timeoutMs`, or by default for as long as a lost connection is retried.
    * @returns the tables of all servers
    * @throws ReplayError IO, TIMEOUT, CLOSED, or the signal's reason
    */
@@ -127,7 +130,7 @@ function wait(signal: AbortSignal | undefined, timeoutMs: number | undefined): W
   return { ...(signal !== undefined && { signal }), ...(timeoutMs !== undefined && { timeoutMs }) };
 }
 
-/** Returns an error that includes how long the connection was retried, or the same error if it was not. */
+/** Returns an error that includes how long the connection was retried, or the same error if there was no retry. */
 function withRetries(error: RpcError, ms: number): RpcError {
   if (ms === 0) return error;
   return new RpcError(error.address, METHOD, error.status, `retried for ${ms} ms (reconnectTimeoutMs). Last error: ${error.details}`, error);
@@ -138,8 +141,8 @@ function tablesOf(bytes: Uint8Array): ReadonlyMap<string, TableEntry> {
 }
 
 /**
- * Returns an item's columns in the order of the server's signature, if it has one.
- * @param columns in the order of their names, like `shapes`
+ * Returns an item's columns in the order of the server's signature, if the table has a signature.
+ * @param columns the columns in the order of their names, like `shapes`
  * @throws ReplayError SPEC_MISMATCH
  */
 export function orderColumns(

@@ -136,7 +136,7 @@ export function isMid(step: Typed): boolean | Uint8Array<ArrayBuffer> {
   return mapStepTypes(step, "stepType", (type, i, next) => type === MID && at(next, i) === MID);
 }
 
-/** Returns whether a time step is of type LAST, or a trajectory leads to one. */
+/** Returns whether a time step is of type LAST, or a trajectory leads to such a time step. */
 export function isLast(step: Typed): boolean | Uint8Array<ArrayBuffer> {
   return mapStepTypes(step, "nextStepType", (type) => type === LAST);
 }

@@ -1,4 +1,4 @@
-/** Draws windows from a buffer's streams, or reads given ones, into new arrays. */
+/** Draws windows from a buffer's streams, or reads given windows, into new arrays. */
 
 import { LEVEL } from "../base/abi.ts";
 import { integer } from "../base/error.ts";
@@ -40,7 +40,7 @@ export class Windows {
 
   /** Draws n windows of `width` steps; returns undefined if no stream is long enough. O(n (log streams + width) + bytes) */
   draw(n: number, width: number, layout: WindowLayout, weighting: number = LEVEL): WindowDraw | undefined {
-    // Checked before the batch is allocated.
+    // This is checked before the batch is allocated.
     if (this.streams.total(width, weighting) === 0) return undefined;
     const buffer = this.#buffer(n, width, layout);
     const draw = buffer.prepare();
@@ -77,12 +77,12 @@ export class Windows {
   /** Returns the windows of `width` steps that begin at these steps of these streams, as a batch. Missing steps are zeros. */
   read(streams: readonly number[], starts: readonly number[], width: number, layout: "single" | "stacked"): unknown {
     const n = streams.length;
-    // A negative width would become the largest unsigned one.
+    // A negative width would become a huge unsigned number.
     integer("width", width, 0);
     return this.#readInto(this.#buffer(n, width, layout), streams, starts, width);
   }
 
-  /** Returns one leaf of single steps of the first stream, by their position in its window, in any order. O(bytes) */
+  /** Returns one leaf of single steps of the first stream, in any order. `stepNumbers` are positions in the stream's window. O(bytes) */
   steps(leaf: PlacedLeaf, stepNumbers: readonly number[]): Column["data"] {
     const n = stepNumbers.length;
     const selections = [{ keys: ["0"], leaf, start: 0, step: 1, squeezed: true, steps: [0] }];

@@ -13,16 +13,16 @@ export interface Spread {
   readonly max: number;
   readonly mean: number;
   readonly std: number;
-  /** The lower bound of the first bin, and the width of each; empty bins at both ends are left out. */
+  /** The lower bound of the first bin, and the width of each bin. Empty bins at both ends are left out. */
   readonly low: number;
   readonly width: number;
   readonly counts: Float64Array;
 }
 
-/** Values collected before they determine the width of a bin. */
+/** The number of values that are collected before they determine the width of a bin. */
 const FIRST = 256;
 
-/** Values farther from 0 are in no bin, because their bounds would be infinite. */
+/** Values farther from 0 are in no bin, because the bounds of the bins would be infinite. */
 const FARTHEST = 2 ** 1000;
 
 /**
@@ -101,11 +101,11 @@ export class Bins {
     this.#counts[bin] = (this.#counts[bin] as number) + 1;
   }
 
-  /** Doubles the width of the bins, on the side of the value; bounds stay multiples of the width. */
+  /** Doubles the width of the bins, and extends the range on the side of the value. Bounds stay multiples of the width. */
   #widen(value: number): void {
     const counts = this.#counts.slice();
     const odd = Math.abs(Math.round(this.#low / this.#width)) % 2;
-    // Makes room below if the value is below.
+    // If the value is below the range, the new range extends downwards.
     const shift = value < this.#low ? BINS - (odd === 0 ? 0 : 1) : odd;
     this.#counts.fill(0);
     for (let i = 0; i < BINS; i++) {
@@ -124,10 +124,10 @@ export class Bins {
   }
 }
 
-/** Returns a power of two with at most BINS - 1 multiples between the two. */
+/** Returns a power of two that has at most BINS - 1 multiples between `min` and `max`. */
 function widthFor(min: number, max: number): number {
   const wanted = max > min ? (max - min) / (BINS - 1) : Math.max(Math.abs(min), 1) / BINS;
-  // Below this, adjacent bounds could not be distinguished.
+  // With a smaller width, adjacent bounds could not be distinguished.
   const least = Math.max(Math.abs(min), Math.abs(max)) * 2 ** -46;
   return Math.max(2 ** Math.ceil(Math.log2(Math.max(wanted, least))), 2 ** -1000);
 }

@@ -1,4 +1,4 @@
-/** Holds an episode's leaves one by one, as plain arrays: the worker sends them, and every part of the room uses them. */
+/** Holds an episode's leaves one by one, as plain arrays. The worker sends these arrays, and every part of the room uses them. */
 import type { ColumnData, StepColumn, StepSpec } from "reprise/rlds";
 
 /** One leaf of the steps of an episode. */
@@ -30,7 +30,7 @@ function isLeaf(node: unknown): node is Leaf {
   return typeof dtype === "string" && Array.isArray(shape);
 }
 
-/** Returns the leaves of a spec, those of RLDS's fields first. */
+/** Returns the leaves of a spec, beginning with the leaves of RLDS's fields. */
 export function leafForms(spec: StepSpec): LeafForm[] {
   const found: LeafForm[] = [];
   walk(spec, [], ({ dtype, shape }, keys) => {

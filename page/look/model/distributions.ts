@@ -6,9 +6,9 @@ import { kindOf } from "./leaf-kinds.ts";
 /** The number of distinct texts that are counted, and of texts that are shown. */
 const TEXTS = 1000;
 const SHOWN_TEXTS = 12;
-/** The most elements counted per step; larger ones are sampled. */
+/** The maximum number of elements that are counted per step. Larger values are sampled. */
 const ELEMENTS = 256;
-/** The most characters of a text that are shown. */
+/** The maximum number of characters of a text that are shown. */
 const TEXT_LENGTH = 200;
 
 export interface TextCount {
@@ -22,9 +22,9 @@ export interface Distribution {
   readonly shape: readonly number[];
   /** The spread of numbers. */
   readonly spread?: Spread;
-  /** Every n-th element was counted; 1: all of them. */
+  /** Every `stride`-th element was counted. 1 means that all elements were counted. */
   readonly stride: number;
-  /** The most frequent texts, and the number of others. */
+  /** The most frequent texts, and the number of other texts. */
   readonly texts?: readonly TextCount[];
   readonly otherTexts?: number;
 }
@@ -64,7 +64,7 @@ export class Distributions {
     }
   }
 
-  /** Returns copies, in the order in which leaves came. */
+  /** Returns copies, in the order in which the leaves were added. */
   get all(): Distribution[] {
     return [...this.#leaves.values()].map(({ path, dtype, shape, stride, bins, texts, others }) => {
       if (bins !== undefined) return { path, dtype, shape, stride, spread: bins.spread };
@@ -86,7 +86,7 @@ export class Distributions {
   }
 }
 
-/** Returns a whole number, at least 1 and odd, so that all channels of pixels are sampled, except if there are three or so. */
+/** Returns a stride of at least 1 that is not a multiple of 2 or 3, so that all channels of pixels are sampled. */
 function oddAbove(value: number): number {
   const whole = Math.max(1, Math.ceil(value));
   if (whole === 1) return 1;

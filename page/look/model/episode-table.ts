@@ -1,4 +1,4 @@
-/** Holds the columns of the list of episodes, which grow: a few bytes per episode, and none of its steps. */
+/** Holds the growing columns of the list of episodes: a few bytes per episode, and no steps. */
 
 /** The number of points of the sketch of an episode's actions. */
 export const SKETCH = 24;
@@ -16,9 +16,9 @@ export interface EpisodeSummary {
   /** The sum of the rewards of all steps that are not final observations; NaN if rewards are not single numbers. */
   readonly sum: number;
   readonly ending: Ending;
-  /** SKETCH points, 0 … 254 from the least to the most action of the episode. */
+  /** SKETCH points. 0 … 254 is the range from the smallest to the largest action of the episode. */
   readonly sketch: Uint8Array;
-  /** The number of its faults. */
+  /** The number of the episode's faults. */
   readonly faults: number;
 }
 
@@ -30,7 +30,7 @@ const READ = 2;
 const FLAGGED = 4;
 
 export class EpisodeTable {
-  /** Episodes in the list: those that were read, or that the files list. */
+  /** The number of episodes in the list: episodes that were read, or that the files list. */
   count = 0;
   read = 0;
   flagged = 0;

@@ -3,12 +3,12 @@ import { CartPole } from "../../../examples/cartpole/cart-pole.js";
 import { seeded } from "../../../examples/random.js";
 
 const EPISODES = 30;
-/** How often a random push replaces the good one, which varies the lengths of episodes. */
+/** The probabilities with which a random push replaces the good push, so that the lengths of episodes vary. */
 const SLIPS = [0.5, 0.25, 0.1];
 
 export const EXAMPLE_NAME = "cartpole-example.jsonl";
 
-/** Returns one episode per line; the same text each time. */
+/** Returns one episode per line. Every call returns the same text. */
 export function exampleLines(): string {
   const random = seeded(7);
   const lines: string[] = [];

@@ -1,4 +1,4 @@
-/** Gathers the faults of a dataset, gathered from episodes in any order, each with its places. */
+/** Collects the faults of a dataset, each with its places, from episodes in any order. */
 import type { Fault, ImportReport } from "reprise/rlds";
 
 /** The kinds of findings of an inspection, including those that are not faults. */
@@ -34,15 +34,15 @@ export interface FindingGroup {
   readonly places: readonly FoundPlace[];
 }
 
-/** The most places stored per kind; all are counted. */
+/** The maximum number of places that are stored per kind. All places are counted. */
 const PLACES = 500;
 
 export class Findings {
-  /** Episodes with at least one fault. */
+  /** The number of episodes with at least one fault. */
   faultyEpisodes = 0;
   readonly #groups = new Map<FindingKind, { count: number; places: FoundPlace[] }>();
 
-  /** @param report of this one episode @returns the number of its faults */
+  /** @param report the report of only this episode @returns the number of the episode's faults */
   add(episode: number, { faults, zeroFinalObservations }: ImportReport): number {
     let sum = 0;
     for (const kind of KINDS) {

@@ -5,7 +5,7 @@ import type { Given, GivenFile, ListedFile } from "../messages.ts";
 const ASIDE = /(^|\/)(\.|__MACOSX\/|Thumbs\.db$|desktop\.ini$)/;
 const LEROBOT = "meta/info.json";
 
-/** @param files with their original paths: those of a folder begin with its name; undefined if there are none */
+/** Returns undefined if there are no files. @param files the files with their original paths; the paths of a folder's files begin with the folder's name */
 export function givenFiles(files: readonly GivenFile[]): Given | undefined {
   const seen = files.filter(({ path }) => !ASIDE.test(path));
   const [first] = seen;
@@ -14,7 +14,7 @@ export function givenFiles(files: readonly GivenFile[]): Given | undefined {
   const [top = ""] = first.path.split("/");
   const inTop = seen.every(({ path }) => path.startsWith(`${top}/`));
   const root = inTop ? `${top}/` : "";
-  // LeRobot's paths are relative to its own folder.
+  // The paths in a LeRobot dataset are relative to the folder of the dataset.
   const info = seen.find(({ path }) => path.endsWith(`/${LEROBOT}`))?.path.slice(0, -LEROBOT.length);
   const from = info ?? root;
   const inside = seen.filter(({ path }) => path.startsWith(from)).map(({ path, file }) => ({ path: path.slice(from.length), file }));
@@ -26,7 +26,7 @@ export function chosenFiles(files: Iterable<File>): GivenFile[] {
   return Array.from(files, (file) => ({ path: file.webkitRelativePath || file.name, file }));
 }
 
-/** @param base of relative addresses @throws TypeError if it is not a web address */
+/** @param base the base of relative addresses @throws TypeError if the text is not a web address */
 export function givenUrl(text: string, base: string): Given {
   const trimmed = text.trim();
   const url = trimmed === "" ? undefined : urlOf(trimmed, base);
@@ -34,7 +34,7 @@ export function givenUrl(text: string, base: string): Given {
   return { kind: "url", url: url.href };
 }
 
-/** Returns undefined for an invalid address. It avoids `URL.canParse`, which some supported browsers lack. */
+/** Returns undefined for an invalid address. This function avoids `URL.canParse`, which some supported browsers lack. */
 export function urlOf(text: string, base?: string): URL | undefined {
   try {
     return new URL(text, base);

@@ -15,7 +15,7 @@ export interface FilmForm {
 /** Arrays with shorter sides are shown as tables instead of images. */
 const SHORTEST = 8;
 
-/** Returns the image layout of such a leaf; undefined if it is not an image. */
+/** Returns the image layout of a leaf, or undefined if the leaf is not an image. */
 export function filmForm({ dtype, shape }: LeafForm): FilmForm | undefined {
   if (!["u8", "f32", "f16", "bf16"].includes(dtype)) return undefined;
   const [a = 0, b = 0, c = 0] = shape;
@@ -39,7 +39,7 @@ export function kindOf(leaf: LeafForm): LeafKind {
   return filmForm(leaf) === undefined ? "numbers" : "film";
 }
 
-/** A video to which steps refer: its file and the time in it are separate leaves. */
+/** A video to which steps refer. The video's file and the time in the video are separate leaves. */
 export interface VideoLeaves {
   /** `observation/images/top` */
   readonly path: string;
@@ -47,7 +47,7 @@ export interface VideoLeaves {
   readonly times: Float64Array;
 }
 
-/** LeRobot's references: `…/path` next to `…/timestamp`. */
+/** Returns the references of LeRobot: a leaf `…/path` with a leaf `…/timestamp` next to it. */
 export function videosOf(columns: readonly LeafColumn[]): VideoLeaves[] {
   const by = new Map(columns.map((column) => [column.path, column]));
   return columns.flatMap(({ path, dtype, size, data }) => {
@@ -59,7 +59,7 @@ export function videosOf(columns: readonly LeafColumn[]): VideoLeaves[] {
   });
 }
 
-/** Writes one step's pixels in the format of a canvas. Floats are 0 … 1, or 0 … 255 if one of them is larger. @param into of width × height × 4 bytes */
+/** Writes one step's pixels in the format of a canvas. Floats are 0 … 1, or 0 … 255 if a value is above 1. @param into an array of width × height × 4 bytes */
 export function fillPixels({ width, height, channels, planar }: FilmForm, data: ArrayLike<number>, step: number, into: Uint8ClampedArray): void {
   const pixels = width * height;
   const size = pixels * channels;

@@ -8,10 +8,10 @@ export interface ListView {
 }
 
 export interface ListWindow {
-  /** The number of rows from … to - 1 are drawn. */
+  /** The rows `from` … `to` - 1 are drawn. */
   readonly from: number;
   readonly to: number;
-  /** The top of the first of them, relative to the list; negative if it is out of sight. */
+  /** The top of the first drawn row, relative to the list; negative if that row begins above the list. */
   readonly top: number;
   /** The height of the whole list. */
   readonly height: number;
@@ -29,11 +29,11 @@ export function listWindow({ rows, rowHeight, scrollTop, viewHeight }: ListView)
   const first = rowAt({ rows, rowHeight, scrollTop, viewHeight });
   const from = Math.max(0, Math.floor(first) - SPARE);
   const to = Math.min(rows, Math.ceil(first + viewHeight / rowHeight) + SPARE);
-  // The row at the upper edge is drawn there, however the bar is scaled: earlier rows may be above the list.
+  // The first visible row is drawn at the upper edge, however the scroll bar is scaled, so earlier rows may be above the list.
   return { from, to, top: Math.min(scrollTop, Math.max(0, height - viewHeight)) - (first - from) * rowHeight, height };
 }
 
-/** Returns the row at the upper edge, with the fraction that is out of sight. */
+/** Returns the number of the row at the upper edge, plus the fraction of the row that is out of sight. */
 function rowAt({ rows, rowHeight, scrollTop, viewHeight }: ListView): number {
   const height = Math.min(rows * rowHeight, MAX_HEIGHT);
   const range = Math.max(0, height - viewHeight);

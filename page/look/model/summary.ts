@@ -19,7 +19,7 @@ function endingOf(length: number, last: ArrayLike<number> | undefined, terminal:
   return last?.[length - 1] ? "truncated" : "open";
 }
 
-/** Returns the sketched leaf: the first numeric one of the action. */
+/** Returns the leaf that is sketched: the first numeric leaf of the action. */
 export function actionOf(columns: readonly LeafColumn[]): LeafColumn | undefined {
   return columns.find(({ path, dtype, size }) => /^action(\/|$)/.test(path) && dtype !== "string" && dtype !== "bytes" && size > 0);
 }

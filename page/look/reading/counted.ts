@@ -20,7 +20,7 @@ export function countedFile(file: SourceFile, count: ByteCount): SourceFile {
   };
 }
 
-/** @param paths of its files, if the folder cannot list them */
+/** @param paths the paths of the folder's files, if the folder cannot list them */
 export function countedFolder(folder: SourceFolder, count: ByteCount, paths?: readonly string[]): SourceFolder {
   return {
     name: folder.name,

@@ -1,4 +1,4 @@
-/** Writes the dataset without the flagged episodes as another one: into a chosen folder, or as a zip. */
+/** Writes the dataset without the flagged episodes as a new dataset, into a chosen folder or as a zip. */
 import {
   type RldsDataset,
   type RldsReader,

@@ -1,4 +1,4 @@
-/** Caches recent episodes, so that returning to one reads nothing. */
+/** Caches recent episodes, so that returning to a recent episode reads nothing. */
 import type { EpisodeData } from "../messages.ts";
 import type { LeafColumn } from "../model/columns.ts";
 
@@ -14,13 +14,13 @@ export class KeptEpisodes {
   get(index: number): EpisodeData | undefined {
     const found = this.#episodes.get(index);
     if (found === undefined) return undefined;
-    // The most recently used one is last.
+    // The most recently used episode is last.
     this.#episodes.delete(index);
     this.#episodes.set(index, found);
     return found;
   }
 
-  /** Adds an episode and evicts the oldest ones; an episode larger than the cache is not stored. */
+  /** Adds an episode and evicts the least recently used episodes. An episode larger than the cache is not stored. */
   add(episode: EpisodeData): void {
     const bytes = bytesOf(episode);
     if (this.#episodes.has(episode.index) || bytes > this.#maxBytes) return;

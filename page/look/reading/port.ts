@@ -1,4 +1,4 @@
-/** Calls across a MessagePort or a Worker: each has a promise, progress messages, and a signal that cancels it. */
+/** Makes calls across a MessagePort or a Worker. Each call has a promise, progress messages, and a signal that cancels the call. */
 
 import { withoutToken } from "../../parts/without-token.ts";
 
@@ -9,7 +9,7 @@ export interface Port {
   start?(): void;
 }
 
-/** An error in transit: its own fields, such as file and episode, are kept. */
+/** An error in transit, which keeps its own fields, such as file and episode. */
 export interface CrossedError {
   readonly name: string;
   readonly message: string;
@@ -75,7 +75,7 @@ export class Caller {
     port.start?.();
   }
 
-  /** @throws the other side's error, as an Error with its fields; the signal's reason if cancelled */
+  /** @throws the other side's error, as an Error with its fields; the signal's reason if the call is cancelled */
   async call<T>(verb: string, argument: unknown, { signal, onNews }: CallOptions = {}): Promise<T> {
     signal?.throwIfAborted();
     const call = ++this.#calls;

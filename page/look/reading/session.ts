@@ -1,4 +1,4 @@
-/** Reads one opened dataset, and stores the results so far. */
+/** Reads the opened dataset, and stores the results so far. */
 import { inspectRlds, openRlds, type ReadEpisode, type RldsReader } from "reprise/rlds";
 import type { EpisodeData, EpisodeNews, Found, Given, OpenArgument, Opened, ReadArgument, ReadNews, ReadResult } from "../messages.ts";
 import { leafColumns, leafForms } from "../model/columns.ts";
@@ -22,7 +22,7 @@ const SAMPLE_MS = 1200;
 /** Smaller datasets are read immediately, whatever their format. */
 const SMALL = 16 * 2 ** 20;
 const KEPT_BYTES = 128 * 2 ** 20;
-/** The number of milliseconds between two progress messages; the first ones come sooner. */
+/** The number of milliseconds between two progress messages. The first messages are sent sooner. */
 const NEWS_MS = 250;
 /** The number of milliseconds of work between two checks for other requests. */
 const TURN_MS = 40;
@@ -38,7 +38,7 @@ export class Session {
   readonly #distributions = new Distributions();
   readonly #findings = new Findings();
   readonly #kept = new KeptEpisodes(KEPT_BYTES);
-  /** Requests for an episode, to which a pass yields. */
+  /** The number of waiting requests for an episode. A pass yields to such requests. */
   #asked = 0;
 
   private constructor(reader: Reader, opened: Opened, given: Given, count: ByteCount) {
@@ -55,7 +55,7 @@ export class Session {
     return new Session(reader, openedOf(reader, bytes), given, count);
   }
 
-  /** Whether everything can be read without a request: it is small, or there is no other way. */
+  /** Whether the whole dataset is read without a request, because the dataset is small or can only be read as a whole. */
   get isReadAtOnce(): boolean {
     const { indexed, bytes } = this.opened;
     return !indexed || (bytes !== undefined && bytes <= SMALL);
@@ -95,7 +95,7 @@ export class Session {
     return this.reader.close();
   }
 
-  /** Reads a few episodes spread over the dataset, as many as can be read quickly; the first one is shown before any other request. */
+  /** Reads some episodes spread over the dataset, as many as can be read quickly. The first episode is shown before any other request is handled. */
   async #sample(signal: AbortSignal, pass: Pass): Promise<boolean> {
     const room = Math.min(SAMPLE_BYTES, SAMPLE_SHARE * (this.opened.bytes ?? Number.POSITIVE_INFINITY));
     const one = async (index: number) => {
@@ -116,7 +116,7 @@ export class Session {
       if (this.#read.has(index)) continue;
       const bytes = await one(index);
       await turns.passed();
-      // The next one probably takes as much as this one.
+      // The next episode probably takes as many bytes as this episode.
       if (this.#count.read + bytes > room || performance.now() - start > SAMPLE_MS) break;
     }
     return this.#read.size >= count;
@@ -226,7 +226,7 @@ class Pass {
 class Turns {
   #since = performance.now();
 
-  /** @returns whether others had a turn */
+  /** @returns whether other tasks had a turn */
   async passed(): Promise<boolean> {
     if (performance.now() - this.#since < TURN_MS) return false;
     await rest();

@@ -7,7 +7,7 @@ import { withReadNow } from "./url-blocks.ts";
 
 export interface CountedSource {
   readonly from: Source;
-  /** The number of bytes of all its files; undefined if unknown. */
+  /** The number of bytes of all files of the source; undefined if unknown. */
   readonly bytes?: number;
 }
 

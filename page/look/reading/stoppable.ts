@@ -1,6 +1,6 @@
 /** Iterates until a signal aborts, even if the next value is still pending. */
 
-/** @throws the signal's reason; the source is closed once its current work is done */
+/** @throws the signal's reason. The source is closed once its current work is done */
 export async function* stoppable<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T, void, undefined> {
   const iterator = source[Symbol.asyncIterator]();
   let abort: () => void = () => {};
@@ -18,7 +18,7 @@ export async function* stoppable<T>(source: AsyncIterable<T>, signal: AbortSigna
     }
   } finally {
     signal.removeEventListener("abort", abort);
-    // A cancelled caller does not wait for it.
+    // A cancelled caller does not wait for the source to close.
     const closing = iterator.return?.()?.then(undefined, () => undefined);
     if (!signal.aborted) await closing;
   }

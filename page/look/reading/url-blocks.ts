@@ -1,4 +1,4 @@
-/** Reads a file at a URL synchronously, as HDF5's library requires: requests block this worker, and blocks are cached. */
+/** Reads a file at a URL synchronously, as HDF5's library requires. Requests block this worker, and blocks are cached. */
 import { RldsError, type SourceFile } from "reprise/rlds";
 
 /** HDF5 makes small requests close to each other. */
@@ -7,14 +7,14 @@ const KEPT = 256;
 
 type Now = (at: number, length: number) => Uint8Array;
 
-/** Adds `readNow` to a file that lacks it. Only a worker may block. @param address of the file */
+/** Adds `readNow` to a file that lacks this method. Only a worker may block. @param address the address of the file */
 export function withReadNow(file: SourceFile, address: string): SourceFile {
   if (file.readNow !== undefined) return file;
   const blocks = new Map<number, Uint8Array>();
   const block = (number: number) => {
     const found = blocks.get(number);
     const bytes = found ?? ranged(file, address, number * BLOCK, Math.min(BLOCK, file.size - number * BLOCK));
-    // The most recently used one is last.
+    // The most recently used block is last.
     blocks.delete(number);
     blocks.set(number, bytes);
     if (blocks.size > KEPT) blocks.delete(blocks.keys().next().value as number);

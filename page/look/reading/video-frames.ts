@@ -12,7 +12,7 @@ interface Film {
   readonly height: number;
 }
 
-/** The leaves that are references: `{path, timestamp}`. */
+/** Returns the keys of the nodes that are references: `{path, timestamp}`. */
 export function videoReferences(spec: StepSpec, keys: readonly string[] = []): string[][] {
   if (typeof spec !== "object" || spec === null || Array.isArray(spec) || "dtype" in spec) return [];
   const { path, timestamp } = spec as { readonly [name: string]: { readonly dtype?: unknown } };
@@ -22,7 +22,7 @@ export function videoReferences(spec: StepSpec, keys: readonly string[] = []): s
 
 export interface FilmedDataset {
   readonly data: RldsDataset<unknown>;
-  /** The paths of the leaves that are frames now. */
+  /** The paths of the leaves that have become frames. */
   readonly videos: readonly string[];
 }
 
@@ -53,7 +53,7 @@ export async function withFrames(
   };
 }
 
-/** The film sizes are those of the first episode. */
+/** Returns the form of each film. The sizes are the sizes in the first episode. */
 async function formsOf(data: RldsDataset<unknown>, references: readonly (readonly string[])[], opened: Videos): Promise<Film[]> {
   for await (const { steps } of data as AsyncIterable<RldsEpisode<Nested>>) {
     for await (const step of steps as AsyncIterable<Nested>) {
@@ -93,7 +93,7 @@ async function* filmed({ steps }: RldsEpisode<Nested>, films: readonly Film[], o
 const referenceIn = (step: Nested, keys: readonly string[]) =>
   keys.reduce<unknown>((at, key) => (at as Nested)[key], step) as { readonly path: string; readonly timestamp: number };
 
-/** Returns a copy in which the part at the keys is replaced. */
+/** Returns a copy of the nest in which the part at the keys is replaced. */
 function replaced(nest: unknown, [key, ...rest]: readonly string[], part: unknown): unknown {
   return key === undefined ? part : { ...(nest as Nested), [key]: replaced((nest as Nested)[key], rest, part) };
 }
@@ -120,7 +120,7 @@ async function pixelsOf(sample: VideoSample, width: number, height: number, file
 
 type Track = NonNullable<Awaited<ReturnType<Input["getPrimaryVideoTrack"]>>>;
 
-/** The open videos; frames of a step come slightly after the requested time. */
+/** The open videos. A frame is read slightly after the requested time. */
 class Videos {
   readonly #given: Given;
   readonly #open = new Map<string, { readonly input: Input; readonly track: Track }>();

@@ -1,4 +1,4 @@
-/** Writes files as one zip, on the browser's private disk if available, so that neither has to fit into memory. */
+/** Writes files as one zip, on the browser's private disk if available, so that neither the files nor the zip has to fit into memory. */
 import { Zip } from "fflate";
 import { RldsError, type Sink, type WriteReport } from "reprise/rlds";
 import { MAX_ZIP, zipEntry } from "../../parts/zip-entry.ts";
@@ -14,8 +14,8 @@ export interface Zipped {
 }
 
 /**
- * @param folder in the zip that contains all files @param write writes the files @param tell receives the bytes of the zip so far @throws RldsError UNSUPPORTED
- * beyond the maximum size of a zip
+ * @param folder the folder in the zip that contains all files @param write writes the files @param tell receives the bytes of the zip so far @throws RldsError
+ * UNSUPPORTED beyond the maximum size of a zip
  */
 export async function zipped(
   folder: string,
@@ -70,7 +70,7 @@ async function pack(folder: string, { files }: WriteReport, place: Place, out: O
 }
 
 interface Output {
-  /** On the private disk. */
+  /** The name on the private disk. */
   readonly name?: string;
   write(bytes: Uint8Array): void;
   done(): Promise<Blob>;
@@ -100,7 +100,7 @@ class OnDisk implements Place {
   static async make(home: FileSystemDirectoryHandle): Promise<OnDisk> {
     await removeLeft();
     const name = crypto.randomUUID();
-    // The name is held for the life of this worker. The page, which receives the zip, holds the name before that ends.
+    // The name is held for the life of this worker. The page receives the zip, and holds the name before the worker ends.
     await hold(name);
     return new OnDisk(home, name, await home.getDirectoryHandle(name, { create: true }));
   }

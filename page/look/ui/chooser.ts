@@ -1,4 +1,4 @@
-/** Handles the input of data: dropped, chosen, or by an address. */
+/** Handles the input of data that is dropped, chosen, or named by an address. */
 import { h } from "../../parts/element.ts";
 import type { GivenFile } from "../messages.ts";
 import { chosenFiles } from "../model/given.ts";
@@ -13,11 +13,11 @@ export interface ChooserEvents {
 
 export interface Chooser {
   readonly element: HTMLElement;
-  /** Takes less room once something is open. */
+  /** Makes the chooser smaller once a dataset is open. */
   compact(): void;
 }
 
-/** @param host accepts drops anywhere on it @param options how the data is read */
+/** @param host the element that accepts drops @param options how the data is read */
 export function chooser(host: HTMLElement, events: ChooserEvents, options: HTMLElement, signal: AbortSignal): Chooser {
   const picker = (label: string, folder: boolean) => {
     const input = h("input", { type: "file", multiple: true, webkitdirectory: folder });

@@ -1,4 +1,4 @@
-/** Keeps the current step, and its progress while an episode is played. */
+/** Keeps the current step, and advances it while an episode is played. */
 export class Clock {
   step = 0;
   playing = false;
@@ -8,7 +8,7 @@ export class Clock {
   readonly #signal: AbortSignal;
   #frame = 0;
   #last = 0;
-  /** When its starting step was shown, in ms. */
+  /** The time at which the starting step was shown, in milliseconds. */
   #since = 0;
   #from = 0;
 
@@ -19,7 +19,7 @@ export class Clock {
     signal.addEventListener("abort", () => this.pause());
   }
 
-  /** Shows a step; a running clock continues from there. */
+  /** Shows a step. A running clock continues from that step. */
   set(step: number): void {
     this.step = step;
     this.#begin();

@@ -3,7 +3,7 @@ import type { GivenFile } from "../messages.ts";
 
 /** @returns files whose paths begin with the dropped folder's name @throws DOMException if a file can no longer be read */
 export async function droppedFiles(transfer: DataTransfer): Promise<GivenFile[]> {
-  // The list is emptied after this task. Items that are not on a disk have no entry.
+  // The browser empties the list after this task. Items that are not on a disk have no entry.
   const items = Array.from(transfer.items, (item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile() }));
   const files: GivenFile[] = [];
   for (const { entry, file } of items) {
@@ -19,7 +19,7 @@ async function collect(entry: FileSystemEntry, path: string, into: GivenFile[]):
     return;
   }
   const reader = (entry as FileSystemDirectoryEntry).createReader();
-  // The reader returns about a hundred entries at a time, and none at the end.
+  // The reader returns about a hundred entries at a time, and no entries at the end.
   for (;;) {
     const some = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
     if (some.length === 0) return;

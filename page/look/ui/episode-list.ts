@@ -8,7 +8,7 @@ export interface EpisodeListEvents {
   chosen(episode: number): void;
   /** Runs for the key F. */
   flag(episode: number): void;
-  /** Runs for the key Enter, and moves to the player. */
+  /** Runs for the key Enter, which moves to the player. */
   entered(): void;
 }
 
@@ -25,7 +25,7 @@ export class EpisodeList {
   #by: Order = "index";
   #descending = false;
   #shown: Shown = "all";
-  /** The place of the chosen one in the order; -1 if it is not shown. */
+  /** The place of the chosen episode in the order; -1 if the episode is not shown. */
   #at = -1;
   #chosen = -1;
   #frame = 0;
@@ -56,7 +56,7 @@ export class EpisodeList {
     );
   }
 
-  /** Call it when the table has grown or changed. */
+  /** Updates the list. Call this method when the table has grown or changed. */
   changed(): void {
     const now = performance.now();
     // Sorting many episodes is slow, so it does not follow every progress message.

@@ -1,4 +1,4 @@
-/** Exports the unflagged episodes: into a folder if the browser can write to one, otherwise as a zip. */
+/** Exports the unflagged episodes: into a folder if the browser can write to a folder, otherwise as a zip. */
 import { h, section } from "../../parts/element.ts";
 import { bytes, count, counted } from "../../parts/figures.ts";
 import { filmsHere } from "../../parts/film.ts";
@@ -29,11 +29,11 @@ const NAMES: { readonly [format in ExportFormat]: string } = {
 
 export interface ExportForm {
   readonly element: HTMLElement;
-  /** Call it when flags have changed. */
+  /** Updates the form. Call this method when flags have changed. */
   changed(): void;
 }
 
-/** @param run exports; its errors are shown here */
+/** @param run exports the episodes. The form shows the errors */
 export function exportForm(
   { name, fps: recorded, filmable }: Pick<Opened, "name" | "fps" | "filmable">,
   table: EpisodeTable,
@@ -67,7 +67,7 @@ export function exportForm(
         ? "All episodes are exported. Flag those that you want to leave out."
         : `${count(flagged)} flagged ${flagged === 1 ? "episode is" : "episodes are"} left out, ${count(all - flagged)} exported.`;
   };
-  /** Withdraws the previously exported zip. */
+  /** Withdraws the zip that was exported last. */
   let takeBack = () => {};
   signal.addEventListener("abort", () => takeBack());
   const start = async (folder?: FileSystemDirectoryHandle) => {
@@ -117,7 +117,7 @@ function written(done: ExportResult, folder = "the folder"): HTMLElement {
   return h("p", { role: "status" }, `${told(done)}: ${counted(done.files.length, "file")} ${done.files.length === 1 ? "was" : "were"} written to ${folder}.`);
 }
 
-/** The download starts automatically; the button repeats it. */
+/** Starts the download, and returns a message with a button that repeats the download. */
 function saved(done: ExportResult, zip: Blob, name: string): HTMLElement {
   const file = `${fileName(name)}.zip`;
   download(file, zip);

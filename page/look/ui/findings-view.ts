@@ -1,16 +1,16 @@
-/** Shows the faults of the data, each place a link to its episode and step. */
+/** Shows the faults of the data. Each place is a link to its episode and step. */
 import { h, section } from "../../parts/element.ts";
 import { count, counted } from "../../parts/figures.ts";
 import type { Found } from "../messages.ts";
 import { type FindingGroup, type FoundPlace, SENTENCES } from "../model/findings.ts";
 
-/** Places shown initially. */
+/** The number of places shown initially. */
 const PLACES = 8;
 const LOSSES = 20;
 
 export interface FindingsView {
   readonly element: HTMLElement;
-  /** @param read episodes so far @param of the total */
+  /** @param read the number of episodes read so far @param of the total number of episodes */
   set(found: Found, read: number, of: number): void;
 }
 
@@ -28,7 +28,7 @@ export function findingsView(go: (place: FoundPlace) => void, flagFaulty: () => 
       note.textContent = `${found.length === 0 ? `No faults in ${all}` : faulty}${rest}.`;
       flag.hidden = faultyEpisodes === 0;
       const now = JSON.stringify([found, losses]);
-      // Unchanged content stays, because a link in it may have the focus.
+      // Unchanged content is not replaced, because a link in it may have the focus.
       if (now === shown) return;
       shown = now;
       groups.replaceChildren(...(losses.length === 0 ? [] : [lossesOf(losses)]), ...found.map((group) => groupOf(group, go)));

@@ -6,7 +6,7 @@ import type { LeafColumn } from "../model/columns.ts";
 import { kindOf } from "../model/leaf-kinds.ts";
 import type { StepView } from "./player.ts";
 
-/** The most lines per plot, and the plots shown initially. */
+/** The maximum number of lines per plot, and the number of plots shown initially. */
 const LINES = 8;
 const PLOTS = 6;
 const FLAGS = ["is_first", "is_last", "is_terminal"];

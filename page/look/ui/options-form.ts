@@ -6,7 +6,7 @@ export interface OptionsForm {
   readonly element: HTMLElement;
   /** @throws TypeError for an invalid field */
   read(): ReadingOptions;
-  /** Sets whether an open dataset can be reread. */
+  /** Sets whether there is an open dataset to reread. */
   setOpen(isOpen: boolean): void;
 }
 

@@ -32,7 +32,7 @@ const FORMATS: { readonly [format in Opened["format"]]: string } = {
   recording: "Recording of Reprise",
 };
 
-/** The number of milliseconds between two progress texts, because a screen reader reads each. */
+/** The number of milliseconds between two progress texts, because a screen reader reads each text. */
 const TEXT_MS = 1500;
 
 export class Overview {
@@ -62,7 +62,7 @@ export class Overview {
     this.figures(0);
   }
 
-  /** @param read bytes */
+  /** @param read the number of bytes read */
   figures(read: number): void {
     const { steps, bytes: size } = this.#opened;
     const table = this.#table;

@@ -1,4 +1,4 @@
-/** Plays one episode: plots with a line at the step, film, videos, and every value of the step. */
+/** Plays one episode: shows plots with a line at the step, films, videos, and every value of the step. */
 import { h } from "../../parts/element.ts";
 import { counted } from "../../parts/figures.ts";
 import type { EpisodeData } from "../messages.ts";
@@ -28,7 +28,7 @@ export interface Player {
   show(episode: EpisodeData | HTMLElement, step?: number, fps?: number): void;
   /** Shows a step of the current episode. */
   step(step: number): void;
-  /** Call it when a flag has changed. */
+  /** Updates the display. Call this method when a flag has changed. */
   flagged(): void;
   focus(): void;
 }
@@ -116,7 +116,7 @@ function fill(body: HTMLElement, episode: EpisodeData, { at, fps, events, signal
   slider.addEventListener("input", () => clock.set(Number(slider.value)));
   play.addEventListener("click", () => {
     if (clock.playing) clock.pause();
-    // At the end it restarts.
+    // At the end of the episode, playing restarts.
     else clock.play(clock.step >= last ? 0 : clock.step, last);
   });
   clock.changed = (step, playing) => {

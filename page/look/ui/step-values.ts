@@ -5,7 +5,7 @@ import type { EpisodeData } from "../messages.ts";
 import type { LeafColumn } from "../model/columns.ts";
 import type { StepView } from "./player.ts";
 
-/** The most elements written out. */
+/** The maximum number of elements that are written out. */
 const ELEMENTS = 8;
 const LETTERS = 300;
 

@@ -3,10 +3,10 @@ import { h } from "../../parts/element.ts";
 import type { VideoLeaves } from "../model/leaf-kinds.ts";
 import type { StepView } from "./player.ts";
 
-/** The most seconds by which a playing video may differ from its step before it is adjusted. */
+/** The maximum number of seconds by which a playing video may differ from its step before the video is adjusted. */
 const DRIFT = 0.25;
 
-/** @param addressOf returns undefined if the dataset has no such file @param speed relative to the recording */
+/** @param addressOf returns undefined if the dataset has no such file @param speed the speed relative to the recording */
 export function videos(leaves: readonly VideoLeaves[], addressOf: (path: string) => string | undefined, speed: () => number, signal: AbortSignal): StepView[] {
   return leaves.map((leaf) => videoOf(leaf, addressOf, speed, signal));
 }
@@ -42,7 +42,7 @@ function videoOf({ path, files, times }: VideoLeaves, addressOf: (path: string) 
       if (name !== file) load(name);
       const time = times[step] as number;
       video.playbackRate = Math.min(4, Math.max(0.25, speed()));
-      // A frame is shown from its timestamp on, so a time slightly after its start is inside it.
+      // A frame is shown from its timestamp on, so a time slightly after the frame's start is inside the frame.
       if (!playing || Math.abs(video.currentTime - time) > DRIFT) video.currentTime = time + 0.001;
       if (playing && video.paused) video.play().catch(() => undefined);
       if (!playing && !video.paused) video.pause();

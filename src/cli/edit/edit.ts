@@ -34,7 +34,7 @@ interface Target {
   readonly path: string;
   /** The target's path below the folder that is passed to a writer. */
   readonly below: readonly string[];
-  /** The name of the file, if it is a file. */
+  /** The name of the file, if the target is a file. */
   readonly file?: string;
   readonly options: EditOptions;
 }
@@ -77,7 +77,7 @@ export async function edit(from: string, to: string, options: EditOptions, host:
   }
 }
 
-/** @param options the options of the first dataset and of the others */
+/** @param options the options of the first dataset and of the other datasets */
 async function withDatasets<T>(
   paths: readonly string[],
   [first, others]: readonly [OpenOptions, OpenOptions],
@@ -111,11 +111,11 @@ function targetOf(from: string, to: string, options: EditOptions, reader: RldsRe
   return { format, path: join(to, ...below), below, options: keeps && isOlderLeRobot(reader) ? { ...OLDER, ...options } : options };
 }
 
-/** The formats of folders, which a folder OUT keeps. */
+/** The formats that are folders. If OUT is a folder, a source with one of these formats keeps its format. */
 const FOLDER_FORMATS: readonly Format[] = ["tfds", "lerobot", "minari"];
-/** The format to write for formats whose target has another name. */
+/** The format to write, for source formats that are written under another name. */
 const OWN_FORMATS: { readonly [format: string]: string } = { robomimic: "hdf5" };
-/** The older version of LeRobot, which a dataset keeps if its format is kept. */
+/** The older version of LeRobot. A dataset of this version keeps the version if the format is kept. */
 const OLDER = { lerobotVersion: "2.1" } as const;
 
 /** Returns the target of an edit in place. @throws UsageError */
@@ -155,7 +155,7 @@ function belowError(to: string): UsageError {
 
 /** Checks that no unread data would be deleted with the dataset. @throws UsageError */
 function checkUnread(to: string, { open = [] }: EditOptions, { unread = [], about }: RldsReader): void {
-  // A user who sets the option accepts that it leaves data out.
+  // A user who sets an option accepts that this option leaves data out.
   const lost = unread.filter(({ what }) => !open.some((option) => option.startsWith(`${what}=`)));
   const names = [...lost.map(({ what }) => what), ...unreadPaths(about)];
   if (names.length === 0) return;
@@ -174,7 +174,7 @@ function withUnread(error: unknown, readers: readonly RldsReader[]): unknown {
   return Object.assign(error, { message: `${error.message} (${text})` });
 }
 
-/** The file that is in the folder of each version of a TFDS dataset. */
+/** A file that the folder of each version of a TFDS dataset contains. */
 const FEATURES = "features.json";
 
 /** Returns the version of TFDS that is read as the target. @throws UsageError */
@@ -197,9 +197,9 @@ function writeOptionsOf({ task: _, ...options }: EditOptions) {
 interface Parts {
   readonly shares: { readonly [part: string]: number } | undefined;
   readonly flagged: readonly number[];
-  /** The path as the caller named it. */
+  /** The path as the user named it. */
   readonly to: string;
-  /** The folder that is written to instead. */
+  /** The temporary folder that is written to instead. */
   readonly folder: string;
 }
 
@@ -246,7 +246,7 @@ async function writeParts(
   return resultOf({ to, format, sources, edited, reports, unread });
 }
 
-/** The endings of formats that are a single file. All other formats are folders. */
+/** The endings of the formats that are single files. All other formats are folders. */
 const PART_ENDINGS: { readonly [format: string]: string } = { jsonl: ".jsonl", npz: ".npz", hdf5: ".hdf5", csv: ".csv" };
 
 /** Returns the episodes of all passes; undefined if the number is unknown. */
@@ -256,7 +256,7 @@ function totalOf(sources: readonly FilmSource[], passes: number): number | undef
 }
 
 /**
- * Returns the first reader with the changes applied, from which a writer takes its metadata.
+ * Returns the first reader with the changes applied. A writer takes the metadata from this reader.
  * @throws UsageError · RldsError UNSUPPORTED for films that cannot be joined
  */
 function changedReader(sources: readonly FilmSource[], { data }: EditedDataset, { resampleFps, fps }: EditOptions, format: Format): RldsReader {
@@ -339,7 +339,7 @@ function resultOf({ to, format, sources, edited, reports, unread }: Outcome): Re
   };
 }
 
-/** Returns the error with the path of the target in place of the temporary one. */
+/** Returns the error with the path of the target in place of the temporary path. */
 function withTarget(error: unknown, replacement: Replacement): unknown {
   if (!(error instanceof RldsError)) return error;
   const { file } = error;

@@ -1,4 +1,4 @@
-/** Decodes and encodes films with ffmpeg, if it is installed. */
+/** Decodes and encodes films with ffmpeg, if ffmpeg is installed. */
 import { spawn, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { type FilmFrames, RldsError, type VideoEncoder, type VideoFormat } from "../../datasets/rlds/index.ts";
@@ -7,9 +7,9 @@ import { checkInside, isUrl } from "../program-parts.ts";
 export const PROGRAM = "ffmpeg";
 /** The container formats, as ffmpeg calls them. */
 const FILM_FORMATS = "mov,mp4,matroska,webm,avi";
-/** Space beyond the requested pixels, in bytes. */
+/** The space in the output buffer beyond the requested pixels, in bytes. */
 const SLACK = 1 << 20;
-/** As in LeRobot, every second frame can be decoded without the frames before it. */
+/** The arguments for MP4. As in LeRobot, every second frame can be decoded without the frames before it. */
 export const MP4 = ["-g", "2", "-movflags", "frag_keyframe+empty_moov", "-f", "mp4"];
 /** The arguments for H.264. They forbid frames that refer to later frames, which would shift all times. */
 export const H264 = ["-c:v", "libx264", "-crf", "18", "-bf", "0"];
@@ -70,7 +70,7 @@ export async function ffmpegEncoder({ width, height, fps, write }: VideoFormat):
     child.on("close", (code) => (code === 0 ? resolve() : fail(lastLine(message) || `it ended with ${code}`)));
   });
   const all = Promise.all([written, ended]);
-  // The next call of `add` or `finish` throws it.
+  // The next call of `add` or `finish` throws the error.
   all.catch(() => {});
   return {
     codec: "h264",

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { type CutFilm, type FilmCut, RldsError } from "../../datasets/rlds/index.ts";
 import { filmPlace, H264, hasFfmpeg, inputOf, lastLine, MP4, PROGRAM } from "./ffmpeg.ts";
 
-/** Arguments of ffmpeg, by the codec's name in LeRobot. The quality is higher than that of LeRobot, because the film is encoded for the second time. */
+/** Arguments of ffmpeg, by the codec's name in LeRobot. The quality is higher than in LeRobot, because the film is encoded for the second time. */
 const ENCODERS: { readonly [codec: string]: readonly string[] } = {
   h264: H264,
   hevc: ["-c:v", "libx265", "-crf", "20", "-x265-params", "bframes=0:log-level=error", "-tag:v", "hvc1"],

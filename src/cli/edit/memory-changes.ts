@@ -94,7 +94,7 @@ function setNew(spec: Node, path: string, part: unknown, flag: string): void {
   setPath(spec, keys, part);
 }
 
-/** Returns a path as in datasets, with slashes. */
+/** Returns a path with slashes, as in datasets. */
 function pathOf(name: string): string {
   return name.replaceAll("/", ".");
 }

@@ -14,7 +14,7 @@ const EXPONENTS: { readonly [kind: string]: string } = { prioritized: "0.6", rec
 
 type Changes = { readonly [name: string]: Partial<TableOptions> };
 
-/** The constructors of rate limiters, and how many numbers they take. */
+/** The constructors of rate limiters, and the possible counts of their arguments. */
 const LIMITERS: { readonly [kind: string]: { readonly counts: readonly number[]; readonly make: (...numbers: readonly number[]) => RateLimiter } } = {
   minSize: { counts: [1], make: (items) => minSize(items) },
   sampleToInsertRatio: {
@@ -47,7 +47,7 @@ export function tableChangesOf(
   return tables;
 }
 
-/** @param message if the text is not of the right form @throws UsageError */
+/** @param message the error's message if the text has the wrong form @throws UsageError */
 function parsed(what: string, message: string, parse: () => unknown): unknown {
   let value: unknown;
   try {

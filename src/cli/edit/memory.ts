@@ -1,4 +1,4 @@
-/** `reprise edit` for a snapshot or a journal, which keeps its format and gets other steps or tables. */
+/** `reprise edit` for a snapshot or a journal: changes its steps or tables and keeps its format. */
 import { closeSync, copyFileSync, existsSync, linkSync, mkdirSync, openSync, readdirSync, readSync, realpathSync, rmSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -48,7 +48,7 @@ export function memoryKind(path: string): MemoryKind | undefined {
   return new TextDecoder("latin1").decode(head) === MAGIC ? "snapshot" : undefined;
 }
 
-/** @throws UsageError · RldsError NOT_FOUND if the path does not exist (it may be a snapshot with another name) */
+/** @throws UsageError · RldsError NOT_FOUND if the path does not exist, because a mistyped path may be meant as a snapshot */
 export function checkNoMemoryOptions(from: string, options: EditOptions): void {
   const name = OWN.find((key) => options[key] !== undefined);
   if (name !== undefined && !isUrl(from) && !existsSync(from)) throw new RldsError("NOT_FOUND", "there is no such file or folder", { file: from });
@@ -116,7 +116,7 @@ async function editJournal(
   host: Host,
   onProgress: (done: number, of: number) => void,
 ): Promise<MigrationReport> {
-  // A journal is replaced as a whole: until the new one is complete, the folder holds the old one.
+  // A journal is replaced as a whole. Until the new journal is complete, the folder holds the old journal.
   if (isInPlace) return migrateFolder(from, options, host, onProgress);
   const locks = [from, to].filter((path) => existsSync(path)).map((path) => node(path).lock(() => {}));
   let replacement: Replacement | undefined;

@@ -149,7 +149,7 @@ export function sharesOf(text: string): { readonly [part: string]: number } {
   return Object.fromEntries(shares);
 }
 
-/** A task of some episodes, or of all. */
+/** A task of some episodes, or of all episodes. */
 export interface TaskText {
   /** The numbers as passed; undefined for all episodes. */
   readonly episodes: string | undefined;

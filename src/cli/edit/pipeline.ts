@@ -25,7 +25,7 @@ import { dtypesOf, type EditOptions, tasksOf } from "./options.ts";
 
 export interface EditedDataset {
   readonly data: RldsDataset;
-  /** The reports of each source, in order; they fill during a pass. */
+  /** The reports of each source, in order. A pass fills the reports. */
   readonly reports: () => readonly ImportReport[];
   /** Returns the number of episodes whose last transition was left out. */
   readonly dropped: () => number;
@@ -33,7 +33,7 @@ export interface EditedDataset {
 
 export interface PassSettings {
   readonly options: EditOptions;
-  /** The episodes of the first source that are left out. */
+  /** The numbers of the episodes of the first source that are left out. */
   readonly flagged: readonly number[];
   /** Whether steps refer to the combined films of all sources. */
   readonly joinsFilms: boolean;
@@ -121,7 +121,7 @@ interface TaskRule {
 }
 
 /**
- * Returns the rules in the order of precedence: rules for some episodes first, and of those the last one first.
+ * Returns the rules in the order of precedence: rules for some episodes come before rules for all episodes, and later rules come before earlier rules.
  * @param isFirst whether the episode numbers refer to this dataset
  * @throws RangeError · UsageError
  */

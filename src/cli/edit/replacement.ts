@@ -1,4 +1,4 @@
-/** Replaces a file or folder as a whole: the new one is written next to it, and moved into place when it is complete. */
+/** Replaces a file or folder as a whole. The replacement is written next to the target, and moved into place when it is complete. */
 import { copyFile, link, lstat, mkdir, open, readdir, readlink, realpath, rename, rm, rmdir, symlink } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { attempt, lockFile } from "../program-parts.ts";
@@ -13,7 +13,7 @@ interface Places {
   /** The folder that is written to, and the folder that it replaces. */
   readonly to: string;
   readonly place: string;
-  /** The path of the new target in it. */
+  /** The path of the new target, in the folder that is written to. */
   readonly staged: string;
   /** The temporary folder of this edit. */
   readonly folder: string;
@@ -21,7 +21,7 @@ interface Places {
 }
 
 export class Replacement {
-  /** The folder that is written to instead of the named one. */
+  /** The folder that is written to instead of the folder that the user named. */
   readonly to: string;
   readonly #place: string;
   readonly #target: string;
@@ -31,7 +31,7 @@ export class Replacement {
 
   /**
    * Starts with a copy of the target that consists of links to its files, so that writers that add to it find and keep existing files.
-   * @param target the file or folder that is replaced; it need not exist @param below its path in `to`; empty for `to` itself
+   * @param target the file or folder that is replaced, if it exists @param below the path of the target in `to`; empty for `to` itself
    * @throws RldsError IO if another edit is running, or nothing can be written
    */
   static async begin(target: string, below: readonly string[]): Promise<Replacement> {
@@ -66,7 +66,7 @@ export class Replacement {
     this.#release = release;
   }
 
-  /** Moves the new target into place. A file is replaced in one system call; an old folder is moved aside, and removed once the new one is in place. */
+  /** Moves the new target into place. A file is replaced in one system call; an old folder is moved aside, and removed once the new folder is in place. */
   commit(): Promise<void> {
     return attempt(this.#target, async () => {
       const stat = await lstat(this.#target).catch(() => undefined);
@@ -90,7 +90,7 @@ export class Replacement {
     await this.#end().catch(() => {});
   }
 
-  /** Returns a text with the path of the target in place of the temporary one. */
+  /** Returns a text with the path of the target in place of the temporary path. */
   named(text: string): string {
     return text.replaceAll(this.#staged, this.#target).replaceAll(this.to, this.#place);
   }

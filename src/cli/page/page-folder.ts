@@ -1,4 +1,4 @@
-/** Finds the page, which is a package of its own, `reprise-page`, so that a program that only imports Reprise does not download a web application. */
+/** Finds the page. The page is the separate package `reprise-page`, so that a program that only imports Reprise does not download a web application. */
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -9,7 +9,7 @@ const NAME = "reprise-page";
 /**
  * Returns the folder of the page that has the version of this program: the page built in a clone, or the installed package.
  * @param program the folder of the program
- * @param user the folder in which it was started
+ * @param user the folder in which the program was started
  * @throws UsageError if the package is not installed, or only in another version
  */
 export function pageFolder(version: string, program: string, user: string = process.cwd()): string {

@@ -14,22 +14,25 @@ export function segmentsOf(url: string): string[] | undefined {
   }
 }
 
-/** Returns whether a part is a plain name that leads nowhere else on any system, unlike a backslash or a drive. */
+/** Returns whether a part of a path is a plain name on every system, without a backslash or a drive. */
 function isName(part: string): boolean {
   return part !== "" && part !== "." && part !== ".." && !/[/\\\0]|^[a-z]:/i.test(part);
 }
 
-/** Returns whether a path may be served. Hidden files and folders, such as .git or .env, are never served, and neither are invalid names. */
+/** Returns whether a path may be served. Hidden files and folders, such as .git or .env, and invalid names are never served. */
 export function isServable(segments: readonly string[]): boolean {
   return segments.length > 0 && segments.every((segment) => isName(segment) && !segment.startsWith("."));
 }
 
-/** Returns the Host headers of this server on a port; browsers leave out 80. */
+/** Returns the Host headers of this server on a port. Browsers leave out port 80. */
 export function hostsOf(port: number): string[] {
   return ["127.0.0.1", "localhost"].flatMap((host) => (port === 80 ? [host, `${host}:80`] : [`${host}:${port}`]));
 }
 
-/** Returns bytes from … to - 1 of a Range header; undefined for the whole file, also if the header is not supported; "none" for bytes beyond the file. */
+/**
+ * Returns the range `from` … `to` - 1 of a Range header, "none" for bytes beyond the file, or undefined for the whole file. An unsupported header also means
+ * the whole file.
+ */
 export function byteRange(header: string | undefined, size: number): { readonly from: number; readonly to: number } | "none" | undefined {
   const [found, first = "", last = ""] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? "") ?? [];
   if (found === undefined || (first === "" && last === "")) return undefined;

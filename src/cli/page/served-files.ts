@@ -1,6 +1,6 @@
 /**
- * Lists and opens the files that a server may send: those of a folder, or a single file. Links that lead out of the folder, hidden files, pipes and devices are
- * excluded.
+ * Lists and opens the files that a server may send: the files of a folder, or a single file. Links that lead out of the folder, hidden files, pipes and devices
+ * are excluded.
  */
 import type { Dirent } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
@@ -16,7 +16,7 @@ export interface ServedFile {
 
 /** The paths of files and folders that exist and are not served. Hidden files are not listed. */
 export interface Exclusions {
-  /** Links that lead out of the folder, or nowhere. */
+  /** Links that lead out of the folder, or to a missing file. */
   readonly links: readonly string[];
   /** Folders and files that may not be read. */
   readonly unreadable: readonly string[];
@@ -97,7 +97,7 @@ async function listFiles(top: string): Promise<Listing> {
   }
 }
 
-/** Returns the entries of a folder. If it cannot be listed, notes its path and returns nothing. */
+/** Returns the entries of a folder. If the folder cannot be listed, notes its path and returns no entries. */
 async function entriesOf(top: string, folder: readonly string[], unreadable: string[]): Promise<Dirent[]> {
   try {
     return await readdir(join(top, ...folder), { withFileTypes: true });

@@ -1,11 +1,12 @@
 /**
  * Serves the page and the files of one folder over loopback, for browsers with the token.
  *
- * / …                        the page, which has no secrets /TOKEN/data/index.json     [{ path, size }] of all files /TOKEN/data/PATH           a file, or a
- * range of it
+ * - `/…`: the page, which has no secrets
+ * - `/TOKEN/data/index.json`: the list of all files, `[{ path, size }]`
+ * - `/TOKEN/data/PATH`: a file, or a range of its bytes
  *
- * Other sites cannot read it: they do not have the token, browsers block their requests without CORS headers, and a foreign name that resolves to this machine
- * fails the check of the Host header.
+ * Other sites cannot read the files: the sites do not have the token, browsers block their requests without CORS headers, and a foreign name that resolves to
+ * this machine fails the check of the Host header.
  */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -28,7 +29,7 @@ export interface PageServerOptions {
   readonly page: string;
   /** A file or folder of this machine. */
   readonly path: string;
-  /** The port, or 0 for a free one. */
+  /** The port, or 0 for any free port. */
   readonly port: number;
 }
 
@@ -43,9 +44,9 @@ const COMMON = {
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
 };
-/** The page sets a stricter policy for its resources; frames can be forbidden only by a header. */
+/** The page itself sets a stricter policy for its resources, but only a header can forbid frames. */
 const PAGE_POLICY = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'";
-/** Served files may be documents, whose scripts must not run. */
+/** A served file may be a document, whose scripts must not run. */
 const DATA_POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox";
 
 const TYPES: { readonly [ending: string]: string } = {
@@ -161,7 +162,7 @@ function untilDrained(response: ServerResponse): Promise<void> {
   });
 }
 
-/** Responds to a failure: 404 for a missing file; for other errors the connection ends. */
+/** Responds to a failure, with 404 for a file that is not served, or with 500. If the response has already begun, ends the connection. */
 function respondWithError(response: ServerResponse, error: unknown): void {
   if (response.headersSent) response.destroy();
   else if (error instanceof RldsError && error.code !== "IO") respondWithText(response, 404, "There is no such file.");

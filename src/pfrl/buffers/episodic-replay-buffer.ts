@@ -15,14 +15,14 @@ export interface EpisodicReplayBufferOptions<S extends StepSpec = StepSpec> exte
   readonly capacity?: number | null;
 }
 
-/** The options for the batch form of episodes. The arrays of such a batch are always new, since their length varies. */
+/** The options for the batch form of episodes. The arrays of a batch of episodes are always new, since their length varies. */
 export interface EpisodeOptions {
   readonly form?: "batch";
 }
 
 export type MaxLength = number | null | EpisodeOptions | ListOptions;
 
-/** Reads the arguments after n: a maximum length, and options; either may be omitted. */
+/** Reads the arguments after n: a maximum length, and options. Either argument may be omitted. */
 export function episodeArguments(maxLength: MaxLength | undefined, options: EpisodeOptions | ListOptions | undefined): EpisodeSampleOptions {
   const isOptions = typeof maxLength === "object" && maxLength !== null;
   const { form = "batch" } = onlyKeys("options", (isOptions ? maxLength : options) ?? {}, "form") as { form?: unknown };
@@ -53,7 +53,7 @@ export class EpisodicReplayBuffer<const S extends StepSpec = StepSpec> extends S
    * Draws n different episodes uniformly. An episode longer than maxLength contributes a uniformly random run of maxLength steps.
    * @throws TypeError, RangeError if an argument is invalid
    * @throws ReplayError EMPTY if the buffer is empty
-   * @throws ReplayError TOO_FEW if the buffer has fewer than n of them
+   * @throws ReplayError TOO_FEW if the buffer has fewer than n episodes
    */
   sampleEpisodes(n: number, options: ListOptions): SampleList<Transition[]>;
   sampleEpisodes(n: number, maxLength: number | null | undefined, options: ListOptions): SampleList<Transition[]>;

@@ -1,4 +1,4 @@
-/** Implements the base of both persistent buffers: a directory that items go to when they arrive. */
+/** Implements the base of both persistent buffers: new items are written to a directory. */
 import { mustBe, onlyKeys } from "../../base/error.ts";
 import { CLEAR, FORM, RANDOM } from "../../base/kinds.ts";
 import { isPlain } from "../../schema/infer.ts";
@@ -29,7 +29,7 @@ export interface PersistentArguments<S extends StepSpec> {
   readonly isDeferred: boolean;
 }
 
-/** Passed by `open` after the other arguments. */
+/** Marks that `open` reads the directory later. `open` passes this symbol after the other arguments. */
 export const DEFERRED = Symbol("later");
 
 export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
@@ -37,9 +37,9 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
   readonly #content: Content;
   readonly #log: BufferLog;
   readonly #opening: Generator<Progress, void>;
-  /** The number of segments started since it was opened. */
+  /** The number of segments that were started since the directory was opened. */
   #segments = 0;
-  /** Whether the current segment has the spec. */
+  /** Whether the current segment contains the spec. */
   #headed = false;
 
   constructor(stored: Stored, content: Content, { directory, persistence, engine, isDeferred }: PersistentArguments<StepSpec>) {
@@ -89,7 +89,7 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
       await runIncrementally(this.#opening, options);
       return this;
     } catch (error) {
-      // The log is also left if it was abandoned before the first slice.
+      // The log must be released even if the task was aborted before the first slice.
       this.#log.leave();
       throw error;
     }
@@ -104,7 +104,7 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
     this.#log.check();
   }
 
-  /** Replaces the contents of the directory with those of the loaded file. */
+  /** Replaces the contents of the directory with the contents of the loaded file. */
   protected override onLoad(): void {
     this.#rewrite();
   }

@@ -1,4 +1,7 @@
-/** Implements `PersistentEpisodicReplayBuffer` of PFRL: replay of whole episodes that outlives the process. An episode goes to a log when it ends. */
+/**
+ * Implements `PersistentEpisodicReplayBuffer` of PFRL: replay of whole episodes that outlives the process. Each episode is written to a log when the episode
+ * ends.
+ */
 import { hideFrames } from "../../base/stack-trace.ts";
 import type { Directory } from "../../storage/index.ts";
 import { contentOfEpisodes, writeEpisode } from "../files/episodes-history.ts";
@@ -21,7 +24,7 @@ export class PersistentEpisodicReplayBuffer<const S extends StepSpec = StepSpec>
    * @throws ReplayError LOCKED if another process has the directory open
    * @throws ReplayError NOT_FOUND if `ancestor` is not the directory of a persistent buffer
    * @throws ReplayError CORRUPT if a file is damaged
-   * @throws ReplayError SPEC_MISMATCH if the directory belongs to another kind of buffer, or its transitions have another spec
+   * @throws ReplayError SPEC_MISMATCH if the directory belongs to another kind of buffer, or if its transitions have another spec
    * @throws ReplayError INVALID_DATA if the directory contains something else
    * @throws ReplayError UNSUPPORTED if another version wrote the files, or if `distributed` is set
    * @throws ReplayError IO if a file cannot be read or written
@@ -83,7 +86,7 @@ export class PersistentEpisodicReplayBuffer<const S extends StepSpec = StepSpec>
    * Draws n different episodes uniformly. An episode longer than maxLength contributes a uniformly random run of maxLength steps.
    * @throws TypeError, RangeError if an argument is invalid
    * @throws ReplayError EMPTY if the buffer is empty
-   * @throws ReplayError TOO_FEW if the buffer has fewer than n of them
+   * @throws ReplayError TOO_FEW if the buffer has fewer than n episodes
    */
   sampleEpisodes(n: number, options: ListOptions): SampleList<Transition[]>;
   sampleEpisodes(n: number, maxLength: number | null | undefined, options: ListOptions): SampleList<Transition[]>;

@@ -1,4 +1,7 @@
-/** Implements `PersistentReplayBuffer` of PFRL: uniform replay that outlives the process. Its items are single steps, which go to a log when they arrive. */
+/**
+ * Implements `PersistentReplayBuffer` of PFRL: uniform replay that outlives the process. The items are single steps, and each step is written to a log when the
+ * step is appended.
+ */
 
 import { EPISODE_END, SINGLE } from "../../base/kinds.ts";
 import { hideFrames } from "../../base/stack-trace.ts";
@@ -16,7 +19,9 @@ import { DEFERRED, PersistentBuffer, type PersistentOptions, persistentArguments
 
 export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> extends PersistentBuffer<TransitionBatch<S>, Transition[]> {
   readonly #stored: Transitions;
-  /** For each open episode, the last segment that has one of its steps. In that segment, the next step need not repeat its frames. */
+  /**
+   * For each open episode, the last segment that contains a step of the episode. In that segment, the next step need not repeat the frames of the step before.
+   */
   readonly #lastSegments = new Map<number, number>();
 
   /**
@@ -25,7 +30,7 @@ export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> extends
    * @throws ReplayError LOCKED if another process has the directory open
    * @throws ReplayError NOT_FOUND if `ancestor` is not the directory of a persistent buffer
    * @throws ReplayError CORRUPT if a file is damaged
-   * @throws ReplayError SPEC_MISMATCH if the directory belongs to another kind of buffer, or its transitions have another spec
+   * @throws ReplayError SPEC_MISMATCH if the directory belongs to another kind of buffer, or if its transitions have another spec
    * @throws ReplayError INVALID_DATA if the directory contains something else
    * @throws ReplayError UNSUPPORTED if another version wrote the files, or if `distributed` is set
    * @throws ReplayError IO if a file cannot be read or written

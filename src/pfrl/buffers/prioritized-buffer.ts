@@ -37,7 +37,8 @@ export abstract class PrioritizedBuffer<B, T> extends StoredBuffer<B, T> {
 
   /**
    * Sets priorities from errors. Without keys, the errors belong to the last sample, and this form can be called once per sample. With keys, the errors belong
-   * to the items of these keys, at any time. Keys of evicted items are skipped. Costs O(n log size). If the call throws, nothing has changed.
+   * to the items of these keys, and the call is allowed at any time. Keys of evicted items are skipped. Costs O(n log size). If the call throws, nothing has
+   * changed.
    * @returns the number of items that still existed
    * @throws TypeError if an argument is invalid
    * @throws RangeError if a priority is not finite and above 0

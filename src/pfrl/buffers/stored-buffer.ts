@@ -63,15 +63,15 @@ export abstract class StoredBuffer<B, T> {
     this.#stored.append(transition);
   }
 
-  /** Ends the open episode of an environment that was interrupted. Its next step starts another episode. No effect without an open episode. */
+  /** Ends the open episode of an environment that was interrupted. The environment's next step starts a new episode. No effect without an open episode. */
   stopCurrentEpisode(envId: unknown = 0): void {
     this.#stored.stop(envId);
   }
 
   /**
-   * Draws n different transitions uniformly. A PrioritizedReplayBuffer draws them in proportion to their priorities, with importance weights. Then call
-   * `updateErrors` before the next sample, unless `waitPriorityAfterSampling` is false. Single transitions from a buffer of whole episodes have no keys, and
-   * need no errors. Costs O(n log size + bytes). If the call throws, nothing has changed.
+   * Draws n different transitions uniformly. A PrioritizedReplayBuffer draws them in proportion to their priorities, with importance weights. With priorities,
+   * call `updateErrors` before the next sample, unless `waitPriorityAfterSampling` is false. Single transitions from a buffer of whole episodes have no keys,
+   * and need no errors. Costs O(n log size + bytes). If the call throws, nothing has changed.
    * @throws TypeError, RangeError if an argument is invalid
    * @throws ReplayError EMPTY if the buffer is empty
    * @throws ReplayError TOO_FEW if the buffer has fewer than n items
@@ -102,11 +102,11 @@ export abstract class StoredBuffer<B, T> {
   }
 
   /**
-   * Replaces the stored items with those of a file. Open episodes continue. The buffer's capacity applies from the next item on. If the call throws, nothing
-   * has changed.
+   * Replaces the stored items with the items of a file. Open episodes continue. The buffer's capacity applies from the next item on. If the call throws,
+   * nothing has changed.
    * @throws ReplayError NOT_FOUND if the file does not exist
    * @throws ReplayError CORRUPT if the file is damaged
-   * @throws ReplayError SPEC_MISMATCH if the file is of another kind of buffer, or its transitions have another spec
+   * @throws ReplayError SPEC_MISMATCH if another kind of buffer wrote the file, or if its transitions have another spec
    * @throws ReplayError INVALID_DATA if `save` did not write the file
    * @throws ReplayError IO if the file cannot be read
    * @throws ReplayError UNSUPPORTED if another version wrote the file, or the runtime has no files

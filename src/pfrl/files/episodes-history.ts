@@ -1,4 +1,4 @@
-/** Writes episodes as a history, oldest first, and reads them again. */
+/** Writes episodes as a history, oldest first, and reads such histories. */
 
 import { EPISODE, EPISODE_END, FORM, STATE, STEP } from "../../base/kinds.ts";
 import { drawablePriority } from "../../memory/priorities.ts";
@@ -8,7 +8,7 @@ import { damaged } from "../store/step-bytes.ts";
 import type { Progress } from "./incremental.ts";
 import { type Content, StoreLoader } from "./loader.ts";
 
-/** Writes all stored episodes, without open ones, and the single transitions whose episode was evicted. */
+/** Writes all stored episodes, without open episodes, and the single transitions whose episode was evicted. */
 function* writeEpisodes(store: EpisodeStore, write: Write): Generator<Progress, void> {
   const { contents } = store;
   if (contents === undefined) return writeNothing(write);
@@ -36,7 +36,7 @@ function* writeEpisodes(store: EpisodeStore, write: Write): Generator<Progress, 
   }
 }
 
-/** Writes the steps of an episode, and its end. @param priority undefined if it is not an item */
+/** Writes the steps of an episode, and its end. @param priority undefined if the episode is not an item */
 export function writeEpisode({ records }: EpisodeContents, number: number, rows: Uint32Array, priority: number | undefined, write: Write): void {
   let previousRow = 0;
   for (const row of rows) {

@@ -8,7 +8,7 @@ import { TransitionLists } from "../store/transition-lists.ts";
 export class FileSteps {
   readonly #contents: BufferContents;
   readonly #episodes: FileEpisodes;
-  /** The separate rows of a file whose extras differ, which are read value by value. */
+  /** If the file's extras differ from the buffer's, the file's rows are stored here separately, and read value by value. */
   #foreign: { readonly episodes: FileEpisodes; readonly records: Records; readonly lists: TransitionLists } | undefined;
 
   /** @throws ReplayError SPEC_MISMATCH if states, actions or rewards differ */
@@ -57,7 +57,7 @@ class FileEpisodes {
   readonly #keep: number;
   readonly #envs = new Map<number, Env>();
 
-  /** @param keep the number of steps in their windows; 0 for all */
+  /** @param keep the number of steps in an episode's window; 0 for all steps */
   constructor(steps: Steps, keep: number) {
     this.#steps = steps;
     this.#keep = keep;

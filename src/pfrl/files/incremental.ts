@@ -1,4 +1,4 @@
-/** Runs tasks in slices: all of them immediately, or with pauses in which other tasks run and a signal can stop them. */
+/** Runs tasks in slices, either without pauses, or with pauses in which other tasks can run and a signal can stop the task. */
 import { mustBe, onlyKeys } from "../../base/error.ts";
 import { checkSignal } from "../../base/wait.ts";
 
@@ -12,7 +12,7 @@ export interface WorkOptions {
   readonly onProgress?: (progress: Progress) => void;
 }
 
-/** How long one slice may block other tasks, in milliseconds. */
+/** The maximum time that one slice blocks other tasks, in milliseconds. */
 const SLICE_MS = 8;
 
 /** Runs a whole task without pauses. */
@@ -39,7 +39,7 @@ export async function runIncrementally<T>(task: Generator<Progress, T>, options:
       deadline = performance.now() + SLICE_MS;
     }
   } finally {
-    // If the task has not finished, it ends here.
+    // An unfinished task is abandoned here.
     task.return(undefined as T);
   }
 }

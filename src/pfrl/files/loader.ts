@@ -6,7 +6,7 @@ import type { BufferContents, Stored } from "../store/stored.ts";
 import { FileSteps } from "./file-steps.ts";
 import type { Progress } from "./incremental.ts";
 
-/** The contents of a buffer for writing, and their loader. */
+/** Writes the contents of a buffer, and creates the loader of contents. */
 export interface Content {
   write(write: Write): Generator<Progress, void>;
   loader(opening?: Opening): StoreLoader;
@@ -23,7 +23,7 @@ export abstract class StoreLoader<M extends BufferContents = BufferContents> imp
   #steps: FileSteps | undefined;
   #contents: M | undefined;
   #state: HistoryState | undefined;
-  /** The last random state that was stored without the rest of a state. */
+  /** The last random state that was stored separately, without the rest of the buffer's state. */
   #random: Uint8Array | undefined;
   #cleared = false;
 
@@ -77,7 +77,7 @@ export abstract class StoreLoader<M extends BufferContents = BufferContents> imp
     const { store } = this;
     const state = this.#state;
     if (this.#contents === undefined) {
-      // A directory or a file may be empty; then there is no spec.
+      // A directory may be empty, and a file may hold an empty buffer. Then the data contains no spec.
       if (this.opening === undefined && !this.#cleared) throw damaged("it has no spec");
       if ((state?.count ?? 0) !== 0) throw damaged("it has more or fewer items than it declares");
       if (store.contents === undefined) return;

@@ -10,15 +10,15 @@ import type { StoreLoader } from "./loader.ts";
 import { ABOUT, checkAbout } from "./save.ts";
 
 export interface PersistenceOptions {
-  /** A directory whose items come before those of this directory. The ancestor is only read. Default: none. */
+  /** A directory whose items come before the items of this directory. The ancestor is only read. Default: none. */
   readonly ancestor?: string | Directory | null;
   /** Receives messages about loaded, trimmed and repaired items. */
   readonly logger?: Logger | null;
   /** The time at which items are written to the disk without `flush`. Default: within a second. */
   readonly durability?: Durability;
   /**
-   * The treatment of evicted items on the disk. With "all", they stay on the disk, and return with a larger capacity. With "capacity", they are removed, one
-   * segment at a time. Default: "all".
+   * The treatment of evicted items on the disk. With "all", evicted items stay on the disk, and a later buffer with a larger capacity loads them again. With
+   * "capacity", evicted items are removed from the disk, one segment at a time. Default: "all".
    */
   readonly retain?: Retain;
   /** The size at which a segment ends, in bytes. Default: 16 MiB. */
@@ -35,7 +35,7 @@ interface DirectoryInfo {
   readonly ancestor: string | null;
 }
 
-/** The number of items that a segment added, while some of them are stored. */
+/** The number of items that a segment added. It is kept while at least one of these items is stored. */
 interface SegmentItems {
   readonly segment: number;
   items: number;
@@ -54,7 +54,7 @@ export class BufferLog {
   readonly #retain: Retain;
   /** The items of each segment, oldest first. */
   readonly #segmentItems: SegmentItems[] = [];
-  /** An error of writing after a call, which the next call throws. */
+  /** A write error that occurred after a call. The next call throws it. */
   #failure: Error | undefined;
   /** The random state in the log. */
   #random: Uint8Array | undefined;
@@ -133,7 +133,7 @@ export class BufferLog {
 
   /**
    * Checks before a call changes anything.
-   * @throws ReplayError CLOSED · IO if the call before could not be written, or a sync failed; nothing has changed then
+   * @throws ReplayError CLOSED · IO if the preceding call could not be written, or if a sync failed. In that case, nothing has changed
    */
   check(): void {
     if (this.#log.closed) throw new ReplayError("CLOSED", `${this.#name} was closed, or another buffer has opened it`);

@@ -1,4 +1,4 @@
-/** Saves a buffer to a file, and loads it from one. */
+/** Saves a buffer to a file, and loads a buffer from a file. */
 import { codeOf, mustBe, ReplayError } from "../../base/error.ts";
 import { ioError, withIoErrors } from "../../files/io-errors.ts";
 import { type Directory, Log } from "../../storage/index.ts";
@@ -59,7 +59,7 @@ function* writeFile(directory: Directory, file: string, content: Content, module
   try {
     withIoErrors("naming", directory, file, () => directory.rename?.(`${file}.part`, file));
   } catch (error) {
-    // A complete temporary file would be taken for the last save.
+    // Otherwise a later load would mistake a complete temporary file for the last save.
     clear(part);
     throw error;
   }
@@ -81,7 +81,7 @@ function refuseOthers(directory: Directory, file: string): void {
     try {
       directory.open(file, false).close();
     } catch (error) {
-      // Other errors are reported by the next call, or don't matter.
+      // The next call reports other errors, unless they don't matter.
       if (["EISDIR", "ESPIPE"].includes(codeOf(error) as string)) throw error;
     }
   });
@@ -98,7 +98,7 @@ export function* loading(target: SaveTarget, content: Content, module: Module): 
   yield* readLog(from, content.loader(), module);
 }
 
-/** Passes all sections of a log to a loader, which then takes over. */
+/** Passes all sections of a log to a loader, which then replaces the buffer's contents. */
 function* readLog(from: Directory, loader: StoreLoader, module: Module): Generator<Progress, void> {
   let done = false;
   const log = Log.open(from, { about: ABOUT, readOnly: true, module });

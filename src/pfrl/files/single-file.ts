@@ -2,7 +2,7 @@
 import { mustBe } from "../../base/error.ts";
 import { type Directory, node, type StorageFile } from "../../storage/index.ts";
 
-/** The destination of a save: the path of a file, or a directory of another kind and a name in it. */
+/** The destination of a save: the path of a file, or a custom directory and the name of a file in it. */
 export type SaveTarget = string | { readonly directory: Directory; readonly file: string };
 
 export interface Target {
@@ -21,10 +21,13 @@ export function targetOf(target: SaveTarget): Target {
   throw mustBe(TypeError, "file", "the path of a file, or {directory, file}", target);
 }
 
-/** The segments of a log are numbered files. The first one is the file itself; the others have their number after its name. */
+/**
+ * The segments of a log are numbered files. The first segment is the file itself. The name of each other segment is the file's name followed by the segment's
+ * number.
+ */
 const SEGMENT = /^(\d+)\.rpr$/;
 
-/** A directory with one log, in files of this name. */
+/** A directory with one log, stored in files that begin with a chosen name. */
 export class SingleFile implements Directory {
   readonly name: string;
   readonly #directory: Directory;

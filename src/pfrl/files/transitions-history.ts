@@ -1,4 +1,4 @@
-/** Writes n-step transitions as a history, oldest first, and reads them again. */
+/** Writes n-step transitions as a history, oldest first, and reads such histories. */
 
 import { EPISODE_END, FORM, ITEM, STATE, STEP } from "../../base/kinds.ts";
 import { drawablePriority } from "../../memory/priorities.ts";
@@ -28,7 +28,7 @@ function* writeTransitions(store: Transitions, write: Write): Generator<Progress
   yield* writeItems(contents, write);
 }
 
-/** Writes all items; each row is written once, even if several items have it. Returns the episodes that did not end. */
+/** Writes all items. Each row is written once, even if several items contain the row. Returns the episodes that did not end. */
 export function* writeItems({ items, records, steps: { engine } }: BufferContents, write: Write): Generator<Progress, Iterable<number>> {
   const slots = items.slots();
   const episodes = new Map<number, OutputEpisode>();

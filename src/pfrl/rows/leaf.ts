@@ -5,7 +5,7 @@ import type { Nest } from "../../schema/nest.ts";
 
 /** A leaf in the form in which it is stored. */
 export type PartLeaf = RowLeaf & {
-  /** The number of leading dimensions that are nested arrays; inside them are typed arrays, or plain numbers if no dimension is left. */
+  /** The number of leading dimensions that are nested arrays. The innermost values are typed arrays, or plain numbers if no dimension is left. */
   readonly nest?: number;
   /** Whether the values are plain numbers, which have no dtype. */
   readonly plain?: boolean;
@@ -15,8 +15,8 @@ export type PartLeaf = RowLeaf & {
 export type PartSpec = Nest<RowLeaf | ObjectLeaf>;
 
 /**
- * Returns a function that reads values of a leaf in their original form, from an element of a column on.
- * @param views whether it returns views of typed arrays, rather than copies
+ * Returns a function that reads a value of a leaf in its original form. The value begins at the element `at` of a column.
+ * @param views whether the function returns views of typed arrays, rather than copies
  */
 export function valueReader(leaf: PartLeaf, views = false): (data: NumberArray, at: number) => unknown {
   const dims = shapeOf(leaf);

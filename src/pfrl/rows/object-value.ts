@@ -1,7 +1,7 @@
-/** Copies the values of object columns: copies of values that can be saved. */
+/** Copies values of object columns, and checks that a file can store the values. */
 import { decodeTagged, encodeTagged } from "../../storage/index.ts";
 
-/** Returns another copy of such a copy. */
+/** Returns a copy of a value that `copyObject` returned. */
 export function cloneObject(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(cloneObject);

@@ -31,11 +31,14 @@ export class RowSchema {
   readonly spec: WholeSpec;
   /** The spec of a row. */
   readonly row: Spec;
-  /** The step to append, filled by `write`; the same object each time. */
+  /** The step to append. `write` fills the same object each time. */
   readonly step: { [name: string]: unknown } = {};
   readonly parts: { readonly [P in PartName]: TransitionPart };
   readonly extras: readonly Extra[];
-  /** The number of object columns: of state, action, next state, next action, and extras; the last one holds extras that have no column. */
+  /**
+   * The number of object columns of the state, the action, the next state, the next action and the extras, in this order. The last object column holds extras
+   * that have no column.
+   */
   readonly slots: number;
   /** The first object column of each part. */
   readonly slotOf: { readonly [P in PartName]: number };
@@ -44,7 +47,7 @@ export class RowSchema {
   readonly #bits: ReadonlyMap<string, number>;
   readonly #joins: { readonly [path: string]: ReturnType<TransitionPart["join"]> };
 
-  /** @param pack how frames are packed; undefined for unpacked frames */
+  /** @param pack the options for packing frames; undefined for unpacked frames */
   constructor(spec: WholeSpec, pack?: PackedOptions) {
     this.spec = spec;
     const { state, action } = spec;
@@ -92,9 +95,9 @@ export class RowSchema {
   }
 
   /**
-   * Fills `step`, and returns the objects, if there are any. The engine checks the row's values.
-   * @param matching the extras that go to their columns. Default: all
-   * @throws TypeError for a value that cannot be stored, and for a PFRL name that has another name here
+   * Fills `step`, and returns the transition's objects, if there are object columns. The engine checks the row's values.
+   * @param matching the extras that are stored in their columns. Default: all extras
+   * @throws TypeError for a value that cannot be stored, and for a PFRL name whose Reprise name differs
    */
   write(transition: AppendedTransition, matching?: readonly Extra[]): RowValues | undefined {
     checkTransition(transition);
@@ -103,7 +106,7 @@ export class RowSchema {
     const record: RowValues = this.#records ? [] : NO_RECORD;
     checkGiven("state", state);
     checkGiven("action", action);
-    // Unrolled for four names, because a loop with changing property names is slow.
+    // This loop over four names is unrolled, because access with changing property names is slow.
     const { parts, slotOf } = this;
     const rowState = parts.state.direct ? state : parts.state.split(state, record, slotOf.state);
     const rowAction = parts.action.direct ? action : parts.action.split(action, record, slotOf.action);
@@ -162,7 +165,7 @@ export class RowSchema {
     return Object.assign(transition, record?.[this.slots]) as Transition;
   }
 
-  /** Returns the extras of a transition from elsewhere that fit their columns. The others can be stored as objects, unless the caller passed a spec. */
+  /** Returns the extras of a file's transition that fit their columns. Other extras can be stored as objects, unless the caller passed a spec. */
   matchingExtras(transition: AppendedTransition): readonly Extra[] {
     const { inferred, extras } = this.spec;
     const isMatching = (name: string, spec: PartSpec) => isObject(spec) || matchesSpec(spec, infer(transition[name] ?? null, name));
@@ -175,7 +178,7 @@ export class RowSchema {
     for (const extra of this.extras) {
       const { name, part, slot, bit, takesNull } = extra;
       const value = Object.hasOwn(transition, name) ? transition[name] : undefined;
-      // null is not a number: lists return it, and batches have no value there.
+      // null is not a number, so the column stores no value. Lists return null, and batches mark the value as missing.
       const isStored = value !== undefined && (value !== null || takesNull) && (matching === this.extras || matching.includes(extra));
       if (isStored) present |= bit;
       const rowValue = isStored ? part.split(value, record, slot) : part.zero;

@@ -14,7 +14,7 @@ import { infer, matchesSpec } from "./step-spec.ts";
 export interface DefaultDtype {
   /** The dtype that the caller chose. */
   readonly dtype: Dtype | undefined;
-  /** The dtype of fractions and of arrays of numbers if the caller chose none. A single number is i64 if it is whole in all items. */
+  /** The dtype of fractions and of arrays of numbers if the caller did not choose a dtype. A single number is i64 if it is whole in all items. */
   readonly fractions: "f32" | "f64";
 }
 
@@ -65,7 +65,7 @@ function leafOf(leaf: PartLeaf, values: readonly unknown[]): Column {
   return new Column(data, [values.length, ...target.shape]);
 }
 
-/** Converts a column of plain numbers to another dtype. @throws RangeError for a number that it cannot hold */
+/** Converts a column of plain numbers to another dtype. @throws RangeError for a number that the dtype cannot hold */
 function castTo(name: string, dtype: Dtype, column: Column): Column {
   const { data, shape } = column;
   if (dtype === "f64") return column;

@@ -82,7 +82,7 @@ const RULES: InferRules<RowLeaf | ObjectLeaf> = {
     const { length } = value as Uint8Array;
     return length === 0 ? object() : { dtype, shape: [length] };
   },
-  // Values of the same form are one leaf with one more dimension, other values a tuple.
+  // Values of the same form become one leaf with one more dimension. Other values become a tuple.
   list(values, parts) {
     const [first] = parts;
     if (first === undefined || parts.every(isObject)) return object();
@@ -116,7 +116,7 @@ function copyPartSpec(part: string, spec: PartSpec): PartSpec {
   });
 }
 
-/** Returns the same spec with its larger leaves shared: with the preceding transition, and between the frames of a stack. */
+/** Returns the same spec with its larger leaves marked as shared with the preceding transition, and between the frames of a stack. */
 function sharedIn(part: string, spec: PartSpec): PartSpec {
   return zip([spec], isLeaf, ([leaf], keys) => (isObject(leaf) ? leaf : sharedLeaf([part, ...keys].join("."), leaf as PartLeaf)));
 }
@@ -126,7 +126,7 @@ function sharedLeaf(path: string, leaf: PartLeaf): RowLeaf {
   const bytes = shared === undefined && (isDtype(dtype) || dtype === "string") ? sizeOf(shape) * elementBytes(leaf) : 0;
   if (!(bytes >= SHARED_BYTES)) return leaf;
   const [frames = 0, ...frame] = shape;
-  // An array of frames. Nested arrays of plain numbers are a single value.
+  // An array of frames is a stack. Nested arrays of plain numbers are a single value.
   const isStacked = nest > 0 && nest < shape.length && frames <= MAX_FRAMES && bytes / frames >= SHARED_BYTES;
   return isStacked ? { ...leaf, shape: frame, shared: path, stack: frames } : { ...leaf, shared: path };
 }

@@ -5,7 +5,7 @@ import type { BoundedText, Leaf, ObjectLeaf } from "../../schema/leaf.ts";
 import type { PartSpec } from "./leaf.ts";
 import type { StepSpec } from "./step-spec.ts";
 
-/** Whether the spec is unknown, so that its columns are too. */
+/** Whether the spec, and therefore the set of columns, is unknown. */
 type IsAny<S> = [PartSpec] extends [S] ? true : false;
 
 // biome-ignore lint/suspicious/noExplicitAny: an inferred spec is not known before run time
@@ -33,7 +33,7 @@ export interface TransitionBatch<S extends StepSpec = StepSpec> {
   readonly lengths: Uint32Array<ArrayBuffer>;
   /** The permanent key of each item, for `updateErrors`. Keys are never reused. */
   readonly keys: Float64Array<ArrayBuffer>;
-  /** The probability that the item is the first one drawn, for each item. */
+  /** For each item, the probability that the item is drawn first. */
   readonly probabilities: Float64Array<ArrayBuffer>;
   readonly state: ColumnsOf<S["state"]>;
   readonly action: ColumnsOf<S["action"]>;
@@ -41,7 +41,7 @@ export interface TransitionBatch<S extends StepSpec = StepSpec> {
   readonly nextState: ColumnsOf<S["state"]>;
   readonly nextAction: ColumnsOf<S["action"]>;
   readonly isStateTerminal: Column<"bool">;
-  /** The presence flags of the next state. 0 if an item has no next state or no next action; the column is then zero. */
+  /** The presence flags of the next state and, below, of the next action. If the flag is 0, the item has no such value, and the column has a zero. */
   readonly hasNextState: Column<"bool">;
   readonly hasNextAction: Column<"bool">;
   readonly extras: S["extras"] extends { readonly [name: string]: PartSpec }

@@ -1,4 +1,4 @@
-/** Splits one part of a transition (its state, its action, an extra) into the row and its objects, and joins it again. */
+/** Splits one part of a transition (its state, its action or an extra) into values of the row and objects, and joins the part again. */
 import { mustBe } from "../../base/error.ts";
 import type { NumberArray } from "../../schema/dtype.ts";
 import { isLeaf, isObject, shapeOf, sizeOf, zeroOf } from "../../schema/leaf.ts";
@@ -14,17 +14,17 @@ export type RowValues = unknown[];
 export type Columns = ReadonlyMap<string, NumberArray>;
 
 export interface TransitionPart {
-  /** The spec of the part that rows store; undefined if they store none of it. */
+  /** The spec of the values that rows store; undefined if rows store nothing of the part. */
   readonly row: Spec | undefined;
-  /** The number of its object columns. */
+  /** The number of the part's object columns. */
   readonly objects: number;
   /** Whether the row stores the value unchanged. */
   readonly direct: boolean;
-  /** Returns the row's part of a value, and stores its objects in the record from `slot` on. */
+  /** Returns the row's part of a value, and stores the value's objects in the record from `slot` on. */
   split(value: unknown, record: RowValues, slot: number): unknown;
   /** The row's value if the part is missing. */
   readonly zero: unknown;
-  /** Returns the columns of the part: `leaf` creates the column of a leaf, `list` that of an object column. */
+  /** Returns the columns of the part: `leaf` creates the column of a leaf, and `list` creates an object column. */
   columns<T>(path: string, slot: number, leaf: (path: string) => T, list: (slot: number) => T): unknown;
   /** Returns a function that joins a value from the n-th elements of the columns at `path`. */
   join(path: string): (columns: Columns, n: number, record: RowValues | undefined, slot: number) => unknown;

@@ -26,25 +26,25 @@ import type { Steps } from "./steps.ts";
 /** The form of runs of steps: all steps, or the values that a learner needs: the first state, the last next state, and all rewards. */
 export type RunView = "all" | "ends";
 
-/** Match the leaves that are read from the last step of a run, and those that are read from the first. */
+/** Match the leaves that are read from the last step of a run, and the leaves that are read from the first step. */
 const LAST = /^(nextState|nextAction|hasNextState|hasNextAction)\b/;
 const FIRST = /^(state|action)\b/;
 
-/** An object column of a batch: its index, and the step of the run. */
+/** An object column of a batch: its index, and the step of the run that it is read from. */
 interface ObjectColumn {
   readonly slot: number;
   readonly from: "first" | "last" | "each";
   readonly values: unknown[];
 }
 
-/** The numbers for the items of a draw. */
+/** The arrays with one number per item of a draw. */
 export type ItemInfo = Pick<AnyBatch, "keys" | "probabilities" | "weights">;
 
-/** The internals of a batch besides its columns. It has no reference to the buffer, so that a batch keeps only its own memory alive. */
+/** The internals of a batch in addition to its columns. They hold no reference to the buffer, so that a batch keeps only its own memory alive. */
 interface Origin {
   /** The mark of batches that a buffer fills again; undefined if the batch is not reused. */
   readonly owner: object | undefined;
-  /** The engine's batch on the same arrays. */
+  /** The engine's batch, which uses the same arrays. */
   readonly engineBatch: DrawnItems;
   readonly n: number;
   readonly width: number;
@@ -169,7 +169,7 @@ export class BatchFiller {
     return this.gather();
   }
 
-  /** Adds the items to the draw, and the first step of the run in each. */
+  /** Adds items to the draw, with the first step of the run in each item. */
   name(items: GrowingTable, slots: Uint32Array, starts: Uint32Array): void {
     const { n, width } = this.#origin;
     this.draw.nameItems(items.handle, slots, starts);
@@ -210,9 +210,9 @@ export class BatchFiller {
   }
 }
 
-/** Creates the batches of a buffer: new ones, which share the layout of the first one, and reused ones. */
+/** Creates and reuses the batches of a buffer. New batches share the layout of the first batch. */
 export class Batches {
-  /** The maximum number of steps per item: that of a window, or more if a file has longer items. */
+  /** The maximum number of steps per item: the steps of a window, or more if a file has longer items. */
   width: number;
   readonly #steps: Steps;
   readonly #holds: number;
@@ -229,7 +229,8 @@ export class Batches {
   }
 
   /**
-   * Returns the filler of a batch for n items: the one passed, or a new one. @throws TypeError, RangeError if the batch belongs to another buffer or another n
+   * Returns the filler of the passed batch, or of a new batch, for n items. @throws TypeError, RangeError if the passed batch belongs to another buffer or
+   * another n
    */
   of(n: number, into: AnyBatch | undefined): BatchFiller {
     if (into === undefined) return this.#fresh(n, this.width, "ends", this.#holds);
@@ -245,7 +246,7 @@ export class Batches {
     return batchFiller;
   }
 
-  /** Returns the filler of a new batch for n runs with all of their steps. @param info the numbers for their items */
+  /** Returns the filler of a new batch for n runs with all of their steps. @param info the arrays with one number per item */
   runs(n: number, width: number, info: ItemInfo): BatchFiller {
     return this.#fresh(n, width, "all", 0, info);
   }
@@ -254,7 +255,7 @@ export class Batches {
     const shape = this.#shape(n, width, view, holds);
     const idle = this.#pool.take(false, n, width, shape.selections, holds) as ItemBuffer | undefined;
     const buffer = idle ?? itemBuffer(this.#steps.engine, shape);
-    // The batch of this buffer has no holder yet.
+    // No caller holds the batch of this buffer yet.
     buffer.isFresh = true;
     const batch = new TransitionBatch(this.#steps, view, { owner: view === "ends" ? this.#owner : undefined, engineBatch: buffer.batch, n, width, info });
     return new BatchFiller(this.#steps, buffer, batch as AnyBatch, this.#pool);

@@ -1,4 +1,4 @@
-/** Records the first calls of a buffer while an extra of its first transition has only been null. The first value with a shape replays them. */
+/** Records the first calls of a buffer while an extra of its first transition has only been null. The first value with a shape replays the calls. */
 import { isObject } from "../../schema/leaf.ts";
 import { copyObject } from "../rows/object-value.ts";
 import { infer, type WholeSpec } from "../rows/step-spec.ts";
@@ -25,7 +25,7 @@ export class DeferredSchema {
     return unresolved.size === 0 ? undefined : new DeferredSchema(unresolved);
   }
 
-  /** Returns the spec with the extras that a transition determines; undefined if it determines none. */
+  /** Returns the spec with the extras whose form a transition determines; undefined if the transition determines no form. */
   resolve(spec: WholeSpec, transition: AppendedTransition): WholeSpec | undefined {
     const resolved = [...this.#unresolved].flatMap((name) => {
       if (!has(transition, name) || !Object.hasOwn(spec.extras, name)) return [];
@@ -35,7 +35,7 @@ export class DeferredSchema {
     return resolved.length === 0 ? undefined : { ...spec, extras: { ...spec.extras, ...Object.fromEntries(resolved) } };
   }
 
-  /** Records a call. Returns whether more calls may be recorded. @param max the number of calls for which no stored transition is evicted */
+  /** Records a call. Returns whether more calls may be recorded. @param max the number of calls up to which no stored transition is evicted */
   record(call: FirstCall, max: number): boolean {
     if (!("envId" in call)) for (const name of [...this.#unresolved]) if (has(call.transition, name)) this.#unresolved.delete(name);
     if (this.#unresolved.size === 0 || this.calls.length >= Math.min(max, MAX_CALLS)) return false;

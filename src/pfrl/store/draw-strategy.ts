@@ -1,4 +1,4 @@
-/** Defines how a sample draws its items: with the table's random state, or as a test prescribes. */
+/** Defines how a sample draws its items: with the table's random state, or with picks that a test prescribes. */
 
 import { mustBe } from "../../base/error.ts";
 import type { Draw } from "../../batch/draw.ts";
@@ -8,11 +8,11 @@ import type { Memory } from "./memory.ts";
 export interface DrawStrategy {
   /** Draws n different items uniformly. */
   uniform(items: GrowingTable, draw: Draw, n: number): void;
-  /** Draws n different items by priority, with a share `ratio` of uniform draws. Returns the number drawn. */
+  /** Draws n different items by priority, with a share `ratio` of uniform draws. Returns the number of items drawn. */
   prioritized(items: GrowingTable, draw: Draw, n: number, ratio: number): number;
-  /** Draws n different rows of a memory uniformly as single rows, using the random state of the items next to it. */
+  /** Draws n different rows of a memory uniformly as single rows, using the random state of the items. */
   single(items: GrowingTable, memory: Memory, draw: Draw, n: number): void;
-  /** Returns the first step of a run of `width` steps in each of n items that is longer. */
+  /** Draws the first step of a run of `width` steps in each of the n drawn items that has more steps. */
   starts(items: GrowingTable, draw: Draw, n: number, width: number): void;
 }
 

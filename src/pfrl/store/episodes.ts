@@ -1,4 +1,4 @@
-/** Stores whole episodes, and in addition their single transitions. An open episode becomes visible when it ends. */
+/** Stores whole episodes and, in addition, their single transitions. An open episode becomes visible when it ends. */
 
 import { finite, ReplayError } from "../../base/error.ts";
 import type { ItemBuffer } from "../../batch/item-layout.ts";
@@ -69,7 +69,7 @@ export class EpisodeStore extends Stored<EpisodeContents> {
     return env;
   }
 
-  /** Stores the open episode of an environment, if there is one. */
+  /** Stores the open episode of an environment, if the environment has an open episode. */
   protected end(envId: unknown): void {
     checkEnvId(envId);
     const { contents } = this;
@@ -92,7 +92,7 @@ export class EpisodeStore extends Stored<EpisodeContents> {
     return filling.gather();
   }
 
-  /** Draws n different episodes; of longer ones, a run of maxLength steps. */
+  /** Draws n different episodes. An episode longer than maxLength contributes a run of maxLength steps. */
   sampleEpisodes(n: number, options: EpisodeSampleOptions): AnyBatch | SampleList<Transition[]> {
     const { priorities } = this.options;
     const contents = this.mustHave(n, this.episodes, "episodes");
@@ -130,7 +130,10 @@ export class EpisodeStore extends Stored<EpisodeContents> {
     return { ...contents, memory: new Memory(contents.steps.engine) };
   }
 
-  /** Whether single transitions are evicted with their episode, and listed as lists of one. Otherwise they are evicted and listed one by one. */
+  /**
+   * Whether single transitions are evicted with their episode, and each returned as a list of one transition. Otherwise, each transition is evicted separately
+   * and returned as an object.
+   */
   get #areGrouped(): boolean {
     return this.options.priorities === undefined;
   }
@@ -147,7 +150,7 @@ export class EpisodeStore extends Stored<EpisodeContents> {
     });
   }
 
-  /** Reads the drawn episodes; a batch is as long as the longest of them. */
+  /** Reads the drawn episodes. A batch is as long as its longest episode. */
   #read(
     contents: EpisodeContents,
     drawFiller: ItemBuffer,

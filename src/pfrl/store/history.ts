@@ -1,8 +1,8 @@
 /**
- * Defines the history of a buffer as sections of a log. It contains the calls that create the buffer instead of its memory, so the capacity may differ when it
- * is read.
+ * Defines the history of a buffer as sections of a log. The history contains the calls that create the buffer instead of the buffer's memory, so a buffer of
+ * another capacity can read it.
  *
- * The number of a section is that of its episode in the file. The kinds are numbered in base/kinds.ts.
+ * The number of a section is the number of its episode in the file. The kinds are numbered in base/kinds.ts.
  *   FORM        │ tagged: family, numSteps, spec                    │ before any step
  *   STEP        │ RECORD (assembly/persistence/step.ts), tagged objects  │ a step of the episode
  *   SINGLE      │ the same                                          │ a step that is also an item of one step
@@ -39,7 +39,7 @@ export interface HistoryState {
   readonly max?: number;
   /** The ranks of the items that wait for their errors, 0 for the oldest item; -1 for evicted items. */
   readonly waiting?: Float64Array | null;
-  /** The slots of the items, oldest first, followed by the free ones, and their number. */
+  /** The slots of the items, oldest first, followed by the free slots; and the number of slots ever used. */
   readonly slots?: Uint32Array;
   readonly high?: number;
 }
@@ -50,7 +50,7 @@ export type Write = (kind: number, id: number, payload: Uint8Array) => void;
 /** Receives a history. */
 export interface HistoryLoader {
   schema(schema: HistorySchema): void;
-  /** @param isItem whether the step is an item of its own */
+  /** @param isItem whether the step by itself is also an item */
   step(episode: number, payload: Uint8Array, isItem: boolean): void;
   item(episode: number, length: number, priority: number): void;
   /** @param priority undefined if the episode is not an item */

@@ -3,7 +3,7 @@
 import { finite, mustBe } from "../../base/error.ts";
 import { ErrorPriorities } from "../../memory/priorities.ts";
 
-/** The divisor of weights: the largest weight of the batch (true or "batch"), the largest possible weight in the memory ("memory"), or none (false). */
+/** The divisor of weights: the largest weight of the batch (true or "batch"), the largest possible weight in the memory ("memory"), or no divisor (false). */
 export type NormalizeByMax = boolean | "batch" | "memory";
 
 export interface WeighingOptions {
@@ -17,14 +17,14 @@ export interface WeighingOptions {
   readonly eps?: number;
   /** The divisor of the importance weights. Default: true, for the largest weight of the batch. */
   readonly normalizeByMax?: NormalizeByMax;
-  /** The lower bound of errors, or null for none. Default: 0, or none for whole episodes. */
+  /** The lower bound of errors, or null for no bound. Default: 0, or no bound for whole episodes. */
   readonly errorMin?: number | null;
   readonly errorMax?: number | null;
 }
 
 export type ImportanceWeightOptions = WeighingOptions & Required<Pick<WeighingOptions, "eps" | "errorMin" | "errorMax">>;
 
-/** The smallest normal f64. Smaller probabilities count as this, so that all weights are finite. */
+/** The smallest normal f64. Smaller probabilities are replaced with this number, so that all weights are finite. */
 const MIN_PROBABILITY = 2 ** -1022;
 
 export class ImportanceWeights {
@@ -34,7 +34,7 @@ export class ImportanceWeights {
   readonly #betaAdd: number;
   readonly #normalize: "batch" | "memory" | "none";
 
-  /** Checks every option. Buffers pass their own defaults for the others. */
+  /** Checks every option. Buffers pass their own defaults for the options without a default here. */
   constructor({ alpha = 0.6, beta0 = 0.4, betaSteps = 2e5, eps, normalizeByMax = true, errorMin, errorMax }: ImportanceWeightOptions) {
     finite("alpha", alpha, 0);
     this.beta = finite("beta0", beta0, 0, 1);
@@ -56,12 +56,12 @@ export class ImportanceWeights {
     return this.#normalize === "batch";
   }
 
-  /** Returns the probability whose weight is 1; 0 for the smallest one of the batch. */
+  /** Returns the probability whose weight is 1. 0 stands for the smallest probability of the batch. */
   divisor(length: number, min: number): number {
     return this.#normalize === "none" ? 1 / length : this.ofMemory ? Math.max(min, MIN_PROBABILITY) : 0;
   }
 
-  /** The value is 1 if weights are divided, so that none exceeds 1; otherwise 0. */
+  /** The largest allowed weight: 1 if weights are divided, or 0 for no limit. */
   get maxWeight(): number {
     return this.#normalize === "none" ? 0 : 1;
   }
@@ -72,7 +72,7 @@ export class ImportanceWeights {
   }
 }
 
-/** Divides within the range of numbers whose powers are finite. */
+/** Divides two numbers, after clamping both to the range in which powers are finite. */
 export function ratioOf(probability: number, divisor: number): number {
   return clamp(clamp(probability) / clamp(divisor));
 }

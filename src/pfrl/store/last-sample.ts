@@ -32,7 +32,7 @@ export class LastSample {
     this.waiting = true;
   }
 
-  /** Returns the keys for the given number of errors. @throws ReplayError OUT_OF_TURN · RangeError for another number */
+  /** Returns the keys for the given number of errors. @throws ReplayError OUT_OF_TURN · RangeError if n is not the number of items */
   mayUpdate(n: number): Float64Array {
     if (!this.waiting) throw new ReplayError("OUT_OF_TURN", "no sample waits for errors. Call updateErrors() only once per sample, or pass keys");
     if (n !== this.#count) throw mustBe(RangeError, "errors", `${this.#count} numbers, one per item of the last sample`, `${n} of them`);
@@ -56,7 +56,7 @@ export class LastSample {
     this.waiting = remaining.length > 0;
   }
 
-  /** Restores the keys that wait, as saved by another buffer; null for none. */
+  /** Restores the waiting keys that another buffer saved; null if no keys were waiting. */
   restore(keys: Float64Array | null): void {
     this.waiting = keys !== null;
     if (keys === null) return;

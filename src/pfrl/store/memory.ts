@@ -16,7 +16,7 @@ export class Memory extends StandaloneStream {
     this.#removed += n;
   }
 
-  /** Yields all rows one by one, except those evicted in the meantime, which may be reused for other steps. */
+  /** Yields all rows one by one, except rows that were evicted in the meantime, since such rows may be reused for other steps. */
   *liveRows(): Generator<number, void> {
     const removedBefore = this.#removed;
     for (const [i, row] of this.rows().entries()) if (i >= this.#removed - removedBefore) yield row;

@@ -51,7 +51,7 @@ export class Priorities {
     return this.importanceWeights.errors.max;
   }
 
-  /** Checks a sample of n items. @throws ReplayError OUT_OF_TURN, EMPTY · RangeError for 0 items if weights are divided by their largest */
+  /** Checks a sample of n items. @throws ReplayError OUT_OF_TURN, EMPTY · RangeError for 0 items if weights are divided by the largest weight */
   maySample(items: GrowingTable | undefined, n: number): void {
     this.last.maySample();
     if (!items?.hasWeight) throw new ReplayError("EMPTY", "no item has a priority above 0. Append transitions first");
@@ -62,15 +62,12 @@ export class Priorities {
       throw new RangeError('normalizeByMax must not be "memory" while an item has priority 0, because its weight would be infinite');
   }
 
-  /**
-   * Draws n different items with their weights; beta advances, and their errors become due.
-   * @throws ReplayError TOO_FEW; nothing has changed then
-   */
+  /** Draws n different items by priority, and computes their weights. @throws ReplayError TOO_FEW without any change */
   draw(items: GrowingTable, drawStrategy: DrawStrategy, draw: Draw, n: number, length: number): void {
     const { uniformRatio } = this.#options;
     const { importanceWeights, hasWeights } = this;
     const randomState = this.#options.zeros ? items.randomState : undefined;
-    // This is computed before the draw, which does not change it.
+    // This is computed before the draw. The draw does not change the probabilities.
     const min = hasWeights && importanceWeights.ofMemory ? this.#minProbability(items) : 0;
     const drawCount = drawStrategy.prioritized(items, draw, n, uniformRatio);
     if (drawCount < n) {
@@ -80,7 +77,7 @@ export class Priorities {
     if (hasWeights) draw.weighBy(importanceWeights.divisor(length, min), importanceWeights, importanceWeights.maxWeight);
   }
 
-  /** Runs when a sample was returned. */
+  /** Runs after each sample. The sample's errors become due, and beta advances. */
   onSample(keys: Float64Array, n: number): void {
     this.last.record(keys, n);
     if (this.hasWeights) this.importanceWeights.advance();
@@ -102,9 +99,9 @@ export class Priorities {
   }
 
   /**
-   * Sets the priorities of items by key, or those of the last sample if there are no keys. Keys of evicted items are skipped. O(n log size)
+   * Sets the priorities of items by key, or of the items of the last sample if there are no keys. Keys of evicted items are skipped. O(n log size)
    * @returns the number of items that still existed
-   * @throws RangeError, TypeError · ReplayError OUT_OF_TURN; nothing has changed then
+   * @throws RangeError, TypeError · ReplayError OUT_OF_TURN. In each case, nothing has changed
    */
   update(items: GrowingTable | undefined, errors: unknown, keys: unknown): number {
     const list = checkedNumbers("errors", errors as Numbers);

@@ -14,12 +14,15 @@ export class Records {
     this.#codec = new StepCodec(steps.engine);
   }
 
-  /** Returns a row's bytes, valid until the next call. @param previousRow the row of the previous step, whose frames are not written again; 0 for none */
+  /**
+   * Returns a row's bytes, valid until the next call. @param previousRow the row of the previous step, whose frames are not written again; 0 if there is no
+   * previous step
+   */
   write(row: number, previousRow: number): Uint8Array {
     const rowBytes = this.#codec.write(row, previousRow);
     const record = this.#steps.engine.objectStore.get(row);
     if (record === undefined) return rowBytes;
-    // Empty places are left out.
+    // Object.assign leaves out the empty places of the array.
     const recordBytes = encodeTagged(Object.assign({}, record), "a step");
     const output = new Uint8Array(rowBytes.length + recordBytes.length);
     output.set(rowBytes);

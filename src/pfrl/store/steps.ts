@@ -27,17 +27,17 @@ export interface EngineOptions {
   readonly module?: WebAssembly.Module;
 }
 
-/** The open episode of an environment, or of a file that is being read. */
+/** An open episode of an environment, or of a file that is being read. */
 export interface Env {
   readonly id: unknown;
   /** The number of the episode, which is never reused for another episode. */
   readonly number: number;
   readonly stream: StandaloneStream;
-  /** The number of steps that its window keeps; 0 for all. */
+  /** The number of steps that the episode's window keeps; 0 for all steps. */
   readonly keep: number;
-  /** The number of steps in its window. */
+  /** The number of steps in the episode's window. */
   length: number;
-  /** The rows of its last step and of the one before; 0 for none. */
+  /** The rows of the episode's last step and of the step before it; 0 if there is no such step. */
   row: number;
   previousRow: number;
 }
@@ -45,7 +45,7 @@ export interface Env {
 export class Steps {
   readonly schema: RowSchema;
   readonly engine: Engine;
-  /** The indices of the row's leaves by path. */
+  /** The index of each leaf of the row, by the leaf's path. */
   readonly leafIndices: ReadonlyMap<string, number>;
   /** The number of items or steps that the ends of the open episodes will store. */
   owed = 0;
@@ -87,7 +87,7 @@ export class Steps {
 
   /**
    * Appends a step to an environment's open episode. O(bytes)
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY; nothing has changed then
+   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY. In each case, nothing has changed
    */
   append(transition: AppendedTransition): Env {
     const { schema } = this;
@@ -104,7 +104,7 @@ export class Steps {
     return env;
   }
 
-  /** Appends a step to an episode of a file, whose extras may have other forms. @throws as `append` */
+  /** Appends a step to an episode of a file, whose extras may have other forms. @throws the errors of `append` */
   appendConverted(env: Env, transition: AppendedTransition): void {
     const { schema } = this;
     const record = schema.write(transition, schema.matchingExtras(transition));
@@ -115,7 +115,7 @@ export class Steps {
     }
   }
 
-  /** Checks whether a step could be appended, with a hidden episode. @throws as `append`; nothing changes */
+  /** Checks whether a step could be appended, by appending it to a temporary episode. Changes nothing. @throws the errors of `append` */
   check(transition: AppendedTransition): void {
     const envId = Symbol();
     this.end(this.append({ ...transition, envId }));
@@ -128,7 +128,7 @@ export class Steps {
     return { id, number: this.#openCount++, stream, keep, length: 0, row: 0, previousRow: 0 };
   }
 
-  /** Appends the form's current step to an episode. */
+  /** Appends the schema's current step to an episode. */
   #step(env: Env, record: RowValues | undefined): void {
     this.mayGrow(env);
     env.stream.reserve(1);
@@ -165,7 +165,7 @@ export class Steps {
     this.engine.changed();
   }
 
-  /** Ends an environment's episode. Its steps remain while items contain them. */
+  /** Ends an environment's episode. The episode's steps remain while items contain them. */
   end(env: Env): void {
     this.#envs.delete(env.id);
     this.close(env);
@@ -177,16 +177,16 @@ export class Steps {
   }
 }
 
-/** The maximum number of rows that are read together; fewer if they are large. */
+/** The maximum number of rows that are read together. If rows are large, fewer are read. */
 const CHUNK = 64;
 const CHUNK_BYTES = 1 << 19;
 
-/** Returns the number of rows that are read together as single rows. */
+/** Returns the number of single rows that are read together. */
 export function chunkOf({ layout }: Engine): number {
   return Math.max(1, Math.min(CHUNK, Math.floor(CHUNK_BYTES / layout.stagedBytes)));
 }
 
-/** Returns the size of scratch memory for reading: the values and a list of them for each leaf, and the columns of the draw. */
+/** Returns the size of scratch memory for reading: for each leaf its values and a list of the values, and the columns of the draw. */
 function scratchOf(engine: Engine): number {
   const { stagedBytes, leaves } = engine.layout;
   return chunkOf(engine) * (stagedBytes + 32 * leaves.length + 256) + 4096;

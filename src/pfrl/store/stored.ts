@@ -1,4 +1,4 @@
-/** Holds the contents of a buffer: its steps, the items made from them, and how these are drawn. */
+/** Holds the contents of a buffer: its steps, the items made from them, and the draws of items. */
 
 import { integer, mustBe, ReplayError } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
@@ -29,7 +29,7 @@ export interface StoredOptions {
   readonly numSteps: number;
   readonly spec: StepSpec | undefined;
   readonly engine: EngineOptions;
-  /** The priorities, if items are drawn by their errors; otherwise draws are uniform. */
+  /** The priorities, if items are drawn in proportion to their errors. Without priorities, draws are uniform. */
   readonly priorities?: Priorities;
 }
 
@@ -59,7 +59,7 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
   /** Whether the first calls are being repeated with a column for an extra whose form has become known. `onReplay` is called afterwards. */
   isReplaying = false;
   onReplay: (() => void) | undefined;
-  /** The schema is set until a call does something other than storing steps. */
+  /** The schema is set until the buffer is used in any way other than storing steps. */
   #deferredSchema: DeferredSchema | undefined;
   /** Whether a transition is being read. */
   #isLocked = false;
@@ -72,13 +72,13 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
   /** The number of transitions that can be drawn. */
   abstract get size(): number;
 
-  /** Draws n different transitions. @throws RangeError, TypeError · ReplayError EMPTY, TOO_FEW, OUT_OF_TURN; nothing has changed then */
+  /** Draws n different transitions. @throws RangeError, TypeError · ReplayError EMPTY, TOO_FEW, OUT_OF_TURN. In each case, nothing has changed */
   abstract sample(n: number, request: SampleRequest): AnyBatch | SampleList<unknown>;
 
-  /** Returns all transitions in PFRL's form, oldest first, except those evicted in the meantime. */
+  /** Returns all transitions in PFRL's form, oldest first, except transitions that are evicted in the meantime. */
   abstract transitions(): Iterable<unknown>;
 
-  /** Appends a step of an environment. Reading it may run functions of the caller. @throws ReplayError OUT_OF_TURN from inside them */
+  /** Appends a step of an environment. Reading the step may run functions of the caller. @throws ReplayError OUT_OF_TURN if such a function calls the buffer */
   append(transition: AppendedTransition): Env {
     this.check();
     this.#isLocked = true;
@@ -89,7 +89,7 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
     }
   }
 
-  /** Ends the interrupted episode of an environment. No effect if there is none. */
+  /** Ends the interrupted episode of an environment. No effect if the environment has no open episode. */
   stop(envId: unknown): void {
     this.check();
     this.end(envId);
@@ -100,7 +100,7 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
     if (this.#isLocked) throw reentrancyError();
   }
 
-  /** Implement `append` and `stop`. */
+  /** `append` and `stop` call these methods. */
   protected abstract take(transition: AppendedTransition): Env;
   protected abstract end(envId: unknown): void;
 
@@ -109,7 +109,7 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
     this.#deferredSchema = undefined;
   }
 
-  /** Yields all items, oldest first, except those evicted in the meantime. */
+  /** Yields all items, oldest first, except items that are evicted in the meantime. */
   *all(): Generator<Transition[], void> {
     const { contents } = this;
     if (contents === undefined) return;
@@ -121,7 +121,7 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
     return this.contents?.lists.running() ?? new Map();
   }
 
-  /** Returns the form of its steps in a file. */
+  /** Returns the form of the buffer's steps in a file. */
   schema({ spec, batches }: Pick<BufferContents, "spec" | "batches">): HistorySchema {
     return this.options.numSteps === 0 ? { family: "episodes", numSteps: 0, spec } : { family: "transitions", numSteps: batches.width, spec };
   }
@@ -132,7 +132,7 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
   }
 
   /**
-   * Creates separate contents for the transitions of a file, with items of their own.
+   * Creates separate contents, including separate items, for the transitions of a file.
    * @param max the maximum number of items; a buffer that is opened has at most its capacity
    * @throws ReplayError SPEC_MISMATCH if running episodes or a spec set by the caller have other states, actions or rewards
    */
@@ -145,7 +145,7 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
     return this.complete({ ...contents, items: this.#items(contents.steps, max) });
   }
 
-  /** Replaces the contents with separate ones. O(size) */
+  /** Replaces the contents with separate contents. O(size) */
   adopt(contents: M): void {
     this.check();
     this.#deferredSchema = undefined;
@@ -177,8 +177,8 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
   }
 
   /**
-   * Runs before a transition is stored. The first one that determines the form of an always-null extra creates its column.
-   * @throws the errors of `append`; nothing has changed then
+   * Runs before a transition is stored. The first transition that determines the form of an always-null extra creates the extra's column.
+   * @throws the errors of `append`. In each case, nothing has changed
    */
   protected begin(transition: AppendedTransition): void {
     const { contents } = this;
@@ -197,7 +197,7 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
         else this.take(call.transition);
       }
     } catch {
-      // Without memory for a column, the extra remains an object.
+      // If memory is too small for a column, the extra remains an object.
       this.contents = contents;
       return;
     } finally {
@@ -272,7 +272,7 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
   }
 }
 
-/** Returns the numbers for the n items of a draw in new arrays. */
+/** Returns the keys, probabilities and weights of the n items of a draw, in new arrays. */
 export function infoOf(
   picks: ItemBuffer,
   n: number,
@@ -288,7 +288,7 @@ export function firstSpec(transition: AppendedTransition): WholeSpec {
   return inferSpec(transition.state, transition.action, extrasOf(transition));
 }
 
-/** Checks whether values of one spec can be stored as those of another; extras may differ. @throws ReplayError SPEC_MISMATCH */
+/** Checks whether values of one spec can be stored with another spec. Extras may differ. @throws ReplayError SPEC_MISMATCH */
 export function checkMixes(expected: WholeSpec, actual: WholeSpec): void {
   const parts = ({ state, action, reward }: WholeSpec) => JSON.stringify({ state, action, reward });
   if (parts(expected) !== parts(actual))

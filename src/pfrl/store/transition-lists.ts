@@ -10,7 +10,7 @@ import { cloneObject } from "../rows/object-value.ts";
 import type { Transition } from "../transition.ts";
 import { chunkOf, type Env, type Steps } from "./steps.ts";
 
-/** Reads rows, one transition each. */
+/** Reads rows as transitions, one transition per row. */
 export class TransitionLists {
   readonly #steps: Steps;
   readonly #selections: readonly Selection[];
@@ -23,7 +23,7 @@ export class TransitionLists {
     this.#selections = steps.engine.layout.leaves.map((leaf) => ({ keys: [String(leaf.index)], leaf, steps: [0], start: 0, step: 1, squeezed: true }));
   }
 
-  /** Returns the transitions of an item: all, or `length` of them from index `from` on. O(bytes) */
+  /** Returns the transitions of an item: all, or `length` transitions from index `from` on. O(bytes) */
   item(items: GrowingTable, slot: number, from?: number, length?: number): Transition[] {
     return this.transitions(items.rowsOf(slot, from, length));
   }
@@ -38,7 +38,7 @@ export class TransitionLists {
     return new Map(Array.from(this.#steps.envs.values(), (env) => [env.id, this.window(env)]));
   }
 
-  /** Returns the transitions of rows that are held. */
+  /** Returns the transitions of rows that the caller keeps from being reused. */
   transitions(rows: Uint32Array): Transition[] {
     const transitions: Transition[] = [];
     const chunk = this.#chunk;

@@ -10,7 +10,7 @@ export class Transitions extends Stored {
     return this.contents?.items.size ?? 0;
   }
 
-  /** Adds a step, and the items that it completes: the last numSteps, and at the end of an episode all shorter ones. */
+  /** Adds a step, and the items that the step completes: the last numSteps steps and, at the end of an episode, all shorter runs. */
   protected take(transition: AppendedTransition): Env {
     const { capacity, numSteps, priorities } = this.options;
     checkTransition(transition);
@@ -76,7 +76,7 @@ export class Transitions extends Stored {
     });
   }
 
-  /** Stores items of the last `longest` steps and of fewer, and the end. */
+  /** Stores items of the last `longest` steps and of all shorter runs, and ends the episode. */
   #end({ items, steps }: BufferContents, env: Env, longest: number): void {
     for (let length = longest; length > 0; length--) items.insert(env.stream, length, this.priority);
     steps.owed -= this.#pendingOf(env);

@@ -1,4 +1,4 @@
-/** Wraps a port or socket from the moment it is passed in: holds the messages that arrive while its end is being loaded. */
+/** Wraps a port or socket from the moment it is passed in. Holds the messages that arrive while the module that handles them is being loaded. */
 import { type ByteChannel, CHANNEL_KINDS, type ChannelHandlers, channelOf, claimSocket, releaseSocket, type Socket } from "./channel.ts";
 import { isPort, listen, type PortLike } from "./port.ts";
 
@@ -128,7 +128,7 @@ export class Arrival {
     return this.channel as HeldChannel;
   }
 
-  /** Takes the port permanently and listens to it, including messages that arrived before. Returns a function that stops this. */
+  /** Takes the port permanently and listens to it, including messages that arrived before. Returns a function that stops listening. */
   takePort(onMessage: (message: unknown) => void, onEnd: () => void): () => void {
     this.#isTaken = true;
     return (this.#heldPort as HeldPort).listen(onMessage, onEnd);

@@ -55,10 +55,10 @@ export function isSocket(value: unknown): value is SocketLike {
   return typeof send === "function" && typeof close === "function" && typeof addEventListener === "function" && typeof readyState === "number";
 }
 
-/** The values that are channels or have one, for messages. */
+/** The values that are channels or have a channel, for messages. */
 export const CHANNEL_KINDS = "a WebSocket, or a ByteChannel with send, close and receive";
 
-/** Returns the channel that a value is, or has. @param rule the accepted values, for the message @throws TypeError */
+/** Returns the value itself if it is a channel, or the channel of the value. @param rule the accepted values, for the message @throws TypeError */
 export function channelOf(value: unknown, subject: string, rule: string): ByteChannel {
   if (isByteChannel(value)) return value;
   if (isSocket(value)) return new SocketChannel(value);
@@ -125,7 +125,7 @@ class SocketChannel implements ByteChannel {
   }
 }
 
-/** Accepts the server's end of a WebSocketPair, which receives nothing before that. A second accept throws. */
+/** Accepts the server's end of a WebSocketPair, which receives nothing before it is accepted. A second accept throws. */
 function acceptPair(socket: SocketLike): void {
   const { accept } = socket as { readonly accept?: () => void };
   if (typeof accept !== "function") return;
@@ -182,7 +182,7 @@ export class ServerChannel implements ByteChannel {
   }
 }
 
-/** Sockets that have a writer, or wait for one. */
+/** Sockets that have a writer, or wait for a writer. */
 const busySockets = new WeakSet<object>();
 
 /** Claims a socket for one end. @throws ReplayError OUT_OF_TURN if it is already claimed */

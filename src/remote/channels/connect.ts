@@ -9,7 +9,7 @@ import { Dialer } from "./dialer.ts";
 import { isPort, type PortLike } from "./port.ts";
 import { meetMemory } from "./port-handshake.ts";
 
-/** The targets of `remoteWriter`. With a URL or a function, it reconnects if the connection breaks. */
+/** The targets of `remoteWriter`. With a URL or a function, the writer reconnects if the connection breaks. */
 export type WriterTarget = PortLike | Socket | string | URL | (() => Socket | Promise<Socket>);
 
 const TARGET_KINDS = "a MessagePort, a Worker, a WebSocket, a ByteChannel with send, close and receive, or a URL or a function that makes a socket";
@@ -20,7 +20,7 @@ interface ConnectOptions extends WaitOptions {
   readonly reconnectTimeoutMs?: number;
 }
 
-/** Resolves with the result of `make` after the other end has answered. @throws as `remoteWriter` */
+/** Resolves with the result of `make` after the other end has answered. @throws the errors of `remoteWriter` */
 export async function connect<T>(
   target: WriterTarget,
   options: Omit<ConversationOptions, "reconnects">,

@@ -1,4 +1,4 @@
-/** Handles the messages of a writer's end over any link: a hello, the welcome, and then those of the outbox and the inbox. */
+/** Handles the messages of a writer's end over any link: a hello, the welcome, and then the messages of the outbox and the inbox. */
 import { codeOf, ReplayError } from "../../base/error.ts";
 import type { PlacedLeaf } from "../../schema/layout.ts";
 import { checkSameWelcome, checkWelcome, describeLeaves, makeSession } from "../handshake.ts";
@@ -90,7 +90,7 @@ export class Conversation {
     else this.fail(reason);
   }
 
-  /** Handles a broken link that another one will replace. */
+  /** Handles a broken link that a new link will replace. */
   lose(): void {
     this.#link = undefined;
     this.outbox?.detach();

@@ -1,4 +1,4 @@
-/** Implements the writer's end of a socket: sends a hello, and another one after a reconnect, if it can make sockets. */
+/** Implements the writer's end of a socket: sends a hello on each socket, and reconnects with a new socket if it can make sockets. */
 import { ReplayError } from "../../base/error.ts";
 import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
 import type { PlacedLeaf } from "../../schema/layout.ts";
@@ -22,7 +22,7 @@ const LONGEST_PAUSE_MS = 10_000;
 const WELCOME_MS = 10_000;
 
 export interface DialerOptions {
-  /** Makes a new socket; undefined if there is only the first one. */
+  /** Makes a new socket; undefined if there is only the first channel. */
   readonly connect: (() => unknown) | undefined;
   /** The first channel. */
   readonly channel: ByteChannel | undefined;
@@ -37,13 +37,13 @@ export class Dialer {
   #link: SocketLink | undefined;
   #isOver = false;
   #pauseMs = FIRST_PAUSE_MS;
-  /** The time since which there is no welcome. */
+  /** The time since which the writer has been without a welcome. */
   #lostAt = performance.now();
   #isWelcome = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** The reason why the last attempt failed, unless another attempt is running. */
   #reason: Error | undefined;
-  /** Ends all attempts, whatever their state. */
+  /** The timer that ends all attempts, whatever their state. */
   #deadline: ReturnType<typeof setTimeout> | undefined;
 
   constructor(conversation: Conversation, options: DialerOptions) {
@@ -100,7 +100,7 @@ export class Dialer {
     if (kind === "invite") {
       const { versions } = message as InviteMessage;
       if (Array.isArray(versions) && versions.includes(VERSION)) {
-        // Steps sent before the next welcome would be lost, and later ones would be out of order.
+        // Steps sent before the next welcome would be lost, and later steps would be out of order.
         if (this.#isWelcome) {
           this.#countFromNow();
           if (this.#options.connect !== undefined) this.#watchDeadline();
@@ -185,7 +185,7 @@ export class Dialer {
     this.#lostAt = performance.now();
   }
 
-  /** Fails after the timeout: a function that connects may never settle, and a socket may stay silent. */
+  /** Fails after the timeout, because a function that connects may never settle, and a socket may stay silent. */
   #watchDeadline(): void {
     const { reconnectTimeoutMs } = this.#options;
     const limit = reconnectTimeoutMs === 0 ? WELCOME_MS : reconnectTimeoutMs;
@@ -205,7 +205,7 @@ export class Dialer {
   }
 }
 
-/** Closes a socket that came too late. Its handlers receive the errors of a socket that is not open yet. */
+/** Closes a socket that was made too late. The empty handlers receive the errors of a socket that is not open yet. */
 function dismiss(channel: ByteChannel): void {
   channel.receive({ message() {}, close() {} });
   channel.close(CLOSE.normal, "");

@@ -1,4 +1,6 @@
-/** A link carries messages between the two ends: as objects over a port, as frames over a socket. The code above it is the same for both. */
+/**
+ * A link carries messages between the two ends: as objects over a port, as frames over a socket. The code that uses links is the same for ports and sockets.
+ */
 import { ReplayError } from "../../base/error.ts";
 import { corruptFrame, type Frame, type KindName, makeFrame, readFrame } from "../wire/frame.ts";
 import type { BlockMessage, ColumnsMessage, ToActor, ToMemory, UserMessage } from "../wire/messages.ts";
@@ -13,9 +15,9 @@ export interface Link {
   onMessage: (message: never, bytes: number) => void;
   /** Runs once, when the other end is gone. */
   onEnd: (code?: number, reason?: string) => void;
-  /** Runs if a message breaks the protocol, or no messages arrive any more. */
+  /** Runs if a message breaks the protocol, or if no messages arrive any more. */
   onFault: (error: ReplayError) => void;
-  /** Whether it was closed, or broke. */
+  /** Whether the link was closed, or broke. */
   readonly isOver?: boolean;
   /** Whether sent buffers are transferred, and return with a confirmation. */
   readonly transfers: boolean;
@@ -69,7 +71,7 @@ export interface StepCodec {
 
 /** The maximum number of bytes of a frame before the welcome: a hello names all leaves of a spec. */
 const HELLO_BYTES = 1 << 20;
-/** A socket with this much data to send is alive without a pong. */
+/** The number of unsent bytes from which a socket counts as alive without a pong. */
 const PONG_BYTES = 1 << 16;
 
 /** One end of a socket. */
@@ -88,13 +90,13 @@ export class SocketLink implements Link {
   #receivedAt = performance.now();
   #pinged = false;
 
-  /** @param kinds the messages that the other end may send, besides pings */
+  /** @param kinds the messages that the other end may send, in addition to pings */
   constructor(channel: ByteChannel, kinds: ReadonlySet<KindName>) {
     this.#channel = channel;
     this.#kinds = kinds;
   }
 
-  /** Whether it was closed, or broke. */
+  /** Whether the link was closed, or broke. */
   get isOver(): boolean {
     return this.#isOver;
   }
@@ -165,7 +167,7 @@ export class SocketLink implements Link {
     try {
       this.#channel.send(bytes);
     } catch {
-      // The channel has broken; some channels report that later, some never.
+      // The channel has broken. Some channels report that later, and some never report it.
       queueMicrotask(() => this.#end());
     }
   }

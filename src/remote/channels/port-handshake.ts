@@ -1,4 +1,4 @@
-/** Implements the handshake of two ends at a port. Either may come first; afterwards they communicate over a separate channel. */
+/** Implements the handshake of two ends at a port. Either end may come first. Afterwards, the ends communicate over a separate channel. */
 
 import { ReplayError } from "../../base/error.ts";
 import { inUse, portClosed } from "../handshake.ts";
@@ -8,7 +8,7 @@ import type { Arrival } from "./arrival.ts";
 import { PortLink } from "./link.ts";
 import { encodeError, isPort, listen, type PortLike } from "./port.ts";
 
-/** On the user's port: an actor requests a connection, with the channel for it. */
+/** On the user's port: an actor requests a connection, and passes the channel for the connection. */
 interface PortHello extends Omit<HelloMessage, "kind"> {
   readonly reprise: "hello";
   readonly channel: PortLike;
@@ -24,10 +24,10 @@ interface Answer {
   readonly kind: "ready" | "bye";
 }
 
-/** Ports that have a writer at this end, or wait for one. */
+/** Ports that have a writer at this end, or wait for a writer. */
 const busyPorts = new WeakSet<object>();
 
-/** The session last answered at a port. A repeated request of the same session is already answered. */
+/** The session that was last answered at each port. A repeated request of the same session needs no second answer. */
 const answered = new WeakMap<object, string>();
 
 function claimPort(port: PortLike): void {
@@ -101,7 +101,7 @@ export function meetMemory(
   };
 }
 
-/** Unlike a listener for messages, this keeps no process alive. */
+/** Listens for the end of a port. Unlike a listener for messages, this listener does not keep a process alive. */
 function listenForEnd(port: PortLike, onEnd: () => void): () => void {
   const { on = port.addEventListener, off = port.removeEventListener } = port;
   on?.call(port, "close", onEnd);
@@ -110,7 +110,7 @@ function listenForEnd(port: PortLike, onEnd: () => void): () => void {
 
 /**
  * Answers at a port, as the Replay's end.
- * @param reply returns the answer to a hello; both ends receive its error
+ * @param reply returns the answer to a hello. If it throws, both ends receive the error
  * @param onReady receives the link of the actor that accepted the answer, and a function that releases the port
  */
 export function meetActor(

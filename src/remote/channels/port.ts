@@ -39,7 +39,7 @@ export function isPort(value: unknown): value is PortLike {
   return typeof postMessage === "function" && (typeof on === "function" || typeof addEventListener === "function");
 }
 
-/** Calls `onMessage` for each message, and `onEnd` when the port has ended. Returns a function that stops this. */
+/** Calls `onMessage` for each message, and `onEnd` when the port has ended. Returns a function that stops listening. */
 export function listen(port: PortLike, onMessage: (message: unknown) => void, onEnd: () => void): () => void {
   const { on, off } = port;
   if (typeof on === "function" && typeof off === "function") {
@@ -66,7 +66,7 @@ export function encodeError(error: unknown): SentError {
   return { kind: error instanceof RangeError ? "RangeError" : "TypeError", message: codeOf(error) === undefined ? message : `${codeOf(error)}: ${message}` };
 }
 
-/** Decodes an error. A malformed one also becomes an error. */
+/** Decodes an error. A malformed error also becomes an Error. */
 export function decodeError(sentError: SentError): Error {
   const { kind, code = "CLOSED", message } = (sentError ?? {}) as Partial<SentError>;
   if (typeof message !== "string" || typeof code !== "string") return malformed("an error", "Reprise");

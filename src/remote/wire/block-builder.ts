@@ -14,7 +14,7 @@ export const TEXT_BYTES = 1 << 16;
 const HEAD_BYTES = 1024;
 const CALL_BYTES = 64;
 const MAX_COLUMNS_BYTES = TEXT_BYTES - HEAD_BYTES - CALL_BYTES;
-/** The number of blocks for `maxInFlight` steps, so that some return while others are filled. */
+/** The number of blocks for `maxInFlight` steps, so that buffers return while other blocks are filled. */
 const BLOCKS = 4;
 
 /** Up to this many bytes, a loop copies faster than a call of `set`. */
@@ -23,14 +23,14 @@ const SHORT = 128;
 /** The source and target of a leaf's staged value. */
 interface LeafCopy {
   readonly bytes: Uint8Array;
-  /** Its length in words if it is short and consists of words; otherwise 0. */
+  /** The length of the value in words, if the value is short and consists of words; otherwise 0. */
   readonly words: number;
   readonly from: number;
   readonly size: number;
   readonly to: number;
 }
 
-/** Returns the number of bytes of an item's columns in a block's text. @throws ReplayError UNSUPPORTED if they exceed a block's text */
+/** Returns the number of bytes of an item's columns in a block's text. @throws ReplayError UNSUPPORTED if the columns exceed a block's text */
 export function columnsBytes(text: string): number {
   const bytes = new TextEncoder().encode(text).length + 1;
   if (bytes <= MAX_COLUMNS_BYTES) return bytes;
@@ -53,11 +53,7 @@ export class BlockBuilder {
   /** The maximum number of bytes of the calls. */
   #textBytes = 0;
 
-  /**
-   * @param max maximum steps in flight
-   * @param record the staged step, one per lane
-   * @param addresses the offset of each leaf in it
-   */
+  /** @param max the maximum number of steps in flight @param record the staged step, one per lane @param addresses the offset of each leaf in the record */
   constructor(leaves: readonly PlacedLeaf[], lanes: number, max: number, record: ArrayBuffer, addresses: readonly number[]) {
     const slotBytes = leaves.reduce((sum, { arrayBytes }) => sum + arrayBytes, 0) * lanes;
     const slots = Math.min(MAX_SLOTS, Math.floor(BLOCK_BYTES / slotBytes), Math.floor(max / lanes / BLOCKS));
@@ -80,14 +76,14 @@ export class BlockBuilder {
     return this.#used === this.layout.slots;
   }
 
-  /** Starts a block, unless there is one. */
+  /** Starts a block, unless a block is already open. */
   open(): void {
     if (this.#block !== undefined) return;
     const buffer = this.#spare.pop() ?? new ArrayBuffer(this.layout.bytes);
     this.#block = { buffer, words: new Int32Array(buffer), bytes: new Uint8Array(buffer) };
   }
 
-  /** Completes and returns the block; undefined if none was started. */
+  /** Completes and returns the block; undefined if no block was started. */
   finish(number: number): BlockMessage | undefined {
     if (this.#block === undefined) return undefined;
     const { buffer } = this.#block;
@@ -106,7 +102,7 @@ export class BlockBuilder {
     this.#textBytes = 0;
   }
 
-  /** Takes a buffer back. Returns whether it belongs to a block. */
+  /** Takes a returned buffer for reuse. Returns whether the buffer belongs to a block. */
   recycle(buffer: ArrayBuffer): boolean {
     if (buffer.byteLength !== this.layout.bytes) return false;
     if (this.#spare.length <= BLOCKS) this.#spare.push(buffer);
@@ -119,7 +115,7 @@ export class BlockBuilder {
     this.#calls.push(this.#used, kind, a, b, c, d, columns === undefined ? 0 : this.#columns.push(JSON.parse(columns)));
   }
 
-  /** Copies the staged step to the next slot, for which there is room. */
+  /** Copies the staged step to the next slot. The block must have room for it. */
   put(): void {
     const { words: toWords, bytes: toBytes } = this.#block as { words: Int32Array; bytes: Uint8Array };
     const fromWords = this.#words;
@@ -133,7 +129,7 @@ export class BlockBuilder {
     }
   }
 
-  /** Writes final steps to the first rows of a slot, `slotsAhead` slots after the next one. A leaf without a column is zeros. */
+  /** Writes final steps to the first rows of a slot, `slotsAhead` slots after the next slot. A leaf without a column is zeros. */
   putFinals(slotsAhead: number, columns: readonly unknown[], lead: readonly number[]): void {
     const { buffer, bytes: u8 } = this.#block as { buffer: ArrayBuffer; bytes: Uint8Array<ArrayBuffer> };
     const { leaves, lanes, offsets } = this.layout;

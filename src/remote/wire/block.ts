@@ -8,9 +8,9 @@ import { alignUp, type PlacedLeaf } from "../../schema/layout.ts";
 import { readTexts } from "../../schema/text.ts";
 import type { BlockMessage, ColumnsMessage } from "./messages.ts";
 
-/** The numbers of a call between two steps in the message. The first is the number of the following slot. */
+/** The number of numbers that encode a call between two steps. The first of them is the number of the slot that follows the call. */
 export const CALL = 7;
-/** Slot, ITEM, table, length, priority, lane, columns + 1 (0 without). */
+/** Slot, ITEM, table, length, priority, lane, columns + 1 (0 for no columns). */
 export const ITEM = 0;
 /** The number that denotes the priority "max" of an item. */
 export const LARGEST_PRIORITY = -1;
@@ -63,8 +63,8 @@ export function rowBytesOf(leaves: readonly PlacedLeaf[]): number {
 }
 
 /**
- * Returns the number of bytes that a block or columns count toward `inFlightBytes`, at both ends: its frame, or its rows if they are larger, since shared
- * frames are expanded on arrival.
+ * Returns the number of bytes that a block or columns count toward `inFlightBytes`, at both ends: the bytes of the frame, or of the rows if the rows are
+ * larger, since shared frames are expanded on arrival.
  */
 export function creditBytes(message: BlockMessage | ColumnsMessage, frameBytes: number, lanes: number, rowBytes: number): number {
   const rows = message.kind === "block" ? message.used * lanes : message.rows + message.finals;

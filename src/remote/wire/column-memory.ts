@@ -1,4 +1,4 @@
-/** Implements a buffer for columns that are sent as columns. */
+/** Implements a buffer for columns that are sent in one message. */
 import { DTYPES } from "../../schema/dtype.ts";
 import { alignUp } from "../../schema/layout.ts";
 
@@ -15,9 +15,9 @@ export class ColumnMemory {
     this.#refreshViews();
   }
 
-  /** Works like `scratch` of the core; everything begins at 0. */
+  /** Works like `scratch` of the core. The returned address is always 0. */
   scratch(bytes: number): number {
-    // Its size differs from that of a block's buffer, by which returned buffers are recognized.
+    // The size differs from the size of a block's buffer, because returned buffers are recognized by their size.
     if (this.buffer.byteLength < bytes) this.buffer = new ArrayBuffer(alignUp(bytes, 16) + 8);
     this.#refreshViews();
     return 0;

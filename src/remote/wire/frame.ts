@@ -1,5 +1,5 @@
 /**
- * Frames: the messages of a socket (docs/reference/actors-protocol.md has all of them). Numbers are little endian.
+ * Defines frames, the messages of a socket (docs/reference/actors-protocol.md lists all of them). Numbers are little endian.
  *
  *   │ kind u8 │ 0 u8 │ 0 u16 │ bytes of the text u32 │ text: a JSON object │ zeros up to a multiple of 8 │ body │
  */
@@ -39,7 +39,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 
 export interface Frame {
   readonly kind: KindName;
-  /** The object in its text. */
+  /** The object in the frame's text. */
   readonly fields: object;
   /** The whole frame, at the start of a buffer or at a multiple of 8. */
   readonly bytes: Uint8Array<ArrayBuffer>;

@@ -22,7 +22,7 @@ export interface LeafDescription {
   readonly text: string;
 }
 
-/** The Replay's end is ready. An actor whose earlier request may have been lost repeats it. */
+/** The Replay's end is ready. An actor whose earlier request may have been lost repeats the request. */
 export interface InviteMessage {
   readonly kind: "invite";
   readonly versions: readonly number[];
@@ -34,9 +34,9 @@ export interface HelloMessage {
   readonly version: number;
   /** The secret of the writer, the same in each request. */
   readonly session: string;
-  /** Whether it was welcomed before. */
+  /** Whether the actor was welcomed before. */
   readonly resume: boolean;
-  /** Whether it reconnects if the channel breaks. */
+  /** Whether the actor reconnects if the channel breaks. */
   readonly reconnects: boolean;
   readonly leaves: readonly LeafDescription[];
   readonly lanes: number;
@@ -57,7 +57,7 @@ export interface WelcomeMessage {
   readonly rules: readonly string[];
   readonly maxInFlight: number;
   readonly confirm: "memory" | "disk";
-  /** The last block that the Replay has, and the last confirmed one. */
+  /** The last block that the Replay has, and the last confirmed block. */
   readonly received: number;
   readonly confirmed: number;
   /** The maximum number of bytes of a frame, and of unconfirmed frames. Undefined for a port. */
@@ -93,12 +93,12 @@ export interface ColumnsMessage {
   readonly rows: number;
   /** The offset of each leaf's column. */
   readonly columns: readonly number[];
-  /** The offset of the bytes that end episodes, one per row; 0 for none. */
+  /** The offset of the bytes that end episodes, one per row; 0 if there are no such bytes. */
   readonly ends: number;
-  /** The number of final steps, and the offset of each leaf's column of them. */
+  /** The number of final steps, and the offset of each leaf's column of final steps. */
   readonly finals: number;
   readonly finalColumns: readonly number[];
-  /** The offset of each rule's priorities; 0 for none. */
+  /** The offset of each rule's priorities; 0 for a rule without priorities. */
   readonly priorities: readonly number[];
 }
 

@@ -15,7 +15,7 @@ export interface FrameRules {
   readonly shared: readonly SharedLeaves[];
 }
 
-/** Yields the same steps as columns that fit into frames, even if all shared frames are new. They view the same buffer. */
+/** Yields the same steps as columns that fit into frames, even if all shared frames are new. The pieces are views of the same buffer. */
 export function* piecesOf(message: ColumnsMessage, leaves: readonly PlacedLeaf[], lanes: number, rules: FrameRules): Generator<ColumnsMessage, void> {
   const { frameBytes, shared } = rules;
   const { buffer, rows, columns, ends, finals, finalColumns, priorities } = message;

@@ -1,4 +1,7 @@
-/** Sends frames only once: columns of leaves that share them have references, and both ends keep the most recent frames (docs/reference/actors-protocol.md). */
+/**
+ * Sends frames only once: the columns of leaves that share frames contain references, and both ends keep the most recent frames
+ * (docs/reference/actors-protocol.md).
+ */
 import type { PlacedLeaf } from "../../schema/layout.ts";
 import { corruptFrame } from "./frame.ts";
 
@@ -14,7 +17,7 @@ export interface SharedLeaves {
 /** The number of bytes of a reference. */
 export const REFERENCE_BYTES = 4;
 
-/** Returns the number of bytes of a row's references, which are added to its frames if all of them are new. */
+/** Returns the number of bytes of a row's references. If all frames of the row are new, the references are sent in addition to the frames. */
 export function referenceBytesOf(leaves: readonly PlacedLeaf[], shared: readonly SharedLeaves[]): number {
   const bytesOf = (entry: SharedLeaves) =>
     entry.leaves.reduce((sum, leaf) => sum + (leaves[leaf] as PlacedLeaf).arrayBytes / entry.frameBytes, 0) * REFERENCE_BYTES;
@@ -26,12 +29,12 @@ export class FrameSender {
   readonly #bytes: number;
   readonly #capacity: number;
   readonly #isWords: boolean;
-  /** The most recent frames; each at its number modulo capacity. */
+  /** The most recent frames. Each frame is at its number modulo the capacity. */
   #ring = new Uint8Array(0);
   #ringWords = new Int32Array(0);
-  /** The newest number per hash. */
+  /** The number of the newest frame with each hash. */
   readonly #numbers = new Map<number, number>();
-  /** The hashes by place in the ring. */
+  /** The hash of each frame, by the frame's place in the ring. */
   readonly #hashes: number[] = [];
   #count = 0;
 

@@ -144,7 +144,7 @@ export class StepDecoder extends StepWire {
   readonly #maxBytes: number;
   readonly #rules: number;
 
-  /** @param maxBytes maximum bytes of steps as columns @param rules of the writer */
+  /** @param maxBytes the maximum number of bytes of steps as columns @param rules the number of rules of the writer */
   constructor(leaves: readonly PlacedLeaf[], lanes: number, shared: readonly SharedLeaves[], maxBytes: number, rules: number) {
     super(leaves, lanes, shared);
     this.#receivers = shared.map((entry) => new FrameReceiver(entry));
@@ -179,7 +179,7 @@ export class StepDecoder extends StepWire {
     };
     if (rows === 0 || rows % this.lanes !== 0 || finals > rows || priorities.length !== this.#rules) throw corruptFrame("of columns contradicts itself");
     this.#checkRows(rows + finals);
-    // Places are computed as if they began at 0; a place other than 0 marks the parts that exist.
+    // Places are counted from ALIGNMENT, so that 0 can mark a part that does not exist.
     let at = ALIGNMENT;
     const place = (size: number) => {
       const from = at;

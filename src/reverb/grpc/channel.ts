@@ -1,4 +1,4 @@
-/** Manages a connection to a gRPC server, opened when a call needs it and reopened after it was lost. Calls do not wait for each other. */
+/** Manages a connection to a gRPC server. The connection is opened when a call needs it, and reopened after a loss. Calls do not wait for each other. */
 import { codeOf, finite, ReplayError } from "../../base/error.ts";
 import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
 import type { WaitOptions } from "../../base/wait.ts";
@@ -7,7 +7,7 @@ import { Connection, type ConnectionOptions } from "./connection.ts";
 import { type Http2, http2 } from "./http2.ts";
 import { DEADLINE_EXCEEDED, INTERNAL, RpcError, UNAUTHENTICATED, UNAVAILABLE } from "./status.ts";
 
-/** The number of bytes that the server may send ahead. With the default of 64 KiB it would wait for each acknowledgement. */
+/** The number of bytes that the server may send ahead. With the default of 64 KiB, the server would wait for each acknowledgement. */
 const WINDOW = 16 * 1024 * 1024;
 /** The memory limit of a session in megabytes, the unit of Node. */
 const SESSION_MEMORY = 1024;
@@ -57,7 +57,7 @@ export class Channel {
     return this.#options.maxMessageBytes;
   }
 
-  /** Makes a `unary` call and reads its answer. @throws as `unary`, and the errors of `read`, with the address if CORRUPT */
+  /** Makes a `unary` call and reads its answer. @throws the errors of `unary`, and the errors of `read`. A CORRUPT error gets the server's address */
   async request<T>(method: string, request: Uint8Array<ArrayBuffer>, read: (responseBytes: Uint8Array) => T, options?: WaitOptions): Promise<T> {
     const responseBytes = await this.unary(method, request, options);
     try {
@@ -119,14 +119,14 @@ export class Channel {
     try {
       return connection.call(this.#service, method, handlers);
     } catch (error) {
-      // The connection ended while this call waited for it, or has reached its maximum number of calls.
+      // The connection ended while this call waited for it, or the connection has reached its maximum number of calls.
       if (this.#connection === connection) this.#connection = undefined;
       if (connection.isOpen) connection.close();
       throw this.#closed ? closedError() : new RpcError(this.address, method, UNAVAILABLE, "the connection was lost", error, true);
     }
   }
 
-  /** Calls `then` after a delay, or immediately when this is closed. @returns a function that cancels it */
+  /** Calls `then` after a delay, or immediately when the channel is closed. @returns a function that cancels the delay */
   after(ms: number, then: () => void): () => void {
     const onEnd = () => {
       stop();
@@ -200,7 +200,7 @@ export class Channel {
       };
       session.on("error", onLost);
       session.on("close", () => onLost(undefined));
-      // A server that shuts down accepts no new calls; those in progress may end.
+      // A server that shuts down accepts no new calls. Calls in progress may end.
       session.on("goaway", () => {
         if (this.#connection === connection) this.#connection = undefined;
         session.close();
@@ -211,7 +211,7 @@ export class Channel {
         isConnected = true;
         // Bun stalls after this call.
         if (!("Bun" in globalThis)) session.setLocalWindowSize?.(WINDOW);
-        // The method of the session's socket is not used, because that socket rejects it.
+        // `session.socket` rejects this method, so the method of the event's socket is called.
         socket?.setKeepAlive?.(true, this.#options.keepAliveMs);
         // Only the socket reports that a server rejects a certificate.
         socket?.on?.("error", (error) => connection === undefined && onLost(error));

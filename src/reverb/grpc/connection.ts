@@ -1,4 +1,4 @@
-/** Implements one connection of a channel. Calls in progress keep the program alive; if the other end is gone, a probe finds out and the calls end. */
+/** Implements one connection of a channel. Calls in progress keep the program alive; if the other end is gone, a probe detects that and the calls end. */
 import { Call, type CallHandlers } from "./call.ts";
 import { frameMessage, HEAD } from "./frames.ts";
 import type { Http2Session, Http2Stream } from "./http2.ts";
@@ -27,7 +27,7 @@ export class Connection {
   readonly #calls = new Set<Call>();
   #service = "";
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** When calls began after an idle time, and when the server last sent data of a call, was pinged, and answered. */
+  /** The times at which calls began after an idle time, the server last sent data of a call, the server was last pinged, and the server last answered. */
   #activeSince = 0;
   #lastMessageAt = 0;
   #lastPingAt = Number.NEGATIVE_INFINITY;
@@ -43,7 +43,7 @@ export class Connection {
     session.unref?.();
   }
 
-  /** Whether it accepts new calls. */
+  /** Whether the connection accepts new calls. */
   get isOpen(): boolean {
     return !this.#session.closed && !this.#session.destroyed;
   }
@@ -80,7 +80,7 @@ export class Connection {
     return this.#session.request({ ":method": "POST", ":path": `/${service}/${method}`, "content-type": "application/grpc", te: "trailers" });
   }
 
-  /** Accepts no new calls; those in progress may end. */
+  /** Accepts no new calls. Calls in progress may end. */
   close(): void {
     this.#session.close();
   }
@@ -110,7 +110,7 @@ export class Connection {
     if (pings && this.#session.ping !== undefined) {
       this.#lastPingAt = now;
       this.#isProbing = true;
-      // The calls receive the end of a connection themselves.
+      // An error is ignored here, because the calls themselves report the end of the connection.
       this.#session.ping((error) => {
         if (!error) this.#onAnswer();
       });
@@ -156,7 +156,7 @@ export class Connection {
     const { keepAliveMs, keepAliveTimeoutMs } = this.#options;
     const startedAt = performance.now();
     this.#timer = setTimeout(() => {
-      // A slow connection may deliver other messages first; and a probe that waits for other calls to end was not sent.
+      // A slow connection may deliver other messages first, and a probe that waits for other calls to end has not been sent yet.
       if (this.#lastMessageAt > startedAt || this.#probeStream?.pending) {
         this.#await();
         return;

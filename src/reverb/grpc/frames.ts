@@ -1,4 +1,4 @@
-/** Splits a stream of bytes into messages. Before each message is a byte that marks compression, and its length in four bytes. */
+/** Splits a stream of bytes into messages. Each message is preceded by a byte that marks compression, and by its length in four bytes. */
 import { concat } from "../../base/bytes.ts";
 
 /** The number of bytes before a message. */
@@ -23,7 +23,7 @@ export class FrameReader {
   readonly #maxBytes: number;
   readonly #onMessage: (message: Uint8Array) => void;
   #parts: Uint8Array[] = [];
-  /** The bytes in these parts, and the number of bytes that the next step needs. */
+  /** The number of bytes in these parts, and the number of bytes that are needed to continue. */
   #pendingBytes = 0;
   #neededBytes = HEAD;
 
@@ -32,7 +32,7 @@ export class FrameReader {
     this.#onMessage = onMessage;
   }
 
-  /** Whether a message has started and not ended. */
+  /** Whether a message has started but not ended. */
   get isPartial(): boolean {
     return this.#pendingBytes > 0;
   }

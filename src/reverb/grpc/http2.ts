@@ -12,7 +12,7 @@ interface Emitter {
 
 export interface Http2Stream extends Emitter {
   readonly destroyed: boolean;
-  /** Whether it waits for other streams to end, because the server accepts no more streams at a time. */
+  /** Whether the stream waits for other streams to end, because the server limits the number of simultaneous streams. */
   readonly pending?: boolean;
   write(bytes: Uint8Array): boolean;
   end(): void;

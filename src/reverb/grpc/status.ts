@@ -56,7 +56,7 @@ export class RpcError extends ReplayError {
   }
 }
 
-/** Returns the gRPC status of an answer without one, from its HTTP status. */
+/** Returns the gRPC status that corresponds to an HTTP status, for an answer without a gRPC status. */
 export function statusOfHttp(status: number): number {
   if (status === 400) return INTERNAL;
   if (status === 401) return UNAUTHENTICATED;

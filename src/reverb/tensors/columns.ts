@@ -12,7 +12,7 @@ const INCOMPLETE = "an item cannot be assembled";
 /** A column of an item. */
 export interface ItemColumn {
   readonly dtype: Tensor["dtype"];
-  /** The values, [steps, …]; without the dimension of steps if it is squeezed. */
+  /** The values, [steps, …], or without the dimension of steps if the column is squeezed. */
   readonly column: Column;
   readonly isSqueezed: boolean;
 }
@@ -33,7 +33,7 @@ export class Chunks {
   #tensorBytes = 0;
   #columnBytes = 0;
 
-  /** @param maxBytes the limit for its tensors, and for its columns. Default: no limit */
+  /** @param maxBytes the limit for the tensors, and also for the columns. Default: no limit */
   constructor(chunks: readonly ChunkMessage[], maxBytes = Number.POSITIVE_INFINITY) {
     this.#maxBytes = maxBytes;
     // If a key occurs twice, the first chunk counts.
@@ -43,7 +43,7 @@ export class Chunks {
   /**
    * Returns a column. O(bytes + slices)
    * @throws ReplayError CORRUPT for a slice of missing data · UNSUPPORTED for data types that are neither numbers nor texts · OUT_OF_MEMORY for more bytes than
-   * the limit; nothing was allocated then
+   * the limit, before any allocation
    */
   column({ slices, squeeze }: ColumnMessage): ItemColumn {
     const [first] = slices;
@@ -51,7 +51,7 @@ export class Chunks {
     const tensor = this.#tensor(first);
     const { dtype, shape } = tensor;
     if (slices.length === 1) {
-      // Numbers are views, texts are copied.
+      // Numbers are views of the tensor, but texts are copied.
       if (dtype === "string") this.#reserve(bytesOf(dtype, first.length * sizeOfStep(tensor)));
       const data = sliceTensor(tensor, first);
       if (squeeze && first.length !== 1) throw corrupt(INCOMPLETE, `a column of ${first.length} steps cannot be squeezed`);

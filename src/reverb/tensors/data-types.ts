@@ -9,7 +9,7 @@ export interface DataType {
   readonly name: string;
   /** The bytes of an element on the wire; 0 for text. */
   readonly bytes: number;
-  /** The dtype that its elements are read as. */
+  /** The dtype as which elements are read. */
   readonly as: Dtype | "string";
   /** The conversion to that dtype, if one is needed. */
   readonly widen?: "half" | "pair";

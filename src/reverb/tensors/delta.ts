@@ -1,4 +1,7 @@
-/** Encodes integers as deltas in place: the first step stays, and each other step becomes the difference to the step before, modulo its width. */
+/**
+ * Encodes integers as deltas in place. The first step remains, and each other step becomes its difference from the preceding step, modulo the range of the
+ * integers.
+ */
 
 type Unsigned = Uint8Array | Uint16Array | Uint32Array;
 
@@ -9,7 +12,7 @@ function toUnsigned(bytes: Uint8Array<ArrayBuffer>, width: number): Unsigned | B
   return width === 2 ? new Uint16Array(buffer, byteOffset, length / 2) : bytes;
 }
 
-/** @param stepSize the number of elements per step @param width their bytes */
+/** @param stepSize the number of elements per step @param width the number of bytes per element */
 export function toDeltas(bytes: Uint8Array<ArrayBuffer>, width: number, stepSize: number): void {
   const values = toUnsigned(bytes, width);
   if (values instanceof BigUint64Array)

@@ -13,7 +13,7 @@ export interface WireSignature {
   readonly order: readonly number[];
 }
 
-/** Returns undefined if it has parts that are not tensor specs. O(leaves) */
+/** Returns a signature, or undefined if the structure has parts that are not tensor specs. O(leaves) */
 export function readSignature(structure: Structure): WireSignature | undefined {
   const leavesFound: LeafSignature[] = [];
   const nest = nestSignature(structure, leavesFound);
@@ -39,7 +39,7 @@ function nestSignature(at: Structure, leavesFound: LeafSignature[]): Nest<LeafSi
   return entries.some(([, part]) => part === undefined) ? undefined : (Object.fromEntries(entries) as { [name: string]: Nest<LeafSignature> });
 }
 
-/** Returns the signature of a column in the dtype that it is read as. */
+/** Returns the signature of a column, with the dtype as which the column is read. */
 function leafOf(dtype: number, { dims, unknownRank }: ShapeMessage): LeafSignature {
   const type = dataType(dtype);
   const sizes = dims.map((n) => (n < 0 ? null : n));

@@ -67,7 +67,7 @@ function compressBlock(bytes: Uint8Array, from: number, to: number, start: numbe
     const shift = 32 - bits;
     const last = to - 8;
     let position = from + 1;
-    // The longer no match is found, the less often it searches.
+    // The longer no match is found, the less often the loop searches.
     let misses = 32;
     while (position < last) {
       const four = fourAt(bytes, position);
@@ -117,7 +117,7 @@ function putCopy(distance: number, length: number, start: number): number {
   let at = start;
   let rest = length;
   while (rest > 0) {
-    // Leaves at least four bytes for the last copy, which may then be a short one.
+    // At least four bytes remain for the last copy, so that it can be a short copy.
     const copyLength = rest <= 64 ? rest : rest < 68 ? 60 : 64;
     if (copyLength >= 4 && copyLength < 12 && distance < 2048) {
       output[at++] = 1 | ((copyLength - 4) << 2) | ((distance >> 8) << 5);
@@ -135,7 +135,7 @@ function putCopy(distance: number, length: number, start: number): number {
 /**
  * Decompresses a block. O(size)
  * @param size the expected number of bytes, which is compared before memory is allocated
- * @param taking is called then, and may throw
+ * @param taking is called before memory is allocated, and may throw
  * @throws ReplayError CORRUPT
  */
 export function uncompress(block: Uint8Array, size: number, taking?: () => void): Uint8Array<ArrayBuffer> {

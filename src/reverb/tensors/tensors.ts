@@ -8,7 +8,7 @@ import { fromDeltas, toDeltas } from "./delta.ts";
 import { compress, uncompress } from "./snappy.ts";
 import { readStrings, writeStrings } from "./strings.ts";
 
-/** The content of a tensor; its first dimension is the steps. */
+/** The content of a tensor, whose first dimension counts steps. */
 export interface Tensor {
   readonly dtype: Dtype | "string";
   readonly shape: readonly number[];

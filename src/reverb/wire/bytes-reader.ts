@@ -1,4 +1,4 @@
-/** Reads protobuf messages, field by field, and checks every length before it uses it. */
+/** Reads protobuf messages, field by field, and checks every length before using it. */
 import { corrupt, type ReplayError } from "../../base/error.ts";
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

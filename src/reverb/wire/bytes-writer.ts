@@ -1,4 +1,4 @@
-/** Writes protobuf messages from the end to the front, so that a nested message exists before its length is written. Fields are written last one first. */
+/** Writes protobuf messages from the end to the front, so that a nested message exists before its length is written. The last field is written first. */
 
 const UTF8 = new TextEncoder();
 
@@ -34,13 +34,13 @@ export class BytesWriter {
     return output;
   }
 
-  /** Writes the tag of a message whose last field was written first when the writer had `start` bytes. */
+  /** Writes the head of a message whose fields are already written. `start` is the length of the writer before these fields. */
   message(field: number, start: number): void {
     this.#u32(this.length - start);
     this.#u32(field * 8 + DELIMITED);
   }
 
-  /** Like the methods below, leaves out a field of the default value. */
+  /** Writes an int32. Like the methods below, leaves out a field that has the default value. */
   int32(field: number, value: number): void {
     if (value === 0) return;
     // A negative number is encoded as if it had 64 bits.

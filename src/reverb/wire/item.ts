@@ -2,7 +2,7 @@
 import { type BytesReader, DELIMITED, FIXED64, VARINT } from "./bytes-reader.ts";
 import type { BytesWriter } from "./bytes-writer.ts";
 
-/** `length` steps of tensor `index` of a chunk, from step `offset` of the chunk on. */
+/** Selects `length` steps of tensor `index` of a chunk, from step `offset` of the chunk on. */
 export interface SliceMessage {
   readonly chunkKey: bigint;
   readonly offset: number;
@@ -12,7 +12,7 @@ export interface SliceMessage {
 
 export interface ColumnMessage {
   readonly slices: readonly SliceMessage[];
-  /** Whether it is one step without a dimension of time. */
+  /** Whether the column is a single step without a dimension of time. */
   readonly squeeze: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Encodes the requests of a client. The field numbers are those of Reverb 0.14. */
+/** Encodes the requests of a client. The field numbers are from Reverb 0.14. */
 import { BytesWriter } from "./bytes-writer.ts";
 import { type ItemMessage, writeItem } from "./item.ts";
 import { type ChunkMessage, writeChunk } from "./tensor.ts";
@@ -6,7 +6,7 @@ import { type ChunkMessage, writeChunk } from "./tensor.ts";
 export interface InsertRequest {
   readonly chunks: readonly ChunkMessage[];
   readonly items: readonly ItemMessage[];
-  /** The chunks that later requests of the stream may name. If this request has items, the server drops all others. */
+  /** The chunks that later requests of the stream may name. If this request has items, the server drops all other chunks. */
   readonly keep: readonly bigint[];
 }
 
@@ -23,7 +23,7 @@ export interface MutateRequest {
   readonly deletes: readonly bigint[];
 }
 
-/** The writer of all requests, used for one after the other. */
+/** The writer of all requests, used for one request at a time. */
 const WRITER = new BytesWriter(1 << 16);
 
 /** @param head free bytes before the message, as in all other functions */

@@ -1,14 +1,17 @@
-/** Reads the responses of a server. Each function: @throws ReplayError CORRUPT for another message; the `content` of tensors are views of its bytes. */
+/**
+ * Reads the responses of a server. Each function throws ReplayError CORRUPT for a malformed message. The `content` of a tensor is a view of the message's
+ * bytes.
+ */
 import { BytesReader, DELIMITED, VARINT } from "./bytes-reader.ts";
 import { readSampleInfo, type SampleInfoMessage } from "./item.ts";
 import { type ChunkMessage, readChunk } from "./tensor.ts";
 
-/** A part of a sample, usually the only one. */
+/** A part of a sample, usually the only part. */
 export interface SampleEntry {
-  /** The information about the sample; only in its first part. */
+  /** The information about the sample, which only the first part has. */
   readonly info: SampleInfoMessage | undefined;
   readonly chunks: readonly ChunkMessage[];
-  /** Whether it is the last part of the sample. */
+  /** Whether this is the last part of the sample. */
   readonly isLast: boolean;
 }
 

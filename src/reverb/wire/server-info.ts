@@ -5,7 +5,7 @@ import { BytesReader, DELIMITED, FIXED64, readOnly, VARINT } from "./bytes-reade
 import { readStructure, type Structure } from "./structure.ts";
 
 export interface ServerInfoMessage {
-  /** Changes with each start of the server. */
+  /** An id that changes with each start of the server. */
   readonly stateId: readonly [bigint, bigint];
   readonly tables: readonly TableMessage[];
 }

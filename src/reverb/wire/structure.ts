@@ -10,7 +10,7 @@ export type Structure =
   | { readonly kind: "dict"; readonly parts: readonly (readonly [string, Structure])[] }
   | { readonly kind: "namedTuple"; readonly name: string; readonly parts: readonly (readonly [string, Structure])[] }
   | { readonly kind: "none" }
-  /** Any other kind, by its field. */
+  /** Any other kind, with the number of its field. */
   | { readonly kind: "other"; readonly field: number };
 
 const NO_STRUCTURE: Structure = { kind: "none" };

@@ -21,8 +21,8 @@ export class BatchWindows<Of> {
   readonly #numSteps: number | undefined;
 
   /**
-   * @param rows the rows of a batch; undefined for single rows
-   * @param numSteps the steps of a window; undefined for whole items
+   * @param rows the number of rows per batch; undefined for single rows
+   * @param numSteps the number of steps per window; undefined for whole items
    * @param isSeparate whether the rows of a batch come from different items
    */
   constructor(rows: number | undefined, numSteps: number | undefined, isSeparate: boolean) {
@@ -31,7 +31,7 @@ export class BatchWindows<Of> {
     this.#queues = Array.from({ length: isSeparate ? (rows ?? 1) : 1 }, () => []);
   }
 
-  /** The number of items that the next batch certainly still needs; 0 if it is complete. */
+  /** The number of items that the next batch certainly still needs; 0 if the batch is complete. */
   get missing(): number {
     const rowsPerQueue = (this.#rows ?? 1) / this.#queues.length;
     let missing = 0;

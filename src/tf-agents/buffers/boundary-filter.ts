@@ -1,4 +1,4 @@
-/** Filters out windows of frames that cross the end of an episode, which the SAC example of TF-Agents does with `unbatch`, `filter` and `batch`. */
+/** Filters out windows of frames that cross the end of an episode, as the SAC example of TF-Agents does with `unbatch`, `filter` and `batch`. */
 
 import { mustBe, ReplayError } from "../../base/error.ts";
 import { Fifo } from "../../base/fifo.ts";
@@ -13,7 +13,7 @@ import type { AsDatasetOptions, Element } from "./replay-buffer.ts";
 
 /** The maximum number of draws among all windows for one element. After that, missing windows are drawn only among those that cross no boundary. */
 const MAX_DRAWS = 64;
-/** If fewer than one in this many windows is usable, the usable windows are listed before the first draw. */
+/** If fewer than one of this many windows is usable, the usable windows are listed before the first draw. */
 const FEW = 32;
 
 /** @throws ReplayError SPEC_MISMATCH, RangeError if a dataset cannot leave out the windows that cross a boundary */
@@ -26,7 +26,7 @@ export function checkBoundaries<S>(spec: Spec, { numSteps, sequencePreprocessFn 
     throw mustBe(RangeError, "sequencePreprocessFn", "left out for a dataset with dropBoundaries (change its elements instead)", sequencePreprocessFn);
 }
 
-/** Returns which of `rows` windows cross no boundary, given `steps` step types per window: all but the last step of such a window are within an episode. */
+/** Returns which of `rows` windows cross no boundary, given `steps` step types per window. In such a window, only the last step may be of type LAST. */
 function rowsWithin(types: Column["data"], rows: number, steps: number): number[] {
   const within: number[] = [];
   for (let row = 0; row < rows; row++) {
@@ -60,7 +60,7 @@ export class BoundaryFilter<S> {
   #offset = 0;
   #rows = 0;
 
-  /** @param size windows per element; undefined for elements of one window, without a dimension for it */
+  /** @param size windows per element; undefined for elements of one window, without a dimension for windows */
   constructor(size: number | undefined) {
     this.#size = size;
   }
@@ -73,7 +73,7 @@ export class BoundaryFilter<S> {
     const kept = rowsWithin(data, rows, steps);
     this.#rows += kept.length;
     if (kept.length === rows) this.#parts.push(element);
-    // Adjacent windows stay together.
+    // Each run of adjacent windows is kept as one part.
     else
       for (let i = 0; i < kept.length; ) {
         const begin = kept[i] as number;
@@ -141,7 +141,7 @@ export interface FittingWindows {
 export interface WindowSource<S> {
   /** Draws among all windows. @throws ReplayError EMPTY, TOO_FEW */
   draw(): Element<S>;
-  /** Draws n windows among the given ones: an element of n windows, or one window if elements have no dimension for it. */
+  /** Draws n of the given windows: an element of n windows, or one window if elements have no dimension for windows. */
   drawAmong(fitting: FittingWindows, n: number): Element<S>;
   /** A counter that changes whenever frames are cleared, which also invalidates their windows. */
   clears(): number;
@@ -152,8 +152,8 @@ export interface WindowSource<S> {
 }
 
 /**
- * Draws the next element among all windows and leaves out those that cross a boundary. If few windows cross none, it draws only among these, so that every draw
- * ends.
+ * Draws the next element among all windows and leaves out windows that cross a boundary. If few windows cross no boundary, it draws only among these windows,
+ * so that every draw ends.
  * @returns the draw function @throws ReplayError EMPTY, TOO_FEW from that function
  */
 export function drawWithin<S>(size: number | undefined, numSteps: number, buffer: WindowSource<S>): () => Element<S> {

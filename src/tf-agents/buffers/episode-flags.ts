@@ -75,7 +75,7 @@ export class EpisodeFlag {
     return flag;
   }
 
-  /** Converts the result of a function to one boolean per row, or to a single one. */
+  /** Converts the result of a function to one boolean per row, or to a single boolean. */
   #rows(result: unknown, rows: number | undefined): boolean[] {
     const value = isColumn(result) ? (result.shape.length === 0 ? result.data[0] : result.data) : result;
     if (typeof value === "boolean" || typeof value === "number" || typeof value === "bigint") return new Array(rows ?? 1).fill(Boolean(value));

@@ -23,7 +23,7 @@ interface EpisodeSlice {
 
 type Element = readonly [items: unknown, info: BufferInfo];
 
-/** Yields the elements of a pass. Episodes that are overwritten or cleared during the pass are left out, and so are steps that are added during it. */
+/** Yields the elements of a pass. Skips episodes that are overwritten or cleared during the pass, and steps that are added during the pass. */
 export function* traverseEpisodes(episodes: EpisodeIds, windows: Windows, options: TraversalOptions): Generator<Element, void> {
   const { sampleBatchSize: k, numSteps, shift, dropRemainder, sequencePreprocessFn } = options;
   const read = (slices: readonly EpisodeSlice[]): unknown => {

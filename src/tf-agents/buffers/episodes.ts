@@ -1,6 +1,6 @@
 /**
- * Manages the episodes of a buffer. Episode id e lives at location e mod capacity, until a later id takes it over. Each location is a stream of a set; this
- * file holds ids and flags. Writers check and stage the steps; they borrow the streams that they continue.
+ * Manages the episodes of a buffer. The episode with id e is at location e mod capacity, until a later id takes over the location. Each location is a stream of
+ * a set; this file holds ids and flags. Writers check and stage the steps; they borrow the streams that they continue.
  */
 import { concatArrays } from "../../base/bytes.ts";
 import { ReplayError } from "../../base/error.ts";
@@ -18,20 +18,20 @@ export interface EpisodeMark {
   readonly id: number;
   readonly location: number;
   readonly steps: number;
-  /** The value of `clears` for its location. */
+  /** The number of times that the location had been emptied. */
   readonly clears: number;
 }
 
 type AnyWriter = Writer<Spec, never, boolean>;
 
-/** The destination of a lane's step: an existing episode, or a new one. */
+/** The destination of a lane's step: an existing episode, or a new episode. */
 interface Target {
   readonly id: number;
   readonly opens: boolean;
   readonly row: number;
 }
 
-/** A copy of an episode that joins an existing or a new one: the position of its id, and its steps, if it has any. */
+/** A copy of an episode that is added to an existing or a new episode: the position of the target's id, and the copied steps, if there are any. */
 export interface Copy {
   readonly index: number;
   readonly batch: Batch | undefined;
@@ -51,7 +51,7 @@ const MIN_KEEP = 256;
 
 export class EpisodeIds {
   readonly capacity: number;
-  /** The newest id; -1 before the first. */
+  /** The newest id; -1 before the first id. */
   last = -1;
   /** The total of all episodes. */
   frames = 0;
@@ -124,7 +124,7 @@ export class EpisodeIds {
     return this.valid(id) && this.#clears[location] === clears;
   }
 
-  /** Drops the steps at a location; its id stays valid. O(steps) */
+  /** Drops the steps at a location. The episode's id stays valid. O(steps) */
   clear(location: number): void {
     this.frames -= this.steps(location);
     this.#streams.end(location);
@@ -138,7 +138,7 @@ export class EpisodeIds {
   }
 
   /**
-   * Adds a sequence to an existing or a new episode. Nothing changes if it throws.
+   * Adds a sequence to an existing or a new episode. Nothing changes if the call throws.
    * @returns the episode's id
    * @throws ReplayError STALE_KEY, OUT_OF_MEMORY
    */
@@ -152,7 +152,7 @@ export class EpisodeIds {
 
   /**
    * Adds one row to each of several episodes; an id of `undefined` starts a new episode. All new ids are assigned first, in the order of the rows. If a new id
-   * takes over another row's episode, that row is left out. Nothing changes if it throws.
+   * takes over the location of another row's episode, that row is left out. Nothing changes if the call throws.
    * @returns the ids, and the rows that were left out
    * @throws ReplayError STALE_KEY if no row can be written, or an id was never assigned; OUT_OF_MEMORY
    */
@@ -171,17 +171,17 @@ export class EpisodeIds {
     const parts = rounds.flatMap((targets) => this.#parts(targets));
     for (const { writer, targets } of parts) {
       const step = targets.length === rows ? values : pickRows(values, rows, targets);
-      // A step of a single lane has no dimension of lanes; as columns it has a dimension of time.
+      // A writer with a single lane expects no lane dimension, so the single row is appended as columns with one step.
       this.#write(writer, targets, () => (targets.length === 1 ? writer.appendColumns(step as never) : writer.append(step as never)));
     }
-    // The last ids may have been left out.
+    // The last ids may belong to rows that were left out, so that nothing was written for them.
     this.last = last;
     return { ids, skipped };
   }
 
   /**
-   * Adds copies one after the other, some of them to the same episode; an id of `undefined` starts a new episode. All new ids are assigned first, in the order
-   * of `inputIds`. A copy whose episode is overwritten by a new id is left out. Nothing changes if it throws.
+   * Adds copies one after the other, possibly several to the same episode; an id of `undefined` starts a new episode. All new ids are assigned first, in the
+   * order of `inputIds`. A copy whose episode is overwritten by a new id is left out. Nothing changes if the call throws.
    * @throws ReplayError STALE_KEY if no copy can be written, or an id was never assigned; OUT_OF_MEMORY
    */
   extend(inputIds: readonly (number | undefined)[], copies: readonly Copy[]): Addition {
@@ -236,7 +236,7 @@ export class EpisodeIds {
     this.last = Math.max(this.last, id);
   }
 
-  /** Reserves memory for additions. If memory runs out, it throws here, or leaves everything unchanged. */
+  /** Reserves memory for additions. If memory runs out, this call throws and leaves all steps unchanged. */
   #reserve(additions: readonly { readonly id: number; readonly opens: boolean; readonly rows: number }[]): void {
     let rows = 0;
     for (const addition of additions) {
@@ -288,7 +288,7 @@ export class EpisodeIds {
 
   /**
    * Splits the rows over one writer, or over a few writers with power-of-two sizes. A writer's memory is never fully freed, so one writer per number of rows
-   * would be a leak; together these writers take at most a few times the largest batch.
+   * would leak memory. These writers together take at most a few times the memory of the largest batch.
    */
   #parts(targets: readonly Target[]) {
     const parts: { readonly writer: AnyWriter; readonly targets: readonly Target[] }[] = [];

@@ -1,5 +1,5 @@
 /**
- * Implements a buffer of whole episodes, including open ones. Its windows never cross from one episode to the next. Modelled on `EpisodicReplayBuffer` of
+ * Implements a buffer of whole episodes, including open episodes. Its windows never cross from one episode to the next. Modelled on `EpisodicReplayBuffer` of
  * TF-Agents.
  */
 
@@ -247,7 +247,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
 
   /**
    * Draws a whole episode uniformly, [T, D]. With numSteps, draws a window: first an episode with enough steps, weighted by its length, then a uniformly random
-   * start. Windows are [T, D] or [B, T, D], or tuples of T steps without timeStacked. The ids are those of the episodes, one per window.
+   * start. Windows are [T, D] or [B, T, D], or tuples of T steps without timeStacked. The ids identify the episodes, one id per window.
    * @returns [items, {ids, probabilities}]
    * @throws ReplayError EMPTY if the buffer is empty
    * @throws ReplayError TOO_FEW if no episode is completed or long enough
@@ -285,7 +285,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     return elementsOf(() => drawEndlessly(draw, this.#engine.waiters, timeoutMs), options);
   }
 
-  /** Returns the steps of all episodes that can be drawn, in the order of their ids, concatenated: [1, ΣT, …], or [0, …] if there are none. */
+  /** Returns the steps of all episodes that can be drawn, in the order of their ids, concatenated: [1, ΣT, …], or [0, …] if there are no steps. */
   gatherAll(): StepsOf<S> {
     this.#engine.open();
     refuseLists(this.dataSpec);
@@ -301,7 +301,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     if (all) this.#episodes.last = -1;
   }
 
-  /** Returns the number of steps of all episodes, including open ones. Costs O(1). */
+  /** Returns the number of steps of all episodes, including open episodes. Costs O(1). */
   numFrames(): number {
     return this.#episodes.frames;
   }

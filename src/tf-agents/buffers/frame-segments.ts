@@ -43,7 +43,7 @@ export class FrameSegments<S extends Spec> {
   readonly #shift: number | undefined;
   /** The number of addBatch calls since the segments were last empty. */
   #added = 0;
-  /** The number of clear calls, so that reads over several calls notice that their frames are gone. */
+  /** The number of clear calls, so that a read that takes several calls notices that its frames were dropped. */
   #clears = 0;
   /** The number of changes of the frames. */
   #version = 0;
@@ -70,13 +70,13 @@ export class FrameSegments<S extends Spec> {
     this.#append(1, () => this.#writer.append(values as never));
   }
 
-  /** Adds many frames to the only segment, as a flat typed array per leaf. Adds all or none. */
+  /** Adds many frames to the only segment, as a flat typed array per leaf. Adds all frames or no frame. */
   appendRows(values: unknown, rows: number): void {
     this.#append(rows, () => this.#writer.appendColumns(values as never));
   }
 
   #append(steps: number, write: () => void): void {
-    // Counted first, because code that waits for frames is resumed during the append.
+    // The steps are counted first, because code that waits for frames is resumed during the append.
     this.#added += steps;
     this.#version++;
     try {
@@ -189,8 +189,8 @@ export class FrameSegments<S extends Spec> {
   }
 
   /**
-   * Draws n of some windows, with the random numbers of all other draws. Their probabilities are those among all windows, as if the other windows had been
-   * drawn and left out.
+   * Draws n of the listed windows, from the same random number generator as all other draws. The probabilities are computed among all windows, as if the other
+   * windows had been drawn and then left out.
    */
   #drawAmong({ windows, total }: FittingWindows, n: number, width: number, isUnbatched: boolean): Element<S> {
     const { first, steps } = this.#span();
@@ -273,7 +273,7 @@ function tooFew(steps: number, width: number): ReplayError {
   return new ReplayError("TOO_FEW", `numSteps must be at most ${steps}, the number of frames in a segment, got ${width}. Add more frames`);
 }
 
-/** Returns the times of `steps` frames from each start on. Plain loops, because a draw costs little more than its bytes. */
+/** Returns the times of `steps` frames from each start on. Uses plain loops, because a draw must cost little more than copying its bytes. */
 function timesOf(starts: Uint32Array | Float64Array, first: number, steps: number, shape: number[]): Column<"f64"> {
   const data = new Float64Array(starts.length * steps);
   for (let i = 0, to = 0; i < starts.length; i++) for (let t = 0; t < steps; t++) data[to++] = first + (starts[i] as number) + t;

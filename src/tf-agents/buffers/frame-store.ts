@@ -2,7 +2,7 @@
 import { ReplayError } from "../../base/error.ts";
 import type { AnyArray, ArrayClass } from "../../schema/dtype.ts";
 
-/** The bytes of a slab, unless one frame is larger. */
+/** The number of bytes per slab, unless one frame is larger. */
 const SLAB_BYTES = 65536;
 const FIRST_FRAMES = 64;
 
@@ -24,7 +24,7 @@ export class FrameStore {
   readonly #otherBytes: () => number;
   readonly #scratch: FrameBlock;
   #blocks: FrameBlock[] = [];
-  /** The number of references, the hash, and the next frame in the bucket or in the free list, for each frame. Frame numbers start at 1; 0 means none. */
+  /** The number of references, the hash, and the next frame in the bucket or in the free list, for each frame. Frame numbers start at 1; 0 means no frame. */
   #refs = new Uint32Array(0);
   #hashes = new Uint32Array(0);
   #next = new Uint32Array(0);
@@ -68,7 +68,7 @@ export class FrameStore {
     return number;
   }
 
-  /** Removes a reference to a frame; its place becomes free when none is left. Amortized O(1) */
+  /** Removes a reference to a frame. The frame's place becomes free when no reference is left. Amortized O(1) */
   release(number: number): void {
     const refs = (this.#refs[number] as number) - 1;
     this.#refs[number] = refs;
@@ -146,7 +146,7 @@ export class FrameStore {
     this.#buckets[bucket] = number;
   }
 
-  /** Makes room for one more frame. @throws ReplayError OUT_OF_MEMORY; nothing has changed then */
+  /** Makes room for one more frame. @throws ReplayError OUT_OF_MEMORY before anything changes */
   #grow(): void {
     const frames = this.#high + 2 > this.#refs.length ? Math.max(FIRST_FRAMES, 2 * this.#refs.length) : this.#refs.length;
     const slabs = this.#high >> this.#bits < this.#blocks.length ? 0 : 1;
@@ -170,7 +170,7 @@ export class FrameStore {
     this.#hashes = hashes as Uint32Array<ArrayBuffer>;
     this.#next = next as Uint32Array<ArrayBuffer>;
     this.#buckets = buckets as Uint32Array<ArrayBuffer>;
-    // No place is free, because the table grows only then.
+    // The table grows only when no place is free, so every place holds a frame.
     for (let number = 1; number <= this.#high; number++) this.#link(number);
   }
 

@@ -50,7 +50,7 @@ export function createBatchReader(spec: Spec): (items: unknown, rows?: number) =
   };
 }
 
-/** Reads the values of one leaf, for a given or any number of rows. */
+/** Reads the values of one leaf. If `expectedRows` is undefined, any number of rows is accepted. */
 type ReadLeaf = (value: unknown, expectedRows: number | undefined) => ArrayLike<unknown>;
 
 function createLeafReader(leaf: RowLeaf, keys: readonly string[]): ReadLeaf {
@@ -58,7 +58,7 @@ function createLeafReader(leaf: RowLeaf, keys: readonly string[]): ReadLeaf {
   const array = dtype === "string" ? Array : DTYPES[dtype].array;
   const shape = shapeOf(leaf);
   const size = sizeOf(shape);
-  // Half floats are rounded, into a new array.
+  // Half floats are rounded into a new array.
   const isKept = (data: unknown): data is AnyArray => ArrayBuffer.isView(data) && data instanceof array && !isHalf(dtype);
   return (value, expectedRows) => {
     if (isKept(value) && expectedRows !== undefined && value.length === expectedRows * size && dtype !== "bool") return value;
@@ -76,7 +76,7 @@ function createLeafReader(leaf: RowLeaf, keys: readonly string[]): ReadLeaf {
   };
 }
 
-/** Returns the leading dimension of a value, or undefined if it has none. */
+/** Returns the leading dimension of a value, or undefined if the value has no leading dimension. */
 function rowCount(shape: readonly number[], size: number, value: unknown): number | undefined {
   if (isShaped(value)) return value.shape.slice(1).join() === shape.join() && value.shape.length > shape.length ? value.shape[0] : undefined;
   if (Array.isArray(value)) return value.length;

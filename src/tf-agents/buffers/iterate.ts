@@ -52,7 +52,10 @@ export function* roundRobin<T>(sources: readonly Iterator<T, void>[]): Generator
   }
 }
 
-/** Returns the result of a program's preprocessing function. It must have as many steps as the sequence, or fewer unless `exactly` is set. */
+/**
+ * Returns the result of a program's preprocessing function. The result must have as many steps as the sequence. If `exactly` is not set, fewer steps are also
+ * allowed.
+ */
 export function preprocessItems(fn: (items: never) => unknown, items: unknown, steps: number, exactly: boolean): unknown {
   const result = fn(items as never);
   const length = lengthOf(result);

@@ -1,4 +1,7 @@
-/** Keeps the items that were drawn before a loop receives the element with them. Each item counts when the first such element arrives. */
+/**
+ * Keeps the items that were drawn ahead, before a loop receives their elements. Each item counts when the loop receives the first element that contains the
+ * item.
+ */
 import type { Column } from "../../schema/column.ts";
 
 export interface PrefetchedItem {

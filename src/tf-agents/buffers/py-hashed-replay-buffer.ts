@@ -90,7 +90,9 @@ export class PyHashedReplayBuffer<const S extends TrajectorySpec<Spec, Spec, Spe
     this.#itemFrames = new Uint32Array(0);
   }
 
-  /** Returns the numbers of the frames of some observations, with a reference to each. @throws ReplayError OUT_OF_MEMORY; no references are held then */
+  /**
+   * Returns the numbers of the frames of some observations, and adds a reference to each frame. @throws ReplayError OUT_OF_MEMORY without adding any reference
+   */
   #encode(observation: AnyArray, rows: number): Uint32Array<ArrayBuffer> {
     const numbers = new Uint32Array(rows * this.#stack);
     let n = 0;
@@ -126,7 +128,7 @@ export class PyHashedReplayBuffer<const S extends TrajectorySpec<Spec, Spec, Spe
     this.#itemFrames = larger;
   }
 
-  /** Stores the frames of the i-th item, and releases those of the item that was at its place. */
+  /** Stores the frames of the i-th item, and releases the frames of the item that it replaces. */
   #keep(i: number, numbers: Uint32Array, row: number): void {
     const at = (i % this.capacity) * this.#stack;
     for (let k = 0; k < this.#stack; k++) {

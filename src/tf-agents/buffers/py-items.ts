@@ -1,4 +1,4 @@
-/** Implements the base of the two Python buffers of TF-Agents: the last items in a row, drawn without an info. */
+/** Implements the base of the two Python buffers of TF-Agents, which hold the last items in one sequence and draw them without an info. */
 import { concatArrays } from "../../base/bytes.ts";
 import { integer, onlyKeys } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
@@ -49,7 +49,7 @@ export class PyItems<S extends Spec> {
     return this.#segment.bytes;
   }
 
-  /** Adds a batch that fits the spec, all of it or nothing. @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY */
+  /** Adds a batch that fits the spec, as a whole or not at all. @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY */
   add(values: unknown, rows: number): void {
     if (rows === 1) this.#segment.append(values);
     else this.#segment.appendRows(values, rows);
@@ -89,7 +89,7 @@ function rotateColumn({ data, shape }: Column, from: number): Column {
   return new Column(concatArrays([data.slice(at), data.slice(0, at)]), [...shape]);
 }
 
-/** The base class of both buffers, with their reading methods. */
+/** The base class of both buffers, with the methods that read items. */
 export class PyBuffer<S extends Spec> {
   readonly dataSpec: S;
   readonly #items: PyItems<Spec>;

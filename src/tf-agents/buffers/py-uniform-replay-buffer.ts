@@ -23,7 +23,7 @@ export class PyUniformReplayBuffer<const S extends Spec = Spec> extends PyBuffer
   }
 
   /**
-   * Adds a batch: one item, or several consecutive ones. If the buffer is full, the oldest items are evicted. Costs O(bytes). If the call throws, nothing was
+   * Adds a batch: one item, or several consecutive items. If the buffer is full, the oldest items are evicted. Costs O(bytes). If the call throws, nothing was
    * added.
    * @param items nested like the data spec, each leaf [batch, …]: typed arrays, nested arrays, or columns {data, shape}; numbers are converted to the leaf's
    * dtype

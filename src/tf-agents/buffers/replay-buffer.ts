@@ -73,7 +73,7 @@ export interface UniformDatasetOptions<S = Spec> extends AsDatasetOptions<S> {
 export interface GetNextOptions {
   readonly sampleBatchSize?: number;
   readonly numSteps?: number;
-  /** Whether steps are stacked along a dimension of time. If false, they are a tuple. Default: true. */
+  /** Whether steps are stacked along a dimension of time. If false, the steps are a tuple. Default: true. */
   readonly timeStacked?: boolean;
 }
 
@@ -90,7 +90,7 @@ export interface ReplayBuffer<S = any> {
   /** The spec of one item, without dimensions of batch or time. */
   readonly dataSpec: S;
   readonly capacity: number | Promise<number>;
-  /** Whether a dataset reads state that changes outside it. */
+  /** Whether a dataset reads state that changes outside the dataset. */
   readonly statefulDataset: boolean;
   asDataset(options?: AsDatasetOptions<S>): Dataset<DatasetElement<S>>;
   getNext(options?: GetNextOptions): Element<S> | SeparateElement<S>;

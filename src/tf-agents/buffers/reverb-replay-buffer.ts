@@ -51,7 +51,7 @@ export interface ReverbBufferOptions<S extends Spec = Spec, C extends BufferClie
 /** The answer of a client: a plain value for tables in this process, and a promise for a server. `await` handles both. */
 export type Reported<C, T> = [C] extends [never] ? T : C extends { serverInfo(...args: never): infer R } ? (R extends Promise<unknown> ? Promise<T> : T) : T;
 
-/** The dtype of a client's keys, which is that of the columns `ids`. */
+/** The dtype of a client's keys, and therefore of the columns `ids`. */
 export type KeyDtype<C> = [C] extends [never] ? "f64" : C extends { readonly keyDtype?: unknown } ? DtypeIn<C["keyDtype"]> : "f64";
 type DtypeIn<D> = Extract<D, "f64" | "u64">;
 
@@ -71,9 +71,9 @@ type ReverbElement<S, D extends "f64" | "u64"> = readonly [items: StepsOf<S>, in
 type AnyElement<S> = readonly [items: StepsOf<S>, info: ReverbInfo<"f64"> | ReverbInfo<"u64">];
 
 const OPTIONS = "client, tableName, sequenceLength, rateLimiterTimeoutMs, datasetBufferSize, maxCycleLength, numWorkersPerIterator, maxSamplesPerStream";
-/** If this many turns over the table bring no window, no item is long enough. */
+/** If this many draws per item of the table yield no window, no item is long enough. */
 const MAX_EMPTY_ITEMS = 64;
-/** How long a pass waits for an item that the rate limiter holds back, by default. */
+/** The default time that a pass waits for an item that the rate limiter holds back, in milliseconds. */
 const PASS_MS = 1000;
 
 type CountOf<D> = D extends "u64" ? undefined : number;
@@ -144,7 +144,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
    * Sets priorities by key. If a key occurs twice, the last priority counts. Keys of evicted items are skipped.
    * @param keys the keys from `ids`, as a column or its array
    * @returns the number of items that still existed; undefined with a server, which does not report this number
-   * @throws RangeError if a priority is invalid, or if there are fewer priorities than keys. Nothing has changed then
+   * @throws RangeError if a priority is invalid, or if there are fewer priorities than keys. In that case, nothing has changed
    * @throws ReplayError NOT_FOUND if the server has no such table
    * @throws ReplayError IO if the server cannot be reached
    */
@@ -158,15 +158,15 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
   /**
    * Returns a dataset of the table's items, cut into windows of numSteps. If the table's order is deterministic, windows are consecutive; otherwise the rows of
    * a batch come from different items. `for` ends when no whole element is available. `for await` waits, up to `rateLimiterTimeoutMs` or the option
-   * `timeoutMs`. A deterministic pass reads the existing items. If reading does not remove them, each is read once. All these items are then drawn together,
-   * and need memory at the same time.
+   * `timeoutMs`. A deterministic pass reads the existing items. If reading does not remove items, the pass reads each item once. It then draws all items
+   * together, so that all of them need memory at the same time.
    *
    * Items of a server require `for await`. They are prefetched some batches ahead (`datasetBufferSize`) and show the state at their draw. Items that were
-   * prefetched when the loop ends count as sampled. Columns are identified by their order, which is that of the table's signature, or that of the writer if
-   * there is no signature.
+   * prefetched when the loop ends count as sampled. Columns are identified by their order in the table's signature. If there is no signature, the order of the
+   * writer counts.
    * @throws RangeError if numSteps does not divide sequenceLength, if there are more parallel calls than rows, or if a deterministic pass is over a table that
-   * draws at random. With a server, the last one is thrown during iteration
-   * @throws ReplayError SPEC_MISMATCH during iteration if an item does not have sequenceLength steps, or not the columns of dataSpec
+   * draws at random. With a server, the last error is thrown during iteration
+   * @throws ReplayError SPEC_MISMATCH during iteration if an item does not have sequenceLength steps, or does not have the columns of dataSpec
    * @throws ReplayError TOO_FEW during iteration if no item is long enough
    * @throws ReplayError NOT_FOUND during iteration if the server has no such table
    * @throws ReplayError IO during iteration if the server cannot be reached
@@ -225,7 +225,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     const batchWindows = new BatchWindows<PrefetchedItem | undefined>(sampleBatchSize, numSteps, isSeparate);
     /** Whether a draw of whole items is already a batch. */
     const isWholeBatch = isSeparate && sequencePreprocessFn === undefined && this.#length !== undefined && (numSteps ?? this.#length) === this.#length;
-    /** Items without a window, in a row. */
+    /** The number of consecutive items without a window. */
     let emptyItems = 0;
     const addItems = ({ count, isAhead, batch, item }: Items): AnyElement<S> | undefined => {
       if (isWholeBatch && count === sampleBatchSize && batch !== undefined) {
@@ -263,7 +263,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     const items = new PrefetchedItems(draws.count);
     const countElement = (element: AnyElement<S>) => items.countElement(element as readonly [unknown, ReverbInfo<"f64">]);
     if (isSinglePass && !isUsedUp) {
-      // Otherwise the item would be drawn again and again. Each item is read once, in the sampler's order.
+      // Ordinary draws would return the same item again and again, so each item is read once, in the sampler's order.
       addItems(draws.all());
       return { next: () => (batchWindows.missing === 0 ? takeElement() : undefined), passed: countElement };
     }
@@ -290,7 +290,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     if (this.#table.definition === undefined) return { next, later: nextLater, most: limitAhead, close: () => draws.close() };
     const ahead = { most: limitAhead, ahead: () => next(true), passed: countElement };
     const localSource = { next: () => next(), ...((options.prefetch ?? 0) > 0 && ahead) };
-    // A pass over tables in this process takes the existing items, and waits for nothing.
+    // A pass over a table in this process reads the existing items and never waits.
     return isSinglePass ? localSource : { ...localSource, later: nextLater };
   }
 
@@ -315,7 +315,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     for (let i = 0; i < count; i++) if (lengths[i] !== length) this.#checkLength(lengths[i] as number);
     const { keys, probabilities, tableSizes, priorities, timesSampled } = info;
     const size = count * length;
-    // There is one allocation for all of them, as in a batch: five allocations would cost more than filling them.
+    // All five arrays share one allocation, as in a batch, because five allocations would cost more than filling the arrays.
     const memory = new ArrayBuffer(8 * 5 * size);
     const column = (place: number, values: Float64Array | Uint32Array) => {
       const data = new Float64Array(memory, 8 * place * size, size);
@@ -338,7 +338,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
   }
 }
 
-/** Returns whether a table returns its items in an order that involves no chance. */
+/** Returns whether a table returns its items in a deterministic order. */
 function isCertain({ sampler, remover }: TableInfo): boolean {
   return [sampler, remover].every(({ kind }) => kind !== "unknown" && SELECTOR_KINDS[kind].isDeterministic);
 }

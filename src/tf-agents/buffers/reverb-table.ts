@@ -31,11 +31,11 @@ export interface TableItem {
 /** Items that were drawn together. */
 export interface Items {
   readonly count: number;
-  /** Whether the items do not count yet. */
+  /** Whether the items were drawn ahead and do not count yet. */
   readonly isAhead?: boolean;
   /** All items as one batch, [count, steps, …], if they were drawn as a batch. */
   readonly batch?: Batch<StepsOf<never>> | undefined;
-  /** @throws ReplayError SPEC_MISMATCH if its columns are not those of the data spec */
+  /** @throws ReplayError SPEC_MISMATCH if the item's columns are not those of the data spec */
   item(i: number): TableItem;
 }
 
@@ -56,7 +56,7 @@ export interface ItemDraws {
 
 /** The options of the draws. Tables in this process prefetch nothing and have no streams. */
 export interface DrawsOptions extends Omit<SamplerOptions, "rateLimiterTimeoutMs"> {
-  /** How long to wait for an item, in milliseconds; undefined for no limit. */
+  /** The time to wait for an item, in milliseconds; undefined for no limit. */
   readonly timeoutMs: number | undefined;
   readonly signal: AbortSignal | undefined;
 }
@@ -156,7 +156,7 @@ class LocalTable implements BufferTable {
     return { columns: isWhole ? columns : this.#sortColumns(names, columns), info: infoAt(batch.info, i) };
   }
 
-  /** Sorts columns by their names, or keeps their order if the names are not those of the data spec. */
+  /** Sorts columns by their names, or keeps their order if the names do not match the data spec. */
   #sortColumns(names: readonly string[], columns: readonly unknown[]): readonly unknown[] {
     const indices = this.#leaves.map(({ path }) => names.indexOf(path || "value"));
     const ordered = indices.includes(-1) || columns.length !== indices.length ? columns : indices.map((index) => columns[index]);
@@ -233,7 +233,7 @@ class CalledTable implements BufferTable {
       sampler?.close(reason);
       sampler = undefined;
     };
-    // Even if nothing waits for an item: the server would continue to draw.
+    // Closes the sampler even if no call waits for an item, because the server would continue to draw.
     const aborted = () => close(signal?.reason);
     return {
       limitAhead: (prefetch, { maxTimesSampled, rateLimiterInfo }) => {

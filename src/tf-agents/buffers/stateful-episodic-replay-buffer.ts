@@ -27,7 +27,7 @@ export class StatefulEpisodicReplayBuffer<const S extends Spec = Spec> implement
     this.#ids = buffer.createEpisodeIds(numEpisodes as number);
   }
 
-  /** The ids of the episodes in progress. -1 for an episode that has not begun. */
+  /** The ids of the episodes in progress. The id is -1 for an episode that has not begun. */
   get episodeIds(): number | readonly number[] {
     return this.#ids;
   }

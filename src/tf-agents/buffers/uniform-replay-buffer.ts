@@ -109,7 +109,7 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
     return flag("dropBoundaries", dropBoundaries) !== 0 ? this.#segments.datasetWithin(rest) : this.#segments.dataset(rest, (element) => element);
   }
 
-  /** Returns all frames, each leaf [batchSize, T, …], oldest first. T is 0 if there are none. */
+  /** Returns all frames, each leaf [batchSize, T, …], oldest first. T is 0 if there are no frames. */
   gatherAll(): StepsOf<S> {
     return this.#segments.gatherAll();
   }

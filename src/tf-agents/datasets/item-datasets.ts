@@ -77,14 +77,14 @@ export class TrajectoryDataset<Data = any> extends SampleDataset<ReplaySample<Da
   }
 }
 
-/** Defined outside the class, which does not name itself: see inspect.ts. */
+/** Defined outside the class, because the class must not name itself (see inspect.ts). */
 function createTrajectoryDataset(client: DatasetClient, table: string, options: TableDatasetOptions): TrajectoryDataset {
   return new TrajectoryDataset(client, table, options);
 }
 
 /**
  * A dataset of the steps of items. An element has the `info` of its item, and `data` nested like the spec of one step. Nothing marks the ends of items. An
- * iteration ends like that of a TrajectoryDataset, and `maxSamples` counts items.
+ * iteration ends as in a TrajectoryDataset, and `maxSamples` counts items.
  */
 // biome-ignore lint/suspicious/noExplicitAny: of any spec
 export class TimestepDataset<Data = any> extends SampleDataset<ReplaySample<Data>> {
@@ -118,7 +118,7 @@ export class TimestepDataset<Data = any> extends SampleDataset<ReplaySample<Data
   }
 
   /**
-   * Returns the dataset whose spec is the table's signature, which must be that of one step. With a server, returns a promise of the dataset.
+   * Returns the dataset whose spec is the table's signature, which must describe one step. With a server, returns a promise of the dataset.
    * @throws ReplayError NOT_FOUND if the table does not exist
    * @throws RangeError if the table has no signature
    * @throws the errors of the constructor
@@ -132,7 +132,7 @@ export class TimestepDataset<Data = any> extends SampleDataset<ReplaySample<Data
   }
 }
 
-/** Defined outside the class, which does not name itself: see inspect.ts. */
+/** Defined outside the class, because the class must not name itself (see inspect.ts). */
 function createTimestepDataset(client: DatasetClient, table: string, options: TableDatasetOptions): TimestepDataset {
   return new TimestepDataset(client, table, options);
 }

@@ -87,7 +87,7 @@ export class PatternDataset<P extends Pattern = Pattern, Step = unknown> impleme
     for await (const step of this.#steps) yield* traversal.items(step) as Iterable<TrajectoryOf<P>>;
   }
 
-  /** Returns a web stream of the items, which are made when they are read. */
+  /** Returns a web stream of the items. Each item is made when it is read. */
   stream(): ReadableStream<TrajectoryOf<P>> {
     return readableOf(this);
   }

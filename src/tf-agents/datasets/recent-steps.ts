@@ -30,7 +30,7 @@ export class RecentSteps {
     });
   }
 
-  /** Adds a step, with one value per leaf; undefined for a missing value. @throws ReplayError SPEC_MISMATCH, INVALID_DATA; nothing has changed then */
+  /** Adds a step, with one value per leaf; undefined for a missing value. @throws ReplayError SPEC_MISMATCH, INVALID_DATA. In that case, nothing has changed */
   add(values: readonly unknown[]): void {
     this.#rings.forEach((leafRing, i) => {
       if (leafRing === undefined || values[i] === undefined) return;

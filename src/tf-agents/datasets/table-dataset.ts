@@ -30,8 +30,8 @@ export interface TableDatasetOptions extends Omit<SignatureOptions, "getSignatur
 export type DatasetClient = SampleClient | Replay;
 
 /**
- * A client that answers without a request to a server. Declared by its form, because an overload for a class of `any` spec would match only after the one for
- * every client.
+ * A client that answers without a request to a server. Declared structurally, because an overload for a class with an `any` spec would match only after the
+ * overload for every client.
  */
 export interface SyncClient {
   serverInfo(options?: ServerInfoOptions): { readonly [table: string]: TableInfo };
@@ -60,7 +60,10 @@ function checkSpec(spec: Signature): Signature {
   });
 }
 
-/** Returns the items of one iteration. @throws as `Sampler.next`; in the first call ReplayError SPEC_MISMATCH if the table's signature differs from `spec` */
+/**
+ * Returns the items of one iteration. @throws the errors of `Sampler.next`, and in the first call ReplayError SPEC_MISMATCH if the table's signature differs
+ * from `spec`
+ */
 export function itemsOf({ client, spec, signal, sampler }: ReturnType<typeof resolveOptions>, table: string): ElementStream<DrawnItem> {
   const items = client.sampler(table, sampler);
   let isKnown = false;
@@ -73,7 +76,7 @@ export function itemsOf({ client, spec, signal, sampler }: ReturnType<typeof res
     }
     return items.next(wait.signal === undefined ? {} : { signal: wait.signal });
   };
-  // Even if nothing waits for an item: the server would continue to draw.
+  // Closes the items even if no call waits for an item, because the server would continue to draw.
   const aborted = () => items.close(signal?.reason);
   signal?.addEventListener("abort", aborted);
   const close = () => {
@@ -83,7 +86,9 @@ export function itemsOf({ client, spec, signal, sampler }: ReturnType<typeof res
   return { later: nextLater, close };
 }
 
-/** Creates a dataset whose spec is the table's signature. @throws ReplayError NOT_FOUND for the table · RangeError if it has no signature */
+/**
+ * Creates a dataset whose spec is the table's signature. @throws ReplayError NOT_FOUND if the table does not exist · RangeError if the table has no signature
+ */
 export function withSignature<D>(client: DatasetClient, table: string, options: SignatureOptions, make: (options: TableDatasetOptions) => D): Awaitable<D> {
   const { getSignatureTimeoutSecs: timeout, ...rest } = onlyKeys("options", options, `getSignatureTimeoutSecs, ${SAMPLER}`);
   const { signal, ...sampler } = rest;

@@ -32,7 +32,7 @@ export interface DynamicRunOptions extends RunOptions {
 
 const MODE = { transitionsFirst: false, statePhase: "after", stateReset: "never" } as const;
 
-/** The base of both drivers. The policy's state continues over episodes; the policy resets it itself. */
+/** The base of both drivers. The policy's state continues across episodes, and only the policy can reset the state. */
 class DriverCore<O, A> {
   readonly environment: Environment<O, A>;
   readonly policy: Policy<O, A>;
@@ -123,7 +123,7 @@ export class DynamicEpisodeDriver<O = unknown, A = unknown> {
   }
 
   /**
-   * Lets the policy act for `numEpisodes` episodes over all rows, so that short episodes occur more often than long ones. Returns a promise only if the
+   * Lets the policy act for `numEpisodes` episodes over all rows, so that short episodes occur more often than long episodes. Returns a promise only if the
    * environment, the policy or an observer does.
    * @param timeStep the step to continue from. Default: a reset of the environment
    * @param policyState the policy's state. Default: its initial state

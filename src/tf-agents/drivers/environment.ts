@@ -18,7 +18,7 @@ export interface Outcome<O = unknown> {
   readonly truncated: boolean;
 }
 
-/** One environment, or a batch of them in lock-step. The rows of a batch reset automatically in the step after their last one. */
+/** One environment, or a batch of them in lock-step. Each row of a batch resets automatically in the step after its last step. */
 export interface Environment<O = unknown, A = unknown> {
   /** Returns the first time step, or its observation. */
   reset(): Awaitable<TimeStep<O> | O>;

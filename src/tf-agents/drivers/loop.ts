@@ -8,7 +8,7 @@ import type { Transition } from "../transitions/transition.ts";
 import type { Awaitable } from "../writers/step-client.ts";
 import { copyTimeStep, type Environment, first, type Observers, type Policy, toTimeStep } from "./environment.ts";
 
-/** The state after a drive, from which the next one continues, and the counts of the drive. */
+/** The state after a drive, from which the next drive continues, and the counts of the drive. */
 export interface DriveState<O = unknown> {
   readonly timeStep: TimeStep<O>;
   readonly policyState: unknown;
@@ -18,13 +18,13 @@ export interface DriveState<O = unknown> {
 
 /** The differences between the drivers. */
 export interface DriverMode {
-  /** Whether transition observers are called before the others. */
+  /** Whether transition observers are called before the other observers. */
   readonly transitionsFirst: boolean;
   /** The policy state of a transition: before its action, or after it. */
   readonly statePhase: "before" | "after";
   /**
-   * The time at which the policy state restarts: at the end of an episode, or only when the next episode of the same run acts. Never for a batch, whose policy
-   * resets its rows itself.
+   * The time at which the policy state restarts: at the end of an episode, or only when the next episode of the same run acts. For a batch, the loop never
+   * restarts the state, because the policy resets its rows itself.
    */
   readonly stateReset: "over" | "acting" | "never";
 }
@@ -34,12 +34,12 @@ export interface Limits {
   readonly episodes: number;
   /** The maximum number of turns of the loop. */
   readonly iterations: number;
-  /** Whether an episode counts with its boundary step, rather than with its last one. */
+  /** Whether an episode counts with its boundary step, rather than with its last step. */
   readonly onBoundary: boolean;
   readonly signal: AbortSignal | undefined;
 }
 
-/** The start of a run: a reset of the environment, or a time step; with a state, or the policy's initial one. */
+/** The start of a run: a time step and a policy state. By default, the environment is reset and the policy has its initial state. */
 export interface Start<O> {
   readonly timeStep?: TimeStep<O> | undefined;
   readonly policyState?: { readonly is: unknown } | undefined;

@@ -74,8 +74,8 @@ export class PyDriver<O = unknown, A = unknown> {
 
   /**
    * Lets the policy act until a limit is reached. Returns a promise only if the environment, the policy or an observer does. For a single environment, the
-   * policy's state restarts with the first action of each episode, except the first one of the run.
-   * @param timeStep the step to continue from, such as that of an earlier run. Default: a reset of the environment
+   * policy's state restarts with the first action of each episode, except the first episode of the run.
+   * @param timeStep the step to continue from, such as the last step of an earlier run. Default: a reset of the environment
    * @param policyState the policy's state. Default: its initial state
    * @throws TypeError if an argument is invalid
    */

@@ -15,7 +15,7 @@ interface TypedArray extends ArrayLike<unknown> {
   slice(from: number, to: number): unknown;
 }
 
-/** Splits batches of one size. With the spec of one row, it can tell a tuple from a list of rows, and checks the shapes. */
+/** Splits batches of one size. With the spec of one row, this class distinguishes tuples from lists of rows, and checks the shapes. */
 export class BatchRows {
   readonly #size: number;
   readonly #spec: Spec | undefined;
@@ -28,7 +28,7 @@ export class BatchRows {
   /**
    * Returns one trajectory per row, nested like the batch. A row of a typed array or column has its own memory. If the step types of the batch are a column,
    * its rows have columns.
-   * @throws ReplayError SPEC_MISMATCH for a leaf without a batch dimension of this size, or one that is not in the spec
+   * @throws ReplayError SPEC_MISMATCH for a leaf without a batch dimension of this size, or a leaf that is not in the spec
    */
   of(batch: unknown): readonly unknown[] {
     const isFlat = Array.isArray(batch);
@@ -107,8 +107,8 @@ function columnRow({ data }: ColumnLike, rest: readonly number[], hasColumns: bo
 }
 
 /**
- * Returns whether an array is the value of a leaf. Without a spec, an array of objects or columns is a tuple, and so is an empty array. Any other array is a
- * list of rows.
+ * Returns whether an array is the value of a leaf. Without a spec, an array of objects or columns, or an empty array, is a tuple. Any other array is a list of
+ * rows.
  */
 function isLeafValue(at: unknown): boolean {
   if (Array.isArray(at)) return at.length > MAX_LEAVES || (at.length > 0 && !at.some((part) => isColumn(part) || isObject(part)));

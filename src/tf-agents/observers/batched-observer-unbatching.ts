@@ -25,8 +25,8 @@ export interface BatchedObserverOptions {
   /** The number of environments in a batch, and of observers that are created. */
   readonly batchSize: number;
   /**
-   * The spec of one row. It distinguishes tuples from lists of rows, and is used to check shapes. Default: the spec of the first observer's client, if it has
-   * one.
+   * The spec of one row. It distinguishes tuples from lists of rows, and is used to check shapes. Default: the spec of the first observer's client, if the
+   * client has a spec.
    */
   readonly spec?: Spec;
 }
@@ -34,7 +34,7 @@ export interface BatchedObserverOptions {
 /** A trajectory whose every leaf has a leading dimension of `batchSize`: nested, or the flat list of leaves. */
 export type BatchedTrajectory = object;
 
-/** A number above the environments that one process runs. */
+/** More environments than one process runs. */
 const MAX_BATCH = 65_536;
 
 /**
@@ -124,7 +124,7 @@ function createObservers<F extends DelegatedObserver>(create: (index: number) =>
   return observers;
 }
 
-/** Returns whether it has a client, or a method that only an observer with a state needs. */
+/** Returns whether an observer has a client, or a method that only an observer with a state needs. */
 function keepsSteps(observer: DelegatedObserver): boolean {
   const { pyClient, reset, open, close, flush } = observer;
   return pyClient !== undefined || [reset, open, close, flush].some((method) => typeof method === "function");
@@ -153,7 +153,7 @@ class ObserverCalls {
     return undefined;
   }
 
-  /** @throws as `call`, also for earlier calls */
+  /** @throws the errors of `call`, including the errors of earlier calls */
   flush(options: WaitOptions): Promise<void> | undefined {
     const before = this.#pending.size === 0 ? undefined : abortable(Promise.all(this.#pending), "letting all calls of the observers end", options);
     const { failures, pending } = this.#callEach((observer) => observer.flush?.(options));

@@ -57,7 +57,7 @@ export class Cache<S extends Spec> {
     return this.#queue !== undefined;
   }
 
-  /** @throws ReplayError CLOSED; as `replay.writer` if the writer is only now created */
+  /** @throws ReplayError CLOSED, and the errors of `replay.writer` if this access creates the writer */
   get writer(): StepWriter<S> {
     return this.#writer ?? this.#late();
   }
@@ -112,13 +112,13 @@ export class Cache<S extends Spec> {
     this.#queue = undefined;
   }
 
-  /** Starts a new episode with the next step; later items use only steps from there on. */
+  /** Starts a new episode with the next step. Later items use no earlier steps. */
   forget(): void {
     this.steps = 0;
     this.#writer?.endEpisode();
   }
 
-  /** @throws as the writer's flush · once the error of a call whose promise nobody reads */
+  /** @throws the errors of the writer's flush · once, the error of a call whose promise no program reads */
   flush(options: WaitOptions = {}): Promise<void> | undefined {
     const { writer } = this;
     const flushed = this.#queue === undefined ? writer.flush(options) : this.#flushQueue(writer, this.#queue, options);
@@ -148,8 +148,8 @@ export class Cache<S extends Spec> {
   }
 
   /**
-   * Runs a task that may have to wait for room, after all waiting tasks. Returns nothing, or a promise if the task waits. If nobody reads the promise, `flush`
-   * reports its error.
+   * Runs a task that may have to wait for room, after all waiting tasks. Returns nothing, or a promise if the task waits. If no program reads the promise,
+   * `flush` reports its error.
    */
   enqueue(task: () => Work): Promise<void> | undefined {
     const { signal } = this.#closing;
@@ -182,14 +182,14 @@ export class Cache<S extends Spec> {
     for (const table of this.tables) {
       yield* this.#withRoom((writer) => {
         const item = writer.createItem(table, { length, priority });
-        // No wait for a rate limiter of this process.
+        // A promise that waits for a rate limiter of this process is not collected.
         if (item instanceof ItemPromise) answers.push(item);
       });
     }
     return allOf(answers);
   }
 
-  /** If more items would wait for a rate limiter than the table allows, waits until those are inserted, and tries again. */
+  /** If more items would wait for a rate limiter than the table allows, waits until the waiting items are inserted, and tries again. */
   *#withRoom(call: (writer: StepWriter<S>) => unknown): Work {
     const { writer } = this;
     const { signal } = this.#closing;

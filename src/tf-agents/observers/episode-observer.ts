@@ -78,8 +78,8 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec, C extends ClientLik
   }
 
   /**
-   * Sets the priority of future items, including that of the open episode.
-   * @throws TypeError, RangeError if the priority is invalid. The old priority stays then
+   * Sets the priority of future items, including the item of the open episode.
+   * @throws TypeError, RangeError if the priority is invalid. The old priority then remains
    */
   updatePriority(priority: number): void {
     this.#priority = finite("priority", priority, 0);
@@ -91,7 +91,7 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec, C extends ClientLik
     cache.writer;
     const step = cache.schema.nest(input);
     if (!cache.isWaiting) {
-      // A step is appended even if it is dropped, because the writer checks its form.
+      // Even a step that will be dropped is appended, because the writer checks its form.
       const pending = cache.writer.append(step) as Awaitable<unknown>;
       const isEnd = this.#countStep(step);
       if (isPromise(pending)) return cache.enqueue(() => this.#afterAppend(pending, isEnd));

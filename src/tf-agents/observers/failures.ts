@@ -14,7 +14,7 @@ export interface ObserversError extends Error {
   readonly failures: readonly ObserverFailure[];
 }
 
-/** The maximum number of observers that a message lists in addition to the first one. */
+/** The maximum number of observers that a message lists in addition to the first observer. */
 const MAX_SHOWN = 8;
 
 /** @param count the number of all observers */

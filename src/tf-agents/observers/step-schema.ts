@@ -64,7 +64,7 @@ export class StepSchema<S extends Spec> {
   }
 }
 
-/** Returns the step type of a step. An int64 arrives as a bigint, the value of a column as an array. */
+/** Returns the step type of a step. An int64 arrives as a bigint, and the value of a column arrives as an array. */
 export function stepTypeOf(step: unknown): number {
   const { stepType } = step as { stepType: number | bigint | ArrayLike<number> };
   return Number(typeof stepType === "object" ? stepType[0] : stepType);

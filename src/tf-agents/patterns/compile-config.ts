@@ -41,7 +41,7 @@ export interface CompiledConfig {
 /**
  * @param leaves the leaves that the steps will have
  * @param subject the name of the config in messages
- * @throws ReplayError SPEC_MISMATCH if it was made for other leaves
+ * @throws ReplayError SPEC_MISMATCH if the config was made for other leaves
  */
 export function compileConfig(config: Config, leaves: readonly FoundLeaf[], subject: string): CompiledConfig {
   const { conditions, priority } = config;

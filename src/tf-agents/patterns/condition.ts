@@ -146,7 +146,7 @@ export function testOf({ comparison, mod, value: threshold, leaf }: Condition): 
   return (number) => compare(typeof number === "bigint" ? Number(number % big) : number % mod, value);
 }
 
-/** Returns how a dtype rounds numbers, or undefined if it does not. */
+/** Returns how a dtype rounds numbers, or undefined if the dtype does not round. */
 function roundingOf(dtype: string | undefined): ((number: number) => number) | undefined {
   if (dtype === "f32") return Math.fround;
   return dtype !== undefined && isHalf(dtype) ? (number) => roundHalf(dtype, number) : undefined;

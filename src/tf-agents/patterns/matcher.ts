@@ -16,19 +16,19 @@ export class Matcher {
   readonly #reach: number;
   /** The leaves that at least one config names. */
   readonly #configLeaves: readonly number[];
-  /** The newest step, counted since the beginning; the first available step; and the number of the newest step in its episode. */
+  /** The number of the newest step since the beginning, the number of the first available step, and the newest step's number in its episode. */
   #step = NEVER;
   #first = 0;
   #index = 0;
-  /** The number of steps so far that have a value in a named leaf, and whether the newest step is one of them. */
+  /** The number of live steps so far (steps with a value in a leaf that a config names), and whether the newest step is live. */
   #live = 0;
   #isLive = false;
-  /** That count for each config, and the step at its last item. */
+  /** For each config, the number of live steps and the number of the newest step when the config last created an item. */
   readonly #liveAt: Float64Array;
   readonly #stepAt: Float64Array;
   /** Whether the conditions on data of each config with an end condition hold for the newest step. */
   #isDataMatched: Uint8Array;
-  /** Whether there are such configs, and configs whose priority is computed from errors. */
+  /** Whether any config has an end condition, and whether any config's priority is computed from errors. */
   readonly #hasEnds: boolean;
   readonly #hasErrors: boolean;
   /** The leaves that each available step left out, by step number. */
@@ -68,8 +68,8 @@ export class Matcher {
   /**
    * Finds the configs that apply once a step is appended: fills `matches` and returns their number. Changes nothing else.
    * @param values the step's values so far
-   * @param isNew whether it is a new step, rather than more of the newest one
-   * @param index its number in the episode
+   * @param isNew whether the values belong to a new step, rather than to the newest step
+   * @param index the step's number in the episode
    */
   match(values: Values, isNew: boolean, index: number): number {
     let present = 0;
@@ -118,7 +118,7 @@ export class Matcher {
     return this.#isLive ? this.#match(this.#step, this.#index, this.#live, undefined, this.#gaps.size === 0) : 0;
   }
 
-  /** Notes that a config has created its item of the newest step. */
+  /** Notes that a config has created its item for the newest step. */
   markApplied(k: number): void {
     this.#liveAt[k] = this.#live;
     this.#stepAt[k] = this.#step;
@@ -147,7 +147,7 @@ export class Matcher {
     return Math.min(errors.weight * largest + (1 - errors.weight) * (sum / errors.ages.length), Number.MAX_VALUE);
   }
 
-  /** @param newest the values of a step to come; undefined at the end of an episode */
+  /** @param newest the values of the step that will be appended; undefined at the end of an episode */
   #match(step: number, index: number, live: number, newest: Values | undefined, isWhole: boolean): number {
     let count = 0;
     const steps = step + 1 - this.#first;
@@ -187,7 +187,7 @@ function matchesData({ ofData }: CompiledConfig, values: Values): boolean {
   return true;
 }
 
-/** Returns a value of one element as a number; NaN for a value that no leaf accepts, which is rejected when it is stored. */
+/** Returns a value of one element as a number; NaN for a value that no leaf accepts. Storing such a value fails later. */
 export function scalarOf(value: unknown): number | bigint {
   if (typeof value === "number" || typeof value === "bigint") return value;
   if (typeof value === "boolean") return Number(value);

@@ -1,4 +1,4 @@
-/** Defines the patterns of a structured writer's items: steps of fields, counted from the newest one. */
+/** Defines the patterns of a structured writer's items: steps of fields, counted from the newest step. */
 import { integer, mustBe } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
 import type { RowLeaf } from "../../schema/leaf.ts";
@@ -14,7 +14,7 @@ export class PatternNode {
   readonly flatSourceIndex: number;
   /** The first step. -1 is the newest step. null if the node is the single step `stop`, without a dimension of time. */
   readonly start: number | null;
-  /** The step after the last one. If it is null or 0, the last step is the newest step. */
+  /** The step after the last step. If the value is null or 0, the last step is the newest step. */
   readonly stop: number | null;
   readonly step: number | null;
 

@@ -27,7 +27,8 @@ export function constantPriorityFn(value: number): PriorityFn {
 
 /**
  * Returns the priority of R2D2: `weight` × the largest absolute value of a field + (1 - weight) × the mean of its absolute values, over the steps of that field
- * in the item. If several columns have the field, the last one counts; if none has it, the priority is 0. See https://openreview.net/pdf?id=r1lyTjAqYX.
+ * in the item. If several columns have the field, the last column counts; if no column has the field, the priority is 0. See
+ * https://openreview.net/pdf?id=r1lyTjAqYX.
  * @param weight a number >= 0, usually in 0 … 1
  * @param field returns the field of a step
  * @throws TypeError, RangeError if the field is not one number

@@ -50,7 +50,8 @@ export function wholeColumns({ columns }: DrawnItem): readonly Column[] {
 }
 
 /**
- * Returns the number of steps of the columns, which must be the same for all. @param allowsSqueezed whether a column without a dimension of time is one step
+ * Returns the number of steps of the columns, which must be the same for all columns. @param allowsSqueezed whether a column without a dimension of time is one
+ * step
  * @throws ReplayError SPEC_MISMATCH if the numbers differ
  */
 export function stepsOf(table: string, { columns }: DrawnItem, allowsSqueezed: boolean): number {

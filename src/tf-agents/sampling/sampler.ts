@@ -15,13 +15,13 @@ export interface ItemSource {
   readonly isOver: boolean;
   /** Prepares a source on a server for its first item. @param closing also aborts the wait */
   prepare?(options: WaitOptions, closing: AbortSignal): Promise<void>;
-  /** Returns the next item; undefined after the last one. */
+  /** Returns the next item; undefined after the last item. */
   next(options: NextOptions): Awaitable<DrawnItem | undefined>;
   /** @param reason the error with which waiting calls reject */
   close(reason: unknown): void;
 }
 
-/** The type of samplers of this process and of servers, which always answer with a promise. */
+/** A sampler of tables in this process or on a server. A sampler of a server always returns promises. */
 export class ItemSampler<K extends SinkKind = "process"> implements Sampler {
   readonly #source: ItemSource;
   readonly #closing = new AbortController();
@@ -32,9 +32,9 @@ export class ItemSampler<K extends SinkKind = "process"> implements Sampler {
   }
 
   /**
-   * Returns the next item; with several servers, from the next server that has one. After an error, the next call tries again. Items in flight from a server
-   * when the sampler is closed count as sampled; `maxInFlightSamplesPerWorker` limits their number. To a stream that then waits for the rate limiter, a server
-   * of version 0.14 still delivers the next item that passes, unless `rateLimiterTimeoutMs` ends first.
+   * Returns the next item. With several servers, the item comes from the next server that has an item. After an error, the next call tries again. Items in
+   * flight from a server when the sampler is closed count as sampled; `maxInFlightSamplesPerWorker` limits their number. If a stream is then waiting for the
+   * rate limiter, a server of version 0.14 still delivers the next item that the limiter allows, unless `rateLimiterTimeoutMs` ends first.
    * @throws ReplayError TIMEOUT if the rate limiter allows no draw in time · with a server NOT_FOUND, IO, CORRUPT, UNSUPPORTED for data that is neither numbers
    * nor texts, OUT_OF_MEMORY for an item of more than `maxMessageBytes` · CLOSED, or the signal's reason
    */

@@ -15,7 +15,7 @@ export interface TableInfo {
   /** The maximum number of draws per item. 0 for no limit. */
   readonly maxTimesSampled: number;
   readonly rateLimiterInfo: RateLimiterInfo;
-  /** The table's signature, if it has one. */
+  /** The table's signature, if the table has a signature. */
   readonly signature: Signature | undefined;
   readonly currentSize: number;
   /** The number of episodes with items in the table. */
@@ -26,7 +26,7 @@ export interface TableInfo {
   readonly numUniqueSamples: number;
 }
 
-/** The limiter's bounds, and the number of calls that it has allowed. */
+/** The limiter's bounds, and the number of calls that the limiter has allowed. */
 export interface RateLimiterInfo extends Omit<RateLimiter, "minSize"> {
   readonly minSizeToSample: number;
   readonly insertStats: { readonly completed: number };

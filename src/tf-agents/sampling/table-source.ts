@@ -34,7 +34,7 @@ export class TableSource implements ItemSource {
 
   /**
    * Returns the next item without waiting, or undefined if the rate limiter allows none now.
-   * @throws ReplayError RATE_LIMITED if it can allow none before other draws
+   * @throws ReplayError RATE_LIMITED if the rate limiter cannot allow this draw before other draws
    */
   now(): DrawnItem | undefined {
     if (this.#left === 0) return undefined;

@@ -92,7 +92,7 @@ export class Table implements NamedTable {
   }
 }
 
-/** Defined outside the class, which does not name itself: see inspect.ts. */
+/** Defined outside the class, because the class must not name itself (see inspect.ts). */
 function createTable(options: TableArguments): Table {
   return new Table(options);
 }

@@ -36,7 +36,7 @@ export class TFRecordObserver<S extends Spec = Spec> extends Callable<(data: Ste
   /**
    * Creates an observer.
    * @throws TypeError if an argument is invalid
-   * @throws ReplayError SPEC_MISMATCH if TF-Agents cannot write a dtype or a shape, also as a JPEG
+   * @throws ReplayError SPEC_MISMATCH if TF-Agents cannot write a dtype or a shape, or cannot write an image as JPEG
    */
   constructor(outputPath: string, tensorDataSpec: S, options: TFRecordObserverOptions = {}) {
     const { pyMode = false, compressImage, to } = onlyKeys("options", options, "pyMode, compressImage, to");

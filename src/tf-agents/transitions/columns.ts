@@ -1,4 +1,4 @@
-/** Reads, checks and cuts columns whose first dimensions are batch and time, or one of them. */
+/** Reads, checks and cuts columns whose first dimensions are batch and time, or only one of these two. */
 
 import { mustBe } from "../../base/error.ts";
 import { kindOf, typedLength } from "../../base/typed-arrays.ts";
@@ -24,7 +24,7 @@ export type WithoutTime<N> =
       ? Column
       : { readonly [K in keyof N]: WithoutTime<N[K]> };
 
-/** The dimensions before those of a leaf. */
+/** The dimensions before the dimensions of a leaf. */
 export type OuterShape = readonly number[];
 
 /** Returns numbers as a column of their own shape. @throws TypeError, SPEC_MISMATCH */

@@ -8,7 +8,7 @@ import { isLeaf, leafText, type RowLeaf, shapeOf, sizeOf } from "../../schema/le
 import type { Spec } from "../../schema/spec.ts";
 import { leading } from "./columns.ts";
 
-/** The number of dimensions before those of a leaf: 1 for a batch, or 2 for a batch with time. */
+/** The number of dimensions before the dimensions of a leaf: 1 for a batch, or 2 for a batch with time. */
 export type Outer = 1 | 2;
 
 /** A batch that fits a spec: its columns, nested like the spec. */
@@ -17,7 +17,7 @@ export type SpecColumns<S extends Spec> = StepsOf<S>;
 interface FitOptions {
   readonly subject: string;
   readonly outer: Outer;
-  /** The required number of rows and steps. Default: those of the first column. */
+  /** The required number of rows and steps. Default: the numbers in the first column. */
   readonly rows?: number | undefined;
   readonly steps?: number | undefined;
 }

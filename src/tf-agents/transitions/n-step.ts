@@ -13,7 +13,7 @@ const { LAST } = StepType;
  * Returns one transition of a trajectory [B, T] over its T - 1 steps: reward r_0 + γ d_0 r_1 + γ² d_0 d_1 r_2 + …, discount γ^(T - 2) d_0 d_1 …, and the last
  * observation. Rewards of another episode never count. If an episode ends within the trajectory, the transition ends with its last observation, after fewer
  * steps. Costs O(bytes).
- * @param gamma the discount per step; the learner multiplies the result's discount by it once more
+ * @param gamma the discount per step; the learner multiplies the result's discount by gamma once more
  * @returns the transitions, [B, …]. The reward and the discount of `timeStep` are unknown, and are NaN
  * @throws RangeError if the discount does not have the rank of [B, T]
  * @throws ReplayError SPEC_MISMATCH if there are fewer than two steps
@@ -37,7 +37,7 @@ export function toNStepTransition<O, A, P>(
   const lasts = new Uint32Array(rows);
   for (let row = 0; row < rows; row++) {
     let sum = 0;
-    // The factors of a later reward, without and with γ.
+    // The factors of the next reward: the product of the discounts, and the power of γ.
     let remaining = 1;
     let power = 1;
     let t = 0;
@@ -46,7 +46,7 @@ export function toNStepTransition<O, A, P>(
       if (t > 0) power *= gamma;
       sum += power * remaining * Number(reward.data[at]);
       remaining *= Number(discount.data[at]);
-      // Once the remaining factor is 0, the last observation does not count either; the last step's is used, as elsewhere.
+      // If the remaining factor is 0, the learner ignores the last observation. The observation of the last step is then used, as for rows without an end.
       const isEnd = Number(stepType.data[at]) === LAST || Number(nextStepType.data[at]) === LAST;
       if (isEnd && remaining !== 0) break;
     }
@@ -79,7 +79,7 @@ export interface DiscountedReturnOptions {
   readonly finalValue?: Numbers;
   /** Whether time comes before the batch. Default: true. */
   readonly timeMajor?: boolean;
-  /** Whether to return the sum from each step on, rather than only from the first one. Default: true. */
+  /** Whether to return the sum from each step on, rather than only from the first step. Default: true. */
   readonly provideAllReturns?: boolean;
 }
 

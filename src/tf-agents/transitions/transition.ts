@@ -65,7 +65,7 @@ export function toTransition<O, A, P>(trajectory: TrajectoryBatch<O, A, P>, next
 }
 
 /**
- * Returns the transitions of `toTransition`. If requested, removes the dimension of time from those of a trajectory of two steps.
+ * Returns the transitions of `toTransition`. If requested, removes the dimension of time, for a trajectory of two steps.
  * @throws the errors of toTransition
  * @throws ReplayError SPEC_MISMATCH if the dimension of time is removed and there are not exactly two steps
  */
@@ -104,14 +104,14 @@ type TimeStepSpec<O extends Spec> = Pick<TrajectorySpec<O>, "stepType" | "reward
 
 const FIELDS = ["stepType", "observation", "action", "policyInfo", "nextStepType", "reward", "discount"] as const;
 
-/** @throws TypeError, RangeError unless it is a spec of trajectories */
+/** @throws TypeError, RangeError unless `spec` is a spec of trajectories */
 export function checkTrajectorySpec<S extends TrajectorySpec<Spec, Spec, Spec>>(spec: S): S {
   if (typeof spec !== "object" || spec === null) throw mustBe(TypeError, "spec", "a spec of trajectories, such as trajectorySpec(…) returns", spec);
   for (const field of FIELDS) if (!Object.hasOwn(spec, field)) throw mustBe(RangeError, "spec", `a spec of trajectories, with ${FIELDS.join(", ")}`, spec);
   return spec;
 }
 
-/** Returns the first dimensions of a trajectory: those of its discount. @throws TypeError, RangeError */
+/** Returns the first dimensions of a trajectory, which are the dimensions of its discount. @throws TypeError, RangeError */
 export function outerShapeOf(subject: string, trajectory: TrajectoryBatch, minDims: number, maxDims: number): OuterShape {
   for (const field of FIELDS)
     if (typeof trajectory !== "object" || trajectory === null || !(field in trajectory))

@@ -24,7 +24,7 @@ export interface Variable {
   assign(value: Column): unknown;
 }
 
-/** One value of a signature's leaf, with the leaf as it would be in a step of that form. */
+/** The value of one leaf of a signature, with the leaf of the step that would hold the value. */
 export interface VariableValue extends FoundLeaf {
   readonly value: unknown;
 }
@@ -34,7 +34,7 @@ const MAX_TEXT_BYTES = 2 ** 30;
 
 /**
  * @param subject the name of the nest in errors
- * @throws ReplayError SPEC_MISMATCH if a node's form differs from the signature's; names count, lists and tuples are equivalent
+ * @throws ReplayError SPEC_MISMATCH if a node's form differs from the signature's. Names must match; lists and tuples are equivalent
  */
 export function leavesIn(
   subject: string,
@@ -98,7 +98,7 @@ export function mustFitStep(table: string, { leaf, shape }: PlacedLeaf, found: V
   if (long !== undefined) throw mustBe("INVALID_DATA", path, `text of at most ${maxBytes} bytes in UTF-8, as in the spec of table ${table}`, long);
 }
 
-/** Returns the shape of a value. A flat array takes it from the signature, if only one length is open there. */
+/** Returns the shape of a value. A flat array takes its shape from the signature, if the signature leaves at most one length open. */
 function shapeIn({ shape }: LeafSignature, at: unknown): readonly number[] | undefined {
   if (isColumn(at)) return at.shape;
   if (kindOf(at) !== undefined) {
@@ -115,7 +115,7 @@ function shapeIn({ shape }: LeafSignature, at: unknown): readonly number[] | und
   return nested;
 }
 
-/** Returns the form that a writer takes: the data of a column, or its only element. */
+/** Returns the form that a writer accepts: the data of a column, or the only element of the column. */
 function elementsOf(at: unknown, shape: readonly number[]): unknown {
   if (!isColumn(at)) return at;
   return shape.length === 0 && Array.isArray(at.data) ? at.data[0] : at.data;

@@ -1,4 +1,4 @@
-/** Reads variables of a learner, which actors read: `ReverbVariableContainer` of TF-Agents. */
+/** Passes variables from a learner to actors: `ReverbVariableContainer` of TF-Agents. */
 import { mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
 import { hideFrames } from "../../base/stack-trace.ts";
 import { abortable, checkWait, type WaitOptions } from "../../base/wait.ts";
@@ -41,7 +41,7 @@ interface Known {
 }
 
 /**
- * A container of nests of variables in tables of size 1. A learner pushes values, and actors pull the newest ones. Containers in Python can share a server's
+ * A container of nests of variables in tables of size 1. A learner pushes values, and actors pull the newest values. Containers in Python can share a server's
  * tables. Tables must have a signature. In this process, the default signature is the spec of the Replay.
  */
 export class ReverbVariableContainer {
@@ -49,7 +49,7 @@ export class ReverbVariableContainer {
   readonly #tables: ClientTables<Spec>;
   readonly #names: readonly string[];
   #known: Promise<ReadonlyMap<string, Known>> | undefined;
-  /** The last push to each table. The next push waits for it, since the newest must arrive last. */
+  /** The last push to each table. The next push waits for the last push, since the newest values must arrive last. */
   readonly #pushes = new Map<string, Promise<void>>();
 
   /**
@@ -138,14 +138,14 @@ export class ReverbVariableContainer {
    * If an `assign` fails, or the wait ends in the meantime, the objects before it have their new values, and everything else is unchanged.
    * @param variables nested like the table's signature, with the same names; a leaf is a column or typed array of the same dtype and shape, or an object with
    * `assign(value)`
-   * @throws ReplayError SPEC_MISMATCH if the structure, a dtype or a shape differs. Nothing has changed then
+   * @throws ReplayError SPEC_MISMATCH if the structure, a dtype or a shape differs. In that case, nothing has changed
    * @throws the error of an `assign` that fails
    * @throws the errors of `pull`
    */
   async update(variables: unknown, options: VariableOptions = {}): Promise<void> {
     const { table, wait } = this.#checkOptions(options);
     await this.#withNewest(table, wait, (signature) => {
-      // Checked before anything is drawn.
+      // The variables are checked before anything is drawn.
       const targets = targetsOf(table, signature, variables);
       return (columns, signal) => assignValues(table, targets, columns, signal);
     });

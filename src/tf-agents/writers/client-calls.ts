@@ -1,4 +1,4 @@
-/** Checks the calls of a client, whose arguments are checked here for tables in this process and on servers alike. */
+/** Implements the calls of a client. Arguments are checked here, for tables in this process and on servers alike. */
 import { finite, flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { checkSignal, checkWait, type WaitOptions } from "../../base/wait.ts";
 import type { Dataset } from "../../batch/iterate.ts";
@@ -41,7 +41,7 @@ export interface SinkRequest {
 
 /** One step that becomes an item of several tables. */
 export interface InsertedStep {
-  /** A value per leaf of the spec; undefined for a missing one. */
+  /** One value per leaf of the spec; undefined for a missing value. */
   readonly values: Values;
   /** The leaves with a value. */
   readonly leaves: readonly PlacedLeaf[];
@@ -57,7 +57,7 @@ export interface ClientTables<S extends Spec> {
   readonly fields: Fields<S>;
   /** The longest `timeout` of `serverInfo`, in seconds. */
   readonly maxTimeout: number;
-  /** Runs a call and returns its result, or a promise of it. Errors arrive the same way. */
+  /** Runs a call and returns its result, or a promise of the result. Errors are thrown, or reject the promise. */
   answer<T>(call: () => Awaitable<T>): Awaitable<T>;
   /** @throws TypeError · ReplayError NOT_FOUND, for tables in this process */
   mustBeTable(name: unknown): void;
@@ -65,7 +65,7 @@ export interface ClientTables<S extends Spec> {
   mustKnow(names: readonly string[]): void;
   sink(request: SinkRequest): StepSink;
   /**
-   * Returns the leaves that one step of a table is written with, for leaves of its signature.
+   * Returns the leaves with which one step of a table is written, for leaves of the table's signature.
    * @throws ReplayError SPEC_MISMATCH in this process, if a leaf is not in the spec
    */
   leavesFor(table: string, leaves: readonly FoundLeaf[]): readonly PlacedLeaf[];
@@ -135,13 +135,13 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
 
   /**
    * Inserts one step, as an episode by itself, into each table. Fields that the step leaves out are also missing in the items. If one table rejects the step,
-   * none receives it. Costs O(bytes + tables).
+   * no table receives the step. Costs O(bytes + tables).
    * @returns `undefined`, or a promise. In this process, the promise resolves when no item of these tables waits for a rate limiter; with a server, when all
    * items are confirmed.
    * @throws RangeError if no table is named, or if a priority is invalid
-   * @throws ReplayError NOT_FOUND if a table does not exist. Nothing was inserted then
-   * @throws ReplayError SPEC_MISMATCH if the step does not match the spec or a signature. Nothing was inserted then
-   * @throws ReplayError INVALID_DATA if a value does not fit its dtype. Nothing was inserted then
+   * @throws ReplayError NOT_FOUND if a table does not exist. In that case, nothing was inserted
+   * @throws ReplayError SPEC_MISMATCH if the step does not match the spec or a signature. In that case, nothing was inserted
+   * @throws ReplayError INVALID_DATA if a value does not fit its dtype. In that case, nothing was inserted
    * @throws ReplayError RATE_LIMITED if too many items are waiting
    * @throws ReplayError OUT_OF_MEMORY if memory runs out
    * @throws ReplayError TIMEOUT if the time limit ends the wait
@@ -174,7 +174,7 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
    * draw, and `for await` waits. With a server, items that were prefetched when the loop ends count as sampled. Costs O(log size + steps + bytes) per item.
    * @param numSamples the number of items, or -1 for no limit. Default: 1
    * @throws TypeError, RangeError if an argument is invalid
-   * @throws ReplayError NOT_FOUND if the table does not exist. With a server, it is thrown during iteration
+   * @throws ReplayError NOT_FOUND if the table does not exist. With a server, the error is thrown during iteration
    * @throws ReplayError SPEC_MISMATCH during iteration if an item is not a sequence of steps, with `emitTimesteps`. The item counts as sampled
    * @throws ReplayError IO during iteration if the server cannot be reached
    * @throws ReplayError CORRUPT during iteration if an answer of the server is damaged
@@ -210,8 +210,8 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
 
   /**
    * Returns information about every table, by name. With several servers, counts and sizes are sums over the servers that answer; all other values come from
-   * one of them. Waits for a server that is not reachable yet, up to `timeout` seconds, or up to `reconnectTimeoutMs` if `timeout` is omitted. In this process,
-   * the call never waits. Costs O(tables).
+   * one of these servers. Waits for a server that is not reachable yet, up to `timeout` seconds, or up to `reconnectTimeoutMs` if `timeout` is omitted. In this
+   * process, the call never waits. Costs O(tables).
    * @throws ReplayError TIMEOUT if no server answers in time
    * @throws ReplayError IO if no server can be reached
    * @throws the signal's reason if the signal aborts
@@ -228,8 +228,8 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
   }
 
   /**
-   * Sets priorities and deletes items. Keys of evicted items are skipped. If one change is invalid, none is made. Costs O(changes × log size).
-   * @throws TypeError, RangeError if a priority or a key is invalid. Nothing has changed then
+   * Sets priorities and deletes items. Keys of evicted items are skipped. If one change is invalid, no change is made. Costs O(changes × log size).
+   * @throws TypeError, RangeError if a priority or a key is invalid. In that case, nothing has changed
    * @throws ReplayError NOT_FOUND if the table does not exist
    * @throws ReplayError IO if the server cannot be reached
    */

@@ -1,4 +1,7 @@
-/** Defines the interface of clients, which observers, buffers and datasets use: tables of this process, or of a server (`ReverbClient` of reprise/reverb). */
+/**
+ * Defines the interface of clients, which observers, buffers and datasets use to reach the tables of this process or of a server (`ReverbClient` of
+ * reprise/reverb).
+ */
 
 import type { WaitOptions } from "../../base/wait.ts";
 import type { Logger } from "../../base/warnings.ts";
@@ -133,5 +136,7 @@ export interface TableClient<S extends Spec = Spec, N extends string = string> e
   table(name: string): Table<S>;
 }
 
-/** Any value that is accepted as a client. A Replay stands for its own tables, and a remote writer for the tables at the other end of its port. */
+/**
+ * Any value that is accepted as a client. A Replay is a client of its own tables, and a remote writer is a client of the tables at the other end of its port.
+ */
 export type ClientLike<S extends Spec = Spec, N extends string = string> = StepClient<S> | Replay<S, N> | RemoteWriter<S>;

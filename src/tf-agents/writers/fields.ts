@@ -1,4 +1,4 @@
-/** Splits steps that may leave fields out into one value per leaf, and puts them together again. */
+/** Splits steps that may leave fields out into one value per leaf, and joins the values again. */
 import { flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
 import type { PlacedLeaf } from "../../schema/layout.ts";
@@ -63,7 +63,7 @@ export class Fields<S extends Spec> {
     );
     this.leaves = engine.layout.leaves;
     const readLeaf = (index: number) => (value: unknown) => {
-      // It may lack this key and have another one.
+      // The step may lack this key and have another key.
       if (value === undefined) throw NOT_WHOLE;
       this.#values[index] = value ?? undefined;
     };
@@ -139,7 +139,7 @@ export class Fields<S extends Spec> {
     return pack(this.spec, all) as StepOf<S>;
   }
 
-  /** Returns zeros of a leaf, for one step or for `steps` of them. */
+  /** Returns zeros of a leaf, for one step or for `steps` steps. */
   zeros(leaf: number, steps?: number): unknown {
     const { size, leaf: leafSpec } = this.leaves[leaf] as PlacedLeaf;
     if (steps !== undefined) return blank(leafSpec, steps * size);

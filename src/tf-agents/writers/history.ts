@@ -10,7 +10,7 @@ import { type ColumnSource, TrajectoryColumn } from "./trajectory-column.ts";
 
 /** One field of the available steps. Indices follow Python: 0 is the first step of the episode, -1 the newest. */
 export interface HistoryColumn {
-  /** The number of steps of the open episode, including those that left this field out. Earlier steps also count if `endEpisode` kept them. */
+  /** The number of steps of the open episode, including steps that left this field out. Earlier steps also count if `endEpisode` kept them. */
   readonly length: number;
   /**
    * Returns one step, without a dimension of time.
@@ -33,13 +33,13 @@ export interface HistoryColumn {
 export type HistoryOf<S> = IsAny<S> extends true ? unknown : S extends RowLeaf ? HistoryColumn : { readonly [K in keyof S]: HistoryOf<S[K]> };
 
 export class History implements ColumnSource {
-  /** The number of steps appended so far, including an open one. */
+  /** The number of steps appended so far, including an open step. */
   total = 0;
   /** The first step that an index can name. */
   start = 0;
   /** Steps before this one are no longer kept. */
   #oldest = 0;
-  /** The number of steps that each leaf is kept for. */
+  /** The number of steps for which each leaf is kept. */
   readonly #keeps: number[];
   /** The leaves that each incomplete step left out. */
   readonly #missing = new Map<number, ReadonlySet<number>>();
@@ -57,7 +57,7 @@ export class History implements ColumnSource {
     this.read = read;
   }
 
-  /** The largest number of steps that any leaf is kept for. */
+  /** The largest number of steps for which any leaf is kept. */
   get keep(): number {
     return this.#keeps.reduce((max, keep) => Math.max(max, keep), 0);
   }
@@ -67,7 +67,7 @@ export class History implements ColumnSource {
     return this.#keeps.reduce((max, keep, i) => Math.max(max, i === leaf ? 0 : keep), steps);
   }
 
-  /** @param oldest the first step that is still available; earlier ones stay unavailable, however long the leaf is kept from now on */
+  /** @param oldest the first step that is still available; earlier steps stay unavailable, however long the leaf is kept from now on */
   keepLeaf(leaf: number, steps: number, oldest: number): void {
     this.#keeps[leaf] = steps;
     this.#oldest = Math.max(this.#oldest, oldest);
@@ -101,7 +101,7 @@ export class History implements ColumnSource {
     return this.#missing.get(this.total - 1)?.has(leaf) !== true;
   }
 
-  /** Ends the range of indices: from now on, they name no step before the next one. */
+  /** Ends the range of indices. From now on, indices name only steps that are appended later. */
   clear(): void {
     this.start = this.total;
     this.#missing.clear();

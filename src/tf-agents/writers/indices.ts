@@ -5,7 +5,7 @@ const MAX = Number.MAX_SAFE_INTEGER;
 
 /** Returns the position of an index among `length` steps; negative indices count from the end. @throws RangeError outside of -length … length - 1 */
 export function stepAt(subject: string, index: number, length: number): number {
-  // Minus zero would be shown as such in the message, and an empty history would produce it.
+  // `-length` would be minus zero for an empty history, and the message would show it.
   integer(subject, index, 0 - length, length - 1);
   return index < 0 ? index + length : index;
 }

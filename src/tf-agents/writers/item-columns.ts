@@ -9,7 +9,7 @@ import { type ColumnSource, TrajectoryColumn } from "./trajectory-column.ts";
 /** The columns of an item, nested like the item. */
 export type ItemColumns = TrajectoryColumn | readonly ItemColumns[] | { readonly [name: string]: ItemColumns };
 
-/** A value that is not a nest ends the walk; errors name it by its path. */
+/** A value that is not a nest ends the walk. Errors name such a value by its path. */
 const isEnd = (node: unknown) => typeof node !== "object" || node === null || node instanceof TrajectoryColumn;
 
 /** Reads the trajectories of one writer. Names that equal those of the last trajectory are not sorted again. */
@@ -23,12 +23,12 @@ export class ColumnReader {
     this.#source = source;
   }
 
-  /** Returns the columns, sorted by name. @throws TypeError, RangeError if there is no column, or the steps of one are not available */
+  /** Returns the columns, sorted by name. @throws TypeError, RangeError if there is no column, or if a column has steps that are not available */
   read(trajectory: ItemColumns): readonly ItemColumn[] {
     return this.#flat(trajectory) ?? this.#nested(trajectory);
   }
 
-  /** Returns the columns of a trajectory without nests, or undefined for any other. */
+  /** Returns the columns of a trajectory without nests, or undefined for any other trajectory. */
   #flat(trajectory: ItemColumns): ItemColumn[] | undefined {
     if (typeof trajectory !== "object" || trajectory === null || Array.isArray(trajectory)) return undefined;
     const names = Object.keys(trajectory);
@@ -64,7 +64,7 @@ export function shapeOf({ leaf, steps, isSqueezed }: Pick<ItemColumn, "leaf" | "
   return { dtype: leaf.leaf.dtype, shape: isSqueezed ? leaf.shape : [steps.length, ...leaf.shape] };
 }
 
-/** Returns a column as an item of a Replay names it, for an item of `length` steps that begins with step `first`. */
+/** Returns a column in the form that a Replay's item uses, for an item of `length` steps that begins with step `first`. */
 export function columnOf({ leaf: { path }, steps, isSqueezed }: ItemColumn, first: number, length: number): ColumnOf {
   const [from = 0, next = from + 1] = steps;
   if (isSqueezed) return { leaf: path, at: nearest(from - first, length) };

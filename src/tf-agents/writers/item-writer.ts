@@ -18,8 +18,8 @@ export class ItemWriter<K extends SinkKind> {
   }
 
   /**
-   * Waits until at most `blockUntilNumItems` items of this writer are pending. In this process, a pending item waits for a rate limiter. With a server, it
-   * waits for the confirmation.
+   * Waits until at most `blockUntilNumItems` items of this writer are pending. In this process, a pending item waits for a rate limiter. With a server, a
+   * pending item waits for the confirmation.
    * @returns a promise; in this process `undefined` if no more items are pending
    * @throws TypeError, RangeError if an argument is invalid
    * @throws ReplayError TIMEOUT if the time limit ends the wait
@@ -69,7 +69,7 @@ export class EpisodeEnds {
     this.#isExclusive = isExclusive;
   }
 
-  /** @throws ReplayError OUT_OF_TURN while an end waits; and as the sink's `check` */
+  /** @throws ReplayError OUT_OF_TURN while an end waits, and the errors of the sink's `check` */
   check(): void {
     this.#sink.check();
     if (this.#isWaiting) throw new ReplayError("OUT_OF_TURN", "the episode is still ending. Await the promise from endEpisode() before this call");
@@ -82,8 +82,8 @@ export class EpisodeEnds {
   }
 
   /**
-   * Ends an episode with `end`: after all items, if there is a time limit or a signal.
-   * @param room the room of the items that the end has created
+   * Ends an episode by calling `end`. If there is a time limit or a signal, the episode ends after all items are in their tables.
+   * @param room resolves when there is room for the items that the end has created
    * @returns a promise that the caller need not await
    */
   end(wait: WaitOptions, end: () => void, room?: Promise<void>): Promise<void> | undefined {

@@ -32,7 +32,8 @@ export function keyChangesOf(changes: PriorityChanges): KeyChanges {
 
 /**
  * Returns the keys in an array or another iterable.
- * @throws TypeError for an array that loses bits of keys, or holds other values · RangeError for a value that cannot be a key
+ * @throws TypeError if the array's type cannot hold every key exactly, or if the array holds values that are not keys · RangeError for a value that cannot be a
+ * key
  */
 export function keyList(subject: string, keys: Iterable<ItemKey> | ArrayLike<ItemKey> | ColumnLike<"f64" | "u64">): readonly ItemKey[] {
   const values = dataOf<Iterable<ItemKey> | ArrayLike<ItemKey>>(subject, keys);

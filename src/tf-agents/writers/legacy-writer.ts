@@ -26,7 +26,7 @@ export class LegacyWriter<S extends Spec = Spec, K extends SinkKind = "process">
 
   /**
    * Appends a step. The first step decides which fields of the spec are present. Costs O(bytes). If the call throws, nothing has changed.
-   * @returns nothing; with a server, a promise that resolves when there is room, if a chunk is full and too many of its items are in flight
+   * @returns nothing. With a server, if a chunk is full and too many items are in flight, returns a promise that resolves when there is room
    * @throws ReplayError SPEC_MISMATCH if the step does not match the spec
    * @throws ReplayError INVALID_DATA if a value does not fit its dtype
    * @throws ReplayError OUT_OF_MEMORY if memory runs out
@@ -59,8 +59,8 @@ export class LegacyWriter<S extends Spec = Spec, K extends SinkKind = "process">
   /**
    * Creates an item of the last `numTimesteps` steps. As in Reverb, a server receives the item when the chunk with its last step is full: after `chunkLength`
    * steps, or at `flush`. Costs O(numTimesteps + log size).
-   * @returns `undefined`, or a promise. In this process, it resolves when the rate limiter lets the item in; with a server, when its table is known and there
-   * is room in flight.
+   * @returns `undefined`, or a promise. In this process, the promise resolves when the rate limiter allows the item. With a server, it resolves when the table
+   * is known and there is room for the item in flight.
    * @throws TypeError, RangeError if an argument is invalid
    * @throws ReplayError NOT_FOUND if the table does not exist
    * @throws ReplayError SPEC_MISMATCH if the item does not fit the table's signature. If a server's table is not known yet, the promise rejects instead, or the
@@ -78,7 +78,7 @@ export class LegacyWriter<S extends Spec = Spec, K extends SinkKind = "process">
     return sink.createLast(table, length, priority, leaves);
   }
 
-  /** Returns which fields are present: those of the earlier steps. @throws ReplayError SPEC_MISMATCH if the step has other fields, or none */
+  /** Returns which fields are present, as in the earlier steps. @throws ReplayError SPEC_MISMATCH if the step has other fields, or no fields */
   #fieldsOf(values: Values): readonly boolean[] {
     const present = values.map((value) => value !== undefined);
     const wrong = this.#fields.leaves.find((_, i) => present[i] !== (this.#present ?? present)[i]);

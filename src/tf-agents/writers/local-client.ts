@@ -81,7 +81,7 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
   }
 
   /**
-   * Returns the table's signature. If it has none, returns the spec of the steps with a dimension of time before each leaf's shape.
+   * Returns the table's signature. If the table has no signature, returns the spec of the steps with a dimension of time before each leaf's shape.
    * @throws ReplayError NOT_FOUND if the table does not exist
    */
   signature(table: string): Signature {
@@ -103,10 +103,10 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
   }
 }
 
-/** The client of a value that is accepted as one: the `LocalClient` of a Replay, or the client of a remote writer. */
+/** The client of a value that is accepted as a client: the `LocalClient` of a Replay, or the client of a remote writer. */
 export type ClientOf<C> = C extends Replay<infer S, infer N> ? LocalClient<S, N> : C extends RemoteWriter<infer S extends Spec> ? StepClient<S> : C;
 
-/** Defined outside the class, which does not name itself: see inspect.ts. */
+/** Defined outside the class, because the class must not name itself (see inspect.ts). */
 function createClient<S extends Spec, N extends string>(replay: Replay<S, N>, options: LocalClientOptions<N>): LocalClient<S, N> {
   return new LocalClient<S, N>(replay, options);
 }

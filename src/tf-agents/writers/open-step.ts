@@ -1,4 +1,4 @@
-/** Collects a step that several appends complete. */
+/** Collects the parts of a step that takes several appends. */
 import { CoreStream } from "../../memory/stream.ts";
 import { engineOf, type Replay } from "../../replay/replay.ts";
 import type { Spec } from "../../schema/spec.ts";
@@ -23,7 +23,7 @@ export class OpenStep<S extends Spec> {
     return this.#values;
   }
 
-  /** @throws ReplayError SPEC_MISMATCH if a field already has a value, or the value has another form; nothing has changed then */
+  /** @throws ReplayError SPEC_MISMATCH if a field already has a value, or if a value has another form. In that case, nothing has changed */
   add(values: Values): void {
     const merged = this.#fields.leaves.map((leaf, i) => {
       if (values[i] !== undefined && this.#values[i] !== undefined) throw alreadySet(leaf, values[i]);

@@ -93,7 +93,7 @@ class RemoteSteps<S extends Spec> implements StepWriter<S> {
     try {
       this.#remote.endEpisode();
     } catch {
-      // Already closed, which also ended the episode.
+      // The writer is already closed, which also ended the episode.
     }
   }
 }

@@ -28,7 +28,7 @@ export interface ReplaySinkOptions {
   readonly across: boolean;
   /** The client method that opens such writers, for errors. */
   readonly maker: string;
-  /** Returns the signature that items of a table must fit, if it has one. */
+  /** Returns the signature that items of a table must fit, if the table has a signature. */
   readonly signatures: (table: string) => Signature | undefined;
 }
 
@@ -47,7 +47,7 @@ interface ItemEnd {
   rows: number;
 }
 
-/** Up to this number of waiting items are noted before the sink checks which of them are now in their tables. */
+/** The sink notes up to this number of waiting items before it checks which items are now in their tables. */
 const FEW = 64;
 
 export class ReplaySink<S extends Spec> implements StepSink {
@@ -69,12 +69,12 @@ export class ReplaySink<S extends Spec> implements StepSink {
   #isOpen = false;
   /** The number of steps in the engine's writer. */
   #rows = 0;
-  /** By table, the end of the item that ends last. */
+  /** For each table, the end of the item that ends last. */
   readonly #ends = new Map<string, ItemEnd>();
   #patterns: readonly PreparedPattern[] = [];
   /** The layout of each pattern. The layouts keep their numbers as long as the engine knows this list. */
   readonly #layouts: number[] = [];
-  /** Items that wait for a rate limiter, and some that no longer do. */
+  /** Items that wait for a rate limiter, and some items that no longer wait. */
   #items: { readonly table: string; readonly key: number }[] = [];
   #limit = FEW;
   #closed = false;
@@ -291,7 +291,10 @@ export class ReplaySink<S extends Spec> implements StepSink {
     this.#writer = writer;
   }
 
-  /** Replaces the engine's writer by one with a longer window, which takes over its steps and its episode. @throws ReplayError OUT_OF_MEMORY; then nothing has changed */
+  /**
+   * Replaces the engine's writer with a new writer that has a longer window. The new writer takes over the steps and the episode. @throws ReplayError
+   * OUT_OF_MEMORY without any change
+   */
   #widen(writer: Writer<S, string>, keep: number): void {
     const wide = this.#made(keep);
     this.#use(wide);
@@ -333,7 +336,7 @@ export class ReplaySink<S extends Spec> implements StepSink {
     this.#step?.reset();
   }
 
-  /** @throws RangeError for a priority that its table does not accept, such as one that is too large for the table's exponent */
+  /** @throws RangeError for a priority that its table does not accept, such as a priority that is too large for the table's exponent */
   #mustTake(patterns: readonly ItemPattern[]): void {
     patterns.forEach(({ config: { table, priority } }, i) => {
       const { value, leaf } = priority;

@@ -1,4 +1,4 @@
-/** Manages the tables of a client in this process: those of a Replay. */
+/** Connects a client to the tables of a Replay in this process. */
 import { mustBe } from "../../base/error.ts";
 import type { WaitOptions } from "../../base/wait.ts";
 import { type Dataset, elementsOf } from "../../batch/iterate.ts";
@@ -31,7 +31,7 @@ export class ReplayTables<S extends Spec> implements ClientTables<S> {
     this.fields = new Fields<S>(engineOf(replay));
   }
 
-  /** Returns the signature that items of a table must fit, if it has one. */
+  /** Returns the signature that items of a table must fit, if the table has a signature. */
   signature(table: string): Signature | undefined {
     return this.#signatures[table];
   }
@@ -68,7 +68,7 @@ export class ReplayTables<S extends Spec> implements ClientTables<S> {
     const before = replay.writers.length;
     const names = priorities.map(([table]) => table);
     const writer = this.#inserter(names, leaves);
-    // As a column of one step, so that either the whole step is written or nothing.
+    // The step is written as columns of one step, so that either the whole step or nothing is written.
     const columns = this.fields.leaves.map((_, i) => {
       const value = values[i];
       return value === undefined ? this.fields.zeros(i, 1) : ArrayBuffer.isView(value) ? value : [value];
@@ -107,7 +107,7 @@ export class ReplayTables<S extends Spec> implements ClientTables<S> {
 
   sampler(table: string, options: SamplerOptions): Sampler {
     if (this.#has(table)) return new ItemSampler(new TableSource(this.#table(table), options));
-    // The error comes with the first item.
+    // The error is thrown with the first item.
     const next = () => {
       this.mustBeTable(table);
       return undefined;
@@ -147,7 +147,7 @@ export class ReplayTables<S extends Spec> implements ClientTables<S> {
     if (known !== undefined && replay.writers.includes(known as never)) return known as Writer<S, string>;
     const columns = leaves.length === this.fields.leaves.length ? {} : { columns: Object.fromEntries(leaves.map(({ path }) => [path, { leaf: path }])) };
     const items = tables.map((table) => ({ table, length: 1, ...(columns as object) }));
-    // The name matches the writer that an earlier run left.
+    // The name matches a writer of an earlier run.
     const made = replay.writer({ name, keep: 1, items }) as Writer<S, string>;
     inserters.set(name, made as Writer);
     return made;

@@ -5,7 +5,7 @@ import type { ItemRule } from "../../tables/rules.ts";
 import type { StepWriter } from "../../tables/step-sink.ts";
 import type { Signature } from "../signature.ts";
 
-/** A value, or a promise of it if it comes from another process or has to wait. */
+/** A value, or a promise if the value comes from another process or has to wait. */
 export type Awaitable<T> = T | Promise<T>;
 
 export interface StepWriterOptions {

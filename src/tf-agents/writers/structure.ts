@@ -11,7 +11,7 @@ export class Structure<S extends Spec> {
   readonly #fields: Fields<S>;
   /** The fields whose values must be finite, because priorities are computed from them. */
   readonly #errors: readonly number[];
-  /** The fields that steps have a key for; the first step decides. */
+  /** The fields for which steps have a key. The first step determines them. */
   #keyed: readonly boolean[] | undefined;
   /** Whether the last step had every field. If so, the next step needs no check if it has a value for each field. */
   #isWhole = false;
@@ -30,7 +30,7 @@ export class Structure<S extends Spec> {
    * @param stepValues the step's values, one per leaf
    * @param open the values so far if the step is open; undefined for a new step
    * @param index the step's number in the episode
-   * @throws ReplayError SPEC_MISMATCH if the step has other fields than the earlier ones, INVALID_DATA for a value that gives no priority
+   * @throws ReplayError SPEC_MISMATCH if the step has other fields than the earlier steps, INVALID_DATA if no priority can be computed from a value
    */
   match(step: unknown, stepValues: Values, open: Values | undefined, index: number): number {
     this.#nextKeyed = this.#isWhole && this.#fields.hasKeys ? this.#keyed : this.#checkSameFields(step);
@@ -49,7 +49,7 @@ export class Structure<S extends Spec> {
     this.matcher.push(this.#nextValues);
   }
 
-  /** Returns the fields of a step, which must be those of the earlier steps. @throws ReplayError SPEC_MISMATCH */
+  /** Returns the fields of a step, which must be the same as in the earlier steps. @throws ReplayError SPEC_MISMATCH */
   #checkSameFields(step: unknown): readonly boolean[] {
     const { leaves } = this.#fields;
     const keyed = this.#fields.presentFields(step);

@@ -19,7 +19,7 @@ export class StructuredWriter<S extends Spec = Spec, K extends SinkKind = "proce
    * Called by `client.structuredWriter`.
    * @param open opens the sink, which keeps the given number of steps and is closed with this writer
    * @throws TypeError, RangeError if a config is invalid
-   * @throws ReplayError NOT_FOUND if a table does not exist. With a server, only if its tables are already known
+   * @throws ReplayError NOT_FOUND if a table does not exist. With a server, only if the server's tables are already known
    * @throws ReplayError SPEC_MISMATCH if the configs do not match the spec or the table's signature. With a server, only if the table is already known
    */
   constructor(fields: Fields<S>, configs: readonly Config[], open: (keep: number) => StepSink) {
@@ -48,7 +48,7 @@ export class StructuredWriter<S extends Spec = Spec, K extends SinkKind = "proce
   }
 
   /**
-   * Appends a step, or a part of one, and creates an item for each config that then applies, at most one per config and step. A field that is null has no
+   * Appends a step, or a part of a step, and creates an item for each config that then applies, at most one per config and step. A field that is null has no
    * value, but all steps must have the same fields as the first step. A whole step to which no config applies costs as much as `append` of a trajectory writer.
    * If the call throws, nothing has changed, except that the step is stored if memory ran out for an item. If no program reads a promise that rejects, the next
    * `flush` throws its error. Costs O(bytes + configs + items).
@@ -79,8 +79,8 @@ export class StructuredWriter<S extends Spec = Spec, K extends SinkKind = "proce
    * Ends the episode, and with it an open step, after the configs with end conditions have created their items. With a time limit or a signal, the episode ends
    * when all items of this writer are in their tables. If this wait fails, the episode has not ended, but the items of its end exist. If the call throws,
    * nothing has changed.
-   * @returns `undefined` if no item waits for a rate limiter, otherwise a promise that resolves when no item waits. With a server and without a limit, the same
-   * as `append`. If a server rejects an item later and no promise reports it, `flush` throws
+   * @returns `undefined` if no item waits for a rate limiter, otherwise a promise that resolves when no item waits. With a server and without a limit, returns
+   * the same as `append`. If a server rejects an item later and no promise reports it, `flush` throws
    * @throws ReplayError TIMEOUT if the time limit ends the wait
    * @throws ReplayError CLOSED after the writer was closed
    * @throws the error that ended the stream to a server

@@ -97,7 +97,7 @@ export class TrajectoryColumn {
   }
 }
 
-/** Defined outside the class, which does not name itself: see inspect.ts. */
+/** Defined outside the class, because the class must not name itself (see inspect.ts). */
 function createColumn(source: ColumnSource, leaf: PlacedLeaf, steps: readonly number[], isSqueezed: boolean): TrajectoryColumn {
   return new TrajectoryColumn(source, leaf, steps, isSqueezed);
 }

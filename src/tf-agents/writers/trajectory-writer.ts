@@ -1,4 +1,4 @@
-/** Writes items of any available steps, with separate steps per column: `TrajectoryWriter` of Reverb. */
+/** Writes items whose columns each select any available steps: `TrajectoryWriter` of Reverb. */
 
 import { finite, flag, integer, onlyKeys } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
@@ -51,7 +51,7 @@ export class TrajectoryWriter<S extends Spec = Spec, K extends SinkKind = "proce
     return this.#history.columns as HistoryOf<S>;
   }
 
-  /** The number of steps of the open episode, without an incomplete one. */
+  /** The number of complete steps of the open episode. */
   get episodeSteps(): number {
     return this.#sink.episodeSteps;
   }
@@ -89,11 +89,11 @@ export class TrajectoryWriter<S extends Spec = Spec, K extends SinkKind = "proce
   }
 
   /**
-   * Creates an item from columns of this writer's history. The item holds all steps from the oldest to the newest one in the columns. Batches name its columns
-   * by their dotted paths. Items may use any number of different column sets. A server receives only the steps that it does not have yet. Costs O(columns +
-   * steps between + log size).
-   * @returns `undefined`, or a promise. In this process, it resolves when the rate limiter lets the item in; with a server, when its table is known and there
-   * is room in flight. `flush` waits for confirmations
+   * Creates an item from columns of this writer's history. The item holds all steps from the oldest to the newest step in the columns. Batches name the item's
+   * columns by their dotted paths. Items may use any number of different column sets. A server receives only the steps that it does not have yet. Costs
+   * O(columns + steps between + log size).
+   * @returns `undefined`, or a promise. In this process, the promise resolves when the rate limiter allows the item. With a server, it resolves when the table
+   * is known and there is room for the item in flight. `flush` waits for confirmations
    * @throws RangeError if a column has no steps, if one of its steps is not available, or if the priority is invalid
    * @throws ReplayError NOT_FOUND if the table does not exist
    * @throws ReplayError SPEC_MISMATCH if the item does not fit the table's signature. With a server, the promise for the first item of a table rejects instead,
