@@ -1,4 +1,4 @@
-/** Limits for files from other programs. Real files stay far below them; a hostile file cannot use more memory or stack than they allow. */
+/** Limits for files from other programs. Real files stay far below these limits. A hostile file cannot use more memory or stack than the limits allow. */
 
 /** The default of the option `maxBytes`: bytes that a reader keeps per file. */
 export const MAX_SOURCE_BYTES = 2 ** 30;
@@ -7,7 +7,7 @@ export const MAX_SOURCE_BYTES = 2 ** 30;
 export const MAX_METADATA_BYTES = 2 ** 26;
 export const MAX_MANIFEST_BYTES = 2 ** 20;
 
-/** The nesting of groups in HDF5 files and NPZ archives. Deeper groups form a cycle. */
+/** The nesting of groups in HDF5 files and NPZ archives. Deeper groups are treated as a cycle. */
 export const MAX_GROUP_DEPTH = 16;
 
 /** The nesting of structs and lists in Thrift, the encoding of Parquet's own structures. */

@@ -18,7 +18,7 @@ export const MAX_LEAF_BYTES = 0x3fffffff;
 export const MIN_PACKED_BYTES = 256;
 export const MAX_PACKED_BYTES = 2 ** 24 - 1;
 
-/** The nesting of values that are saved as they are. Their reader is recursive. */
+/** The maximum nesting of values that are saved as they are. The reader of these values is recursive. */
 export const MAX_VALUE_DEPTH = 128;
 
 /** The maximum number of bytes of a Replay: 4 GiB minus one page of WebAssembly, so that byte offsets stay below 2^32. */

@@ -40,7 +40,7 @@ export function trimStack<E extends Error>(error: E): E {
     folder ??= file.slice(0, file.lastIndexOf("/") + 1).replace(/chunks\/$/, "");
     if (!file.startsWith(folder)) break;
     const candidates = functionsOf(name);
-    // If two classes share a name, take the one that was called: there is no frame below the other.
+    // If two classes share a name, the class that was called is used: the stack has no frame below the other class.
     outermost = (candidates.length > 1 ? candidates.find((candidate) => captureStack(candidate).includes("\n")) : candidates[0]) ?? outermost;
   }
   if (outermost !== undefined) captureStackTrace(error, outermost);

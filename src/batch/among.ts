@@ -17,12 +17,12 @@ const FORM = "a number, { newest: k }, { oldest: k }, or { newest: { share: 0.1 
 export class CheckedAmong {
   /** NEWEST, or 0. */
   flags = 0;
-  /** The number of items; 0: all items, or a share of them. */
+  /** The number of items; 0 for all items, or if a share is set. */
   #count = 0;
-  /** The share; 0 if none is set. In an array, because a fraction in a field would be allocated. */
+  /** The share; 0 if none is set. It is stored in an array, because a fraction in a field would be allocated. */
   readonly #share = new Float64Array(1);
 
-  /** Reads the option of a call. Returns whether it equals the option of the call before. @throws TypeError, RangeError */
+  /** Reads the option of a call. Returns whether the option equals that of the previous call. @throws TypeError, RangeError */
   read(among: unknown): boolean {
     const { flags } = this;
     const count = this.#count;

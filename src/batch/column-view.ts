@@ -43,7 +43,7 @@ export abstract class ColumnView implements BatchView {
   protected abstract layoutOf(n: number, width: number, float: ArrayClass, holds: number): BatchLayout;
   /** Returns whether a buffer for windows of `has` steps fits windows of `width` steps. */
   protected abstract isWide(has: number, width: number): boolean;
-  /** The number of steps in a window of new arrays. `wholeWidth`: steps in a window of a batch of several parts, or of `into`. */
+  /** Return the number of steps per window: `batchWidth` for new arrays, `wholeWidth` for a batch of several parts or for `into`. */
   protected abstract batchWidth(): number;
   protected abstract wholeWidth(into: Into | undefined, parts?: readonly BatchBuffer[]): number;
   abstract choose(part: PartOf | undefined): BatchBuffer;
