@@ -9,7 +9,7 @@ import { CoreStream } from "../memory/stream.ts";
 
 /** Consecutive steps of one episode, without a gap. */
 export interface Piece {
-  /** The episode's number. Several pieces of one episode have steps between them that are not held. */
+  /** The number of the episode. If an episode has several pieces, the steps between the pieces are not held. */
   readonly episode: number;
   /** The numbers of the rows, oldest first. */
   readonly rows: Uint32Array;
@@ -35,7 +35,9 @@ export function openEpisodes(engine: Engine, { writers }: StateParts): OpenEpiso
 /** The number of rows read per call. */
 const CHUNK = 1024;
 
-/** Returns the pieces in the order in which their episodes began; within an episode, the piece that ends or continues it comes last. O(rows of all items) */
+/**
+ * Returns the pieces in the order in which their episodes began; within an episode, the piece that ends or continues the episode is last. O(rows of all items)
+ */
 export function storedEpisodes(engine: Engine, { tables, writers }: StateParts): Piece[] {
   const { core, pool } = engine;
   const { x } = core;
@@ -87,9 +89,9 @@ class Links {
   /** The rows; 0 in empty places. */
   readonly #keys: Uint32Array;
   readonly #next: Uint32Array;
-  /** Whether another row leads to it. */
+  /** Whether a proven link leads to the row. */
   readonly #follows: Uint8Array;
-  /** The number of unproven links that lead to it; 2 means several. */
+  /** The number of unproven links that lead to the row; 2 means several. */
   readonly #claims: Uint8Array;
   /** The rows in insertion order. */
   readonly #visited: Uint32Array;
@@ -105,7 +107,7 @@ class Links {
     this.#visited = new Uint32Array(rows);
   }
 
-  /** Adds a held row that follows `before` in a run, or no row (0). */
+  /** Adds a held row that follows the row `before` in a run. If `before` is 0, it is the first row. */
   add(before: number, row: number, follow: (before: number, row: number) => boolean): void {
     const at = this.#place(row);
     if (before === 0) return;
@@ -116,7 +118,7 @@ class Links {
     this.#follows[at] = 1;
   }
 
-  /** Follows unproven links, in episodes that they join into one chain. */
+  /** Follows unproven links in the episodes whose pieces they join into one chain. */
   join(engine: Engine): void {
     const { core, pool } = engine;
     const heads = new Map<number, number>();
