@@ -48,7 +48,7 @@ export interface SampledTable {
 export interface PartOf<B = object> {
   readonly n: number;
   readonly options: SampleOptions;
-  /** The number of items in earlier parts of the batch, and the first part. Undefined if this is the first part. */
+  /** The number of items in earlier parts of the batch, and the first part of the batch (undefined while that part is drawn). */
   readonly before: number;
   readonly first: B | undefined;
 }

@@ -107,7 +107,7 @@ class Links {
     this.#visited = new Uint32Array(rows);
   }
 
-  /** Adds a held row that follows the row `before` in a run. If `before` is 0, it is the first row. */
+  /** Adds a held row that follows the row `before` in a run. If `before` is 0, the row begins the run. */
   add(before: number, row: number, follow: (before: number, row: number) => boolean): void {
     const at = this.#place(row);
     if (before === 0) return;

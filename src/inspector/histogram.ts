@@ -13,7 +13,7 @@ export interface Bins {
 }
 
 const BINS = 32;
-/** If the ratio of the largest to the smallest value is at least this, the edges of bins have equal ratios. */
+/** If the ratio of the largest to the smallest value is above this limit, the edges of bins have equal ratios. */
 const LOG_RATIO = 1000;
 
 /** Returns at most `maxBins` bins; bins of whole numbers start at whole numbers. Values that are not finite are ignored. */
