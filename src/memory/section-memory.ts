@@ -57,7 +57,7 @@ export class SectionMemory {
 /**
  * Returns a section made in a core's scratch, as a copy of its bytes. A long payload that is not already in scratch is sealed in separate memory, since the
  * core may be full.
- * @param head the address of the room for the head, before the payload, which may already be in place
+ * @param head the number of bytes before the payload. The payload may already be in place
  */
 export function sealSection(core: Core, head: number, kind: number, id: number, payload: Uint8Array): Uint8Array<ArrayBuffer> {
   const bytes = payload.length;

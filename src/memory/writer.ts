@@ -10,7 +10,7 @@ export interface CoreWriterOptions {
   readonly keep: number;
   /** Whether a lane keeps its steps after an episode ends. */
   readonly across: boolean;
-  /** Whether the next step appended to a lane is the final step of its episode. */
+  /** Whether the final step of an ended episode is the next step that is appended to its lane. */
   readonly finalIsNext: boolean;
   /** The leaf whose values must be finite. */
   readonly reward: number | undefined;

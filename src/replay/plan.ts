@@ -121,7 +121,7 @@ function heldRows(tables: readonly ResolvedTableOptions[], frameCounts: readonly
     if (order === "newest") newest = Math.max(newest, maxItems);
     if (order === "oldest") otherRows += maxItems + itemSteps;
     if (order !== "scattered") continue;
-    // A new item is inserted before the oldest item is evicted.
+    // A new item is inserted before an item is evicted.
     const items = maxItems + 1;
     const rows = Math.min(items * itemSteps, maxSteps + itemSteps);
     otherRows += rows;

@@ -22,14 +22,14 @@ const VERSION = 7;
 export interface StateHead {
   readonly version: number;
   readonly options: SavedOptions;
-  /** The offsets of leaves in a row, which may differ in another version. */
+  /** The offsets of leaves in a row. They may differ in another version. */
   readonly layout: { readonly rowBytes: number; readonly leaves: readonly object[] };
 }
 
 export function headOf({ engine, options }: ReplayState): StateHead {
   return {
     version: VERSION,
-    // Drops undefined fields, so that a restored spec has the same bytes as the original.
+    // JSON drops undefined fields, so that a restored spec has the same bytes as the original.
     options: JSON.parse(JSON.stringify(options)),
     layout: headLayout(engine.layout),
   };
@@ -50,7 +50,7 @@ export function headLayout({ rowBytes, leaves }: Layout): StateHead["layout"] {
   };
 }
 
-/** @throws ReplayError UNSUPPORTED if the head has another version, CORRUPT if there is none */
+/** @throws ReplayError UNSUPPORTED if the head has another version, CORRUPT if there is no head */
 export function checkHead(what: string, head: unknown): StateHead {
   const { version } = (head ?? {}) as Partial<StateHead>;
   if (version === VERSION) return head as StateHead;
