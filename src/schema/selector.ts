@@ -60,11 +60,11 @@ export const lifo = (): Selector => ({ kind: "lifo" });
 /** Returns a selector that selects every item with probability 1 / size. Costs O(1). */
 export const uniform = (): Selector => ({ kind: "uniform" });
 /**
- * Returns a selector of the item with the lowest priority. Among items of equal priority, it selects the one inserted or updated longest ago. Costs O(log n).
+ * Returns a selector of the item with the lowest priority. Among items of equal priority, it selects the item inserted or updated longest ago. Costs O(log n).
  */
 export const minHeap = (): Selector => ({ kind: "minHeap" });
 /**
- * Returns a selector of the item with the highest priority. Among items of equal priority, it selects the one inserted or updated longest ago. Costs O(log n).
+ * Returns a selector of the item with the highest priority. Among items of equal priority, it selects the item inserted or updated longest ago. Costs O(log n).
  */
 export const maxHeap = (): Selector => ({ kind: "maxHeap" });
 

@@ -42,20 +42,20 @@ export interface JournalOptions {
    */
   readonly writers?: OpenWriters;
   /**
-   * Whether to take the directory from an owner that has certainly ended, if that cannot be detected: on another machine, in another container, in a worker.
-   * Default: false.
+   * Whether to take the directory from an owner that has certainly ended, although Reprise cannot detect that. Examples are an owner on another machine, in
+   * another container, or in a worker. Default: false.
    */
   readonly takeOver?: boolean;
   /**
    * The treatment of a journal whose spec or tables differ from the options. "error" throws SPEC_MISMATCH. "migrate" rewrites the journal, and keeps the old
-   * files until the new ones are complete. Default: "error".
+   * files until the new files are complete. Default: "error".
    */
   readonly onMismatch?: OnMismatch;
   /** The new paths of leaves, by old path, like `rename` of `migrateSnapshot`. Used with `onMismatch: "migrate"`. */
   readonly rename?: Renames;
-  /** Returns the new step for an old one, like `migrate` of `migrateSnapshot`. Used with `onMismatch: "migrate"`. */
+  /** Returns the new step for an old step, like `migrate` of `migrateSnapshot`. Used with `onMismatch: "migrate"`. */
   readonly migrate?: (step: AnyStep) => unknown;
-  /** Receives warnings, including those of the journal about data that a crash cut off or lost. Default: `console.warn`. Pass null to silence warnings. */
+  /** Receives warnings, including the journal's warnings about data that a crash cut off or lost. Default: `console.warn`. Pass null to silence warnings. */
   readonly logger?: Logger | null;
   readonly signal?: AbortSignal;
   /** Receives the progress of opening. */
@@ -167,7 +167,7 @@ function reportsOf(signal: AbortSignal | undefined, onProgress: JournalOptions["
   };
 }
 
-/** Migrates the journal, if there is one that differs from the options. @throws ReplayError SPEC_MISMATCH if the differences exceed a migration */
+/** Migrates the journal, if it exists and differs from the options. @throws ReplayError SPEC_MISMATCH if the differences exceed a migration */
 async function migrateDirectory(
   directory: Directory,
   replayState: ReplayState,
@@ -199,7 +199,7 @@ async function migrateDirectory(
   for await (const progress of migration) await report(progress);
 }
 
-/** Returns whether spec, tables or roles of two Replays differ. */
+/** Returns whether the specs, tables or roles of two Replays differ. */
 function differs(requested: About, existing: About): boolean {
   try {
     checkSpec("spec", requested.options.spec, existing.options.spec, "");
@@ -260,7 +260,7 @@ export function aboutIn(directory: Directory, log: Log): About {
   return log.about as About;
 }
 
-/** Returns the options of the existing Replay, except those that were passed. @throws ReplayError NOT_FOUND if there is none */
+/** Returns the options of the existing Replay, except for options that were passed. @throws ReplayError NOT_FOUND if no Replay exists */
 function existingOptions(
   directory: Directory,
   { salvage, takeOver }: PeekOptions,

@@ -94,7 +94,8 @@ export class Journal {
     this.#segmentBytes = options.segmentBytes;
     this.#logger = options.logger;
     const record = Math.max(64, ...changes.rowBytes, ...changes.slotBytes);
-    // With retain "all", freed rows wait for their group. A group is written as soon as rows are freed, so that these rows take no room.
+    // With retain "all", freed rows wait for their group. The changes of each call are therefore written as a group immediately, so that freed rows take no
+    // room.
     const marksPerGroup = options.durability === "manual" ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(GROUP / record));
     this.#max = options.durability === "always" || !this.#isCompacting ? 1 : marksPerGroup;
     if (!this.#isCompacting) changes.keep();
@@ -116,8 +117,8 @@ export class Journal {
 
   /**
    * Stores a copy of a value of the program together with the Replay, from the same moment. Examples are a learner's weights and the position of an
-   * environment. The value replaces the previous one, and reaches the disk together with all earlier changes. Earlier calls may be on the disk before the
-   * value. Earlier calls and the value form one group only with `durability: "manual"` and `retain: "capacity"`. After a crash, the disk then has both or
+   * environment. The value replaces the previous value. Once the value is on the disk, all earlier changes are also on the disk. Earlier changes may reach the
+   * disk before the value. They form one group with it only with `durability: "manual"` and `retain: "capacity"`. After a crash, the disk then has both or
    * neither.
    * @param value null, booleans, numbers, bigints, strings, typed arrays, Dates, and arrays, plain objects, Maps and Sets of them
    * @throws TypeError if the value contains anything else. The error names the path

@@ -145,7 +145,7 @@ function* trySizes(files: LogFiles): Steps<SegmentSizes | undefined> {
 }
 
 /**
- * Handles a newest segment that has only begun: the log ends with the previous segment. A seal in that segment shows that the newest segment is complete enough
+ * Handles a newest segment that has only begun: the log ends with the previous segment. A seal in that segment shows that the head of the newest segment exists
  * by now.
  */
 function* endBefore(files: LogFiles, segments: readonly number[], sizes: Map<string, number>): Steps<void> {

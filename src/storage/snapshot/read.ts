@@ -1,4 +1,4 @@
-/** Restores a snapshot from its sections. Each is checked before its contents are used. */
+/** Restores a snapshot from its sections. Each section is checked before its contents are used. */
 import { corrupt, mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
 import { END, HEAD } from "../../base/kinds.ts";
 import { kindOf } from "../../base/typed-arrays.ts";
@@ -144,5 +144,5 @@ class SnapshotReader<R> {
   }
 }
 
-/** The place of the other spec, and the remedy. */
+/** The place of the other spec, and the remedy if the specs differ. */
 const PLACE = `the snapshot (pass the spec of the snapshot, or omit spec; see ${MIGRATION_PAGE})`;
