@@ -36,7 +36,11 @@ export class ReplayError extends Error {
   }
 }
 
-/** Returns the error for bytes that break the rules of their format. @param where the subject of the message: what was read @param what the fault */
+/**
+ * Returns the error for bytes that break the rules of their format.
+ * @param where the subject of the message, such as the file that was read
+ * @param what the fault
+ */
 export function corrupt(where: string, what: string): ReplayError {
   return new ReplayError("CORRUPT", `${where}: ${what}`);
 }

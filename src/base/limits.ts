@@ -1,6 +1,6 @@
 /** Limits that several parts of the package share. The core's own limits are in assembly/tables/slots.ts and assembly/tables/table.ts. */
 
-/** The maximum number of steps in an item, a window or an episode; maximum items or elements of a batch. */
+/** The maximum number of steps in an item, a window or an episode, and the maximum number of items or elements of a batch. */
 export const MAX_LENGTH = 2 ** 24 - 1;
 
 /** The maximum number of items of a table, and transitions of a buffer. */
@@ -30,5 +30,5 @@ export const MAX_SECTION_BYTES = 2 ** 30;
 /** The default size of a journal's files, approximately. */
 export const SEGMENT_BYTES = 1 << 24;
 
-/** setTimeout counts in 31 bits; longer timeouts would fire immediately. */
+/** The longest timeout. setTimeout counts in 31 bits, so longer timeouts would fire immediately. */
 export const MAX_TIMEOUT_MS = 2 ** 31 - 1;

@@ -11,7 +11,7 @@ export function hideFrames(entryPoint: EntryPoint): void {
   for (let base = entryPoint; base.name !== ""; base = Object.getPrototypeOf(base)) entryPoints.add(base);
 }
 
-/** More frames than any call of the package has. */
+/** A number of frames that no call of the package reaches. */
 const MAX_FRAMES = 60;
 
 /** Frames in V8: `at new Replay (file:1:2)`, `at Table.sample (file:1:2)`, `at file:1:2`. Frames of built-in functions have no file. */

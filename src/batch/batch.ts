@@ -10,7 +10,7 @@ import { setPart, valueAt, zip } from "../schema/nest.ts";
 import type { IsAny, LeafAt } from "../schema/spec.ts";
 import type { BatchLayout, ColumnSpec, Field, Lease } from "./layout.ts";
 
-/** The column of a leaf. `Lead` is the dimensions before those of the leaf. */
+/** The column of a leaf. `Lead` is the list of dimensions that precede the dimensions of the leaf. */
 type LeafColumn<L, Lead extends readonly number[]> =
   L extends Leaf<infer D> ? Column<D, [...Lead, ...ShapeOf<L>]> : L extends BoundedText ? Column<"string", [...Lead, ...ShapeOf<L>]> : Column;
 
@@ -95,7 +95,7 @@ export interface Blocked {
    * The condition that limited the draws:
    * - minSize: the table has too few items;
    * - samplesPerInsert: the rate limiter requires inserts first;
-   * - items: there are no more distinct items;
+   * - items: the table has no more distinct items;
    * - columns: the next item has different columns, and comes first in the next draw.
    */
   readonly by: "minSize" | "samplesPerInsert" | "items" | "columns";

@@ -94,7 +94,7 @@ export class BatchBuffer {
     return this;
   }
 
-  /** Lends the buffer's batch. Returned memory gets a new batch object, so that holders of the old batch cannot release the new one. */
+  /** Lends the buffer's batch. Returned memory gets a new batch object, so that holders of the old batch cannot release the new batch. */
   lend(home: Home): this {
     this.home = home;
     const { isReleased, memory, texts, columns } = this.lease as Lease;

@@ -29,7 +29,7 @@ export abstract class ColumnView implements BatchView {
   protected readonly table: SampledTable;
   /** The array class of returns, discounts and weights. */
   protected readonly float: ArrayClass;
-  /** The schema of batches: buffers with the same object have the same columns, except the optional ones. */
+  /** The schema of batches. Buffers with the same schema object have the same columns, except for optional columns. */
   protected abstract readonly schema: object;
 
   constructor(sampler: Sampler, dtype: "f32" | "f64") {
@@ -109,7 +109,7 @@ export abstract class ColumnView implements BatchView {
     return this.#refilled(n, width, holds, into, part === undefined ? this.float : Float64Array);
   }
 
-  /** Returns the buffer of a new batch, or of a released one. */
+  /** Returns the buffer of a new batch, or of a released batch. */
   #fresh(n: number, width: number, source = 0): BatchBuffer {
     const { pool, options } = this.sampler;
     const { recycle } = options;

@@ -46,7 +46,7 @@ export class ItemView implements BatchView {
   /** The columns of all items, if all items have the same columns, and the column layout of the first item to be drawn. */
   #chosen: readonly Selection[] | undefined;
   #first: ColumnLayout | undefined;
-  /** Whether each item shows its own steps. */
+  /** Whether items show different steps, according to their layouts. */
   #mixed = false;
 
   constructor(sampler: Sampler) {
@@ -198,7 +198,7 @@ export class ItemView implements BatchView {
     return this.#refilled(undefined, n, length as number, selections, holdsOf(beta !== undefined, returns, mask) + source).batch;
   }
 
-  /** Returns the buffer of a new batch, or of a released one. */
+  /** Returns the buffer of a new batch, or of a released batch. */
   #fresh(n: number, width: number, selections: readonly Selection[], source = 0): BatchBuffer {
     const { pool, options } = this.#sampler;
     const { recycle } = options;
@@ -252,7 +252,10 @@ export class ItemView implements BatchView {
     return typeof into === "object" && into !== null ? (this.#sampler.pool.known.get(into)?.layout as ItemLayout | undefined) : undefined;
   }
 
-  /** Returns the columns of a batch to refill if they have more room than the items need, since its shapes are fixed; otherwise the columns of the items. */
+  /**
+   * Returns the columns of a batch to refill if they have more room than the items need, since the shapes of that batch are fixed. Otherwise, returns the
+   * columns of the items.
+   */
   #kept(into: Into | undefined, selections: readonly Selection[], width: number): readonly Selection[] {
     const before = this.#layoutOf(into)?.selections;
     if (before === undefined || before === selections || before === this.#whole || selections === this.#whole) return selections;
@@ -273,7 +276,7 @@ export class ItemView implements BatchView {
     return integer("length (or the second dimension of into)", length, 1, MAX_LENGTH);
   }
 
-  /** Returns the column layouts of slots. @throws ReplayError SPEC_MISMATCH if one is unknown */
+  /** Returns the column layouts of slots. @throws ReplayError SPEC_MISMATCH if a layout is unknown */
   #layoutsOf(slots: Uint32Array): ColumnLayout[] {
     const { columnLayouts } = this.#table.engine;
     return this.#table.core.layoutsOf(slots).map((id) => {

@@ -17,7 +17,7 @@ export const RETURNS = 2;
 export const MASK = 4;
 /** The source of each item, in a mixture. */
 export const SOURCE = 8;
-/** From this bit on: the number of components of a return, minus one. */
+/** The number of the bit from which the number of components of a return, minus one, is stored. */
 export const COMPONENTS = 4;
 
 /**
@@ -107,7 +107,7 @@ export interface LayoutOptions {
   readonly n: number;
   /** The number of steps in a full window. */
   readonly width: number;
-  /** The content of items that batches show. Layouts with the same object have the same columns, except the optional ones. */
+  /** The content of items that batches show. Layouts with the same content object have the same columns, except for optional columns. */
   readonly content: object;
   /** The optional contents: WEIGHTS, RETURNS, MASK. */
   readonly holds: number;
@@ -212,7 +212,7 @@ export class BatchLayout {
     return false;
   }
 
-  /** Returns whether the arrays of its batches have the same places as those of another layout. */
+  /** Returns whether the arrays of this layout's batches have the same places as the arrays of another layout's batches. */
   isAlike(other: BatchLayout): boolean {
     const isSame = (one: Field, two: Field | undefined) =>
       two !== undefined && one.path === two.path && one.type === two.type && one.each === two.each && one.shape?.join() === two.shape?.join();

@@ -1,6 +1,6 @@
 /**
- * Fills the part of a mixture's batch that comes from one source: its draw is gathered in the scratch of its own Replay, and copied to its rows of the whole
- * batch.
+ * Fills the part of a mixture's batch that comes from one source: the source's draw is gathered in the scratch of the source's Replay, and copied to the
+ * source's rows of the whole batch.
  */
 
 import { WEIGHT } from "../base/abi.ts";
@@ -17,13 +17,16 @@ export class Part implements Filled {
   whole!: BatchBuffer;
   /** The first row of the part. */
   first = 0;
-  /** Whether no other source draws from its table first, so that looking ahead predicts the draw. */
+  /** Whether no other source draws from the same table first, so that looking ahead predicts the draw. */
   isSure = true;
   buffer: PartBuffer | undefined;
   /** The weights of the part before all weights of the batch are divided by the largest weight; undefined if they are not divided. */
   weights: Float64Array | undefined;
 
-  /** Returns a buffer for more items, longer windows or other columns. @throws ReplayError SPEC_MISMATCH if the columns differ from those of the whole batch */
+  /**
+   * Returns a buffer for more items, longer windows or other columns.
+   * @throws ReplayError SPEC_MISMATCH if the columns differ from the columns of the whole batch
+   */
   renew(engine: Engine, layout: BatchLayout): PartBuffer {
     const difference = columnDifference(this.whole.layout, layout);
     if (difference !== undefined) throw otherColumns(difference);

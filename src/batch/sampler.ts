@@ -101,7 +101,7 @@ export interface BatchView {
   readonly columns?: BatchLayout;
   /** Returns the buffer of a whole batch of a mixture, for the options of the call. @param longest the number of steps of the longest item of a part */
   blank(longest: number): BatchBuffer;
-  /** Returns the length, in steps, of the longest item that a draw with the options of the call may return. @param isSure whether no other source draws first */
+  /** Returns the number of steps of the longest item that a draw with the call's options may return. @param isSure whether no other source draws first */
   longest(isSure: boolean): number;
   /** Returns a buffer for all parts of a batch together. */
   whole(parts: readonly BatchBuffer[], options: SampleOptions, n: number): BatchBuffer;
@@ -176,7 +176,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     return (isNew ? pool.give(buffer) : buffer.batch) as object as B;
   }
 
-  /** Draws into a buffer, and gathers the items. Returns the buffer that holds the items: the chosen buffer, or a smaller one. */
+  /** Draws into a buffer, and gathers the items. Returns the buffer that holds the items: the chosen buffer or a smaller buffer. */
   #fill(chosen: BatchBuffer, ahead: boolean, part?: PartOf): BatchBuffer {
     const { options } = this;
     const { core } = this.table;

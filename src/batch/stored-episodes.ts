@@ -1,6 +1,6 @@
 /**
  * Finds the episodes whose steps are held, as chains of rows. Items and streams prove which rows follow each other. Other links may be stale, because freed
- * rows are reused, so they count only if they join all held pieces of an episode into one chain and nothing contradicts them.
+ * rows are reused. These links count only if they join all held pieces of an episode into one chain without a contradiction.
  */
 import { ABOUT_FIRST, ABOUT_LENGTH, ABOUT_PRIORITY } from "../base/abi.ts";
 import type { Engine } from "../memory/engine.ts";
@@ -147,7 +147,7 @@ class Links {
       if (isSure(row) && joins.get(episode) === (heads.get(episode) ?? 0) - 1) this.#follows[this.#place(this.#next[at] as number)] = 1;
       else this.#next[at] = 0;
     }
-    // If the links form a cycle, no row is the first one, so none of the links can be trusted.
+    // If the links form a cycle, no row is the first row, so no link can be trusted.
     let walked = 0;
     for (const row of this.#rows) for (let at = row; this.#follows[this.#place(row)] === 0 && at !== 0; at = this.#next[this.#place(at)] as number) walked++;
     if (walked === this.#count) return;

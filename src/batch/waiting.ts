@@ -78,8 +78,8 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
   }
 
   /**
-   * Returns a batch of n immediately; undefined if it is not available now, but may be later.
-   * @throws RangeError if it can never be available · ReplayError RATE_LIMITED if other draws must come first
+   * Returns a batch of n immediately; undefined if the batch is not available now but may be later.
+   * @throws RangeError if the batch can never be available · ReplayError RATE_LIMITED if other draws must come first
    */
   atOnce(n: number, options?: SampleOptions): B | undefined {
     this.table.engine.open();

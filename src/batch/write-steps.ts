@@ -96,7 +96,7 @@ function write(table: SampledTable, batch: object, buffer: BatchBuffer | undefin
     core.i32.set(own ?? output.steps, listAt / 4);
     core.u32.set([output.leaf.index, listAt, output.steps.length, own === undefined ? 0 : output.steps.length, valuesAt], address / 4);
     const each = output.steps.length * output.leaf.bytes;
-    // Values of remaining items move up over the values of removed ones.
+    // Values of remaining items move up over the values of removed items.
     for (let k = 0; found < count && k < found; k++)
       core.u8.copyWithin(valuesAt + k * each, valuesAt + (live[k] as number) * each, valuesAt + ((live[k] as number) + 1) * each);
     written += core.x.scatter(draw.handle, pool, address, 1);
@@ -163,7 +163,7 @@ function columnsOf({ layout, keys }: BatchParts, values: object): Column[] {
   return keys.length === 0 ? [] : columns;
 }
 
-/** Returns the first path of a nest that is neither a known path nor a prefix of one. */
+/** Returns the first path of a nest that is neither a known path nor a prefix of a known path. */
 function unknownIn(values: object, known: readonly (readonly string[])[], keys: readonly string[]): readonly string[] | undefined {
   if (typeof values !== "object" || values === null) throw mustBe(TypeError, "values", "an object of columns", values);
   for (const [key, value] of Object.entries(values)) {

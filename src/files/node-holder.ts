@@ -19,7 +19,7 @@ export interface Holder {
   readonly since?: string | undefined;
 }
 
-/** The maximum time to write a file's text. If it takes longer, the writer is gone. */
+/** The maximum time to write a file's text. If a write takes longer, its writer is considered dead. */
 const WRITING_MS = 10_000;
 
 export function selfOf({ fs, os, process }: Builtins): Holder {

@@ -92,7 +92,7 @@ function claimNumber(builtins: Builtins, folder: string, self: Holder, text: str
       continue;
     }
     for (const number of numbersIn(fs, folder)) if (number <= last) remove(`lock.${number}`);
-    // If the writer of a removed draft is not gone but only slow, it writes the lock file without a draft.
+    // If the writer of a removed draft is only slow, it creates the lock file without a draft.
     for (const name of fs.readdirSync(folder)) if (name.startsWith(DRAFT) && isOld(fs, `${folder}/${name}`)) remove(name);
     return last + 1;
   }
@@ -115,7 +115,7 @@ function claimNumber(builtins: Builtins, folder: string, self: Holder, text: str
     } finally {
       remove(draft);
     }
-    // Some file systems have no links; then the file is empty for a moment.
+    // Some file systems have no links. On them, the lock file is empty for a moment.
     try {
       fs.writeFileSync(path, text, { flag: "wx" });
       return true;

@@ -1,4 +1,4 @@
-/** Assembles whole episodes from the items of a table, which arrive in the order in which they were created. */
+/** Assembles whole episodes from the items of a table. Items must be added in the order in which they were created. */
 import { FINAL_TERMINATED, FINAL_TRUNCATED } from "../base/abi.ts";
 import type { Episode } from "./protocol.ts";
 
@@ -32,7 +32,7 @@ export class EpisodeLog {
   #lastPartial: number;
   /** The largest number so far. */
   #newest = 0;
-  /** The numbers of the episodes that ended last. More items that overlap these episodes may still arrive. */
+  /** The numbers of the episodes that ended last. Further items that overlap these episodes may still be added. */
   readonly #closedEpisodes = new Set<number>();
   #endedEpisodes: Episode[] = [];
 

@@ -13,7 +13,7 @@ export class Changes extends State {
   /** The address of the numbers of bytes that still count, one u32 per place of a segment. */
   readonly #live: number;
   readonly #places: number;
-  /** The number of passes over the pools. Freed rows that waited free their frames, which need another pass. */
+  /** The number of passes over the pools. Writing frees rows that waited, and with them their frames, which need another pass. */
   #passes: number;
 
   /** @param places the number of segments that can be distinguished: a power of two, at most 65,536 */

@@ -51,7 +51,10 @@ export class CoreStream {
     this.engine.core.x.stream_lend(this.handle, lane);
   }
 
-  /** Moves the steps appended to a lane since `lend` into this stream; room must be reserved. Call `take` in `finally`, since it also ends the loan. O(steps) */
+  /**
+   * Moves the steps appended to a lane since `lend` into this stream; room must be reserved. Call `take` in `finally`, since `take` also ends the loan.
+   * O(steps)
+   */
   take(lane: number): void {
     this.engine.core.x.stream_take(this.handle, lane);
   }

@@ -142,9 +142,9 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   }
 
   /**
-   * Opens a Replay in a directory: the stored Replay, or a new one. A stored Replay has the state after one of its calls, which includes everything that was
-   * flushed. The next draws are the same as without the interruption. Its writers are in `writers`; `replay.writer({ name })` returns the writer of a name.
-   * Needs memory for one section in addition to the Replay. Costs O(bytes of the files).
+   * Opens a Replay in a directory: the stored Replay, or a new Replay if the directory is empty. A stored Replay has the state after one of its calls, which
+   * includes everything that was flushed. The next draws are the same as without the interruption. Its writers are in `writers`; `replay.writer({ name })`
+   * returns the writer of a name. Needs memory for one section in addition to the Replay. Costs O(bytes of the files).
    * @throws ReplayError LOCKED if another process has the directory open
    * @throws ReplayError CORRUPT if a file is damaged before its end (see `salvage`)
    * @throws ReplayError IO if a file cannot be read or written
@@ -220,8 +220,8 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
 
   /**
    * Accepts the steps of an environment at the other end of a port or a socket, where `remoteWriter` of `reprise/remote` writes them. Resolves when an actor
-   * has connected; either end may come first. An actor whose socket broke reconnects with another socket. Call this method for each socket of a server. For an
-   * actor that reconnects, it returns the same object. The options are those of a writer, except `lanes`, which the actor sets.
+   * has connected. Either end may connect first. An actor whose socket broke reconnects with another socket. Call this method for each socket of a server. For
+   * an actor that reconnects, the call returns the same object. The options are the options of a writer, except `lanes`, which the actor sets.
    * @param port a MessagePort or a Worker; a WebSocket of a server or a client; or any other `ByteChannel`
    * @throws ReplayError SPEC_MISMATCH if the specs differ, which both ends report
    * @throws ReplayError OUT_OF_TURN if the port or the name already has a writer

@@ -104,7 +104,7 @@ export function put(target: LeafTarget, to: NumberArray | undefined, at: number,
   return end < 0 ? { code: "SPEC_MISMATCH", rule: leafText(dtype, shape), value: input } : undefined;
 }
 
-/** Returns the data of a column of the target's shape; for a single value, the element of a typed array of length one. */
+/** Returns the data of a column with the target's shape. For a single value, returns the element of a typed array of length 1. */
 function unwrap({ dtype, shape }: LeafTarget, input: object, { columns }: PutOptions): unknown {
   const isColumn = columns === true && !ArrayBuffer.isView(input) && isShaped(input) && input.shape.join() === shape.join();
   const value = isColumn ? input.data : input;

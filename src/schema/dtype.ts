@@ -46,7 +46,7 @@ export interface DtypeInfo {
   readonly code: number;
   /** The number of bytes per element in a row. */
   readonly bytes: number;
-  /** The class of arrays in batches. Its elements may be larger than those in rows. */
+  /** The class of arrays in batches. Its elements may be larger than the elements in rows. */
   readonly array: ArrayClass;
   /** The bounds of the values: bigints for 64-bit integers, infinities for floats. */
   readonly min: number | bigint;

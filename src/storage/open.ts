@@ -155,7 +155,7 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
 
 type Report = (progress: { readonly bytes: number; readonly of: number }) => Promise<void> | undefined;
 
-/** Reports the progress, and lets other code run now and then. @throws the reason of the signal */
+/** Reports the progress, and regularly lets other code run. @throws the reason of the signal */
 function reportsOf(signal: AbortSignal | undefined, onProgress: JournalOptions["onProgress"]): Report {
   let last = 0;
   return (progress) => {
@@ -252,7 +252,7 @@ function about(replayState: ReplayState, retain: Retain): About {
   return { content: "replay", version, options: stored, layout, retain };
 }
 
-/** @throws ReplayError SPEC_MISMATCH if the directory holds something else · UNSUPPORTED if another version wrote the state */
+/** @throws ReplayError SPEC_MISMATCH if the directory holds other data than a Replay · UNSUPPORTED if another version wrote the state */
 export function aboutIn(directory: Directory, log: Log): About {
   const { content } = log.about as About;
   if (content !== "replay") throw mustBe("SPEC_MISMATCH", "dir", "the directory of a Replay", directory.name);

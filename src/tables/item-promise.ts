@@ -6,7 +6,7 @@
  * several items rejects with the first reason.
  */
 export class ItemPromise extends Promise<void> {
-  /** The promises of several items that include this one. */
+  /** The promises of several items that include this promise's item. */
   readonly #wholes: ItemPromise[] = [];
   /** The reason why the first of the promise's items was rejected, or another error that broke the promise. */
   #refusal: { readonly reason: unknown } | undefined;

@@ -1,4 +1,4 @@
-/** Draws mixtures: batches whose rows come from several tables, or views of tables, of one Replay or of several. */
+/** Draws mixtures: batches whose rows come from several tables, or views of tables, of one Replay or of several Replays. */
 
 import { checkSeed, finite, flag, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
 import { customInspect, PlainText } from "../base/inspect.ts";
@@ -97,7 +97,7 @@ export class Mixture<V extends MixtureView = MixtureView> {
   /**
    * Draws n rows, a share from each source, with the rows of the first source first. Never waits. Accepts the options that `sample` of the sources accepts.
    * Weights correct for the priorities within each source, not for shares. With `into`, allocates nothing but strings while each source provides as many rows
-   * as before. Costs as much as the draws of the parts. If the call throws, nothing has changed in any source.
+   * as before. Costs as much as the draws of the parts. If the call throws, all sources are unchanged.
    * @throws ReplayError EMPTY if a source has no items
    * @throws ReplayError RATE_LIMITED if a rate limiter does not allow a share now
    * @throws ReplayError TOO_FEW if a source has too few distinct items
@@ -111,7 +111,7 @@ export class Mixture<V extends MixtureView = MixtureView> {
   }
 
   /**
-   * Draws n rows as soon as every source can provide its share. Draws nothing earlier, so a wait that ends without a batch has changed nothing. The call does
+   * Draws n rows as soon as every source can provide its share. Draws nothing earlier, so a wait that ends without a batch changes no source. The call does
    * not take part in the order of calls that wait for one table.
    * @throws RangeError if the batch can never be full
    * @throws ReplayError RATE_LIMITED if other draws must come first
@@ -154,7 +154,7 @@ export class Mixture<V extends MixtureView = MixtureView> {
 
   /**
    * Sets the priorities of a batch's items, each in its own table, by key. Skips removed items, and sources that ignore priorities. Costs O(n log size). If the
-   * call throws, nothing has changed in any table.
+   * call throws, all tables are unchanged.
    * @param batch a batch of this mixture
    * @param priorities one priority per row
    * @returns the number of priorities that were set

@@ -55,9 +55,9 @@ export interface Explanation {
   readonly key: number;
   /**
    * The state of the item.
-   * - live: it can be drawn;
-   * - waiting: the rate limiter has not admitted it yet;
-   * - gone: it was evicted, deleted or drawn maxTimesSampled times.
+   * - live: the item can be drawn;
+   * - waiting: the rate limiter has not admitted the item yet;
+   * - gone: the item was evicted, deleted or drawn maxTimesSampled times.
    */
   readonly state: "live" | "waiting" | "gone";
   readonly length?: number;
@@ -162,7 +162,8 @@ export class Table<S = any, R = any> {
   /**
    * Draws n items, each as soon as the rate limiter allows it. The batch grows until it is full, and its bytes are copied as they are drawn. Draws that are
    * stratified or without replacement are made together, as soon as all of them are possible. Calls that wait for one table are served in call order. If items
-   * were drawn before the wait ended, the error has these items as its `batch`. It is then a separate error, and the reason is its `cause`.
+   * were drawn before the wait ended, the error has these items as its `batch`. Such an error is a separate object, and the reason for the end of the wait is
+   * its `cause`.
    * @throws RangeError if the batch can never be full
    * @throws ReplayError RATE_LIMITED if other draws must come first
    * @throws ReplayError TIMEOUT if the time limit ends the wait
@@ -249,7 +250,7 @@ export class Table<S = any, R = any> {
 
   /**
    * Sets the priorities of items by key. Skips keys whose items no longer exist. If a key occurs twice, the last priority counts. Costs O(n log size). If the
-   * call throws, nothing has changed.
+   * call throws, the table is unchanged.
    * @param keys n keys in a list or typed array, or a column of any shape with n elements
    * @param priorities n priorities in a list or typed array, or a column of one dimension or of the shape of the keys
    * @returns the number of keys whose items exist
@@ -271,7 +272,7 @@ export class Table<S = any, R = any> {
   }
 
   /**
-   * Deletes items by key. Skips keys whose items no longer exist. Costs O(n log size). If the call throws, nothing has changed.
+   * Deletes items by key. Skips keys whose items no longer exist. Costs O(n log size). If the call throws, the table is unchanged.
    * @returns the number of deleted items
    * @throws TypeError, RangeError if a key is invalid, as in `updatePriorities`
    */
@@ -285,8 +286,8 @@ export class Table<S = any, R = any> {
   }
 
   /**
-   * Returns whether a batch of n can be drawn now, regardless of the items drawn. The rate limiter must allow the draws, and there must be enough items for
-   * draws without replacement or with `maxTimesSampled`. Costs O(1), or at most O(size) in these two cases.
+   * Returns whether a batch of n can be drawn now, regardless of the items drawn. The rate limiter must allow the draws, and the table must have enough items
+   * for draws without replacement or with `maxTimesSampled`. Costs O(1), or at most O(size) in these two cases.
    */
   ready(n: number, options: { readonly replacement?: boolean; readonly among?: Among } = {}): boolean {
     if (typeof options !== "object" || options === null) throw mustBe(TypeError, "the options of ready", "an object of replacement, among", options);

@@ -32,7 +32,7 @@ export interface AnyBatch {
   release?(): void;
 }
 
-/** If a source has no items: "others" lets the other sources provide its rows; undefined makes it an error. */
+/** The treatment of a source without items. With "others", the other sources provide its rows. With undefined, the draw is an error. */
 export type Fallback = "others" | undefined;
 
 export class MixedSources {
@@ -200,8 +200,8 @@ export class MixedSources {
   }
 
   /**
-   * Returns the result of `attempt`, or a promise if it is undefined for now. @param queue calls with the same queue are served in call order @param what
-   * describes the wait for a timeout
+   * Returns the result of `attempt`, or a promise if the result is undefined for now. @param queue calls with the same queue are served in call order @param
+   * what describes the wait for a timeout
    */
   until<T>(attempt: () => T | undefined, what: () => string, wait: WaitOptions, queue: object): T | Promise<T> {
     if (this.#engines.length === 1) return (this.#engines[0] as Engine).waiters.until(attempt, what, wait, queue);

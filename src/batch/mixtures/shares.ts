@@ -3,7 +3,7 @@
 import { finite, integer, mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
 import type { Core } from "../../memory/core.ts";
 
-/** A number, relative to the other shares, or a function of the number of the draw (from 0 on). */
+/** The share of a source: a number relative to the other shares, or a function that returns it for the number of a draw (from 0 on). */
 export type Share = number | ((draw: number) => number);
 
 /** The state of a mixture as plain numbers, which JSON can store. */

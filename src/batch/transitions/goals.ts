@@ -29,7 +29,7 @@ export interface RelabelledSteps {
   /** The row of the transition to which the step belongs. `steps` has the number of earlier steps in its return. */
   readonly rows: Uint32Array<ArrayBuffer>;
   readonly steps: Uint32Array<ArrayBuffer>;
-  /** The batch with its new goals. Its returns are still the stored ones. */
+  /** The batch with its new goals. Its returns are still computed from the stored rewards. */
   // biome-ignore lint/suspicious/noExplicitAny: any view
   readonly batch: any;
 }

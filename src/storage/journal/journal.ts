@@ -109,7 +109,7 @@ export class Journal {
     };
   }
 
-  /** The last value passed to `keep`, in this run or an earlier one. Undefined before the first call. */
+  /** The last value passed to `keep`, in this run or an earlier run. Undefined before the first call. */
   // biome-ignore lint/suspicious/noExplicitAny: the program's own value
   get kept(): any {
     return this.#keptValue && decodeTagged(this.#keptValue);

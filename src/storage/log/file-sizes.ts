@@ -182,7 +182,7 @@ function* isSealed(files: LogFiles, segment: number, size: number): Steps<boolea
   return end.byteLength === END_BYTES && end.getUint32(0, true) === SEAL && end.getUint32(4, true) === 0 && end.getUint32(8, true) === NUMBER_BYTES;
 }
 
-/** Returns whether the whole head of a segment exists, or other bytes in its place. */
+/** Returns whether the file contains the whole head of a segment, or other bytes in place of the head. */
 function* hasHead(files: LogFiles, segment: number, size: number): Steps<boolean> {
   if (size < HEAD_BYTES) return false;
   const head = yield* read(files, segment, MAGIC.length, SECTION_BYTES);

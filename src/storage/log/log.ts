@@ -84,7 +84,7 @@ export class Log {
   #isClosed = false;
 
   /**
-   * Opens an existing log, or creates one. With `readOnly`, the log shows the state at one moment, even if its owner continues to write.
+   * Opens an existing log, or creates a new log. With `readOnly`, the log shows the state at one moment, even if its owner continues to write.
    * @throws ReplayError LOCKED if another process has the directory or, with `readOnly`, constantly creates and removes files, CORRUPT if the contents
    * were altered, UNSUPPORTED if another version wrote the files, IO if a file cannot be read or written
    */

@@ -31,7 +31,7 @@ export interface UnsealedSegment {
  * Passes every section to the visitor, and yields after each piece of a file.
  * @param newest whether to skip sealed segments, except the last two: the beginning of the newest segment may have been cut off
  * @returns the segments without a seal, oldest first
- * @throws ReplayError CORRUPT if a segment is not the one that the newest segment refers to
+ * @throws ReplayError CORRUPT if a segment is not the segment to which the newest segment refers
  */
 export function* readSections(
   directory: Directory,

@@ -41,7 +41,7 @@ export class SegmentWriter {
   #writtenBytes: number;
   /** The number of waiting bytes. */
   #pendingBytes = 0;
-  /** The sum of all sections, including waiting ones. */
+  /** The sum of all sections, including waiting sections. */
   #sum: number;
   /** Whether the file may be longer than `#writtenBytes`. */
   #isTorn = false;

@@ -1,5 +1,5 @@
 /**
- * Writes a log that replaces another one in the same directory: one segment with one group, after all segments of the old log. Until the group is complete on
+ * Writes a log that replaces another log in the same directory: one segment with one group, after all segments of the old log. Until the group is complete on
  * the disk, the old log stays valid (read-directory.ts).
  */
 import { COMMIT, SEGMENT } from "../../base/kinds.ts";

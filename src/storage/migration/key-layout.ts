@@ -24,7 +24,7 @@ export class KeyLayout {
     return generation * this.scale + this.base + slot;
   }
 
-  /** Returns the slot and generation of a key; undefined if no slot can have it. */
+  /** Returns the slot and generation of a key; undefined if no slot can have the key. */
   placeOf(key: number): { readonly slot: number; readonly generation: number } | undefined {
     const slot = (key % this.scale) - this.base;
     const generation = Math.floor(key / this.scale);
