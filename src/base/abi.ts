@@ -288,20 +288,23 @@ export const STEPS = 9;
 export const START = 9;
 export const TERMINATED = 10;
 export const TRUNCATED = 11;
-/** Column of goals: whether the entry has a new goal. */
+/** The column of goals, which records whether the entry has a new goal. */
 export const RELABELLED = 12;
 /** The slot of an item, or the number of a stream in its set. */
 export const SLOT = 14;
 /** Bytes of a draw before its columns. */
 export const DRAW_BYTES = 96;
 
-/** OUTPUT (assembly/draw/output.ts): its bytes, and the numbers of two fields: the address of its steps, and the distance from one list to the next. */
+/**
+ * The number of bytes of an OUTPUT (assembly/draw/output.ts), and the numbers of two fields: the address of the steps, and the distance from one list to the
+ * next.
+ */
 export const OUTPUT_BYTES = 20;
 export const OUTPUT_STEPS = 1;
 export const OUTPUT_STRIDE = 3;
-/** RUN (assembly/draw/output.ts): its bytes. */
+/** The number of bytes of a RUN (assembly/draw/output.ts). */
 export const RUN_BYTES = 16;
-/** WINDOW (assembly/draw/unpacked-frames.ts): bytes before the unpacked frames. */
+/** The number of bytes of a WINDOW before the unpacked frames (assembly/draw/unpacked-frames.ts). */
 export const WINDOW_HEAD = 16;
 /** The number after the last column, which selects the rows. */
 export const ROWS = 16;
@@ -340,7 +343,7 @@ export const OWN_NEXT = 1;
 export const ENDS_BEHIND = 2;
 export const NO_LEAF = 0xffff;
 
-/** The values that draw_goal_values gathers, and the steps that goals come from (assembly/draw/goals.ts). */
+/** The values that draw_goal_values gathers, and the steps from which goals are taken (assembly/draw/goals.ts). */
 export const GOALS = 0;
 export const ACHIEVED = 1;
 export const GOALS_ONCE = 2;

@@ -51,8 +51,8 @@ export function codeOf(error: unknown): unknown {
 }
 
 /**
- * Characters that control a terminal or change the direction of its text; names in files may contain them. Newlines and tabs are allowed, since messages use
- * them.
+ * Characters that control a terminal or change the direction of text. Names in files may contain such characters. Newlines and tabs are allowed, since messages
+ * use them.
  */
 const CONTROLS = /[^\P{Cc}\n\t]|[\p{Bidi_Control}\u2028\u2029]/gu;
 

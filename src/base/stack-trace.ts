@@ -17,7 +17,10 @@ const MAX_FRAMES = 60;
 /** Frames in V8: `at new Replay (file:1:2)`, `at Table.sample (file:1:2)`, `at file:1:2`. Frames of built-in functions have no file. */
 const FRAME = /^ +at (.+):\d+:\d+\)?$/;
 
-/** Returns the same error. If the runtime supports it, its stack starts at the caller of the package; without a known entry point the stack is unchanged. */
+/**
+ * Returns the same error. If the runtime supports it, the error's stack starts at the caller of the package. Without a known entry point, the stack is
+ * unchanged.
+ */
 export function trimStack<E extends Error>(error: E): E {
   const { captureStackTrace, stackTraceLimit } = Error as { readonly captureStackTrace?: (target: object, below?: unknown) => void; stackTraceLimit?: number };
   if (captureStackTrace === undefined) return error;

@@ -191,7 +191,7 @@ abstract class LeasedBatch {
     this.release();
   }
 
-  /** Returns the columns as JSON represents them. */
+  /** Returns the columns in a form that JSON can represent. */
   toJSON(): object {
     return { count: this.count, ...columnsOf(this), ...(this.blocked && { blocked: this.blocked }) };
   }

@@ -81,7 +81,7 @@ function copyRows(to: Rows, from: Rows, at: number, count: number): void {
   }
 }
 
-/** Divides the first n weights by the largest of them. */
+/** Divides the first n weights by the largest of these weights. */
 function normalize(weights: AnyArray, n: number): void {
   let largest = 0;
   for (let i = 0; i < n; i++) largest = Math.max(largest, weights[i] as number);

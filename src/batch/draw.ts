@@ -1,4 +1,7 @@
-/** Makes a draw in scratch memory: the items, streams or rows that a call picked, and their numbers. A draw is valid until the next call that uses scratch. */
+/**
+ * Makes a draw in scratch memory: the items, streams or rows that a call picked, and the numbers that belong to them. A draw is valid until the next call that
+ * uses scratch.
+ */
 
 import { BLOCKED, DISTINCT, E_UNLIKE, HAVE, KEY, NEED, OF_ITEMS, OF_ROWS, OF_STREAMS, ROWS, SHUFFLED, SLOT, START } from "../base/abi.ts";
 import { ReplayError } from "../base/error.ts";
@@ -18,7 +21,7 @@ export class Draw {
   /** The number of bytes of a draw with `#n` entries. */
   #bytes = 0;
   #n = -1;
-  /** The room that the last `prepare` made, and its address. */
+  /** The room that the last `prepare` made, and the address of the room. */
   #before = -1;
   #rows = 0;
   #base = 0;

@@ -47,7 +47,7 @@ interface Counts {
 
 type Place = EpochPlace & { counts: Counts | undefined };
 
-/** One step of an iteration: a batch (undefined after the last epoch), and the position after it. */
+/** One step of an iteration: a batch (undefined after the last epoch), and the position after the batch. */
 interface Step<B> {
   readonly batch: B | undefined;
   readonly place: Place;
@@ -219,7 +219,7 @@ export function epochsOf<B extends { readonly count: number; release?(): void }>
   const lends = sample.recycle === true || sample.recycle === "detach";
   const begin = (): ElementSource<B> => {
     walk.rewind();
-    /** Batches that the loop has not received yet, with the positions after them. */
+    /** The batches that the loop has not received yet, with the position after each batch. */
     const places = new Map<B, Place>();
     /** The position after the last epoch, if a draw ahead reached it. */
     let end: Place | undefined;

@@ -97,7 +97,7 @@ export class Probe {
     return this.#engine.core.x.table_total(this.#table);
   }
 
-  /** Returns the slot of an item by its key; 0 if the table no longer has it. */
+  /** Returns the slot of an item by its key; 0 if the item was removed. */
   slotOf(key: number): number {
     return this.#engine.core.x.table_find(this.#table, key);
   }
@@ -177,7 +177,7 @@ export class Probe {
     return Math.max(1, Math.min(MOST_RUNS, Math.floor(MOST_ROWS / width)));
   }
 
-  /** Returns how many steps of a leaf `steps` accepts per call; 0 if not even one fits into the reserved scratch. */
+  /** Returns how many steps of a leaf `steps` accepts per call; 0 if not even one step fits into the reserved scratch. */
   static stepsTogether(leaf: PlacedLeaf): number {
     if (isDirect(leaf, [0])) return MOST_ROWS;
     return Math.min(MOST_ROWS, Math.floor(MOST_BYTES / leaf.bytes));

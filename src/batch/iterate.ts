@@ -14,7 +14,7 @@ export interface ElementSource<E> {
   next(): E | undefined;
   /** Returns the next element for async iterations, and may wait. Never called before the previous call has ended. */
   later?(options: WaitOptions): E | undefined | Promise<E | undefined>;
-  /** Returns how many of `prefetch` elements may be fetched ahead. Called after the first element. Default: all. */
+  /** Returns how many of `prefetch` elements may be fetched ahead. Called after the first element. Default: all elements. */
   most?(prefetch: number): number;
   /** Returns an element ahead, without waiting; `undefined` if it would have to wait. Default: `next`, or `later` if elements take time. */
   ahead?(): E | undefined;

@@ -38,7 +38,7 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
     this.sampler = sampler;
   }
 
-  /** Whether a batch may be drawn before the loop receives it: no draw removes an item, and no call waits because of it. */
+  /** Whether a batch may be drawn before the loop receives it: no draw removes an item, and no call waits because of a draw. */
   get mayBeAhead(): boolean {
     const { maxTimesSampled, rateLimiter } = this.table.limits;
     return maxTimesSampled > 0xffffffff && !waitsForDraws(rateLimiter);

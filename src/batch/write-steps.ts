@@ -186,7 +186,7 @@ function checkLeaf({ kind, leaf }: PlacedLeaf, path: readonly string[]): void {
   );
 }
 
-/** Returns the bytes before a column's values: its OUTPUT, and lists of steps for n items. */
+/** Returns the number of bytes before a column's values: the OUTPUT, and lists of steps for n items. */
 function headOf({ steps }: Output, n: number): number {
   return alignUp(OUTPUT_BYTES + 4 * steps.length * n, 16);
 }

@@ -49,7 +49,7 @@ export function holderOf(fs: Fs, path: string): Holder | undefined {
     const holder = JSON.parse(text) as Partial<Holder>;
     return { ...holder, pid: holder.pid ?? 0, host: holder.host ?? "" };
   } catch {
-    // The file is incomplete: its writer is still writing, or was killed.
+    // The file is incomplete, because its writer is still writing or was killed.
     return isOld(fs, path) ? { pid: 0, host: "" } : undefined;
   }
 }

@@ -41,7 +41,7 @@ export function lockFolder(builtins: Builtins, folder: string, onTakeover: () =>
   const release = () => {
     if (owners.get(key) !== owner) return;
     owners.delete(key);
-    // The file is overwritten in place, so that it is never empty, and a full disk has room for it.
+    // The file is overwritten in place, so that the file is never empty, and a full disk has room for the new content.
     if (isOurs()) ifExists(() => fs.writeFileSync(file, "{}".padEnd(new TextEncoder().encode(text).length), { flag: "r+" }));
   };
   const owner = () => {
@@ -74,7 +74,7 @@ function numbersIn(fs: Fs, folder: string): number[] {
   return fs.readdirSync(folder).map((name) => Number(LOCK.exec(name)?.[1] ?? 0));
 }
 
-/** Claims a number, and returns it. */
+/** Claims a number, and returns the number. */
 function claimNumber(builtins: Builtins, folder: string, self: Holder, text: string, takeOver: boolean): number {
   const { fs } = builtins;
   for (let i = 0; i < TRIES; i++) {

@@ -171,7 +171,7 @@ class Sqlite implements Directory {
     return part.length;
   }
 
-  /** Overwrites bytes up to the end of the row that contains the first of them. Returns the number of bytes written. */
+  /** Overwrites bytes up to the end of the row that contains the first byte. Returns the number of bytes written. */
   #overwrite(from: number, bytes: Uint8Array, at: number): number {
     const [row] = this.#rows<{ id: number; bytes: ArrayBuffer }>(READ, from + at, from + at + 1) as [{ id: number; bytes: ArrayBuffer }];
     const part = bytes.subarray(0, row.id + row.bytes.byteLength - from - at);

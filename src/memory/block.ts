@@ -11,7 +11,7 @@ import { pathText } from "../schema/nest.ts";
 import type { Core } from "./core.ts";
 import type { Engine } from "./engine.ts";
 
-/** The steps that end an episode: one value per step, not 0 if the episode ends with it. */
+/** The steps that end an episode: one value per step, which is not 0 if the episode ends with the step. */
 export interface EpisodeEnds {
   /** Flags for the steps after which an episode ends without a final step. */
   readonly ends?: ArrayLike<unknown> | undefined;
@@ -140,7 +140,7 @@ export function countEnds({ terminated, truncated }: EpisodeEnds, rows: number):
   return [terminatedCount + truncatedCount, truncatedCount];
 }
 
-/** Writes how the episode ends at each row. If both flags are set, it terminates. */
+/** Writes how the episode ends at each row. If both flags are set, the episode terminates. */
 export function placeEnds({ u8 }: Pick<Core, "u8">, at: number, { ends, terminated, truncated }: EpisodeEnds, rows: number): void {
   for (let r = 0; r < rows; r++) u8[at + r] = terminated?.[r] ? TERMINATES : truncated?.[r] ? TRUNCATES : ends?.[r] ? ENDS : 0;
 }

@@ -62,7 +62,7 @@ export class Engine {
   readonly pool: number;
   /** The pools of shared frames, in the layout's order. */
   readonly framePools: readonly number[];
-  /** The pools of the entries of packed frames, and their packs. */
+  /** The pools of the entries of packed frames, and the packs of these entries. */
   readonly entryPools: readonly number[];
   readonly packs: readonly Packs[];
   /** The makers of staged steps, for writers with one lane and with several lanes. */

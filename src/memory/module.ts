@@ -37,7 +37,7 @@ function compile(): WebAssembly.Module {
   }
 }
 
-/** Decodes bytes from the text that build/wasm-bytes.mjs makes of them. The function uses a loop, since `Uint8Array.from` calls a function per byte. */
+/** Decodes bytes from the text that build/wasm-bytes.mjs makes. The function uses a loop, since `Uint8Array.from` calls a function per byte. */
 function decode(text: string): Uint8Array<ArrayBuffer> {
   const raw = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) {

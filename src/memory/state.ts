@@ -159,7 +159,7 @@ export class State {
     return Math.max(1, Math.floor((SECTION_MAX - COUNT_BYTES) / Math.max(bytes, LINK_BYTES)));
   }
 
-  /** Returns memory for a payload, with room for a head before it. Valid until the next use of scratch. */
+  /** Returns memory for a payload, with room for a head before the payload. The memory is valid until the next use of scratch. */
   protected allocate(bytes: number): number {
     return this.core.scratch(HEAD_BYTES + bytes) + HEAD_BYTES;
   }

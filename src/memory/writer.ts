@@ -6,7 +6,7 @@ import type { SmallBlocks } from "./small-blocks.ts";
 
 export interface CoreWriterOptions {
   readonly lanes: number;
-  /** The number of steps that each lane holds. */
+  /** The maximum number of steps that each lane holds. */
   readonly keep: number;
   /** Whether a lane keeps its steps after an episode ends. */
   readonly across: boolean;

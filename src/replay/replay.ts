@@ -1,4 +1,4 @@
-/** Implements a Replay: one pool of steps, the tables that refer to them, and the writers that append them. */
+/** Implements a Replay: one pool of steps, the tables whose items refer to these steps, and the writers that append steps. */
 
 import { integer, mustBe, ReplayError } from "../base/error.ts";
 import { customInspect, PlainText } from "../base/inspect.ts";

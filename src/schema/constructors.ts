@@ -1,4 +1,4 @@
-/** Defines the constructors of a spec's leaves. The main entry exports them all. */
+/** Defines the constructors of a spec's leaves. The main entry exports all of them. */
 
 import { finite, integer, onlyKeys } from "../base/error.ts";
 import { hideFrames } from "../base/stack-trace.ts";

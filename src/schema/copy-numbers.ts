@@ -77,7 +77,7 @@ export function checkKeys(numbers: Float64Array, first: number, n: number): void
   }
 }
 
-/** Returns the error for invalid keys, with the number of invalid keys and the first of them. */
+/** Returns the error for invalid keys, with the number of invalid keys and the first invalid key. */
 export function keyError(subject: string, keys: ArrayLike<unknown>, rule: string = KEY_RULE): RangeError {
   const invalid = elementsIn(keys).flatMap((key, i) => (isKey(key) ? [] : [i]));
   const [first = 0] = invalid;

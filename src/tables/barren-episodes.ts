@@ -20,7 +20,7 @@ export class BarrenEpisodes {
   readonly #options: BarrenOptions;
   /** The number of barren episodes that `stats` includes. */
   #reportedCount = 0;
-  /** The number of ended episodes without an item at the last count, and at the count before it. */
+  /** The number of ended episodes without an item at the last count, and at the previous count. */
   #endedCount = 0;
   #previousCount = 0;
 

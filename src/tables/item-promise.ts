@@ -38,7 +38,7 @@ export class ItemPromise extends Promise<void> {
     return this.#wasRead;
   }
 
-  /** Returns whether a reader has received this reason, from this promise or from a promise of several items that includes it. */
+  /** Returns whether a reader has received this reason, from this promise or from a promise of several items that includes this promise's item. */
   hasTold(reason: unknown): boolean {
     return this.#wasRead || this.#wholes.some((whole) => whole.#refusal?.reason === reason && whole.hasTold(reason));
   }

@@ -33,7 +33,7 @@ export interface LengthRule<TableName extends string = string, Columns = object,
   readonly length: number;
   /** The number of steps between the starts of two items. Default: 1. */
   readonly stride?: number;
-  /** The columns of these items in a batch, unless `sample` selects other columns. Default: every leaf of every step. */
+  /** The columns of the rule's items in a batch, unless `sample` selects other columns. Default: every leaf of every step. */
   readonly columns?: Columns;
   readonly nStep?: never;
   readonly sequence?: never;

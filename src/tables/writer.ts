@@ -65,7 +65,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
         return writer.#state();
       },
       resume: () => {
-        // It is unknown whether createItem made an item of the open episode.
+        // It is unknown whether `createItem` made an item from steps of the open episode.
         if (writer.streams.some((_, lane) => writer.#writer.episodeSteps(lane) > 0)) writer.#barrenEpisodes.createsItems = true;
       },
       createItem: (table, options, stepsBack, isEarlier) => writer.#createItem(table, options, stepsBack, isEarlier),
@@ -254,7 +254,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   /**
    * Ends the episode. With `final` or `terminated`, the final observation ends the episode. Transitions bootstrap from this observation unless the episode
    * terminated, and it stays available until the next append. Otherwise, the newest step ends the episode, in all lanes or in one lane, and the window is
-   * emptied. A writer with `across` keeps its window. Costs O(items + log size). If the call throws, the episode stays open.
+   * emptied. A writer with `across` keeps its window. Costs O(items + log size). If the call throws, it has no effect.
    * @throws TypeError if `nStep` or `sequence` rules require a missing option
    * @throws ReplayError OUT_OF_TURN if no episode is open, SPEC_MISMATCH if the step does not match the spec, INVALID_DATA if a value does not fit its dtype,
    * OUT_OF_MEMORY if memory runs out, RATE_LIMITED if too many items are waiting

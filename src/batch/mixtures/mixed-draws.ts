@@ -17,7 +17,7 @@ import { keysOf, type MixedColumns, runEnd, sourceField, sourceIn } from "./mixe
 import type { AnyBatch, MixedSources, Source } from "./mixed-sources.ts";
 import type { MixtureState } from "./shares.ts";
 
-/** The action if a batch is not available now: throw, wait if it can become available, or skip it. */
+/** The action if a batch is not available now: throw, wait if the batch can become available, or skip the batch. */
 const THROW = 0;
 const WAIT = 1;
 const SKIP = 2;

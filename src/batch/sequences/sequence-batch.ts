@@ -56,9 +56,9 @@ interface SequenceColumns<Float extends "f32" | "f64", Returns extends readonly 
    * per component.
    */
   readonly returns: Column<Float, Returns>;
-  /** The factor of the value at the bootstrap step: γ^k times the discounts of the steps before it; 0 if the episode terminated. */
+  /** The factor of the value at the bootstrap step: γ^k times the discounts of the k steps before that step; 0 if the episode terminated. */
   readonly discounts: Column<Float, [number, number]>;
-  /** The position in the sequence of the step from which the return bootstraps; the step itself if no step follows it. */
+  /** The position in the sequence of the step from which the return bootstraps. It is the position of the step itself if no step follows. */
   readonly bootstraps: Column<"u32", [number, number]>;
   /** 1 for a step, 0 for padding. */
   readonly mask: Column<"u8", [number, number]>;

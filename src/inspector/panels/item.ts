@@ -111,7 +111,7 @@ export function explanationText(
     : `The next draw returns another item: ${kind} picks ${known?.picks}. ${drawsText}`;
 }
 
-/** Returns the age of an item, as far as the table shows it. */
+/** Returns the age of an item as text, as far as the table records the age. */
 export function ageText(age: number, episodeAge: number): string {
   const parts = [];
   if (!Number.isNaN(age)) parts.push(`${countText(age, "item")} came after it`);

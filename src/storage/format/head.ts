@@ -16,7 +16,7 @@ import type { Layout } from "../../schema/layout.ts";
 import { isText } from "../../schema/leaf.ts";
 import type { ReplayState, SavedOptions } from "../replay-state.ts";
 
-/** The version of the records. It increases when the form of a record, or the meaning of a number in it, changes. */
+/** The version of the records. It increases when the form of a record changes, or the meaning of a number in a record. */
 const VERSION = 7;
 
 export interface StateHead {

@@ -294,7 +294,7 @@ export class Log {
   #createFirst(): SegmentWriter {
     const writer = new SegmentWriter(this.#directory, 1, { bytes: 0, sum: 0 }, this.#memory);
     this.#head(writer);
-    // This fails now if the directory cannot be written.
+    // If the directory cannot be written, this call fails now.
     writer.drain();
     return writer;
   }
@@ -355,7 +355,7 @@ export class Log {
       this.onSegment?.();
       this.commit();
     } finally {
-      // This has no effect if the group was committed.
+      // This call has no effect if the group was committed.
       next.cut(this.#groupAt);
       this.#isBeginning = false;
     }

@@ -143,7 +143,7 @@ export function withReadOnlyDirectory<T>(of: Directory, read: (moment: ReadOnlyD
   }
 }
 
-/** A file that is read from the disk, up to its length when the directory was read. After the first write, it is read from a copy in memory. */
+/** A file that is read from the disk, up to its length when the directory was read. After the first write, the file is read from a copy in memory. */
 class OverlayFile implements StorageFile {
   readonly #ownsSource: boolean;
   readonly #source: StorageFile;

@@ -38,7 +38,7 @@ export class StateMigrator {
   readonly #episodes = new RowEpisodes();
   /** The form of the new slots of all tables. */
   readonly #forms: SlotForm[] = [];
-  /** A section of new steps, with the capacity of a snapshot's sections, and the number of steps in it so far. */
+  /** A section of new steps, with the capacity of a snapshot's sections, and the number of steps in that section so far. */
   readonly #pending: Uint8Array<ArrayBuffer>;
   #pendingCount = 0;
   #steps = 0;
