@@ -21,9 +21,7 @@ export interface Directory {
    * @throws ReplayError LOCKED if another process has the directory
    */
   lock(onTakeover: () => void, takeOver?: boolean): () => void;
-  /**
-   * Resolves when the platform has confirmed that all synced data is safe. Until then, no output that depends on the synced data may leave the program.
-   */
+  /** Resolves when the platform has confirmed that all synced data is safe. Until then, no output that depends on the synced data may leave the program. */
   confirm?(): Promise<void>;
   /** Checks the directory. The owner calls this method before each write. @throws an error if the directory has changed, or if another owner took it over */
   check?(): void;
