@@ -149,7 +149,7 @@ export function oneOf<T>(subject: string, words: { readonly [word: string]: T },
   throw mustBeOneOf(RangeError, subject, Object.keys(words), word);
 }
 
-/** Sets of keys, cached by the string that lists them, because hot paths check their options too. */
+/** Sets of keys, cached by the string that lists them, because hot paths also check their options. */
 const KEY_SETS = new Map<string, Set<string>>();
 
 /** Calls whose options are named after the call in messages. */

@@ -22,7 +22,7 @@ export class Waiters {
   /** Whether a call is waiting. This is a field, because every step reads it, and the size of a set takes five loads. */
   hasWaiters = false;
   readonly #waiters = new Set<Waiter>();
-  /** The calls that wait for draws, per table and in call order. Only the first call of a table tries. */
+  /** The calls that wait for draws, per table and in call order. Only the first call in each queue tries to draw. */
   readonly #queues = new Map<object, Set<Waiter>>();
   #isWaking = false;
   #needsRetry = false;

@@ -41,7 +41,7 @@ interface ArrayPlace {
 interface LeafValues {
   readonly leaf: PlacedLeaf;
   readonly steps: readonly number[];
-  /** The maximum number of steps, if larger than that of `steps`. */
+  /** The maximum number of steps, if it is larger than the length of `steps`. */
   readonly longest?: number;
 }
 interface DrawnNumbers {

@@ -9,7 +9,7 @@ import type { Recycle } from "./options.ts";
 const MAX_SPARE = 2;
 const MAX_RETURNED = 32;
 
-/** The home of batches whose late use must be detected. At release, their arrays become empty. */
+/** The home of batches whose late use must be detected. When such a batch is released, its arrays become empty. */
 const DETACHING = { back: (buffer: BatchBuffer): void => buffer.detach() };
 
 export class BatchPool {

@@ -362,7 +362,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     return this.sample(n, this.#view.partOptions({ ...options, normalize: isDivided ? "none" : normalize }, into, of.n), false, of);
   }
 
-  /** Joins the parts of a batch. @param short whether draws are missing; if so, the batch has the reason */
+  /** Joins the parts of a batch. @param short whether draws are missing; if so, the batch carries the reason */
   join(batches: readonly B[], options: SampleOptions, short: boolean): B {
     const parts = batches.map((batch) => ({ buffer: this.pool.known.get(batch) as BatchBuffer, count: batch.count }));
     const count = parts.reduce((sum, part) => sum + part.count, 0);

@@ -118,7 +118,7 @@ class Links {
     this.#follows[at] = 1;
   }
 
-  /** Follows unproven links in the episodes whose pieces they join into one chain. */
+  /** Follows unproven links in the episodes whose pieces the links join into one chain. */
   join(engine: Engine): void {
     const { core, pool } = engine;
     const heads = new Map<number, number>();

@@ -29,7 +29,7 @@ export function agesOf(slots: ArrayLike<number>, keys: ArrayLike<number>, newest
 
 /**
  * Returns the difference between keys and slots in the turn before the newest item's turn. This is the most frequent difference in the slots after the newest
- * item, or NaN if these slots are empty.
+ * item, or NaN if no item is in these slots.
  */
 export function findPreviousTurn(slots: ArrayLike<number>, keys: ArrayLike<number>, newest: Newest): number {
   const counts = new Map<number, number>();

@@ -8,9 +8,9 @@ import type { Core } from "./core.ts";
 
 /** The number of layouts that are kept before the first search for unused layouts. */
 const FIRST_LIMIT = 1024;
-/** Numbers per chunk, as a power of two. Files have one section per chunk. */
+/** The number of layouts per chunk, as a power of two. Files have one section per chunk. */
 const CHUNK_BITS = 6;
-/** Numbers per group, as a power of two. Items whose numbers differ only in these bits are drawn together (assembly/draw/sample.ts). */
+/** The number of layout numbers per group, as a power of two. Items whose numbers differ only in these bits are drawn together (assembly/draw/sample.ts). */
 const GROUP_BITS = 16;
 const MAX_GROUPS = 2 ** (32 - GROUP_BITS);
 const MAX_GROUP_SIZE = 2 ** GROUP_BITS;

@@ -236,7 +236,7 @@ export class State {
     return true;
   }
 
-  /** Copies a payload into memory. Returns its address. */
+  /** Copies a payload into memory. Returns the address of the copy. */
   #copyIn(payload: Uint8Array): number {
     const at = this.allocate(payload.length);
     this.core.u8.set(payload, at);

@@ -170,7 +170,7 @@ export class CoreTable {
       core.f64.set(keys, first);
       core.f64.set(priorities, first + n);
     } else {
-      // Subarrays of the lists would be allocated.
+      // The elements are copied in a loop, because subarrays of the lists would be allocated.
       for (let i = 0; i < n; i++) {
         core.f64[first + i] = keys === undefined ? 0 : (keys[from + i] as number);
         core.f64[first + n + i] = priorities[from + i] as number;

@@ -114,7 +114,10 @@ export function columnsText(columns: unknown): string | undefined {
   }
 }
 
-/** Returns the columns in a text, since getters may return other values each time. Errors refer to the original columns. @throws the same as `selectionsOf` */
+/**
+ * Returns the selections of columns from their JSON text, since getters may return other values each time. Errors refer to the original columns.
+ * @throws the same as `selectionsOf`
+ */
 export function textSelections(columns: object, text: string | undefined, leaves: readonly PlacedLeaf[]): Selection[] {
   selectionsOf(columns, leaves);
   if (text === undefined) throw mustBe(TypeError, "columns", "an object of columns that JSON can represent", columns);
