@@ -23,10 +23,12 @@ type IsEmpty<H> = unknown extends H ? false : [H] extends [never] ? true : [keyo
 
 type Node = { readonly [name: string]: unknown };
 
-/** Returns the batch with `convert(data, shape, path)` in place of each array of numbers. Rows from `count` on, which have no meaning, are cut off. */
+/**
+ * Returns the batch with `convert(data, shape, path)` in place of each array of numbers. Rows from index `count` on are cut off, since they have no meaning.
+ */
 export function mapArrays<B extends object, T>(batch: B, convert: (data: AnyArray, shape: number[], path: string) => T): MappedBatch<B, T> {
   if (typeof batch !== "object" || batch === null || isColumn(batch)) throw mustBe(TypeError, "batch", "a batch, or a nest of columns", batch);
-  // A column may also have this name.
+  // In a nest of columns, `count` and `lengths` may also be names of columns, so their types are unknown.
   const { count, lengths } = batch as { readonly count?: unknown; readonly lengths?: unknown };
 
   function array(data: AnyArray, [rows = 1, ...rest]: readonly number[], path: string): T {
@@ -55,7 +57,7 @@ export function mapArrays<B extends object, T>(batch: B, convert: (data: AnyArra
   return (part(batch, []) ?? {}) as MappedBatch<B, T>;
 }
 
-/** Returns the names of a batch's parts, which are getters, or of an object's fields. */
+/** Returns the names of an object's fields. For a batch, these are the names of its getters. */
 function namesOf(value: object): string[] {
   const names: string[] = [];
   for (const name in value) names.push(name);
@@ -64,7 +66,7 @@ function namesOf(value: object): string[] {
 
 const items = (lengths: unknown) => (lengths as Uint32Array).length;
 
-/** Returns integers in 32 bits. @throws RangeError for an integer that does not fit */
+/** Returns integers as 32-bit integers. @throws RangeError if an integer does not fit */
 export function int32(data: AnyArray, path: string): Int32Array<ArrayBuffer> {
   const result = new Int32Array(data.length);
   for (let i = 0; i < data.length; i++) {

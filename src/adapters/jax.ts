@@ -20,7 +20,7 @@ export type Arrays<B, T> = MappedBatch<B, T>;
  * The caller owns the arrays, each with one reference. A function that takes an array consumes it, and `tree.dispose` frees the others. The arrays keep their
  * values when the batch is refilled (`into`).
  * @throws TypeError if an argument is invalid
- * @throws RangeError if an integer exceeds 32 bits. All arrays are freed then
+ * @throws RangeError if an integer exceeds 32 bits. In that case, all arrays are freed
  */
 export function arrays<B extends object, T extends { dispose(): void }>(numpy: Numpy<T>, batch: B): Arrays<B, T> {
   if (typeof numpy?.array !== "function") throw mustBe(TypeError, "numpy", 'the numpy of jax-js (import { numpy } from "@jax-js/jax")', numpy);

@@ -20,7 +20,7 @@ export type Tensors<B, T> = MappedBatch<B, T> & { [Symbol.dispose](): void };
  * The caller owns the tensors. Free them with `using`, `tf.dispose`, or a call inside `tf.tidy`. The tensors keep their values when the batch is refilled
  * (`into`).
  * @throws TypeError if an argument is invalid
- * @throws RangeError if an integer exceeds 32 bits. All tensors are freed then
+ * @throws RangeError if an integer exceeds 32 bits. In that case, all tensors are freed
  */
 export function tensors<B extends object, T extends { dispose(): void }>(tf: TensorFlow<T>, batch: B): Tensors<B, T> {
   if (typeof tf?.tensor !== "function") throw mustBe(TypeError, "tf", 'TensorFlow.js (import * as tf from "@tensorflow/tfjs")', tf);

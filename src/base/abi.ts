@@ -270,7 +270,7 @@ export const ERROR_VALUE = 16 / 8;
 export const CHANGES = 40 / 4;
 export const TRACKING = 36 / 4;
 export const KEEPING = 2;
-/** A byte of a table (SLOTS in assembly/tables/slots.ts): not 0 if counts of draws are newer than their records. */
+/** The offset of a byte in a table (SLOTS in assembly/tables/slots.ts). The byte is not 0 if counts of draws are newer than their records. */
 export const COUNTS_WAIT = 208 + 34;
 
 /** Columns of a draw (assembly/draw/draw.ts). */
@@ -284,26 +284,29 @@ export const WEIGHT = 6;
 export const RETURN = 7;
 export const DISCOUNT = 8;
 export const STEPS = 9;
-/** Shares the place of STEPS until n-step returns are computed: the step of the item or stream at which a run begins. */
+/** The step of the item or stream at which a run begins. Uses the same column as STEPS until n-step returns are computed. */
 export const START = 9;
 export const TERMINATED = 10;
 export const TRUNCATED = 11;
-/** Column of goals: whether the entry has a new goal. */
+/** The column of goals, which records whether the entry has a new goal. */
 export const RELABELLED = 12;
 /** The slot of an item, or the number of a stream in its set. */
 export const SLOT = 14;
 /** Bytes of a draw before its columns. */
 export const DRAW_BYTES = 96;
 
-/** OUTPUT (assembly/draw/output.ts): its bytes, and the numbers of two fields: the address of its steps, and the distance from one list to the next. */
+/**
+ * The number of bytes of an OUTPUT (assembly/draw/output.ts), and the numbers of two fields: the address of the steps, and the distance from one list to the
+ * next.
+ */
 export const OUTPUT_BYTES = 20;
 export const OUTPUT_STEPS = 1;
 export const OUTPUT_STRIDE = 3;
-/** RUN (assembly/draw/output.ts): its bytes. */
+/** The number of bytes of a RUN (assembly/draw/output.ts). */
 export const RUN_BYTES = 16;
-/** WINDOW (assembly/draw/unpacked-frames.ts): bytes before the unpacked frames. */
+/** The number of bytes of a WINDOW before the unpacked frames (assembly/draw/unpacked-frames.ts). */
 export const WINDOW_HEAD = 16;
-/** The column after the others: the rows. */
+/** The number after the last column, which selects the rows. */
 export const ROWS = 16;
 
 /** The kinds of entries of a draw, and the positions at which their runs begin (assembly/draw/row-matrix.ts). */
@@ -340,7 +343,7 @@ export const OWN_NEXT = 1;
 export const ENDS_BEHIND = 2;
 export const NO_LEAF = 0xffff;
 
-/** The values that draw_goal_values gathers, and the steps that goals come from (assembly/draw/goals.ts). */
+/** The values that draw_goal_values gathers, and the steps from which goals are taken (assembly/draw/goals.ts). */
 export const GOALS = 0;
 export const ACHIEVED = 1;
 export const GOALS_ONCE = 2;
@@ -356,24 +359,26 @@ export const SEQUENCE_ROW_WORK = 25;
 export const LOWER = 1;
 export const UPPER = 2;
 
-/** Added to the number of a selector (assembly/selectors/selector.ts). */
+/** A flag that is added to the number of a selector (assembly/selectors/selector.ts). */
 export const WITH_MIN = 16;
 
-/** Stands for the number of a step: the step at which the n-step return ends (assembly/draw/output.ts). */
+/** A special step number: the step at which the n-step return ends (assembly/draw/output.ts). */
 export const BOOTSTRAP = 0x7fffffff;
 
 /** Counters of a table (assembly/tables/inspect.ts). */
 export const COUNTERS = ["size", "steps", "pending", "inserts", "samples", "deletes", "uniqueSamples", "episodes", "deletedEpisodes", "retiredSlots"] as const;
-/** Indices of some of them. */
+/** Indices in COUNTERS. */
 export const PENDING = 2;
 export const INSERTS = 3;
 export const SAMPLES = 4;
 export const DELETES = 5;
-/** Three more, over all items since the table was last empty: their column layout (-1 if they have several), the longest length and the shortest length. */
+/**
+ * Three more indices, for all items since the table was last empty: the column layout (-1 if there are several), the longest length and the shortest length.
+ */
 export const LAYOUT = 10;
 export const LONGEST = 11;
 export const SHORTEST = 12;
-/** The larger of 1 and every priority that a live item has had since the table was made or cleared. */
+/** The maximum of 1 and all priorities of live items since the table was made or cleared. */
 export const MAX_PRIORITY = 13;
 
 /** The numbers that `packs_number` returns (assembly/rows/packed-frame.ts). */

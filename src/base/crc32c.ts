@@ -1,4 +1,4 @@
-/** Computes CRC-32C (Castagnoli), eight bytes per iteration: each table advances one of the bytes. */
+/** Computes CRC-32C (Castagnoli), eight bytes per iteration. Each of the eight tables advances one byte. */
 const POLYNOMIAL = 0x82f63b78;
 const TURN = 8;
 

@@ -36,7 +36,11 @@ export class ReplayError extends Error {
   }
 }
 
-/** Returns the error for bytes that break the rules of their format. @param where the subject of the message: what was read @param what the fault */
+/**
+ * Returns the error for bytes that break the rules of their format.
+ * @param where the subject of the message, such as the file that was read
+ * @param what the fault
+ */
 export function corrupt(where: string, what: string): ReplayError {
   return new ReplayError("CORRUPT", `${where}: ${what}`);
 }
@@ -47,8 +51,8 @@ export function codeOf(error: unknown): unknown {
 }
 
 /**
- * Characters that control a terminal or change the direction of its text; names in files may contain them. Newlines and tabs are allowed, since messages use
- * them.
+ * Characters that control a terminal or change the direction of text. Names in files may contain such characters. Newlines and tabs are allowed, since messages
+ * use them.
  */
 const CONTROLS = /[^\P{Cc}\n\t]|[\p{Bidi_Control}\u2028\u2029]/gu;
 
@@ -75,27 +79,27 @@ function keysOf(value: object): string {
 }
 
 /**
- * An error of a class, or a ReplayError of a code: `subject must be rule, got value`. For a missing value: `subject is required: rule`. Sentences after the
- * first one of a rule are the remedy, which follows the value.
- * @param words are the known values; the message suggests the nearest one
+ * Returns an error of a class, or a ReplayError with a code. The message is `subject must be rule, got value`, or for a missing value `subject is required:
+ * rule`. Sentences after the first sentence of a rule are the remedy, which follows the value.
+ * @param words the known values; the message suggests the nearest one
  */
 export function mustBe(kind: ErrorKind | ReplayErrorCode, subject: string, rule: string, value: unknown, words: Iterable<string> = []): Error {
   const hint = didYouMean(value, words);
   // Quoted names may contain anything.
-  const end = rule.replace(/"(?:[^"\\]|\\.)*"/g, (name) => "-".repeat(name.length)).search(/\. [A-Z]/);
+  const end = rule.replace(/"(?:[^"\\]|\\.)*"?/g, (name) => "-".repeat(name.length)).search(/\. [A-Z]/);
   const [form, remedy] = end < 0 ? [rule, ""] : [rule.slice(0, end), rule.slice(end)];
   const message = value === undefined ? isRequired(subject, rule) : `${subject} must be ${form}, got ${show(value)}${remedy}${hint && `.${hint}`}`;
   return typeof kind === "string" ? new ReplayError(kind, message) : trimStack(new kind(escapeControls(message)));
 }
 
-/** The message for a missing value: `fps is required: a number`. A rule that is not a noun becomes a clause: `fps is required, and must be finite`. */
+/** Returns the message for a missing value: `fps is required: a number`. A rule that is not a noun becomes a clause: `fps is required, and must be finite`. */
 export function isRequired(subject: string, rule: string): string {
   const verb = subject.startsWith("the options of ") ? "are" : "is";
   const text = rule.startsWith("given") ? rule.slice("given".length) : /^(an?|one|the) /.test(rule) ? `: ${rule}` : `, and must be ${rule}`;
   return `${subject} ${verb} required${text}`;
 }
 
-/** ` Did you mean "seed"?` if a known word is near; otherwise an empty text. */
+/** Returns ` Did you mean "seed"?` if a known word is near, otherwise an empty text. */
 export function didYouMean(value: unknown, words: Iterable<string>): string {
   const near = typeof value === "string" ? nearestWord(value, words) : undefined;
   return near === undefined ? "" : ` Did you mean ${show(near)}?`;
@@ -103,7 +107,10 @@ export function didYouMean(value: unknown, words: Iterable<string>): string {
 
 type ErrorKind = typeof TypeError | typeof RangeError;
 
-/** Returns the error for a number that is out of range or not whole. Separate from the checks, so that these stay short enough to be inlined. */
+/**
+ * Returns the error for a number that is out of range or not whole. The function is separate from the checks, so that the checks stay short enough to be
+ * inlined.
+ */
 function outOfRange(subject: string, value: unknown, min: number, max: number, fraction: boolean): Error {
   const bounds = min < -MAX ? "" : max < MAX ? ` in ${min} … ${max}` : ` >= ${min}`;
   // The remainder of an infinite number is NaN.
@@ -129,33 +136,33 @@ export function flag(subject: string, value: unknown): number {
   throw mustBe(TypeError, subject, "a boolean", value);
 }
 
-/** Returns the rule that a value is one of the given words. */
+/** Returns the rule that a value must be one of the given words. */
 export function oneOfRule(words: readonly string[]): string {
   return `one of ${words.map(show).join(", ")}`;
 }
 
-/** The error for a value that is not one of the known words: it lists them, and suggests the nearest one. */
+/** Returns the error for a value that is not a known word. The message lists the known words, and suggests the nearest one. */
 export function mustBeOneOf(kind: ErrorKind | ReplayErrorCode, subject: string, words: readonly string[], value: unknown): Error {
   return mustBe(kind, subject, oneOfRule(words), value, words);
 }
 
-/** Returns the meaning of a word. @throws RangeError, which suggests the nearest known word */
+/** Returns the value for a word. @throws RangeError if the word is unknown; the message suggests the nearest known word */
 export function oneOf<T>(subject: string, words: { readonly [word: string]: T }, word: string): T {
   if (typeof word === "string" && Object.hasOwn(words, word)) return words[word] as T;
   throw mustBeOneOf(RangeError, subject, Object.keys(words), word);
 }
 
-/** Sets of keys, cached by the string that lists them, because hot paths check their options too. */
+/** Sets of keys, cached by the string that lists them, because hot paths also check their options. */
 const KEY_SETS = new Map<string, Set<string>>();
 
-/** Calls that have their options named after them. */
+/** Calls whose options are named after the call in messages. */
 const CALLS = new Set(
   "Replay Replay.open Replay.restore Replay.plan writer transitions sample get batch endEpisode append appendColumns acceptWriter remoteWriter text packed recency".split(
     " ",
   ),
 );
 
-/** Returns an options object if it has only known keys. @throws TypeError for another key, which is usually misspelt */
+/** Returns an options object if it has only known keys. @throws TypeError if a key is unknown, usually because it is misspelt */
 export function onlyKeys<T>(subject: string, value: T, keys: string): T {
   if (typeof value !== "object" || value === null)
     throw mustBe(TypeError, CALLS.has(subject) ? `the options of ${subject}` : subject, `an object of ${keys}`, value);

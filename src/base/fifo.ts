@@ -1,4 +1,4 @@
-/** Implements a queue with a constant-time `shift`. The `shift` of an array takes time proportional to its length. */
+/** Implements a queue with a constant-time `shift`. The `shift` of an array takes time proportional to the array's length. */
 
 /** The number of removed elements after which the array is cut. */
 const SLACK = 1024;

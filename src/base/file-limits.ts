@@ -1,4 +1,4 @@
-/** Limits for files from other programs. Real files stay far below them; a hostile file cannot use more memory or stack than they allow. */
+/** Limits for files from other programs. Real files stay far below these limits. A hostile file cannot use more memory or stack than the limits allow. */
 
 /** The default of the option `maxBytes`: bytes that a reader keeps per file. */
 export const MAX_SOURCE_BYTES = 2 ** 30;
@@ -7,17 +7,17 @@ export const MAX_SOURCE_BYTES = 2 ** 30;
 export const MAX_METADATA_BYTES = 2 ** 26;
 export const MAX_MANIFEST_BYTES = 2 ** 20;
 
-/** The nesting of groups in HDF5 files and NPZ archives. Deeper groups form a cycle. */
+/** The maximum nesting of groups, for example in HDF5 files and NPZ archives. Deeper groups probably form a cycle, and are rejected. */
 export const MAX_GROUP_DEPTH = 16;
 
-/** The nesting of structs and lists in Thrift, the encoding of Parquet's own structures. */
+/** The maximum nesting of structs and lists in Thrift, the encoding of Parquet's own structures. */
 export const MAX_THRIFT_DEPTH = 24;
 
-/** The nesting of values and specs in lines of JSON. */
+/** The maximum nesting of values and specs in lines of JSON. */
 export const MAX_JSONL_DEPTH = 32;
 
-/** The nesting of TFDS features. */
+/** The maximum nesting of TFDS features. */
 export const MAX_FEATURE_DEPTH = 64;
 
-/** The nesting of any JSON: later readers of its values recurse once per level. */
+/** The maximum nesting of any JSON. Later readers of the values recurse once per level. */
 export const MAX_JSON_DEPTH = 256;

@@ -1,6 +1,6 @@
 /**
- * Declares types of the host that the declarations name. They make the declarations valid without lib "dom" and without @types/node; if the host's own types
- * exist, they merge with these. Also loads the library of `using`.
+ * Declares types of the host that the declarations name. The types make the declarations valid without lib "dom" and without @types/node. If the host's own
+ * types exist, they merge with the types here. Also loads the library of `using`.
  */
 /// <reference lib="esnext.disposable" preserve="true" />
 

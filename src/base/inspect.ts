@@ -1,6 +1,6 @@
 /**
- * Controls how public objects appear in consoles. Consoles of browsers show own fields and the name of the class. Other consoles call a method for a text. If a
- * class names itself, esbuild renames it, so the code uses `this` instead.
+ * Controls how public objects appear in consoles. Consoles of browsers show own fields and the name of the class. Other consoles call a method that returns a
+ * text. If a class names itself, esbuild renames it, so the code uses `this` instead.
  */
 
 /** The function that a console passes to format a nested value. */
@@ -15,13 +15,15 @@ export class PlainText {
   }
 }
 
-/** Makes consoles print objects of a class as `name` and these fields, at any depth. The name is an argument because bundlers may rename the class. */
+/**
+ * Makes consoles print objects of a class as `name` and the result of `fields`, at any depth. The name is an argument because bundlers may rename the class.
+ */
 export function customInspect<T extends object>({ prototype }: { readonly prototype: T }, name: string, fields: (object: T) => object): void {
   const format = (object: T, inspect: InspectFunction, options: object) => {
     try {
       return `${name} ${inspect(fields(object), { ...options, depth: Number.POSITIVE_INFINITY })}`;
     } catch {
-      // Proxies have no private fields.
+      // `fields` failed because the object is a proxy, which has no private fields.
       return `[${name}]`;
     }
   };

@@ -1,7 +1,7 @@
 /** Lists the kinds of sections: each number has one meaning, in every file. */
 
 /** Sections of the log itself (storage/log/): 16 to 31. */
-/** First in each file: the head of the segment. */
+/** The first section of each file: the head of the segment. */
 export const SEGMENT = 16;
 /** Ends a group. Contents: its number u64. */
 export const COMMIT = 17;
@@ -11,13 +11,14 @@ export const SEAL = 18;
 export const DROP = 19;
 
 /**
- * State of a Replay, in snapshots and journals: 32 to 63. assembly/persistence/ draws the records. A later record of the same object replaces an earlier one.
+ * State of a Replay, in snapshots and journals: 32 to 63. The records are drawn in assembly/persistence/. A later record of an object replaces its earlier
+ * record.
  */
-/** First in a snapshot. In a journal it is part of the segment's head (head.ts). */
+/** The first section of a snapshot. In a journal, it is part of the segment's head (head.ts). */
 export const HEAD = 32;
 /** The open writers (writers.ts). */
 export const WRITERS = 33;
-/** id: pool │ rows ever used, last episode (u32 each). Pools of entries come first, then pools of frames, then those of steps. */
+/** id: pool │ rows ever used, last episode (u32 each). Pools of entries are first, followed by pools of frames, and pools of steps. */
 export const POOLS = 34;
 /** id: pool │ count u32, then ROW records. */
 export const ROWS = 35;
@@ -33,7 +34,7 @@ export const TABLE = 39;
 export const STREAMS = 40;
 /** A tagged value of the program. Only in journals. */
 export const KEPT = 41;
-/** Last in a snapshot. Contents: number of sections before it u32. */
+/** The last section of a snapshot. Contents: number of preceding sections u32. */
 export const END = 42;
 /** id: numbers >>> 6 │ the column layouts with these numbers (writers.ts). */
 export const LAYOUTS = 43;

@@ -1,12 +1,12 @@
 /** Limits that several parts of the package share. The core's own limits are in assembly/tables/slots.ts and assembly/tables/table.ts. */
 
-/** The maximum number of steps in an item, a window or an episode; maximum items or elements of a batch. */
+/** The maximum number of steps in an item, a window or an episode, and the maximum number of items or elements of a batch. */
 export const MAX_LENGTH = 2 ** 24 - 1;
 
 /** The maximum number of items of a table, and transitions of a buffer. */
 export const MAX_ITEMS = 2 ** 26 - 1;
 
-/** The maximum number of leaves of a step, and their maximum nesting. */
+/** The maximum number of leaves of a step, and the maximum nesting of leaves. */
 export const MAX_LEAVES = 4096;
 export const MAX_NEST_DEPTH = 64;
 export const MAX_LEAF_BYTES = 0x3fffffff;
@@ -18,7 +18,7 @@ export const MAX_LEAF_BYTES = 0x3fffffff;
 export const MIN_PACKED_BYTES = 256;
 export const MAX_PACKED_BYTES = 2 ** 24 - 1;
 
-/** The nesting of values that are saved as they are. Their reader is recursive. */
+/** The maximum nesting of values that are saved as they are. The reader of these values is recursive. */
 export const MAX_VALUE_DEPTH = 128;
 
 /** The maximum number of bytes of a Replay: 4 GiB minus one page of WebAssembly, so that byte offsets stay below 2^32. */
@@ -30,5 +30,5 @@ export const MAX_SECTION_BYTES = 2 ** 30;
 /** The default size of a journal's files, approximately. */
 export const SEGMENT_BYTES = 1 << 24;
 
-/** setTimeout counts in 31 bits; longer timeouts would fire immediately. */
+/** The longest timeout. setTimeout counts in 31 bits, so longer timeouts would fire immediately. */
 export const MAX_TIMEOUT_MS = 2 ** 31 - 1;

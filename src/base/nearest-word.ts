@@ -1,9 +1,9 @@
 /** Finds the known word that is nearest to an unknown one, for suggestions in error messages. */
 
-/** Longer words are compared only for equality. */
+/** The maximum length of words that are compared letter by letter. Longer words are compared only for equality. */
 const MAX_LENGTH = 200;
 
-/** Returns the known word with the fewest different letters; undefined if none is near. O(words · length²) */
+/** Returns the known word with the fewest different letters; undefined if no known word is near. O(words · length²) */
 export function nearestWord(word: string, words: Iterable<string>): string | undefined {
   const own = word.toLowerCase();
   let nearest: string | undefined;

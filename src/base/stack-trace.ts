@@ -11,13 +11,16 @@ export function hideFrames(entryPoint: EntryPoint): void {
   for (let base = entryPoint; base.name !== ""; base = Object.getPrototypeOf(base)) entryPoints.add(base);
 }
 
-/** More frames than any call of the package has. */
+/** A number of frames that no call of the package reaches. */
 const MAX_FRAMES = 60;
 
 /** Frames in V8: `at new Replay (file:1:2)`, `at Table.sample (file:1:2)`, `at file:1:2`. Frames of built-in functions have no file. */
 const FRAME = /^ +at (.+):\d+:\d+\)?$/;
 
-/** Returns the same error. If the runtime supports it, its stack starts at the caller of the package; without a known entry point the stack is unchanged. */
+/**
+ * Returns the same error. If the runtime supports it, the error's stack starts at the caller of the package. Without a known entry point, the stack is
+ * unchanged.
+ */
 export function trimStack<E extends Error>(error: E): E {
   const { captureStackTrace, stackTraceLimit } = Error as { readonly captureStackTrace?: (target: object, below?: unknown) => void; stackTraceLimit?: number };
   if (captureStackTrace === undefined) return error;
@@ -40,7 +43,7 @@ export function trimStack<E extends Error>(error: E): E {
     folder ??= file.slice(0, file.lastIndexOf("/") + 1).replace(/chunks\/$/, "");
     if (!file.startsWith(folder)) break;
     const candidates = functionsOf(name);
-    // If two classes share a name, take the one that was called: there is no frame below the other.
+    // If two classes share a name, the class that was called is used: the stack has no frame below the other class.
     outermost = (candidates.length > 1 ? candidates.find((candidate) => captureStack(candidate).includes("\n")) : candidates[0]) ?? outermost;
   }
   if (outermost !== undefined) captureStackTrace(error, outermost);

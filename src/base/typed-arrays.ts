@@ -20,7 +20,7 @@ export function typedLength(array: ArrayBufferView): number {
 
 const AT = Uint8Array.prototype.at;
 
-/** Returns whether the memory of an array is gone: transferred or shrunk. False for an array that is only empty. */
+/** Returns whether the memory of an array was transferred or shrunk. Returns false for an array that is only empty. */
 export function isDetached(array: ArrayBufferView): boolean {
   if (typedLength(array) > 0) return false;
   try {

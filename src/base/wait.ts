@@ -1,4 +1,4 @@
-/** Calls that wait until an action is possible. Other calls wake them; a signal or a timeout ends them. */
+/** Implements calls that wait until an action is possible. Other calls wake the waiting calls. A signal or a timeout ends a wait. */
 import { finite, mustBe, ReplayError } from "./error.ts";
 import { MAX_TIMEOUT_MS } from "./limits.ts";
 
@@ -22,12 +22,12 @@ export class Waiters {
   /** Whether a call is waiting. This is a field, because every step reads it, and the size of a set takes five loads. */
   hasWaiters = false;
   readonly #waiters = new Set<Waiter>();
-  /** The calls that wait for draws from one table, in call order. Only the first one tries. */
+  /** The calls that wait for draws, per table and in call order. Only the first call in each queue tries to draw. */
   readonly #queues = new Map<object, Set<Waiter>>();
   #isWaking = false;
   #needsRetry = false;
 
-  /** Retries all waiting calls in order, and repeats if one of them may have helped another. */
+  /** Retries all waiting calls in order. Repeats if the success of one call may allow another call to succeed. */
   wake(): void {
     if (this.#waiters.size === 0) return;
     this.#needsRetry = true;
@@ -41,7 +41,7 @@ export class Waiters {
     this.#isWaking = false;
   }
 
-  /** Rejects all waiting calls. @param reason returns a new reason per call, because the call may add to it */
+  /** Rejects all waiting calls. @param reason returns a new reason per call, because a call may change its reason */
   rejectAll(reason: () => unknown): void {
     for (const waiter of this.#waiters) waiter.reject(reason());
   }
@@ -108,7 +108,7 @@ export class Waiters {
   }
 }
 
-/** @throws TypeError if it is not an AbortSignal */
+/** @throws TypeError if `signal` is not an AbortSignal */
 export function checkSignal(signal: AbortSignal | undefined): void {
   if (signal === undefined || (typeof signal?.addEventListener === "function" && typeof signal.throwIfAborted === "function")) return;
   throw mustBe(TypeError, "signal", "an AbortSignal", signal);

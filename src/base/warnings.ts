@@ -82,19 +82,19 @@ export class Warnings {
     if (message !== undefined) this.log(message);
   }
 
-  /** Counts a NaN in a leaf. The first is logged at the end of the call. */
+  /** Counts a NaN in a leaf. The first NaN is logged at the end of the call. */
   noteNaN(leaf: string): void {
     if (this.first("nanValues"))
       this.pending = `${leaf} holds NaN, which training spreads to every weight. Find the first step that has it. Its cause is often a division by 0 in the environment`;
   }
 
-  /** Counts a warning and logs the first. For callers whose message is cheap to build. */
+  /** Counts a warning, and logs the first of its kind. Suits only messages that are cheap to build. */
   warn(kind: WarningKind, message: string): void {
     if (this.first(kind)) this.log(message);
   }
 }
 
-/** Warns of episodes whose last step has a reward or a terminal flag that no return counts, because no final observation follows it. */
+/** Warns about episodes whose last step has a reward or a terminal flag that no return counts, because no final observation follows it. */
 export function warnLostRewards(warnings: Warnings, table: string): void {
   if (!warnings.first("lostRewards")) return;
   const reason = "the episode ended without final, so the step only serves as the next state of the step before it";
@@ -102,7 +102,10 @@ export function warnLostRewards(warnings: Warnings, table: string): void {
   warnings.log(`the last step of an episode in table ${show(table)} has a reward or a terminal flag that no n-step return counts: ${reason}. ${remedy}`);
 }
 
-/** Warns of priorities that a table ignores, once per table, and counts each call. Allocates nothing after the first. @param call the call without effect */
+/**
+ * Warns about priorities that a table ignores, once per table. Counts each call, and allocates nothing after the first warning.
+ * @param call the call without effect
+ */
 export function warnIgnoredPriorities(warnings: Warnings, name: string, table: { hasWarnedIgnored: boolean }, call: "beta" | "updatePriorities"): void {
   warnings.first("ignoredPriorities");
   if (table.hasWarnedIgnored) return;

@@ -4,7 +4,8 @@ import { NEWEST } from "../base/abi.ts";
 import { integer, mustBe, onlyKeys } from "../base/error.ts";
 
 /**
- * A number of items of at least 1, or a share of the items in the table at the call. A share is above 0 and at most 1, and its number of items is rounded up.
+ * A number of items of at least 1, or a share of the items in the table at the call. A share is above 0 and at most 1, and the resulting number of items is
+ * rounded up.
  */
 export type AmongCount = number | { readonly share: number };
 /** The items from which to draw: a number k for the k oldest items, or an object for the newest or oldest items. */
@@ -17,12 +18,12 @@ const FORM = "a number, { newest: k }, { oldest: k }, or { newest: { share: 0.1 
 export class CheckedAmong {
   /** NEWEST, or 0. */
   flags = 0;
-  /** The number of items; 0: all items, or a share of them. */
+  /** The number of items; 0 for all items, or if a share is set. */
   #count = 0;
-  /** The share; 0 if none is set. In an array, because a fraction in a field would be allocated. */
+  /** The share; 0 if none is set. It is stored in an array, because a fraction in a field would be allocated. */
   readonly #share = new Float64Array(1);
 
-  /** Reads the option of a call. Returns whether it equals the option of the call before. @throws TypeError, RangeError */
+  /** Reads the option of a call. Returns whether the option equals that of the previous call. @throws TypeError, RangeError */
   read(among: unknown): boolean {
     const { flags } = this;
     const count = this.#count;
@@ -33,7 +34,7 @@ export class CheckedAmong {
     return flags === this.flags && count === this.#count && share === this.#share[0];
   }
 
-  /** Returns the number of items to draw from, in the form of the core: 0 for all. */
+  /** Returns the number of items to draw from, in the form of the core: 0 for all items. */
   of(table: { readonly size: number }): number {
     const share = this.#share[0] as number;
     return share === 0 ? this.#count : Math.max(1, Math.ceil(share * table.size));

@@ -10,7 +10,7 @@ import { setPart, valueAt, zip } from "../schema/nest.ts";
 import type { IsAny, LeafAt } from "../schema/spec.ts";
 import type { BatchLayout, ColumnSpec, Field, Lease } from "./layout.ts";
 
-/** The column of a leaf. `Lead` is the dimensions before those of the leaf. */
+/** The column of a leaf. `Lead` is the list of dimensions that precede the dimensions of the leaf. */
 type LeafColumn<L, Lead extends readonly number[]> =
   L extends Leaf<infer D> ? Column<D, [...Lead, ...ShapeOf<L>]> : L extends BoundedText ? Column<"string", [...Lead, ...ShapeOf<L>]> : Column;
 
@@ -95,7 +95,7 @@ export interface Blocked {
    * The condition that limited the draws:
    * - minSize: the table has too few items;
    * - samplesPerInsert: the rate limiter requires inserts first;
-   * - items: there are no more distinct items;
+   * - items: the table has no more distinct items;
    * - columns: the next item has different columns, and comes first in the next draw.
    */
   readonly by: "minSize" | "samplesPerInsert" | "items" | "columns";
@@ -142,10 +142,10 @@ export type Into = Omit<Batch<unknown, ArrayBufferLike>, Methods>;
 
 type Fields = Omit<Batch<unknown>, Methods>;
 
-/** A layout of items, with the steps and leaves that it shows. */
+/** A layout of items, with the steps and leaves that batches show. */
 export interface ItemLayout extends BatchLayout {
   readonly selections: readonly Selection[];
-  /** Whether the columns nest like the spec; otherwise they are under their names. */
+  /** Whether the columns nest like the spec. Otherwise, each column is stored under its name. */
   readonly isWhole: boolean;
 }
 
@@ -161,7 +161,7 @@ export interface BatchItem {
 /** The base of batches in their own memory: a lease on that memory, with columns as views that are created on first access. */
 abstract class LeasedBatch {
   count: number;
-  /** A field, so that `structuredClone`, which does not see the columns, rejects the batch. */
+  /** This is a field, so that `structuredClone` rejects the batch instead of copying it without its columns. */
   readonly detached: () => object;
   declare blocked?: Blocked | undefined;
   readonly #lease: Lease;
@@ -191,7 +191,7 @@ abstract class LeasedBatch {
     this.release();
   }
 
-  /** Returns the columns as JSON represents them. */
+  /** Returns the columns in a form that JSON can represent. */
   toJSON(): object {
     return { count: this.count, ...columnsOf(this), ...(this.blocked && { blocked: this.blocked }) };
   }
@@ -216,7 +216,7 @@ export function columnOf({ layout, memory, texts, columns }: Lease, c: number): 
   const { n, fields, starts } = layout;
   const { fields: numbers, nest } = layout.columns[c] as BatchLayout["columns"][number];
   const values: unknown[] = [];
-  // The loop uses an index, because it runs for every batch that is read.
+  // The loop uses an index for speed, because this function runs for every batch that is read.
   for (let k = 0; k < numbers.length; k++) {
     const i = numbers[k] as number;
     const { type, each, shape } = fields[i] as Field;

@@ -1,4 +1,6 @@
-/** Manages the memory of one batch while a draw fills it: its own memory, that of a batch to refill, or arrays of the caller. Copies results out of scratch. */
+/**
+ * Manages the memory of one batch while a draw fills it: new memory, the memory of a batch to refill, or arrays of the caller. Copies results out of scratch.
+ */
 
 import { OUTPUT_BYTES, START } from "../base/abi.ts";
 import { mustBe, ReplayError } from "../base/error.ts";
@@ -38,11 +40,11 @@ interface Home {
 export class BatchBuffer {
   readonly engine: Engine;
   readonly layout: BatchLayout;
-  /** The draw that fills it, since the last `prepare`. */
+  /** The draw that has filled the buffer since the last `prepare`. */
   readonly draw: Draw;
-  /** The pool that it returns to when its batch is released. */
+  /** The pool that the buffer returns to when its batch is released. */
   home: Home | undefined = undefined;
-  /** The core's arguments: the outputs and the lists of steps. `isPlanned`: they are already in scratch, which holds until another draw. */
+  /** The core's arguments: the outputs and the lists of steps. `isPlanned` means that they are already in scratch. They stay there until another draw. */
   plan: Uint32Array = new Uint32Array(0);
   isPlanned = false;
   /** The address of the plan in scratch. */
@@ -50,16 +52,16 @@ export class BatchBuffer {
   /** The lists of each output, item by item. Undefined unless items have columns of different steps. */
   lists: readonly Int32Array[] | undefined;
   texts: Texts = NO_TEXTS;
-  /** The lease of its batch; undefined if Reprise did not make the batch. */
+  /** The lease of the buffer's batch; undefined if Reprise did not make the batch. */
   lease: Lease | undefined;
-  /** Whether the batch was made elsewhere, so its arrays may be longer. */
+  /** Whether the caller passed the batch, so its arrays may be longer than the draw. */
   readonly isRefilled: boolean;
   /** The batch to fill, and how its windows are read. */
   batch!: Filled;
   windows!: Windows;
   /** Whether the batch is unused since it was made or released, so it needs no checks. */
   isFresh = false;
-  /** The memory of new arrays. Undefined if it fills arrays of the caller. */
+  /** The memory of new arrays. Undefined if the buffer fills arrays of the caller. */
   #memory: Uint8Array<ArrayBuffer> | undefined;
   /** The views of scratch: one for everything that is copied to memory, or several if the draw was made for another buffer. */
   #pieces: readonly Piece[] = [];
@@ -69,7 +71,7 @@ export class BatchBuffer {
   #generation = -1;
 
   /**
-   * @param into the batch to refill; without it a new batch is made
+   * @param into the batch to refill; by default, a new batch is made
    * @throws ReplayError SPEC_MISMATCH if an array of `into` is missing or too small
    */
   constructor(engine: Engine, layout: BatchLayout, into?: object) {
@@ -92,7 +94,7 @@ export class BatchBuffer {
     return this;
   }
 
-  /** Lends its batch. Returned memory gets a new batch object, so that holders of the old batch cannot release the new one. */
+  /** Lends the buffer's batch. Returned memory gets a new batch object, so that holders of the old batch cannot release the new batch. */
   lend(home: Home): this {
     this.home = home;
     const { isReleased, memory, texts, columns } = this.lease as Lease;
@@ -101,7 +103,7 @@ export class BatchBuffer {
     return this;
   }
 
-  /** Makes a batch, with a new lease of its memory. @param columns the columns read so far */
+  /** Makes a batch, with a new lease of the memory. @param columns the columns read so far */
   #newBatch(memory: ArrayBuffer, texts: Texts, columns: unknown[]): void {
     const { layout } = this;
     const windows = { ...NO_WINDOWS };
@@ -110,12 +112,12 @@ export class BatchBuffer {
     this.batch = new layout.batch(this.lease) as Filled;
   }
 
-  /** Handles the release of its batch. */
+  /** Handles the release of the buffer's batch. */
   back(): void {
     this.home?.back(this);
   }
 
-  /** Returns its batch, and keeps no reference to it. */
+  /** Returns the buffer's batch, and keeps no reference to the batch. */
   give(): object {
     const { batch } = this;
     this.batch = NO_BATCH;
@@ -125,7 +127,7 @@ export class BatchBuffer {
     return batch;
   }
 
-  /** Makes all arrays in its memory empty. */
+  /** Transfers the buffer's memory, so that all arrays in it become empty. */
   detach(): void {
     const memory = this.#memory;
     if (memory !== undefined && memory.length > 0) structuredClone(memory.buffer, { transfer: [memory.buffer] });
@@ -152,7 +154,7 @@ export class BatchBuffer {
     return new type(this.#memory.buffer, this.layout.starts[field] as number, this.layout.n * each);
   }
 
-  /** Returns the bytes of an array that is not copied from scratch, and its offset in them. */
+  /** Returns the memory that holds a field's array, for arrays that are not copied from scratch. */
   bytesOf(field: number): Uint8Array {
     return this.#memory ?? (this.#direct[field] as Uint8Array);
   }
@@ -182,7 +184,7 @@ export class BatchBuffer {
     this.draw.handle = other.draw.handle;
     this.look(false);
     other.isPlanned = false;
-    // The next draw is made for this buffer again.
+    // The views of scratch must be recreated for the next draw, which is made for this buffer again.
     this.#generation = -1;
   }
 
@@ -291,7 +293,7 @@ export class BatchBuffer {
     this.texts = lease.texts;
   }
 
-  /** Fills arrays of the caller from now on. @throws ReplayError SPEC_MISMATCH if one is too small, or of another class */
+  /** Makes the buffer fill arrays of the caller. @throws ReplayError SPEC_MISMATCH if an array is too small or has the wrong class */
   #borrow(into: object): void {
     const { n, fields } = this.layout;
     const texts: (string[] | undefined)[] = [];
@@ -312,7 +314,10 @@ export class BatchBuffer {
     this.texts = texts;
   }
 
-  /** Recreates the views of scratch and the plan. @param isOwn whether the draw was made for this buffer, so its columns are laid out as in memory */
+  /**
+   * Recreates the views of scratch and the plan.
+   * @param isOwn whether the draw was made for this buffer, so that the columns of the draw are laid out as in memory
+   */
   protected look(isOwn: boolean): void {
     const { u8 } = this.engine.core;
     const { n, fields, starts, copied, values } = this.layout;
@@ -363,7 +368,7 @@ export class BatchBuffer {
   }
 }
 
-/** Checks before the draw that the fields of the batch besides its arrays can be written. @throws ReplayError SPEC_MISMATCH */
+/** Checks before the draw that the fields of the batch other than its arrays are writable. @throws ReplayError SPEC_MISMATCH */
 function mustBeWritable(into: object, isBlockable: boolean): void {
   if (typeof into !== "object" || into === null) throw mustBe(TypeError, "into", "a batch to refill", into);
   for (const name of isBlockable ? ["count", "blocked"] : ["count"])
@@ -416,6 +421,6 @@ function teach(): void {
   try {
     new ArrayBuffer(LESSON);
   } catch {
-    // Less room is available, and the batch either fits or fails by itself.
+    // Too little memory is free for this array. The batch itself either fits, or fails with its own error.
   }
 }

@@ -29,7 +29,7 @@ export abstract class ColumnView implements BatchView {
   protected readonly table: SampledTable;
   /** The array class of returns, discounts and weights. */
   protected readonly float: ArrayClass;
-  /** The schema of batches: buffers with the same object have the same columns, except the optional ones. */
+  /** The schema of batches. Buffers with the same schema object have the same columns, except for optional columns. */
   protected abstract readonly schema: object;
 
   constructor(sampler: Sampler, dtype: "f32" | "f64") {
@@ -43,7 +43,7 @@ export abstract class ColumnView implements BatchView {
   protected abstract layoutOf(n: number, width: number, float: ArrayClass, holds: number): BatchLayout;
   /** Returns whether a buffer for windows of `has` steps fits windows of `width` steps. */
   protected abstract isWide(has: number, width: number): boolean;
-  /** The number of steps in a window of new arrays. `wholeWidth`: steps in a window of a batch of several parts, or of `into`. */
+  /** Return the number of steps per window: `batchWidth` for new arrays, `wholeWidth` for a batch of several parts or for `into`. */
   protected abstract batchWidth(): number;
   protected abstract wholeWidth(into: Into | undefined, parts?: readonly BatchBuffer[]): number;
   abstract choose(part: PartOf | undefined): BatchBuffer;
@@ -109,7 +109,7 @@ export abstract class ColumnView implements BatchView {
     return this.#refilled(n, width, holds, into, part === undefined ? this.float : Float64Array);
   }
 
-  /** Returns the buffer of a new batch, or of a released one. */
+  /** Returns the buffer of a new batch, or of a released batch. */
   #fresh(n: number, width: number, source = 0): BatchBuffer {
     const { pool, options } = this.sampler;
     const { recycle } = options;

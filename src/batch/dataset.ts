@@ -17,14 +17,14 @@ export interface DatasetOptions<Path extends string = string, C = object> extend
   /** Whether an async iteration drops a last batch that did not fill in time. Default: false. */
   readonly dropRemainder?: boolean;
   /**
-   * The number of batches that an async iteration draws ahead. These batches show the table as it was at their draw, but count as samples only when the loop
-   * receives them. Batches that the loop never receives change only the random state. Ignored with `into`. Nothing is drawn ahead from a table with
+   * The number of batches that an async iteration draws ahead. These batches show the table as it was when they were drawn, but count as samples only when the
+   * loop receives them. Batches that the loop never receives change only the random state. Ignored with `into`. Nothing is drawn ahead from a table with
    * `maxTimesSampled`, or with a rate limiter that counts draws. Default: 0.
    */
   readonly prefetch?: number;
   /**
-   * The number of epochs. Each epoch yields every item that is in the table at its start once, in random order. The last batch of an epoch may be short. Epochs
-   * exclude `beta`, `among` and `stratified`, and tables with `maxTimesSampled`. Default: none, for an endless series of independent draws.
+   * The number of epochs. Each epoch yields every item that is in the table at the start of the epoch once, in random order. The last batch of an epoch may be
+   * short. Epochs exclude `beta`, `among` and `stratified`, and tables with `maxTimesSampled`. Default: none, for an endless series of independent draws.
    */
   readonly epochs?: number;
   /**
@@ -56,7 +56,7 @@ export function datasetOf<B extends { readonly count: number; release?(): void }
   const n = integer("batchSize", batchSize, 1, MAX_LENGTH);
   const ahead = options.into === undefined ? integer("prefetch", prefetch, 0, 1024) : 0;
   const drops = flag("dropRemainder", dropRemainder) === 1;
-  // A batch that the caller passes may be recycled by its owner.
+  // Only these batches are released after each iteration. A batch that the caller passes is released by its owner.
   const lends = sample.recycle === true || sample.recycle === "detach";
   const begin = (): ElementSource<B> => {
     let awaited: PendingBatch<B> | undefined;
@@ -91,7 +91,7 @@ export function datasetOf<B extends { readonly count: number; release?(): void }
         };
         const failed = (error: unknown) => {
           const late = codeOf(error) === "TIMEOUT";
-          // The items dropped here are the beginning of the batch that a later call returns.
+          // The drawn items are kept: a later call returns them as the beginning of its batch.
           if (late && drops) return undefined;
           awaited = undefined;
           if (!late) throw under.ended(error, stop);

@@ -17,7 +17,7 @@ export function fillMask(buffer: BatchBuffer, count: number): void {
   for (let i = 0, to = buffer.startOf(field); i < count; i++) for (let t = 0; t < width; t++) mask[to++] = Number(t < (core.u32[lengths + i] as number));
 }
 
-/** Sets keys after the last item to 0, which no item has. Otherwise an update with the whole array would reach items of an earlier draw. */
+/** Sets the keys after the last item to 0, which is never a key. Otherwise an update with the whole array would reach items of an earlier draw. */
 export function clearKeys(buffer: BatchBuffer, count: number): void {
   const { batch, lease } = buffer;
   const keys = lease === undefined ? (batch as unknown as { readonly keys: unknown }).keys : columnOf(lease, lease.layout.columns.length - 1);
@@ -81,7 +81,7 @@ function copyRows(to: Rows, from: Rows, at: number, count: number): void {
   }
 }
 
-/** Divides the first n weights by the largest of them. */
+/** Divides the first n weights by the largest of these weights. */
 function normalize(weights: AnyArray, n: number): void {
   let largest = 0;
   for (let i = 0; i < n; i++) largest = Math.max(largest, weights[i] as number);

@@ -1,4 +1,7 @@
-/** Makes a draw in scratch memory: the items, streams or rows that a call picked, and their numbers. A draw is valid until the next call that uses scratch. */
+/**
+ * Makes a draw in scratch memory: the items, streams or rows that a call picked, and the numbers that belong to them. A draw is valid until the next call that
+ * uses scratch.
+ */
 
 import { BLOCKED, DISTINCT, E_UNLIKE, HAVE, KEY, NEED, OF_ITEMS, OF_ROWS, OF_STREAMS, ROWS, SHUFFLED, SLOT, START } from "../base/abi.ts";
 import { ReplayError } from "../base/error.ts";
@@ -18,7 +21,7 @@ export class Draw {
   /** The number of bytes of a draw with `#n` entries. */
   #bytes = 0;
   #n = -1;
-  /** The room that the last `prepare` made, and its address. */
+  /** The room that the last `prepare` made, and the address of the room. */
   #before = -1;
   #rows = 0;
   #base = 0;
@@ -44,7 +47,7 @@ export class Draw {
     return this.#base;
   }
 
-  /** Returns the address of a column; of the rows for the number after the last column. */
+  /** Returns the address of a column. The number after the last column returns the address of the rows. */
   address(which: number): number {
     return this.#engine.core.x.draw_column(this.handle, which) >>> 0;
   }
@@ -55,12 +58,12 @@ export class Draw {
     return this.#engine.core.u32.subarray(at, at + n);
   }
 
-  /** Returns the slots of the first n items, or their stream numbers. */
+  /** Returns the slots of the first n items, or the stream numbers of the first n windows. */
   slots(n: number): Uint32Array {
     return this.column(SLOT, n);
   }
 
-  /** Returns the positions at which their runs begin. */
+  /** Returns the positions at which the runs of the first n entries begin. */
   starts(n: number): Uint32Array {
     return this.column(START, n);
   }
@@ -75,12 +78,12 @@ export class Draw {
     return this.#engine.core.x.draw_result(this.handle, which);
   }
 
-  /** Returns the reason why it has fewer items than requested. */
+  /** Returns the reason why the draw has fewer items than requested. */
   blocked(): Blocked {
     return { by: BLOCKED_BY[this.result(BLOCKED)] as Blocked["by"], have: this.result(HAVE), need: this.result(NEED) };
   }
 
-  /** Draws n distinct items of a table, or as many as possible. Returns their number. */
+  /** Draws n distinct items of a table, or as many as possible. Returns the number of items drawn. */
   different(table: number, n: number): number {
     const { x } = this.#engine.core;
     const count = x.table_sample(table, this.handle, n, DISTINCT, 0);
@@ -88,12 +91,12 @@ export class Draw {
     return count;
   }
 
-  /** Draws up to n items of a table. Returns their number, or a code. The draw stays open until `table_close_draw`. */
+  /** Draws up to n items of a table. Returns the number of items drawn, or a code. The draw stays open until `table_close_draw`. */
   sample(table: number, n: number, flags: number, among: number): number {
     return this.#engine.core.x.table_sample(table, this.handle, n, flags, among);
   }
 
-  /** Reads the items of keys that still exist, in the order of the keys, without counting a draw. Returns their number, or a code. */
+  /** Reads the items of keys that still exist, in the order of the keys, without counting a draw. Returns the number of items read, or a code. */
   get(table: number, keys: Float64Array, flags: number): number {
     const { f64, x } = this.#engine.core;
     f64.set(keys, this.address(KEY) / 8);
@@ -105,7 +108,7 @@ export class Draw {
     return this.#engine.core.x.table_peek(table, this.handle, n, flags, among);
   }
 
-  /** Draws the next items of an epoch, up to n. Returns their number, or a code. Without LOOKS, the draw stays open until `close`. */
+  /** Draws the next items of an epoch, up to n. Returns the number of items drawn, or a code. Without LOOKS, the draw stays open until `close`. */
   epoch(table: number, n: number, flags: number, place: EpochPlace): number {
     const { seed, epoch, since, slots, position, shuffle } = place;
     return this.#engine.core.x.table_epoch(table, this.handle, n, flags + (shuffle ? SHUFFLED : 0), seed, epoch, since, slots, position);
@@ -116,7 +119,7 @@ export class Draw {
     this.#engine.core.x.table_close_draw(table);
   }
 
-  /** Draws n distinct items of a prioritized table, the first `alike` of them uniformly. Returns their number. */
+  /** Draws n distinct items of a prioritized table, the first `alike` of them uniformly. Returns the number of items drawn. */
   mixed(table: number, n: number, alike: number, ratio: number): number {
     return this.#engine.core.x.draw_mixed(this.handle, table, n, alike, ratio);
   }
@@ -126,7 +129,7 @@ export class Draw {
     this.#engine.core.x.draw_single(this.handle, table, stream.handle, n);
   }
 
-  /** Draws n windows of `width` steps from the streams of a set, including their rows. */
+  /** Draws n windows of `width` steps from the streams of a set, and reads the rows of the windows. */
   windows(set: StreamSet, n: number, width: number, weigh: number): void {
     this.#engine.core.x.streams_draw(set.handle, this.handle, n, width, weigh);
   }
@@ -143,7 +146,7 @@ export class Draw {
     this.#engine.core.x.draw_given(this.handle, table, slots.length, 0);
   }
 
-  /** Sets windows of a set's streams, and reads their rows. */
+  /** Sets windows of a set's streams, and reads the rows of the windows. */
   nameWindows(set: StreamSet, streams: ArrayLike<number>, starts: ArrayLike<number>, width: number): void {
     const n = streams.length;
     this.slots(n).set(streams);
@@ -151,7 +154,7 @@ export class Draw {
     this.#engine.core.x.draw_rows(this.handle, OF_STREAMS, set.handle, n, width, 0);
   }
 
-  /** Sets single rows: of a stream, with equal probabilities, or of none. */
+  /** Sets single rows. If they belong to a stream, they have equal probabilities. */
   nameRows(rows: ArrayLike<number>, of?: CoreStream): void {
     this.rows(rows.length).set(rows);
     this.#engine.core.x.draw_rows(this.handle, OF_ROWS, of?.handle ?? 0, rows.length, 1, 0);
@@ -163,7 +166,8 @@ export class Draw {
   }
 
   /**
-   * Reads only some steps from windows of `width` steps of n items: counted from the start, or negative from the end. Columns then use positions in `steps`.
+   * Reads only some steps from the windows of n items. The windows have `width` steps. Steps count from the start, or from the end if they are negative.
+   * Columns then use positions in `steps`.
    */
   pick(table: number, n: number, width: number, from: number, steps: readonly number[]): void {
     const { core } = this.#engine;
@@ -171,7 +175,7 @@ export class Draw {
     core.x.draw_picked_rows(this.handle, table, n, width, from, steps.length);
   }
 
-  /** Computes importance weights, divided by the largest in the draw, the largest in the table, or nothing. */
+  /** Computes importance weights. Divides them by the largest weight in the draw, by the largest weight in the table, or not at all. */
   weigh(table: number, normalize: number): void {
     this.#engine.core.x.draw_weights(this.handle, table, this.beta[0] as number, normalize);
   }
@@ -182,7 +186,8 @@ export class Draw {
   }
 
   /**
-   * Computes n-step returns over the rows. Returns how many miss the reward or end at the last step of an episode. @param table if they begin with items of one
+   * Computes n-step returns over the rows. Returns the number of returns that miss the reward or the end of an episode's last step. @param table the table, if
+   * the rows begin with its items
    */
   nStep(how: NStep, table = 0): number {
     const { core, pool } = this.#engine;
@@ -191,9 +196,10 @@ export class Draw {
   }
 
   /**
-   * Computes the columns of sequences per step of n items (assembly/draw/sequence.ts), in consecutive arrays. Returns how many rewards no return counts.
-   * @param items capacity @param out address of the arrays @param work address of scratch memory for the computation
-   * @param rewards address of gathered rewards as f32; 0: read them from their rows
+   * Computes the columns of sequences per step of n items (assembly/draw/sequence.ts), in consecutive arrays. Returns the number of rewards that no return
+   * counts.
+   * @param items the capacity in items @param out the address of the arrays @param work the address of scratch memory for the computation
+   * @param rewards the address of gathered rewards as f32; 0 to read the rewards from their rows
    */
   sequences(how: NStep, table: number, items: number, out: number, work: number, rewards: number): number {
     const { x } = this.#engine.core;
@@ -214,7 +220,7 @@ export class Draw {
     );
   }
 
-  /** After `nStep`: computes the return of each component of a vector reward, entry by entry. @param out address in scratch */
+  /** After `nStep`: computes the return of each component of a vector reward, entry by entry. @param out the address of the returns in scratch */
   vectorReturns(how: NStep, isWide: boolean, out: number): void {
     const { core, pool } = this.#engine;
     core.x.draw_vector_returns(this.handle, pool, how.reward, how.components, how.discount, how.terminated, how.gamma, isWide ? 0 : 1, out);

@@ -1,4 +1,4 @@
-/** The position of an epoch of a table: the arguments of the core's draw, and the state that a program may keep. */
+/** Defines the position in an epoch of a table: the arguments of the core's draw, and the state that a program may keep. */
 
 /** The position of a dataset in its epochs, as plain data. It is valid for this Replay, and for a Replay restored from its snapshot. */
 export interface EpochState {
@@ -13,5 +13,5 @@ export interface EpochState {
   readonly slots: number;
 }
 
-/** The same state, mutable during draws. */
+/** The same state in a mutable form, for draws. */
 export type EpochPlace = { -readonly [K in keyof EpochState]: EpochState[K] };

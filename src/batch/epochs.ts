@@ -11,7 +11,7 @@ import { type Draws, stuck } from "./waiting.ts";
 const MAX_U32 = 0xffffffff;
 
 export interface EpochOptions {
-  /** The number of epochs: each yields every item that is in the table at its start once. Not with `beta`, and not for a table with `maxTimesSampled`. */
+  /** The number of epochs. Each epoch yields every item that is in the table at its start once. Excludes `beta`, and tables with `maxTimesSampled`. */
   readonly epochs: number;
   /** Whether the order of an epoch is random. Otherwise it is the order of slots, which is insertion order until an item is removed. Default: true. */
   readonly shuffle?: boolean;
@@ -36,7 +36,7 @@ export interface EpochDataset<B> extends Dataset<B> {
   state(): EpochState;
 }
 
-/** The numbers of items at the start of an epoch and of inserts since. Until an item is removed, the number of remaining items follows from them. */
+/** The number of items at the start of an epoch, and the number of inserts since. Until an item is removed, both numbers determine how many items remain. */
 interface Counts {
   items: number;
   inserts: number;
@@ -47,7 +47,7 @@ interface Counts {
 
 type Place = EpochPlace & { counts: Counts | undefined };
 
-/** One step of an iteration: a batch (undefined after the last epoch), and the position after it. */
+/** One step of an iteration: a batch (undefined after the last epoch), and the position after the batch. */
 interface Step<B> {
   readonly batch: B | undefined;
   readonly place: Place;
@@ -79,7 +79,7 @@ class Epochs<B extends { readonly count: number; release?(): void }> {
     return state;
   }
 
-  /** Draws again the batches that were drawn ahead and that no loop received. */
+  /** Returns to the last batch that a loop received, so that batches drawn ahead are drawn again. */
   rewind(): void {
     this.#head = copyOf(this.#place);
   }
@@ -96,7 +96,7 @@ class Epochs<B extends { readonly count: number; release?(): void }> {
     const place = this.#head;
     for (;;) {
       if (place.since === 0) {
-        // An epoch begins when its first batch can be drawn, so it includes the items that arrive until then.
+        // An epoch begins when its first batch can be drawn, so it includes the items that are inserted before that.
         const { size } = core;
         if (size === 0 || !core.canSample(Math.min(this.#n, size))) return undefined;
         this.#begin(place);
@@ -219,7 +219,7 @@ export function epochsOf<B extends { readonly count: number; release?(): void }>
   const lends = sample.recycle === true || sample.recycle === "detach";
   const begin = (): ElementSource<B> => {
     walk.rewind();
-    /** Batches that the loop has not received yet, with the positions after them. */
+    /** The batches that the loop has not received yet, with the position after each batch. */
     const places = new Map<B, Place>();
     /** The position after the last epoch, if a draw ahead reached it. */
     let end: Place | undefined;

@@ -9,7 +9,7 @@ import { readTexts } from "../schema/text.ts";
 import type { BatchBuffer } from "./buffer.ts";
 import { mayStop, type Output } from "./layout.ts";
 
-/** Gathers the leaves of `count` items, and copies them out with the numbers of the draw. @param replacement replaces or computes some values O(bytes) */
+/** Gathers the leaves of `count` items, and copies them out with the numbers of the draw. O(bytes). @param replacement replaces or computes some values */
 export function gather(buffer: BatchBuffer, count: number, replacement?: { put?(buffer: BatchBuffer, count: number): void }): void {
   const { engine, lists, base } = buffer;
   const { core, pool } = engine;
@@ -34,7 +34,7 @@ export function gather(buffer: BatchBuffer, count: number, replacement?: { put?(
   buffer.batch.count = count;
 }
 
-/** Returns the address of an OUTPUT by its place in the plan; if items differ, with its own lists. */
+/** Returns the address of an OUTPUT by its place in the plan. If items differ, the OUTPUT has its own lists of steps. */
 function outputAt({ engine, base, lists, listsAt }: BatchBuffer, place: number, { index, steps }: Output): number {
   const address = base + OUTPUT_BYTES * place;
   if (lists !== undefined) {
@@ -46,7 +46,7 @@ function outputAt({ engine, base, lists, listsAt }: BatchBuffer, place: number, 
   return address;
 }
 
-/** Copies `many` outputs from the `first` on directly, run by run. Packed frames are copied for as many items at a time as the window holds. */
+/** Copies `many` outputs directly, starting at output `first`, run by run. Packed frames are copied for as many items at a time as the window holds. */
 function copyStraight(buffer: BatchBuffer, first: number, many: number, count: number): void {
   const { core, pool } = buffer.engine;
   const { straight, outputs, runs: runBytes, window: room } = buffer.layout;

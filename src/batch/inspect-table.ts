@@ -29,14 +29,14 @@ import { type ItemBuffer, itemBuffer } from "./item-layout.ts";
 
 /** The maximum number of items per call of `see`, whose numbers fit into the reserved scratch. */
 export const MOST = 256;
-/** The maximum number of items per call of `rows`, and their rows, for the same reason. */
+/** The maximum numbers of items and rows per call of `rows`, so that the numbers fit into the reserved scratch. */
 const MOST_RUNS = 128;
 export const MOST_ROWS = 1024;
 /** The maximum number of bytes of values per call. */
 const MOST_BYTES = 32768;
 const RANDOM_BYTES = 32;
 
-/** The numbers of some items, one of each per item. */
+/** The numbers of some items. Each array has one element per item. */
 export interface Seen {
   readonly slots: Uint32Array;
   readonly keys: Float64Array;
@@ -69,7 +69,7 @@ export class Probe {
   /** The buffers for rows and one number per step, by number of items and steps. */
   readonly #buffers = new Map<string, ItemBuffer>();
 
-  /** @param table its handle */
+  /** @param table the handle of the table */
   constructor(engine: Engine, table: number) {
     this.#engine = engine;
     this.#table = table;
@@ -81,7 +81,7 @@ export class Probe {
     return this.#engine.core.x.table_high(this.#table);
   }
 
-  /** The slot of the newest item; 0 if the table no longer has it. */
+  /** The slot of the newest item; 0 if that item was removed. */
   get newest(): number {
     const { x } = this.#engine.core;
     return x.table_find(this.#table, x.table_newest(this.#table));
@@ -97,7 +97,7 @@ export class Probe {
     return this.#engine.core.x.table_total(this.#table);
   }
 
-  /** Returns the slot of an item by its key; 0 if the table no longer has it. */
+  /** Returns the slot of an item by its key; 0 if the item was removed. */
   slotOf(key: number): number {
     return this.#engine.core.x.table_find(this.#table, key);
   }
@@ -137,9 +137,9 @@ export class Probe {
   }
 
   /**
-   * Returns the slots of n draws as the table would make them now, with the passed random state. Returns fewer if the draw is blocked, with the reason in
+   * Returns the slots that n draws would return now, with the passed random state. Returns fewer if the draw is blocked, with the reason in
    * `refused`.
-   * @param isOrdered whether the sampler has an order; then the first n in that order
+   * @param isOrdered whether the sampler has an order; if so, the result is the first n slots in that order
    */
   wouldDraw(n: number, random: (state: Uint8Array) => void, isOrdered: boolean): { readonly slots: Uint32Array; readonly refused?: Refused } {
     const { core } = this.#engine;
@@ -164,7 +164,7 @@ export class Probe {
     return { slots: Uint32Array.from(slots) };
   }
 
-  /** Returns at most MOST slots in order of age after a slot (0: from the oldest on). Only if the remover has that order: fifo, lifo. */
+  /** Returns at most MOST slots in order of age after a slot (0: from the oldest on). Requires a remover that uses this order: fifo or lifo. */
   after(slot: number, most: number = MOST): Uint32Array {
     const { core } = this.#engine;
     const at = core.scratch(4 * MOST);
@@ -172,12 +172,12 @@ export class Probe {
     return core.u32.slice(at / 4, at / 4 + count);
   }
 
-  /** Returns how many items `rows` accepts if the longest has `width` steps. */
+  /** Returns how many items `rows` accepts if the longest item has `width` steps. */
   static together(width: number): number {
     return Math.max(1, Math.min(MOST_RUNS, Math.floor(MOST_ROWS / width)));
   }
 
-  /** Returns how many steps of a leaf `steps` accepts per call; 0 if not even one fits into the reserved scratch. */
+  /** Returns how many steps of a leaf `steps` accepts per call; 0 if not even one step fits into the reserved scratch. */
   static stepsTogether(leaf: PlacedLeaf): number {
     if (isDirect(leaf, [0])) return MOST_ROWS;
     return Math.min(MOST_ROWS, Math.floor(MOST_BYTES / leaf.bytes));
@@ -208,7 +208,7 @@ export class Probe {
     return valuesIn(buffer) as AnyArray | string[];
   }
 
-  /** Returns the number of a row's episode, and how the episode ends at it (`Engine.endOf`). */
+  /** Returns the number of a row's episode, and how the episode ends at that row (`Engine.endOf`). */
   episodeOf(row: number): number {
     return this.#engine.episodeOf(row);
   }

@@ -1,4 +1,4 @@
-/** Computes layouts of batches of items: the steps and columns that they have room for. */
+/** Computes layouts of batches of items: the steps and columns that the batches have room for. */
 
 import { LENGTH, RETURN, WEIGHT } from "../base/abi.ts";
 import type { Engine } from "../memory/engine.ts";
@@ -15,11 +15,11 @@ export interface ItemShape {
   /** The number of steps in a window. */
   readonly width: number;
   readonly selections: readonly Selection[];
-  /** Whether columns nest like the spec; otherwise they are under their names. */
+  /** Whether columns nest like the spec. Otherwise, each column is stored under its name. */
   readonly isWhole: boolean;
   /** WEIGHTS, RETURNS, MASK, COMPONENTS. */
   readonly holds: number;
-  /** Whether runs continue to the end of the window even past their stops, in a part of a batch, since the width of the whole batch is not known yet. */
+  /** Whether runs continue past their stops to the end of the window. True for a part of a batch, since the width of the whole batch is not known yet. */
   readonly isOpen?: boolean;
   /** Whether draws may look up only the steps that columns name. */
   readonly mayPick?: boolean;
@@ -64,19 +64,19 @@ function returnsArray(components: number): ArraySpec {
 function leafArray(selection: Selection, width: number, isOpen: boolean): ArraySpec {
   const { keys, leaf, start, to = 0, squeezed } = selection;
   const steps = stepIndices(isOpen && start >= 0 && to < 0 ? { ...selection, to: undefined } : selection, width);
-  // One of the last steps may lie outside a short window, so a shorter window may need more.
+  // A step counted from the end may lie outside a short window, so the list for a shorter window may be longer.
   return { keys, leaf, steps, longest: Math.max(steps.length, -start), shape: [...(squeezed ? [] : [steps.length]), ...leaf.shape] };
 }
 
 function nestOf(engine: Engine, selections: readonly Selection[], isWhole: boolean): ColumnSpec["nest"] {
-  // A nest without leaves is in no selection, but in every batch.
+  // Selections do not include a nest without leaves, but every batch does.
   const isFlat = !Array.isArray(engine.spec) && Object.keys(engine.spec).length === selections.length && selections.every(({ keys }) => keys.length === 1);
   return isWhole && !isFlat ? packer(engine.spec) : selections.map(({ keys }) => keys[0] as string);
 }
 
 /**
  * Returns a buffer of items.
- * @param into the batch to refill; without it a new batch is made
+ * @param into the batch to refill; by default, a new batch is made
  * @throws ReplayError SPEC_MISMATCH if an array of `into` is missing or too small
  */
 export function itemBuffer(engine: Engine, shape: ItemShape, into?: Into): ItemBuffer {

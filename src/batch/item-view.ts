@@ -1,4 +1,4 @@
-/** Implements the item view: batches of a table's items under the columns that a call or the items select, in windows as long as the longest item. */
+/** Implements the item view: batches of a table's items, with the columns that a call or the items select, in windows as long as the longest item. */
 
 import { CROSS, DRAW_LAYOUT, DRAW_LONGEST, LAYOUT, LONGEST, NO_LEAF, OWN_NEXT, SAME_COLUMNS, SIZED } from "../base/abi.ts";
 import { integer, mustBe, onlyKeys, ReplayError, show } from "../base/error.ts";
@@ -43,10 +43,10 @@ export class ItemView implements BatchView {
   readonly #selections = new WeakMap<object, readonly Selection[]>();
   /** The buffer of the batch to refill, if it also fits the next call. */
   #buffer: BatchBuffer | undefined;
-  /** The columns of all items if they are equal; the column layout of the first item to be drawn. */
+  /** The columns of all items, if all items have the same columns, and the column layout of the first item to be drawn. */
   #chosen: readonly Selection[] | undefined;
   #first: ColumnLayout | undefined;
-  /** Whether each item shows its own steps. */
+  /** Whether items show different steps, according to their layouts. */
   #mixed = false;
 
   constructor(sampler: Sampler) {
@@ -198,7 +198,7 @@ export class ItemView implements BatchView {
     return this.#refilled(undefined, n, length as number, selections, holdsOf(beta !== undefined, returns, mask) + source).batch;
   }
 
-  /** Returns the buffer of a new batch, or of a released one. */
+  /** Returns the buffer of a new batch, or of a released batch. */
   #fresh(n: number, width: number, selections: readonly Selection[], source = 0): BatchBuffer {
     const { pool, options } = this.#sampler;
     const { recycle } = options;
@@ -252,7 +252,10 @@ export class ItemView implements BatchView {
     return typeof into === "object" && into !== null ? (this.#sampler.pool.known.get(into)?.layout as ItemLayout | undefined) : undefined;
   }
 
-  /** Returns the columns of a batch to refill if they have more room than the items need, since its shapes are fixed; otherwise the columns of the items. */
+  /**
+   * Returns the columns of a batch to refill if they have more room than the items need, since the shapes of that batch are fixed. Otherwise, returns the
+   * columns of the items.
+   */
   #kept(into: Into | undefined, selections: readonly Selection[], width: number): readonly Selection[] {
     const before = this.#layoutOf(into)?.selections;
     if (before === undefined || before === selections || before === this.#whole || selections === this.#whole) return selections;
@@ -273,7 +276,7 @@ export class ItemView implements BatchView {
     return integer("length (or the second dimension of into)", length, 1, MAX_LENGTH);
   }
 
-  /** Returns the column layouts of slots. @throws ReplayError SPEC_MISMATCH if one is unknown */
+  /** Returns the column layouts of slots. @throws ReplayError SPEC_MISMATCH if a layout is unknown */
   #layoutsOf(slots: Uint32Array): ColumnLayout[] {
     const { columnLayouts } = this.#table.engine;
     return this.#table.core.layoutsOf(slots).map((id) => {
@@ -284,7 +287,8 @@ export class ItemView implements BatchView {
   }
 
   /**
-   * Rejects selections that no item of the table satisfies, and warns of n-step returns that no item is long enough for. @param window maximum steps of an item
+   * Rejects selections that no item of the table satisfies, and warns about n-step returns that no item is long enough for. @param window the maximum number of
+   * steps of an item
    */
   #checkLength(buffer: BatchBuffer, window: number, part: PartOf | undefined): void {
     const { selections, least } = layoutIn(buffer);
@@ -293,7 +297,7 @@ export class ItemView implements BatchView {
     const longest = core.counter(LONGEST);
     if (longest === 0) return;
     const steps = Math.min(longest, window);
-    // Longer items may still arrive, and certainly may in a batch that comes in parts.
+    // Longer items may still be inserted, particularly while the parts of a batch are drawn.
     if (least > (part === undefined ? steps : window) && !(window >= longest && engine.makesItems(name, least)))
       checkSteps("columns", selections, steps, `${this.#limit(steps, longest)} is ${steps}`);
     if (nStep === undefined) return;
@@ -334,7 +338,10 @@ export class ItemView implements BatchView {
     return steps < longest ? "length" : `the length of the longest item of table ${show(this.#table.name)}`;
   }
 
-  /** @throws ReplayError SPEC_MISMATCH if a part has different columns than the first, or the whole batch does not fit into `into`. Nothing is drawn then */
+  /**
+   * @throws ReplayError SPEC_MISMATCH if the columns of a part differ from those of the first part, or if the whole batch does not fit into `into`. Nothing is
+   * drawn in this case
+   */
   #checkPart({ n, options, first }: PartOf, holds: number, selections: readonly Selection[]): void {
     const { known } = this.#sampler.pool;
     const before = first && layoutIn(known.get(first) as BatchBuffer).selections;

@@ -12,17 +12,17 @@ export interface Dataset<B> extends Iterable<B>, AsyncIterable<B> {}
 /** A source of elements. `undefined` means the end, for now. */
 export interface ElementSource<E> {
   next(): E | undefined;
-  /** Returns the next element for async iterations, and may wait. Never called before the last call has ended. */
+  /** Returns the next element for async iterations, and may wait. Never called before the previous call has ended. */
   later?(options: WaitOptions): E | undefined | Promise<E | undefined>;
-  /** Returns how many of `prefetch` elements may be fetched ahead. Called after the first element. Default: all. */
+  /** Returns how many of `prefetch` elements may be fetched ahead. Called after the first element. Default: all elements. */
   most?(prefetch: number): number;
   /** Returns an element ahead, without waiting; `undefined` if it would have to wait. Default: `next`, or `later` if elements take time. */
   ahead?(): E | undefined;
-  /** The loop receives this element now. */
+  /** Called when the loop receives this element. */
   passed?(element: E): void;
-  /** The loop continued or ended, so it no longer uses this element, or never received it. */
+  /** Called when the loop no longer uses this element, because it continued or ended, or when the loop will never receive the element. */
   done?(element: E): void;
-  /** The async loop was left, so no more elements are fetched. */
+  /** Called when the async loop was left. No more elements are fetched afterwards. */
   close?(): void;
 }
 
@@ -32,7 +32,7 @@ interface Ahead {
 }
 
 /**
- * Returns an iterable of elements. An async iteration ends, without an error, if an element does not come in time. @param begin creates the source of each
+ * Returns an iterable of elements. An async iteration ends, without an error, if an element is not available in time. @param begin creates the source of each
  * iteration
  */
 export function elementsOf<E>(begin: () => ElementSource<E>, { prefetch = 0, signal }: Ahead): Dataset<E> {
@@ -95,17 +95,17 @@ class Later<E> implements AsyncIterableIterator<E, undefined> {
   readonly #signal: AbortSignal | undefined;
   /** The elements fetched ahead, in order. Filled within `next`, so that nothing changes while the body of the loop runs. */
   readonly #ready: Outcome<E>[] = [];
-  /** Requests ahead that take time, in order. */
+  /** Pending requests ahead, in order. */
   readonly #coming: Promise<E | undefined>[] = [];
   /** The last request to the source, and the last call of `next`. Each finishes before the next begins. */
   #requests: Promise<unknown> = Promise.resolve();
   #turn: Promise<unknown> = Promise.resolve();
-  /** Whether the last request returned no element, so later requests return none either. */
+  /** Whether the last request returned no element. Later requests then also return no element. */
   #ended = false;
   #left = false;
   /** The element that the loop holds. */
   #delivered: E | undefined;
-  /** Ends the wait for an element. One per loop, because creating one costs as much as a small batch. */
+  /** Ends the wait for an element. It is created once per loop, because its creation costs as much as a small batch. */
   readonly #stop = new AbortController();
 
   constructor(source: ElementSource<E>, prefetch: number, signal: AbortSignal | undefined) {
@@ -124,7 +124,7 @@ class Later<E> implements AsyncIterableIterator<E, undefined> {
     return turn;
   }
 
-  /** A wait that continues would draw items for a batch without a receiver. */
+  /** Ends the loop's wait. Otherwise the wait would draw items for a batch that nobody receives. */
   return(): Promise<IteratorResult<E, undefined>> {
     this.#left = true;
     this.#stop.abort();
@@ -154,7 +154,7 @@ class Later<E> implements AsyncIterableIterator<E, undefined> {
     if (delivered !== undefined) this.#source.done?.(delivered);
   }
 
-  /** Returns the element of the oldest request, or of a new one. */
+  /** Returns the element of the oldest request, or of a new request. */
   async #come(): Promise<E | undefined> {
     let element: E | undefined;
     try {

@@ -1,8 +1,6 @@
 /**
  * Computes the layout of a kind of batch: its columns, their arrays, and the offset of each array in the one piece of memory of the batch. A layout has no
- * reference to
- * a Replay, so
- * a batch that is kept keeps only its layout alive.
+ * reference to a Replay, so a batch that is kept does not keep its Replay alive.
  * memory  │ values of the leaves │ DRAW │ the draw's columns, as far as the batch has some │ wide leaves, the mask
  * scratch │ OUTPUT … │ lists of steps │ runs │ temporary │ stops │ window │ extra │ values of the leaves, and what is computed │ DRAW │ the draw's columns …
  */
@@ -19,10 +17,13 @@ export const RETURNS = 2;
 export const MASK = 4;
 /** The source of each item, in a mixture. */
 export const SOURCE = 8;
-/** From this bit on: the number of components of a return, minus one. */
+/** The number of the bit from which the number of components of a return, minus one, is stored. */
 export const COMPONENTS = 4;
 
-/** The number of bytes of frames unpacked, or halves widened, at a time. Small enough that they are copied on while still in the caches. */
+/**
+ * The number of bytes of frames unpacked, or halves widened, at a time. Small enough that the bytes are still in the CPU caches when they are copied to the
+ * batch.
+ */
 const WINDOW_BYTES = 256 * 1024;
 
 /** Windows shorter than this always look up all steps. */
@@ -40,7 +41,7 @@ interface ArrayPlace {
 interface LeafValues {
   readonly leaf: PlacedLeaf;
   readonly steps: readonly number[];
-  /** The maximum number of steps, if larger than that of `steps`. */
+  /** The maximum number of steps, if it is larger than the length of `steps`. */
   readonly longest?: number;
 }
 interface DrawnNumbers {
@@ -61,7 +62,7 @@ interface ComputedNumbers extends OwnNumbers {
 export interface ColumnSpec {
   readonly name: string;
   readonly arrays: readonly ArraySpec[];
-  /** The nesting of the arrays: under these names, or through a function; undefined for a single array. */
+  /** The nesting of the arrays: names, or a function that nests their values. Undefined for a single array. */
   readonly nest?: readonly string[] | ((values: readonly unknown[]) => unknown);
 }
 
@@ -84,11 +85,11 @@ export interface Field {
 export interface Output {
   readonly leaf: PlacedLeaf;
   readonly steps: readonly number[];
-  /** The position of its list of steps, counted in numbers from the first list. */
+  /** The position of the output's list of steps, counted in numbers from the first list. */
   readonly list: number;
-  /** The number of its lists, if items differ. */
+  /** The number of the output among all outputs, which selects its lists if items differ. */
   readonly index: number;
-  /** The number of its array. */
+  /** The number of the array that the output fills. */
   readonly field: number;
   /** The position of the stop of an array that is copied directly, used if few values are adjacent. */
   readonly stop: number;
@@ -106,7 +107,7 @@ export interface LayoutOptions {
   readonly n: number;
   /** The number of steps in a full window. */
   readonly width: number;
-  /** The content shown of items: layouts with the same object have the same columns, except the optional ones. */
+  /** The content of items that batches show. Layouts with the same content object have the same columns, except for optional columns. */
   readonly content: object;
   /** The optional contents: WEIGHTS, RETURNS, MASK. */
   readonly holds: number;
@@ -117,7 +118,7 @@ export interface LayoutOptions {
   /** Whether batches carry the reason why they are shorter than requested. */
   readonly isBlockable: boolean;
   readonly columns: readonly ColumnSpec[];
-  /** Whether its draws may look up only the steps that columns name. */
+  /** Whether draws for the layout may look up only the steps that columns name. */
   readonly mayPick?: boolean;
   /** The number of bytes that the core needs to compute numbers of a batch before its leaves are gathered. Default: 0. */
   readonly work?: number;
@@ -142,7 +143,7 @@ export class BatchLayout {
   readonly starts: readonly number[];
   /** The maximum number of rows of a draw. */
   rows: number;
-  /** The number of bytes of the values, of the part copied from scratch, and of all. */
+  /** The number of bytes of the values, of the part copied from scratch, and of the whole memory. */
   values = 0;
   readonly copied: number;
   readonly bytes: number;
@@ -161,11 +162,11 @@ export class BatchLayout {
   readonly window: number;
   readonly extra: number;
   readonly scratch: number;
-  /** The steps that columns name, if they are few of a long window: OUTPUTs then hold positions in this list. Undefined: OUTPUTs hold steps. */
+  /** The steps that columns name, if these are few steps of a long window. OUTPUTs then hold positions in this list. If undefined, OUTPUTs hold steps. */
   readonly picks: readonly number[] | undefined;
   /** The length of all lists of steps together. */
   #steps = 0;
-  /** The columns of the draw that are copied, and bytes after them. */
+  /** The number of the draw's columns that are copied, and the number of bytes of the arrays after these columns. */
   #drawColumns = 0;
   #direct = 0;
   /** The maximum number of bytes of the window per item. */
@@ -192,7 +193,8 @@ export class BatchLayout {
   }
 
   /**
-   * Returns the distinct steps of all outputs, first those counted from the start, then those from the end; undefined if they are more than half of a window.
+   * Returns the distinct steps of all outputs, first the steps counted from the start, then the steps counted from the end. Returns undefined if they fill more
+   * than half of a window.
    */
   #picks(): number[] | undefined {
     const steps = new Set<number>();
@@ -205,12 +207,12 @@ export class BatchLayout {
     return [...inOrder.filter((step) => step >= 0), ...inOrder.filter((step) => step < 0)];
   }
 
-  /** Whether returns and discounts of its batches are f32. */
+  /** Whether returns and discounts of the layout's batches are f32. */
   get isNarrow(): boolean {
     return false;
   }
 
-  /** Returns whether the arrays of its batches have the same places as those of another layout. */
+  /** Returns whether the arrays of this layout's batches have the same places as the arrays of another layout's batches. */
   isAlike(other: BatchLayout): boolean {
     const isSame = (one: Field, two: Field | undefined) =>
       two !== undefined && one.path === two.path && one.type === two.type && one.each === two.each && one.shape?.join() === two.shape?.join();
@@ -238,8 +240,8 @@ export class BatchLayout {
   }
 
   /**
-   * Adds the values of a leaf. A layout for fewer items or shorter windows takes over a draw in this layout's scratch, so none of its sizes may be larger,
-   * whichever way its values take.
+   * Adds the values of a leaf. A layout for fewer items or shorter windows takes over a draw in this layout's scratch. None of the sizes of that layout may be
+   * larger, whether it gathers values or copies them directly.
    */
   #addLeaf(named: Pick<Field, "keys" | "path" | "shape">, { leaf, steps, longest = steps.length }: LeafValues): number {
     const { n } = this;
@@ -265,7 +267,7 @@ export class BatchLayout {
     return field;
   }
 
-  /** Adds an array with its own memory. @param isDirect whether no part of it comes from scratch @param bytes room for it */
+  /** Adds an array with its own memory. @param isDirect whether no part of the array comes from scratch @param bytes the room for the array */
   #place(named: Pick<Field, "keys" | "path" | "shape">, type: ArrayClass | undefined, each: number, isDirect: boolean, bytes: number): number {
     const source = isDirect || type === undefined ? "direct" : "values";
     const at = type === undefined ? 0 : isDirect ? this.#direct : this.values;
@@ -284,7 +286,7 @@ export type Texts = readonly (string[] | undefined)[];
 
 export const NO_TEXTS: Texts = [];
 
-/** Returns whether a directly copied leaf may be too short for that, if few values are adjacent. */
+/** Returns whether the frames of a leaf may be too short to copy directly, if few values are adjacent. */
 export function mayStop(leaf: PlacedLeaf): boolean {
   return arrayFrameBytes(leaf) < DIRECT_BYTES;
 }
@@ -313,14 +315,14 @@ export interface Windows {
   width: number;
   /** The part of longer items, as in draw_rows (assembly/draw/row-matrix.ts). */
   from: number;
-  /** The steps of their items at which windows begin, if they were chosen at random. */
+  /** The step of each item at which the window begins, if it was chosen at random. */
   starts: Uint32Array | undefined;
-  /** The return at whose end columns bootstrap; the table of the items that it begins with, or 0. */
+  /** The return at whose end columns bootstrap, and the table whose items the windows begin with (0 if there is none). */
   nStep: NStep | undefined;
   nStepTable: number;
 }
 
-/** Copied by each new batch, whose windows a draw sets. */
+/** The initial value of a new batch's windows, before a draw sets them. */
 export const NO_WINDOWS: Readonly<Windows> = { width: 0, from: 0, starts: undefined, nStep: undefined, nStepTable: 0 };
 
 /** A batch's hold on its memory. Reused memory gets a new lease, so that a release ends only the lease of that batch. */
@@ -333,7 +335,7 @@ export interface Lease {
   readonly windows: Windows;
   /** The steps that each item shows, if they differ. */
   itemLayouts: readonly HasSelections[] | undefined;
-  /** The owner to which the memory returns, once. */
+  /** The owner to which the memory returns when the batch is released. Undefined afterwards. */
   owner: { back(): void } | undefined;
   isReleased: boolean;
 }

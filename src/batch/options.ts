@@ -18,8 +18,8 @@ export interface SampleOptions<Path extends string = string, C = object> {
    */
   readonly into?: Into;
   /**
-   * Whether to draw into the memory of a released batch. `batch.release()`, `using`, and the next iteration of a dataset loop release a batch. Until then the
-   * batch is yours; afterwards a later draw overwrites it. "detach" instead empties its arrays at the release, which exposes code that still reads them.
+   * Whether to draw into the memory of a released batch. `batch.release()`, `using`, and the next iteration of a dataset loop release a batch. Until then, the
+   * batch is yours; afterwards, a later draw overwrites it. "detach" instead empties the arrays at the release, which exposes code that still reads them.
    * Default: false.
    */
   readonly recycle?: boolean | "detach";
@@ -30,7 +30,7 @@ export interface SampleOptions<Path extends string = string, C = object> {
    * rounded up. A plain number selects the oldest items. Default: all items.
    */
   readonly among?: Among;
-  /** Whether to divide the distribution into n equal parts, and draw one item from each. Default: false. */
+  /** Whether to divide the distribution into n equal parts, and draw one item from each part. Default: false. */
   readonly stratified?: boolean;
   /** The number of steps per item. Default: the length of the longest drawn item, or of `into`. */
   readonly length?: number;
@@ -38,7 +38,7 @@ export interface SampleOptions<Path extends string = string, C = object> {
   readonly offset?: "start" | "end" | "uniform";
   /** Whether a window of an item that spans episodes continues past the end of an episode. Default: true. Only writers with `across` make such items. */
   readonly cross?: boolean;
-  /** The columns of the batch. Default: the columns with which the items were created, or else every leaf of every step. */
+  /** The columns of the batch. Default: the columns with which the items were created, or every leaf of every step if the items have no columns. */
   readonly columns?: C;
   readonly nStep?: NStepOptions<Path>;
   /** Whether the batch has a mask: 1 for steps, 0 for padding. Default: false. */
@@ -69,19 +69,19 @@ interface OptionsTable {
   readonly leaves: readonly PlacedLeaf[];
 }
 
-/** The parsed options of one call after the other. Options that equal those of the call before are not checked again. */
+/** The parsed options of the current call. Options that equal those of the previous call are not checked again. */
 export class ParsedOptions {
   n = 0;
-  /** Set only during the call. */
+  /** The batch to refill. Set only during the call. */
   into: Into | undefined;
-  /** The number of oldest (or, with NEWEST in `flags`, newest) items to draw from; 0: all. */
+  /** The number of oldest items (newest items if `flags` has NEWEST) to draw from; 0 for all items. */
   among = 0;
   length: number | undefined;
   columns: object | undefined;
   cross = true;
   recycle: Recycle = false;
   nStep: NStep | undefined;
-  /** The value that the call passed. */
+  /** The value of `among` that the call passed. */
   amongOption: SampleOptions["among"];
   replacement = true;
   stratified = false;
@@ -92,14 +92,14 @@ export class ParsedOptions {
   returns: NStepOptions | undefined;
   /** DISTINCT, STRATIFIED and NEWEST. */
   flags = 0;
-  /** The part of longer items, and the divisor of weights, as numbers of the core. */
+  /** The part of longer items to take, and the divisor of weights, as numbers of the core. */
   from = 0;
   divisor = 0;
   /** WEIGHTS, RETURNS, MASK: the optional contents of the batch. */
   holds = 0;
-  /** The value of beta, if weights are requested. In an array: a fraction in a field would be allocated. */
+  /** The value of beta, if weights are requested. It is stored in an array, because a fraction in a field would be allocated. */
   readonly beta: Float64Array = new Float64Array(1);
-  /** Whether the options equal those of the call before, except the value of beta and the batch in `into`; never with `nStep`. */
+  /** Whether the options equal those of the previous call, except for the value of beta and the batch in `into`. Always false with `nStep`. */
   isSame = false;
   /** Whether the last call passed its checks without options. */
   isPlain = false;
@@ -126,7 +126,7 @@ export class ParsedOptions {
     const { into, beta, among, replacement = true, stratified = false, cross = true } = onlyKeys("sample", options, this.#keys);
     const { length, columns, offset = "start", normalize = "batch", nStep, mask, recycle = false } = options;
     if (beta !== undefined) {
-      // Tested here because passing a fraction as an argument would allocate it.
+      // The test is here, because a fraction passed as an argument would be allocated.
       if (!Number.isFinite(beta)) finite("beta", beta);
       this.beta[0] = beta;
     }
@@ -189,7 +189,7 @@ export class ParsedOptions {
 
   /** Checks options before any draw uses them. @throws TypeError, RangeError, ReplayError for options that no draw accepts */
   check(options: SampleOptions): void {
-    // Kept, because making one costs as much as reading the options of a loop again.
+    // The checker is kept, because its creation costs as much as reading the options of a loop again.
     this.#checker ??= new ParsedOptions(this.#table, this.#keys);
     try {
       const { into } = this.#checker.read(1, options);
@@ -200,7 +200,7 @@ export class ParsedOptions {
   }
 }
 
-/** Returns the optional contents of a batch as bits. Takes a flag instead of beta, because a fraction passed as an argument would be allocated. */
+/** Returns the optional contents of a batch as bits. The parameter is a flag instead of beta, because a fraction passed as an argument would be allocated. */
 export function holdsOf(weighted: boolean, nStep: NStep | undefined, mask = false): number {
   const returns = nStep === undefined ? 0 : RETURNS + ((nStep.components - 1) << COMPONENTS);
   return (weighted ? WEIGHTS : 0) + returns + MASK * flag("mask", mask);

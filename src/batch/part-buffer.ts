@@ -1,6 +1,6 @@
 /**
- * Fills the part of a mixture's batch that comes from one source: its draw is gathered in the scratch of its own Replay, and copied to its rows of the whole
- * batch.
+ * Fills the part of a mixture's batch that comes from one source: the source's draw is gathered in the scratch of the source's Replay, and copied to the
+ * source's rows of the whole batch.
  */
 
 import { WEIGHT } from "../base/abi.ts";
@@ -15,15 +15,18 @@ import { type BatchLayout, type Field, NO_WINDOWS, WEIGHTS } from "./layout.ts";
 export class Part implements Filled {
   count = 0;
   whole!: BatchBuffer;
-  /** The first of its rows. */
+  /** The first row of the part. */
   first = 0;
-  /** Whether no other source draws from its table first, so that a look ahead predicts the draw. */
+  /** Whether no other source draws from the same table first, so that looking ahead predicts the draw. */
   isSure = true;
   buffer: PartBuffer | undefined;
-  /** The array of its weights before all weights of the batch are divided by the largest; undefined if they are not divided. */
+  /** The weights of the part before all weights of the batch are divided by the largest weight; undefined if they are not divided. */
   weights: Float64Array | undefined;
 
-  /** Returns a buffer for more items, longer windows or other columns. @throws ReplayError SPEC_MISMATCH if the columns differ from those of the whole batch */
+  /**
+   * Returns a buffer for more items, longer windows or other columns.
+   * @throws ReplayError SPEC_MISMATCH if the columns differ from the columns of the whole batch
+   */
   renew(engine: Engine, layout: BatchLayout): PartBuffer {
     const difference = columnDifference(this.whole.layout, layout);
     if (difference !== undefined) throw otherColumns(difference);
@@ -36,7 +39,7 @@ export class PartBuffer extends BatchBuffer {
   declare readonly batch: Part;
   /** The views of the rows in scratch that are copied, by field number. */
   #views: (Uint8Array | undefined)[] = [];
-  /** The number of items of the views; -1 if memory has moved since. */
+  /** The number of items of the views; -1 if memory has moved since the views were made. */
   #count = -1;
 
   override get first(): number {
@@ -65,7 +68,7 @@ export class PartBuffer extends BatchBuffer {
     }
   }
 
-  /** Keeps the weights of a draw in f64: the batch may store them as f32, in which the largest may be infinite. */
+  /** Keeps the weights of a draw as f64. The batch may store weights as f32, and the largest weight may be infinite as an f32. */
   keepWeights(draw: Draw, count: number): void {
     const { weights, first } = this.batch;
     if (weights === undefined || !(this.layout.holds & WEIGHTS)) return;

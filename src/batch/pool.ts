@@ -1,15 +1,15 @@
 /**
- * Keeps a pool of buffers whose batches were passed on or released. The next batch of the same form reuses one, which saves the allocation, and the page faults
- * of large batches.
+ * Keeps a pool of buffers whose batches were passed on or released. The next batch of the same form reuses such a buffer, which saves the allocation, and the
+ * page faults of large batches.
  */
 import type { BatchBuffer } from "./buffer.ts";
 import type { Recycle } from "./options.ts";
 
-/** The maximum number of buffers kept of each kind; more are garbage-collected. */
+/** The maximum number of buffers of each kind that are kept. Further buffers are garbage-collected. */
 const MAX_SPARE = 2;
 const MAX_RETURNED = 32;
 
-/** The home of batches whose late use must be detected. At release, their arrays become empty. */
+/** The home of batches whose late use must be detected. When such a batch is released, its arrays become empty. */
 const DETACHING = { back: (buffer: BatchBuffer): void => buffer.detach() };
 
 export class BatchPool {
@@ -20,7 +20,7 @@ export class BatchPool {
   /** The buffers whose lent batches were released. */
   readonly #returned: BatchBuffer[] = [];
 
-  /** Returns a buffer with a new batch of this layout, or with a released one; undefined if there is none. */
+  /** Returns a buffer for a new batch of this layout, or a buffer with a released batch; undefined if the pool has no such buffer. */
   take(recycle: Recycle, n: number, width: number, content: object, holds: number): BatchBuffer | undefined {
     if (recycle === "detach") return undefined;
     const idle = recycle ? this.#returned : this.#spare;
@@ -49,7 +49,7 @@ export class BatchPool {
     return batch;
   }
 
-  /** Takes back a released batch. If its memory was transferred or one of its objects is frozen, it is left to the garbage collector. */
+  /** Takes back a released batch. If the memory was transferred or an object of the batch is frozen, the batch is left to the garbage collector. */
   back(buffer: BatchBuffer): void {
     if (!buffer.canRefill) return;
     this.#returned.push(buffer);

@@ -1,6 +1,6 @@
 /**
  * Implements the path from a draw to a batch, for a table and all of its views: options → a buffer with room for any result → the core draws → a buffer that
- * fits the result → weights, rows, returns → gather. The view decides about the layout, the rows and the returns.
+ * fits the result → weights, rows, returns → gather. The view chooses the layout, the rows and the returns.
  */
 
 import { AHEAD, BLOCKED, CROSS, DRAW_POSITION, FROM_ANY, LOOKS, SAME_COLUMNS, STRATIFIED } from "../base/abi.ts";
@@ -48,40 +48,40 @@ export interface SampledTable {
 export interface PartOf<B = object> {
   readonly n: number;
   readonly options: SampleOptions;
-  /** The number of its items drawn before, and its first part, unless this is the first. */
+  /** The number of items in earlier parts of the batch, and the first part of the batch (undefined while that part is drawn). */
   readonly before: number;
   readonly first: B | undefined;
 }
 
 /** Replaces the goals of some transitions of a draw. */
 interface BatchGoals {
-  /** Draws the transitions and their new goals. @param before items of the batch that were drawn before */
+  /** Draws which transitions get new goals, and draws the goals. @param before the number of items in earlier parts of the batch */
   choose(draw: Draw, count: number, before: number): void;
   /** Writes the goals into the columns, before they are copied out. */
   put(buffer: BatchBuffer, count: number): void;
   /**
-   * Computes returns for the new goals, after the batch is filled. @returns what changed in the draw: nothing, its returns, or also the steps at which some of
-   * them end
+   * Computes returns for the new goals, after the batch is filled. @returns what changed in the draw: nothing, only its returns, or also the steps at which
+   * some returns end
    */
   score(buffer: BatchBuffer, count: number, nStep: NStep): "nothing" | "returns" | "steps";
 }
 
 /** Shows drawn items in batches: chooses the buffer, the columns and the returns. */
 export interface BatchView {
-  /** Additional flags of the draw for the core, then the steps of a window, and the part of longer items that it shows. */
+  /** Additional flags of the draw for the core, the number of steps in a window, and the part of longer items that a window shows. */
   readonly flags: number;
   readonly width: number;
   readonly from: number;
-  /** The returns to compute; the table of the items that they begin with, or 0. */
+  /** The returns to compute, and the table of the items that begin the returns (0 if there are none). */
   readonly nStep: NStep | undefined;
   readonly nStepTable: number;
   /** Hindsight goals: replaces the goals of some transitions. Undefined if the view has none. */
   readonly goals?: BatchGoals | undefined;
-  /** Returns the buffer for a call, with room for any result. @throws if there can be no batch, with the reason; nothing is drawn then */
+  /** Returns the buffer for a call, with room for any result. @throws if a batch is impossible, with the reason; nothing is drawn in this case */
   choose(part: PartOf | undefined): BatchBuffer;
   /** Returns the buffer that fits the result of the draw. */
   narrow(buffer: BatchBuffer, draw: Draw, count: number, part: PartOf | undefined): BatchBuffer;
-  /** Changes or computes numbers before they are gathered. Returns whether there are rewards that no return counts. */
+  /** Changes or computes numbers before they are gathered. Returns whether some rewards are not counted by any return. */
   derive?(buffer: BatchBuffer, draw: Draw): boolean;
   /** Computes numbers from gathered values, before they are copied out. */
   put?(buffer: BatchBuffer): void;
@@ -89,9 +89,9 @@ export interface BatchView {
   readonly hasLost?: boolean;
   /** Completes a batch after its last item. */
   end?(buffer: BatchBuffer, count: number): void;
-  /** @throws for options that no draw of this view accepts */
+  /** @throws if no draw of this view accepts the options */
   check(options: SampleOptions): void;
-  /** Returns the keys and counts of a batch that was drawn ahead. @param batch as drawn */
+  /** Returns the keys and counts of a batch that was drawn ahead. @param batch the batch as it was drawn */
   counted(batch: object): { readonly keys: Float64Array; readonly times?: Uint32Array };
   /** Returns the options of a part of a batch. @param into the target of the whole batch */
   partOptions(options: SampleOptions, into: Into | undefined, n: number): SampleOptions;
@@ -99,9 +99,9 @@ export interface BatchView {
   batch(n: number, options: SampleOptions, source?: number): object;
   /** The columns of every batch, if they do not depend on options and items. */
   readonly columns?: BatchLayout;
-  /** Returns the buffer of a whole batch of a mixture, for the options of the call. @param longest steps of the longest item of a part */
+  /** Returns the buffer of a whole batch of a mixture, for the options of the call. @param longest the number of steps of the longest item of a part */
   blank(longest: number): BatchBuffer;
-  /** Returns the length, in steps, of the longest item that a draw with the options of the call may return. @param isSure whether no other source draws first */
+  /** Returns the number of steps of the longest item that a draw with the call's options may return. @param isSure whether no other source draws first */
   longest(isSure: boolean): number;
   /** Returns a buffer for all parts of a batch together. */
   whole(parts: readonly BatchBuffer[], options: SampleOptions, n: number): BatchBuffer;
@@ -119,13 +119,13 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
   readonly #ahead: Draw;
   readonly #optionKeys: string;
   readonly #viewOf: (sampler: Sampler) => BatchView;
-  /** Keys of the items to take instead of a draw. */
+  /** The keys of the items to read instead of drawing. */
   #keys: Float64Array | undefined;
-  /** Whether a draw is open; whether the last draw missed rewards. */
+  /** Whether a draw is open, and whether the last draw missed rewards. */
   #isOpen = false;
   #hasLost = false;
   #planned: BatchBuffer | undefined;
-  /** The epoch to take the next items from. */
+  /** The epoch from which the next items are taken. */
   #epoch: EpochPlace | undefined;
 
   /** @param keys the known options @param viewOf creates the view */
@@ -140,7 +140,8 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
   }
 
   /**
-   * Draws up to n items and gathers them. @param ahead whether they count only when the batch is `passed` @param part the batch that these draws are a part of
+   * Draws up to n items and gathers them. @param ahead whether the draws count only when the batch is `passed` @param part the batch that these draws are a
+   * part of
    */
   sample(n: number, callOptions: SampleOptions | undefined, ahead = false, part?: PartOf): B {
     const { options, pool } = this;
@@ -175,7 +176,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     return (isNew ? pool.give(buffer) : buffer.batch) as object as B;
   }
 
-  /** Draws into a buffer, and gathers the items. Returns the buffer that holds them: this one, or a smaller one. */
+  /** Draws into a buffer, and gathers the items. Returns the buffer that holds the items: the chosen buffer or a smaller buffer. */
   #fill(chosen: BatchBuffer, ahead: boolean, part?: PartOf): BatchBuffer {
     const { options } = this;
     const { core } = this.table;
@@ -207,7 +208,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     const { picks } = buffer.layout;
     if (picks === undefined || buffer.lists !== undefined) draw.runs(handle, count, view.width, view.from);
     else draw.pick(handle, count, view.width, view.from, picks);
-    // The return overwrites the starts.
+    // The starts are kept, because the n-step returns overwrite them.
     if ((view.from & ~CROSS) === FROM_ANY) buffer.keepStarts(count);
     const { nStep } = view;
     this.#hasLost = nStep !== undefined && draw.nStep(nStep, view.nStepTable) > 0;
@@ -229,7 +230,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     else if (changed === "returns") buffer.copyOut(this.lastCount);
   }
 
-  /** Whether its batches have hindsight goals. */
+  /** Whether the sampler's batches have hindsight goals. */
   get relabels(): boolean {
     return this.#view.goals !== undefined;
   }
@@ -249,7 +250,8 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
   }
 
   /**
-   * Returns another sampler of the same view, with its own options and buffers. @param isSame whether it accepts only the options of this one; otherwise all
+   * Returns another sampler of the same view, with its own options and buffers. @param isSame whether the copy accepts only the same options as this sampler;
+   * otherwise, it accepts all options
    */
   copy(isSame = false): Sampler<B> {
     return new Sampler<B>(this.table, isSame ? this.#optionKeys : OPTIONS, this.#viewOf);
@@ -265,7 +267,10 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     return this.#view.longest(isSure);
   }
 
-  /** Returns the buffer of a batch whose parts other samplers fill, for the options that were read. @param longest steps of the longest item of a part */
+  /**
+   * Returns the buffer of a batch whose parts other samplers fill, for the options that were read.
+   * @param longest the number of steps of the longest item of a part
+   */
   whole(longest: number): BatchBuffer {
     const whole = this.#view.blank(longest);
     whole.check();
@@ -318,7 +323,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     }
   }
 
-  /** Returns the next n items of an epoch and advances its position. @param ahead whether they count only when the batch is `passed` */
+  /** Returns the next n items of an epoch, and advances the position. @param ahead whether the items count only when the batch is `passed` */
   epoch(place: EpochPlace, n: number, options: SampleOptions, ahead: boolean): B {
     this.#epoch = place;
     try {
@@ -328,13 +333,13 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     }
   }
 
-  /** Returns how many items of an epoch come next, at most n. */
+  /** Returns how many items the next batch of an epoch has, at most n. */
   epochItems(place: EpochPlace, n: number): number {
     this.#ahead.prepare(0, n, 0);
     return this.#ahead.epoch(this.table.core.handle, n, LOOKS, place);
   }
 
-  /** @throws for options that no draw accepts */
+  /** @throws if no draw accepts the options */
   check(options: SampleOptions): void {
     this.options.check(options);
     this.#view.check(options);
@@ -348,7 +353,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     core.count(keys, batch.count, times);
   }
 
-  /** Draws a part of a batch into its own arrays. Its weights are not divided yet: those of the whole batch are divided by the largest. */
+  /** Draws a part of a batch into its own arrays. Its weights are not divided yet, because all weights of the batch are later divided by the largest weight. */
   part(n: number, of: PartOf<B>): B {
     const { into, ...options } = of.options;
     const { normalize = "batch" } = options;
@@ -357,7 +362,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     return this.sample(n, this.#view.partOptions({ ...options, normalize: isDivided ? "none" : normalize }, into, of.n), false, of);
   }
 
-  /** Joins the parts of a batch. @param short whether draws are missing; the batch then has the reason */
+  /** Joins the parts of a batch. @param short whether draws are missing; if so, the batch carries the reason */
   join(batches: readonly B[], options: SampleOptions, short: boolean): B {
     const parts = batches.map((batch) => ({ buffer: this.pool.known.get(batch) as BatchBuffer, count: batch.count }));
     const count = parts.reduce((sum, part) => sum + part.count, 0);
@@ -372,7 +377,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     return batch as object as B;
   }
 
-  /** Computes the result of a draw without making it. @throws ReplayError SPEC_MISMATCH, UNSUPPORTED; nothing is drawn then */
+  /** Computes the result of a draw without drawing. @throws ReplayError SPEC_MISMATCH, UNSUPPORTED */
   lookAhead(n: number, flags: number, among: number): Draw {
     const { engine, core } = this.table;
     const ahead = this.#ahead;

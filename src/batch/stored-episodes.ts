@@ -1,6 +1,6 @@
 /**
  * Finds the episodes whose steps are held, as chains of rows. Items and streams prove which rows follow each other. Other links may be stale, because freed
- * rows are reused, so they count only if they join all held pieces of an episode into one chain and nothing contradicts them.
+ * rows are reused. These links count only if they join all held pieces of an episode into one chain without a contradiction.
  */
 import { ABOUT_FIRST, ABOUT_LENGTH, ABOUT_PRIORITY } from "../base/abi.ts";
 import type { Engine } from "../memory/engine.ts";
@@ -9,7 +9,7 @@ import { CoreStream } from "../memory/stream.ts";
 
 /** Consecutive steps of one episode, without a gap. */
 export interface Piece {
-  /** The episode's number. Several pieces of one episode have steps between them that are not held. */
+  /** The number of the episode. If an episode has several pieces, the steps between the pieces are not held. */
   readonly episode: number;
   /** The numbers of the rows, oldest first. */
   readonly rows: Uint32Array;
@@ -35,7 +35,9 @@ export function openEpisodes(engine: Engine, { writers }: StateParts): OpenEpiso
 /** The number of rows read per call. */
 const CHUNK = 1024;
 
-/** Returns the pieces in the order in which their episodes began; within an episode, the piece that ends or continues it comes last. O(rows of all items) */
+/**
+ * Returns the pieces in the order in which their episodes began; within an episode, the piece that ends or continues the episode is last. O(rows of all items)
+ */
 export function storedEpisodes(engine: Engine, { tables, writers }: StateParts): Piece[] {
   const { core, pool } = engine;
   const { x } = core;
@@ -87,9 +89,9 @@ class Links {
   /** The rows; 0 in empty places. */
   readonly #keys: Uint32Array;
   readonly #next: Uint32Array;
-  /** Whether another row leads to it. */
+  /** Whether a proven link leads to the row. */
   readonly #follows: Uint8Array;
-  /** The number of unproven links that lead to it; 2 means several. */
+  /** The number of unproven links that lead to the row; 2 means several. */
   readonly #claims: Uint8Array;
   /** The rows in insertion order. */
   readonly #visited: Uint32Array;
@@ -105,7 +107,7 @@ class Links {
     this.#visited = new Uint32Array(rows);
   }
 
-  /** Adds a held row that follows `before` in a run, or no row (0). */
+  /** Adds a held row that follows the row `before` in a run. If `before` is 0, the row begins the run. */
   add(before: number, row: number, follow: (before: number, row: number) => boolean): void {
     const at = this.#place(row);
     if (before === 0) return;
@@ -116,7 +118,7 @@ class Links {
     this.#follows[at] = 1;
   }
 
-  /** Follows unproven links, in episodes that they join into one chain. */
+  /** Follows unproven links in the episodes whose pieces the links join into one chain. */
   join(engine: Engine): void {
     const { core, pool } = engine;
     const heads = new Map<number, number>();
@@ -145,7 +147,7 @@ class Links {
       if (isSure(row) && joins.get(episode) === (heads.get(episode) ?? 0) - 1) this.#follows[this.#place(this.#next[at] as number)] = 1;
       else this.#next[at] = 0;
     }
-    // If the links form a cycle, no row is the first one, so none of the links can be trusted.
+    // If the links form a cycle, no row is the first row, so no link can be trusted.
     let walked = 0;
     for (const row of this.#rows) for (let at = row; this.#follows[this.#place(row)] === 0 && at !== 0; at = this.#next[this.#place(at)] as number) walked++;
     if (walked === this.#count) return;

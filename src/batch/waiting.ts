@@ -1,4 +1,4 @@
-/** Draws of a table or a view for loops and waits, and batches that a call waits for. */
+/** Implements the draws of a table or a view for loops and waits, and the batches that calls wait for. */
 
 import { DISTINCT } from "../base/abi.ts";
 import { integer, mustBe, ReplayError, show } from "../base/error.ts";
@@ -38,7 +38,7 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
     this.sampler = sampler;
   }
 
-  /** Whether a batch may be drawn before the loop receives it: no draw removes an item, and no call waits because of it. */
+  /** Whether a batch may be drawn before the loop receives it: no draw removes an item, and no call waits because of a draw. */
   get mayBeAhead(): boolean {
     const { maxTimesSampled, rateLimiter } = this.table.limits;
     return maxTimesSampled > 0xffffffff && !waitsForDraws(rateLimiter);
@@ -62,7 +62,7 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
     this.sampler.passed(batch);
   }
 
-  /** Returns how many of n draws are possible now, for any items. */
+  /** Returns how many of n draws are possible now, regardless of the items drawn. */
   sure(n: number, options?: SampleOptions): number {
     const { core } = this.table;
     const flags = options?.replacement === false ? DISTINCT : 0;
@@ -71,15 +71,15 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
     return core.guaranteedDraws(n, flags + this.#among.flags, among);
   }
 
-  /** Reads the option `among` for a table of this size. Returns the number of items to draw from; 0: all. @throws TypeError, RangeError */
+  /** Reads the option `among` for a table of this size. Returns the number of items to draw from; 0 for all items. @throws TypeError, RangeError */
   #amongOf(among: SampleOptions["among"], size: number): number {
     this.#among.read(among);
     return this.#among.of({ size });
   }
 
   /**
-   * Returns a batch of n immediately; undefined if it is not available now, but may be later.
-   * @throws RangeError if it can never be available · ReplayError RATE_LIMITED if other draws must come first
+   * Returns a batch of n immediately; undefined if the batch is not available now but may be later.
+   * @throws RangeError if the batch can never be available · ReplayError RATE_LIMITED if other draws must come first
    */
   atOnce(n: number, options?: SampleOptions): B | undefined {
     this.table.engine.open();
@@ -91,7 +91,7 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
     throw new ReplayError("RATE_LIMITED", `${why}. Sample at most ${sure}, or wait for ${n} with replacement (for await, sampleWhenReady)`);
   }
 
-  /** Returns a batch to wait for. @throws RangeError if it can never be full */
+  /** Returns a batch to wait for. @throws RangeError if the batch can never be full */
   awaited(n: number, options: SampleOptions): AwaitedBatch<B> {
     this.table.engine.open();
     integer("n", n, 1, MAX_LENGTH);
@@ -108,7 +108,7 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
     return promise;
   }
 
-  /** Returns as many as possible, at least one and at most n, in the order of the waiting calls. */
+  /** Returns a batch of as many items as possible, at least one and at most n. Calls are served in the order in which they wait. */
   some(n: number, wait: WaitOptions): B | Promise<B> {
     this.check(1, undefined, false);
     const attempt = () => {
@@ -130,11 +130,11 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
     }
   }
 
-  /** @throws RangeError if n draws can never be made, in one go or one after the other */
+  /** @throws RangeError if n draws are never possible: together if `atOnce` is true, otherwise one after the other */
   check(n: number, options: SampleOptions | undefined, atOnce: boolean): void {
     const { maxSize, maxSteps, maxTimesSampled, rateLimiter } = this.table.limits;
     const { minSize, minDiff, maxDiff, samplesPerInsert } = rateLimiter;
-    // Items that may leave before the rest is smaller than minSize.
+    // The number of items that may be removed before fewer than minSize items remain.
     const spare = Math.min(maxSize, maxSteps) - minSize + 1;
     const isDistinct = options?.replacement === false;
     const among = options?.among === undefined ? 0 : this.#amongOf(options.among, maxSize);
@@ -169,7 +169,7 @@ export class AwaitedBatch<B extends { readonly count: number }> implements Pendi
     this.#options = options;
   }
 
-  /** Returns the batch when it is full. The first of all calls that wait for one table receives every permitted draw. */
+  /** Returns the batch when it is full. If several calls wait for one table, the first call receives every permitted draw. */
   until({ signal, timeoutMs }: WaitOptions): B | Promise<B> {
     const { engine, core, name } = this.#draws.table;
     const what = () => `sample of ${this.#n} from table ${show(name)}${this.#count === 0 ? "" : `, of which ${this.#count} were drawn`}`;
@@ -196,7 +196,7 @@ export class AwaitedBatch<B extends { readonly count: number }> implements Pendi
     if (isAtOnce(options)) return draws.atOnce(n, options);
     draws.table.engine.open();
     for (let k = draws.sure(n - this.#count, options); k > 0; k = draws.sure(n - this.#count, options)) {
-      // A single part needs no joining.
+      // If all items are drawn together, no parts need to be joined.
       const part = k === n ? draws.sampler.sample(n, options) : draws.sampler.part(k, { n, options, before: this.#count, first: this.#parts[0] });
       if (part.count === n) return part;
       this.#parts.push(part);
@@ -213,7 +213,7 @@ function isAtOnce({ replacement, stratified }: SampleOptions): boolean {
   return replacement === false || stratified === true;
 }
 
-/** Returns an error with the same name and message that belongs to only one wait. */
+/** Returns a new error with the same name and message, so that each wait has its own error. */
 function ownError(cause: unknown): Error {
   const { name, message } = Object(cause) as { readonly [key: string]: unknown };
   const error = new Error(typeof message === "string" ? message : String(cause), { cause });

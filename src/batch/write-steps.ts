@@ -24,7 +24,7 @@ export interface WrittenSteps {
   readonly skipped: number;
 }
 
-/** The contents of a batch, and their items. */
+/** The contents of a batch, and the batch's items. */
 interface BatchParts {
   readonly count: number;
   readonly keys: Float64Array;
@@ -38,14 +38,14 @@ interface Column {
   readonly output: Output;
   readonly field: Field;
   readonly value: unknown;
-  /** The offset in scratch of its OUTPUT, its lists and its values. */
+  /** The offset in scratch of the column's OUTPUT, lists and values. */
   readonly at: number;
 }
 
 /**
  * @param buffer the buffer of a batch that was not made by Reprise
- * @throws TypeError if it is not a batch · ReplayError NOT_FOUND if the batch has no such column, UNSUPPORTED if a leaf is stored once for several steps,
- * SPEC_MISMATCH or INVALID_DATA if values have another form; nothing is written then
+ * @throws TypeError if `batch` is not a batch · ReplayError NOT_FOUND if the batch has no such column, UNSUPPORTED if a leaf is stored once for several steps,
+ * SPEC_MISMATCH or INVALID_DATA if values have another form. Nothing is written if the call throws
  */
 export function writeSteps(table: SampledTable, batch: object, buffer: BatchBuffer | undefined, values: object): WrittenSteps {
   const { engine } = table;
@@ -96,7 +96,7 @@ function write(table: SampledTable, batch: object, buffer: BatchBuffer | undefin
     core.i32.set(own ?? output.steps, listAt / 4);
     core.u32.set([output.leaf.index, listAt, output.steps.length, own === undefined ? 0 : output.steps.length, valuesAt], address / 4);
     const each = output.steps.length * output.leaf.bytes;
-    // Values of remaining items move up over the values of removed ones.
+    // Values of remaining items move up over the values of removed items.
     for (let k = 0; found < count && k < found; k++)
       core.u8.copyWithin(valuesAt + k * each, valuesAt + (live[k] as number) * each, valuesAt + ((live[k] as number) + 1) * each);
     written += core.x.scatter(draw.handle, pool, address, 1);
@@ -104,7 +104,7 @@ function write(table: SampledTable, batch: object, buffer: BatchBuffer | undefin
   return { written, skipped: count - found };
 }
 
-/** Returns the contents of a batch. @throws TypeError if it is not a batch of this Replay */
+/** Returns the contents of a batch. @throws TypeError if `batch` is not a batch of this Replay */
 function partsOf(table: SampledTable, batch: object, buffer: BatchBuffer | undefined): BatchParts {
   const lease = leaseOf(batch);
   const layout = lease?.layout ?? buffer?.layout;
@@ -163,7 +163,7 @@ function columnsOf({ layout, keys }: BatchParts, values: object): Column[] {
   return keys.length === 0 ? [] : columns;
 }
 
-/** Returns the first path of a nest that is neither a known path nor a prefix of one. */
+/** Returns the first path of a nest that is neither a known path nor a prefix of a known path. */
 function unknownIn(values: object, known: readonly (readonly string[])[], keys: readonly string[]): readonly string[] | undefined {
   if (typeof values !== "object" || values === null) throw mustBe(TypeError, "values", "an object of columns", values);
   for (const [key, value] of Object.entries(values)) {
@@ -186,18 +186,19 @@ function checkLeaf({ kind, leaf }: PlacedLeaf, path: readonly string[]): void {
   );
 }
 
-/** Returns the bytes before a column's values: its OUTPUT, and lists of steps for n items. */
+/** Returns the number of bytes before a column's values: the OUTPUT, and lists of steps for n items. */
 function headOf({ steps }: Output, n: number): number {
   return alignUp(OUTPUT_BYTES + 4 * steps.length * n, 16);
 }
 
-/** Returns the number of bytes of `headOf` including the values. */
+/** Returns the number of bytes of a column: `headOf` and the values. */
 function roomOf(output: Output, n: number): number {
   return headOf(output, n) + alignUp(output.steps.length * output.leaf.arrayBytes * n, 16);
 }
 
 /**
- * Checks the values of a column (one per item of the batch, or per place in it), and copies them into scratch. @throws ReplayError SPEC_MISMATCH, INVALID_DATA
+ * Checks the values of a column (one per item of the batch, or one per row of its arrays), and copies the values into scratch. @throws ReplayError
+ * SPEC_MISMATCH, INVALID_DATA
  */
 function placeValues(
   { core, reportNaN }: Engine,
@@ -225,7 +226,7 @@ function rowsOf(value: unknown, each: number): number {
   return length > 0 && isList(value[0]) ? length : length / each;
 }
 
-/** Returns the indices in the batch of the items found, which are in the same order. */
+/** Returns the batch indices of the items found. The found items are in the order of the batch. */
 function survivors(keys: Float64Array, draw: Draw, { f64 }: Core, found: number): number[] {
   const first = draw.address(KEY) / 8;
   const live: number[] = [];

@@ -25,10 +25,10 @@ export interface Fs {
   realpathSync(path: string): string;
 }
 
-/** Rejects a pipe before it is opened to be read, since that could wait for a writer forever. @throws a system error with the code ESPIPE */
+/** Rejects a pipe before it is opened for reading, since opening could wait for a writer forever. @throws a system error with the code ESPIPE */
 export function refusePipe(fs: Fs, path: string): void {
   const stat = fs.statSync(path);
-  // Opening a folder fails without this check.
+  // A folder needs no check, since opening it fails anyway.
   if (!stat.isFile() && !stat.isDirectory()) throw Object.assign(new Error(`${path} is not a file`), { code: "ESPIPE" });
 }
 
@@ -58,7 +58,7 @@ async function loadBuiltins(process: Host): Promise<void> {
   builtins = { fs, os, path, process };
 }
 
-/** @throws ReplayError UNSUPPORTED if there are none */
+/** @throws ReplayError UNSUPPORTED if the host has no such modules */
 export function nodeModules(): Builtins {
   if (builtins !== undefined) return builtins;
   const remedy = hasBuiltins

@@ -1,6 +1,6 @@
 import { ReplayError } from "../base/error.ts";
 
-/** A place for the files of a log. Every call is complete when it returns. A call that fails throws the error of the runtime. */
+/** A place for the files of a log. Every call completes before it returns. A call that fails throws the error of the runtime. */
 export interface Directory {
   /** The name of the directory in messages. */
   readonly name: string;
@@ -16,14 +16,12 @@ export interface Directory {
   /** Renames a file, and replaces an existing file of the new name. The change is on the disk when the call returns. Undefined if files cannot be renamed. */
   rename?(name: string, to: string): void;
   /**
-   * Takes the directory for one owner. Returns a function that releases it. `onTakeover` of the previous owner in this process is called first.
+   * Locks the directory for one owner. Returns a function that releases the lock. First calls `onTakeover` of the previous owner in this process.
    * @param takeOver whether to take the directory even from an owner whose state is unknown
    * @throws ReplayError LOCKED if another process has the directory
    */
   lock(onTakeover: () => void, takeOver?: boolean): () => void;
-  /**
-   * Resolves when everything synced is safe, if the platform confirms that later. Until then, no output that depends on the synced data may leave the program.
-   */
+  /** Resolves when the platform has confirmed that all synced data is safe. Until then, no output that depends on the synced data may leave the program. */
   confirm?(): Promise<void>;
   /** Checks the directory. The owner calls this method before each write. @throws an error if the directory has changed, or if another owner took it over */
   check?(): void;
@@ -31,9 +29,11 @@ export interface Directory {
 
 export interface StorageFile {
   readonly size: number;
-  /** Reads bytes and returns their number. It may be less than requested, at the end of the file or whenever the system returns fewer bytes. */
+  /**
+   * Reads bytes and returns the number of bytes read. The number may be less than requested, at the end of the file or whenever the system returns fewer bytes.
+   */
   read(into: Uint8Array, at: number): number;
-  /** Writes bytes and returns their number, which may be less than requested. */
+  /** Writes bytes and returns the number of bytes written, which may be less than requested. */
   write(from: Uint8Array, at: number): number;
   truncate(bytes: number): void;
   /** Syncs the file. Everything written, including the name of a new file, is on the disk when the call returns. */
@@ -47,7 +47,7 @@ export interface OpenFile extends Omit<StorageFile, "size" | "close"> {
   close?(): void;
 }
 
-/** Returns a file whose calls throw after it was closed. */
+/** Returns a file whose calls throw after the file was closed. */
 export function closable(name: string, file: OpenFile): StorageFile {
   let isOpen = true;
   const open = (): OpenFile => {

@@ -1,4 +1,4 @@
-/** Calls to make when the process ends: normally, by `process.exit`, or by an uncaught error. Not when it is killed. */
+/** Manages calls to make when the process ends normally, by `process.exit`, or by an uncaught error. No calls are made if the process is killed. */
 
 /** The part of `process` in use, in Node, Deno and Bun. Pages have none. */
 interface Host {
@@ -8,7 +8,7 @@ interface Host {
 const calls = new Set<() => void>();
 let isListening = false;
 
-/** Makes the call when the process ends, unless it is cancelled before. It must not throw, and must be synchronous. */
+/** Makes the call when the process ends, unless the call is cancelled before. The call must be synchronous and must not throw. */
 export function atExit(call: () => void): void {
   calls.add(call);
   if (isListening) return;

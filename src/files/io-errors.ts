@@ -1,4 +1,4 @@
-/** Makes errors of calls to a directory. They name the file and the operation. */
+/** Makes errors for failed calls to a directory. The errors name the file and the operation. */
 import { ReplayError } from "../base/error.ts";
 import type { Directory } from "./directory.ts";
 
@@ -24,7 +24,7 @@ const MEANING: { readonly [code: string]: string } = {
   EMFILE: "too many files are open",
 };
 
-/** @param action such as "writing" @param file its name; empty for the directory itself */
+/** @param action the operation, such as "writing" @param file the name of the file; empty for the directory itself */
 export function withIoErrors<T>(action: string, directory: Directory, file: string, call: () => T): T {
   try {
     return call();

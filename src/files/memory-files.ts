@@ -5,7 +5,7 @@ export type FileChange =
   | { readonly kind: "write"; readonly file: string; readonly at: number; readonly bytes: Uint8Array }
   | { readonly kind: "truncate"; readonly file: string; readonly bytes: number };
 
-/** The bytes have room to grow, so the size is separate. */
+/** A file in memory. The array of bytes has room to grow, so the size of the file is separate. */
 export interface MemoryFile {
   bytes: Uint8Array;
   size: number;
@@ -22,7 +22,7 @@ export class MemoryFiles {
     return this.#files.has(name);
   }
 
-  /** Returns an existing file. It stays readable for its holders after it was removed. */
+  /** Returns an existing file. Its holders can still read the file after it was removed. */
   file(name: string): MemoryFile {
     return this.#files.get(name) as MemoryFile;
   }

@@ -14,7 +14,7 @@ export interface Operation {
   readonly bytes: number;
 }
 
-/** A fault of a call. The call writes some bytes, then throws an error with this code. Without a code, the call is only short. */
+/** A fault of a call. The call writes some bytes, and then throws an error with this code. Without a code, the call only writes fewer bytes than requested. */
 export interface Fault {
   readonly code?: "ENOSPC" | "EIO";
   readonly bytes?: number;
@@ -34,8 +34,8 @@ export interface MemoryDirectory extends Directory {
   /** The number of bytes in all files that are written but not synced. */
   readonly unsynced: number;
   /**
-   * Returns a new directory with the contents of the disk after a crash. These are all synced data, and the later operations in order, up to `unsyncedBytes`
-   * written bytes.
+   * Returns a new directory with the contents of the disk after a crash. These are all synced data, and the effects of the later operations in order, up to
+   * `unsyncedBytes` written bytes.
    */
   crash(unsyncedBytes?: number): MemoryDirectory;
 }

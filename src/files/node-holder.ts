@@ -12,14 +12,14 @@ export interface Holder {
   /** The boot of the machine, and the PID namespace. */
   readonly boot?: string | undefined;
   readonly space?: string | undefined;
-  /** The thread and its start, if known: a worker may end without its process. */
+  /** The thread and its start, if known. They are recorded because a worker may end before its process. */
   readonly thread?: string | undefined;
   readonly threadStart?: string | undefined;
-  /** The time at which the lock was taken, only for people. The age of a lock does not matter. */
+  /** The time at which the lock was taken, for people only. The age of a lock does not matter. */
   readonly since?: string | undefined;
 }
 
-/** The maximum time to write a file's text. If it takes longer, the writer is gone. */
+/** The maximum time to write a file's text. If a write takes longer, its writer is considered dead. */
 const WRITING_MS = 10_000;
 
 export function selfOf({ fs, os, process }: Builtins): Holder {
@@ -38,7 +38,7 @@ export function selfOf({ fs, os, process }: Builtins): Holder {
   };
 }
 
-/** Returns the holder in a lock file; undefined if the file is gone, or not written yet. */
+/** Returns the holder in a lock file; undefined if the file was removed or is not written yet. */
 export function holderOf(fs: Fs, path: string): Holder | undefined {
   const text = ifExists(() => {
     refusePipe(fs, path);
@@ -49,12 +49,12 @@ export function holderOf(fs: Fs, path: string): Holder | undefined {
     const holder = JSON.parse(text) as Partial<Holder>;
     return { ...holder, pid: holder.pid ?? 0, host: holder.host ?? "" };
   } catch {
-    // The file is incomplete: its writer is still writing, or was killed.
+    // The file is incomplete, because its writer is still writing or was killed.
     return isOld(fs, path) ? { pid: 0, host: "" } : undefined;
   }
 }
 
-/** Returns whether the writer of a file is no longer writing; false if the file is gone. */
+/** Returns whether the writer of a file is no longer writing; false if the file was removed. */
 export function isOld(fs: Fs, path: string): boolean {
   const stat = ifExists(() => fs.statSync(path));
   return stat !== undefined && Date.now() - stat.mtimeMs > WRITING_MS;
@@ -70,7 +70,7 @@ export function ifExists<T>(call: () => T): T | undefined {
   }
 }
 
-/** Returns whether a holder has certainly ended, certainly runs, or neither is known. */
+/** Returns whether a holder has certainly ended, certainly runs, or is in an unknown state. */
 export function fateOf(holder: Holder, self: Holder, builtins: Builtins): "gone" | "runs" | "unknown" {
   if (holder.pid === 0) return "gone";
   const sameBoot = holder.boot !== undefined && holder.boot === self.boot;
@@ -84,7 +84,7 @@ export function fateOf(holder: Holder, self: Holder, builtins: Builtins): "gone"
   }
   try {
     process.kill(holder.pid, 0);
-    // Another process may have its id by now, or another thread of this process may have been the holder.
+    // A process with this id exists. It may be a later process with the same id, or the holder may have been another thread of this process.
     return "unknown";
   } catch (error) {
     return (error as { code?: string }).code === "ESRCH" ? "gone" : "unknown";

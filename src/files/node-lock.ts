@@ -1,7 +1,7 @@
 /**
- * Implements the lock of a folder. The file `lock.N` with the highest N names the owner, and stays after its release. The next owner creates `lock.N+1`, which
- * only one process can do, and then removes the earlier ones. Since a highest one always exists, a number is never reused. A lock file gets its name together
- * with its text: it is written as `lock.of-ID` first. The next owner removes drafts that a crash left.
+ * Implements the lock of a folder. The file `lock.N` with the highest N names the owner, and stays after the release. The next owner creates `lock.N+1`, which
+ * only one process can do, and then removes the earlier lock files. Since one lock file always exists, a number is never reused. A lock file gets its name
+ * together with its text: it is written as `lock.of-ID` first. The next owner removes drafts that a crash left.
  */
 import { ReplayError } from "../base/error.ts";
 import type { Builtins, Fs } from "./builtins.ts";
@@ -20,14 +20,14 @@ shared[OWNERS] = owners;
 
 /** The lock of a folder's owner. */
 export interface FolderLock {
-  /** @throws ReplayError LOCKED if another process took it over; an error with the code ESTALE if the folder has changed */
+  /** @throws ReplayError LOCKED if another process took over the lock; an error with the code ESTALE if the folder has changed */
   check(): void;
   release(): void;
 }
 
 /**
  * Locks an existing folder.
- * @param takeOver whether to lock it even if the state of the holder is unknown
+ * @param takeOver whether to lock the folder even if the state of the holder is unknown
  * @throws ReplayError LOCKED
  */
 export function lockFolder(builtins: Builtins, folder: string, onTakeover: () => void, takeOver: boolean): FolderLock {
@@ -41,7 +41,7 @@ export function lockFolder(builtins: Builtins, folder: string, onTakeover: () =>
   const release = () => {
     if (owners.get(key) !== owner) return;
     owners.delete(key);
-    // The file is overwritten in place, so that it is never empty, and a full disk has room for it.
+    // The file is overwritten in place, so that the file is never empty, and a full disk has room for the new content.
     if (isOurs()) ifExists(() => fs.writeFileSync(file, "{}".padEnd(new TextEncoder().encode(text).length), { flag: "r+" }));
   };
   const owner = () => {
@@ -61,7 +61,7 @@ export function lockFolder(builtins: Builtins, folder: string, onTakeover: () =>
   };
 }
 
-/** Returns the highest number; 0 if there is none, or no such folder. */
+/** Returns the highest number of a lock file; 0 if there is no lock file or no such folder. */
 function lastNumber(fs: Fs, folder: string): number {
   try {
     return Math.max(0, ...numbersIn(fs, folder));
@@ -74,7 +74,7 @@ function numbersIn(fs: Fs, folder: string): number[] {
   return fs.readdirSync(folder).map((name) => Number(LOCK.exec(name)?.[1] ?? 0));
 }
 
-/** Claims a number, and returns it. */
+/** Claims a number, and returns the number. */
 function claimNumber(builtins: Builtins, folder: string, self: Holder, text: string, takeOver: boolean): number {
   const { fs } = builtins;
   for (let i = 0; i < TRIES; i++) {
@@ -92,13 +92,13 @@ function claimNumber(builtins: Builtins, folder: string, self: Holder, text: str
       continue;
     }
     for (const number of numbersIn(fs, folder)) if (number <= last) remove(`lock.${number}`);
-    // If the writer of a draft is only slow, it writes the file without a draft.
+    // If the writer of a removed draft is only slow, it creates the lock file without a draft.
     for (const name of fs.readdirSync(folder)) if (name.startsWith(DRAFT) && isOld(fs, `${folder}/${name}`)) remove(name);
     return last + 1;
   }
   throw new ReplayError("LOCKED", `other processes are opening ${folder}. Try again`);
 
-  /** Creates a lock file with its content atomically, if the name is free. Returns whether it did. */
+  /** Creates a lock file with its content atomically, if the name is free. Returns whether the file was created. */
   function create(number: number): boolean {
     const path = `${folder}/lock.${number}`;
     // The name must be unique among all threads and containers that see the folder, which may share process ids.
@@ -115,7 +115,7 @@ function claimNumber(builtins: Builtins, folder: string, self: Holder, text: str
     } finally {
       remove(draft);
     }
-    // Some file systems have no links; then the file is empty for a moment.
+    // Some file systems have no links. On them, the lock file is empty for a moment.
     try {
       fs.writeFileSync(path, text, { flag: "wx" });
       return true;

@@ -44,7 +44,7 @@ class NodeDirectory implements Directory {
     try {
       return nodeFile(this.#builtins, this.path, fs.openSync(path, O_RDWR));
     } catch (error) {
-      // Files without write permission can still be read.
+      // A file without write permission is opened only for reading.
       if (!["EACCES", "EPERM", "EROFS"].includes((error as { code?: string }).code ?? "")) throw error;
       return nodeFile(this.#builtins, this.path, fs.openSync(path, O_RDONLY));
     }
@@ -62,7 +62,7 @@ class NodeDirectory implements Directory {
 
   lock(onTakeover: () => void, takeOver = false): () => void {
     withIoErrors("opening", this, "", () => this.#builtins.fs.mkdirSync(this.path, { recursive: true }));
-    // This fails now if the folder cannot be synced, since nothing could be guaranteed.
+    // If the folder cannot be synced, this call must fail now, because nothing could be guaranteed later.
     syncFolder(this.#builtins, this.path);
     const lock = lockFolder(this.#builtins, this.path, onTakeover, takeOver);
     this.#lock = lock;
@@ -83,7 +83,7 @@ class NodeDirectory implements Directory {
 
 function nodeFile(builtins: Builtins, folder: string, file: number): StorageFile {
   const { fs } = builtins;
-  // The name of a file of a killed process may also be unsynced.
+  // A killed process may have created the file without syncing its name, so the name is synced even for an existing file.
   let isNamed = false;
   return closable(`a file of ${folder}`, {
     size: () => fs.fstatSync(file).size,
@@ -99,7 +99,7 @@ function nodeFile(builtins: Builtins, folder: string, file: number): StorageFile
   });
 }
 
-/** Windows cannot open folders, and needs no sync of them. */
+/** Syncs a folder. Windows cannot open folders, and does not need to sync them. */
 function syncFolder({ fs, process }: Builtins, path: string): void {
   if (process.platform === "win32") return;
   const folder = fs.openSync(path, "r");

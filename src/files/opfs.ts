@@ -87,7 +87,7 @@ class Opfs implements OpfsDirectory {
     this.#spare = spare;
   }
 
-  /** Opens the existing files, and some spare ones. */
+  /** Opens the existing files, and some spare files. */
   async openFiles(): Promise<void> {
     for await (const file of this.#folder.keys()) {
       const number = Number(FILE.exec(file)?.[1] ?? 0);
@@ -116,7 +116,7 @@ class Opfs implements OpfsDirectory {
         throw this.#fillError ?? new Error("no spare file is left. Let the worker await something, or pass a larger `spare` to opfs()");
       }
       file.take(name);
-      // This runs when the worker waits next.
+      // The files are created when the worker next awaits something.
       void this.#fill().catch(() => {});
     }
     return file.open();
@@ -149,7 +149,7 @@ class Opfs implements OpfsDirectory {
     if (this.#isClosed) throw new ReplayError("CLOSED", `${this.name} was closed`);
   }
 
-  /** Creates files until there are enough spare ones. */
+  /** Creates files until there are enough spare files. */
   async #fill(): Promise<void> {
     if (this.#isFilling) return;
     this.#isFilling = true;

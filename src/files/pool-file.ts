@@ -33,7 +33,7 @@ export class PoolFile {
     if (!NAME.test(name)) throw new RangeError(`${name} is not a valid file name`);
     const page = new Uint8Array(PAGE);
     page.set(new TextEncoder().encode(`${MARK}${name}\n`));
-    // The page is on the disk with the first sync of its contents. Before that, it does not matter.
+    // The first sync of the file's contents also syncs this page. Before that sync, the page does not matter.
     if (this.#handle.write(page, { at: 0 }) !== PAGE) throw Object.assign(new Error("the disk accepted only a part of the data"), { code: "ENOSPC" });
     this.name = name;
   }

@@ -1,6 +1,6 @@
 /**
- * Stores files in the SQLite storage of a Durable Object (Cloudflare Workers, workerd): one row per file, and its bytes in separate rows, found by file and
- * offset. An append continues the last row while it has less than a page, so that it writes one row, however small the appends are.
+ * Stores files in the SQLite storage of a Durable Object (Cloudflare Workers, workerd): one row per file, and the file's bytes in separate rows, found by file
+ * and offset. An append continues the last row while that row has less than a page, so that each append writes one row, however small it is.
  */
 import { mustBe, onlyKeys } from "../base/error.ts";
 import { closable, type Directory, type StorageFile } from "./directory.ts";
@@ -21,7 +21,7 @@ export interface SqliteOptions {
 const PAGE = 4096;
 /** The maximum number of bytes of a row. Cloudflare allows 2 MB. */
 const MAX_ROW_BYTES = 1 << 20;
-/** The maximum number of bytes of a file. The id of a row is the number of its file times this, plus its offset. */
+/** The maximum number of bytes of a file. The id of a row is the number of its file times this constant, plus the row's offset in the file. */
 const MAX_FILE_BYTES = 2 ** 32;
 
 /** SQL statements. */
@@ -35,9 +35,9 @@ const EXISTS = "SELECT id FROM reprise_files WHERE id = ?";
 const CREATE = "INSERT INTO reprise_files (directory, name) VALUES (?, ?) RETURNING id";
 const RENAME = "UPDATE reprise_files SET name = ? WHERE id = ?";
 const REMOVE = "DELETE FROM reprise_files WHERE id = ?";
-/** Removes the rows with ids from one (inclusive) to another (exclusive). */
+/** Removes the rows with ids in a range. The first bound is inclusive, the second is exclusive. */
 const REMOVE_BYTES = "DELETE FROM reprise_bytes WHERE id >= ? AND id < ?";
-/** Selects the last of these rows. */
+/** Selects the last row with an id in a range. */
 const LAST = "SELECT id, length(bytes) AS length FROM reprise_bytes WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT 1";
 /** Selects the row that contains a byte, and the rows after it, up to an id (exclusive). */
 const READ = "SELECT id, bytes FROM reprise_bytes WHERE id >= (SELECT max(id) FROM reprise_bytes WHERE id <= ?) AND id < ? ORDER BY id";
@@ -147,7 +147,7 @@ class Sqlite implements Directory {
     const end = Math.min(from + at + into.length, to);
     let place = from + at;
     for (const { id, bytes } of this.#rows<{ id: number; bytes: ArrayBuffer }>(READ, place, end)) {
-      // In an empty file, the row before belongs to another file.
+      // In an empty file, the preceding row belongs to another file.
       if (id < from || place >= id + bytes.byteLength) break;
       const part = new Uint8Array(bytes, place - id, Math.min(id + bytes.byteLength, end) - place);
       into.set(part, place - from - at);
@@ -171,7 +171,7 @@ class Sqlite implements Directory {
     return part.length;
   }
 
-  /** Changes bytes of the row that contains the first of these bytes. */
+  /** Overwrites bytes up to the end of the row that contains the first byte. Returns the number of bytes written. */
   #overwrite(from: number, bytes: Uint8Array, at: number): number {
     const [row] = this.#rows<{ id: number; bytes: ArrayBuffer }>(READ, from + at, from + at + 1) as [{ id: number; bytes: ArrayBuffer }];
     const part = bytes.subarray(0, row.id + row.bytes.byteLength - from - at);

@@ -63,7 +63,7 @@ const VALIDATORS: { readonly [K in Kind]: Validator } = {
   item: fieldsOf({ ...item, table: isText, leaves: isLeaves }),
 };
 
-/** Returns whether a value is an answer to a question of that kind. */
+/** Returns whether a value is an answer to a question of this kind. */
 export function isAnswer(kind: Kind, answer: unknown): boolean {
   return VALIDATORS[kind](answer);
 }

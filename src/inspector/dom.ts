@@ -14,7 +14,7 @@ export function make<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** Sets a text only if it differs, to avoid work for the page. */
+/** Sets the text of an element only if it differs, to avoid work for the page. */
 export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }

@@ -20,7 +20,7 @@ import { styleSheet } from "./theme.ts";
 const SURVEY_INTERVAL_MS = 100;
 /** The time limit for a program to carry out a command. */
 const COMMAND_MS = 1000;
-/** How long an error stays in the status. */
+/** The time for which the status shows an error. */
 const ERROR_MS = 5000;
 
 const Base = (globalThis as { HTMLElement?: typeof HTMLElement }).HTMLElement ?? (class {} as typeof HTMLElement);
@@ -45,14 +45,14 @@ export class InspectorElement extends Base {
   #about: About | undefined;
   #table: string | undefined;
   #paused = false;
-  /** The time until which it refreshes although it is paused. */
+  /** The time until which the view refreshes although the inspector is paused. */
   #refreshUntil = 0;
-  /** Whether one more survey is needed: if frames come late, the refresh time may end before the next one. */
+  /** Whether one more survey is needed. If frames are late, the refresh time may end before the next survey. */
   #needsSurvey = false;
   #isWaiting = false;
   /** Whether the other end has stopped answering, so that the view is frozen. */
   #isDisconnected = false;
-  /** The time until which the status shows an error; 0 if it shows none. */
+  /** The time until which the status shows an error; 0 if it shows no error. */
   #errorUntil = 0;
   #lastSurvey = 0;
   /** The index of the next plot to draw; the number of plots if all are drawn. */

@@ -1,4 +1,4 @@
-/** Assembles whole episodes from the items of a table, which arrive in the order in which they were created. */
+/** Assembles whole episodes from the items of a table. Items must be added in the order in which they were created. */
 import { FINAL_TERMINATED, FINAL_TRUNCATED } from "../base/abi.ts";
 import type { Episode } from "./protocol.ts";
 
@@ -10,12 +10,12 @@ export interface Rows {
   endOf(row: number): number;
 }
 
-/** An episode that has not ended, as far as it was seen. */
+/** An episode that has not ended, as far as its steps were seen. */
 interface OpenEpisode {
   readonly number: number;
   return: number;
   length: number;
-  /** Its newest rows in order, because items overlap. */
+  /** The newest rows of the episode in order. They are needed because items overlap. */
   readonly recent: Set<number>;
   last: number;
 }
@@ -32,7 +32,7 @@ export class EpisodeLog {
   #lastPartial: number;
   /** The largest number so far. */
   #newest = 0;
-  /** The numbers of the episodes that ended last, of which overlapping items may still arrive. */
+  /** The numbers of the episodes that ended last. Further items that overlap these episodes may still be added. */
   readonly #closedEpisodes = new Set<number>();
   #endedEpisodes: Episode[] = [];
 
@@ -49,8 +49,8 @@ export class EpisodeLog {
   }
 
   /**
-   * Adds the next item, whose rows are from `from` to before `to`, or to the first 0.
-   * @param values one number per row, its reward, at the same indices
+   * Adds the next item. Its rows begin at index `from`, and end before index `to` or the first 0.
+   * @param values the reward of each row, at the same indices
    * @param longest the maximum number of steps per item in the table
    */
   add(rows: ArrayLike<number>, from: number, to: number, values: ArrayLike<number | bigint> | undefined, longest: number): void {
@@ -73,7 +73,7 @@ export class EpisodeLog {
     const end = this.#rows.endOf(row);
     open.last = row;
     open.recent.add(row);
-    // No item contains older rows.
+    // Older rows are dropped, because no further item contains them.
     if (open.recent.size > 2 * longest + 16) open.recent.delete(open.recent.values().next().value as number);
     // A final step has no action or reward.
     if (end !== FINAL_TRUNCATED && end !== FINAL_TERMINATED) {
@@ -84,8 +84,8 @@ export class EpisodeLog {
   }
 
   /**
-   * Closes episodes after all existing items were added: those whose newest row marks the end by now, and those that no writer continues and whose final step
-   * is not in an item.
+   * Closes episodes after all existing items were added: episodes whose newest row now marks the end, and episodes that no writer continues and whose final
+   * step is not in an item.
    * @param openEpisodes the numbers of the episodes that writers continue
    */
   closeEnded(openEpisodes: ReadonlySet<number>): void {

@@ -2,7 +2,7 @@
 
 const DIGITS = 4;
 
-/** Formats a number with about four digits, or in full if it is whole; "–" for NaN. */
+/** Formats a number with about four digits, or in full if it is whole. Returns "–" for NaN. */
 export function numberText(value: number): string {
   if (Number.isNaN(value)) return "–";
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";

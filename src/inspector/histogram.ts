@@ -1,7 +1,7 @@
 /** Computes distributions of samples, in the form of plots. */
 
 export interface Bins {
-  /** One more edge than bins; logarithms to base 10 if `isLog`. */
+  /** The edges of the bins, one more than there are bins. They are logarithms to base 10 if `isLog`. */
   readonly edges: readonly number[];
   readonly counts: readonly number[];
   readonly isLog: boolean;
@@ -13,7 +13,7 @@ export interface Bins {
 }
 
 const BINS = 32;
-/** From this ratio of the largest to the smallest value on, bins have equal ratios. */
+/** If the ratio of the largest to the smallest value is above this limit, the edges of bins have equal ratios. */
 const LOG_RATIO = 1000;
 
 /** Returns at most `maxBins` bins; bins of whole numbers start at whole numbers. Values that are not finite are ignored. */
@@ -68,7 +68,7 @@ export function meansOf(
 
 function binOf(value: number, from: number, width: number, bins: number): number {
   const bin = Math.floor((value - from) / width);
-  // If the values differ by less than a double resolves, the width is 0, and 0 / 0 belongs to the first bin.
+  // If the values differ by less than a double resolves, the width is 0. The NaN from 0 / 0 belongs to the first bin.
   return bin > 0 ? Math.min(bins - 1, bin) : 0;
 }
 

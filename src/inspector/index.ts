@@ -33,13 +33,14 @@ export interface ReplayInspector extends HTMLElement {
   /** The name of the table to show. Default: the first table. */
   table: string | undefined;
   readonly paused: boolean;
-  /** Pauses the view. Also pauses the program if the program requests turns. */
+  /** Pauses the view. If the program requests turns, also pauses the program. */
   pause(): void;
   /** Pauses the view, lets the program run one step, and shows the result. */
   step(): void;
   resume(): void;
   /**
-   * Requests a turn. A program in this page calls it before each step; a program at the other end of a port calls `turn` of the result of `serveInspector`.
+   * Requests a turn. A program in this page calls `turn` before each step. A program at the other end of a port instead calls `turn` of the result of
+   * `serveInspector`.
    * @returns `undefined`, or a promise to await while the inspector is paused
    * @throws the signal's reason if the signal aborts
    */

@@ -1,5 +1,6 @@
 /**
- * Answers the questions of an inspector about one Replay without affecting the program: it has separate random numbers, and uses only reserved scratch memory.
+ * Answers the questions of an inspector about one Replay without affecting the program: the server has separate random numbers, and uses only reserved scratch
+ * memory.
  */
 import { integer, mustBe } from "../base/error.ts";
 import type { Replay } from "../replay/replay.ts";

@@ -1,4 +1,7 @@
-/** Computes the ages of items from their slots. If the oldest items are evicted first, slots are reused in turn, and a key determines the turn. */
+/**
+ * Computes the ages of items from their slots. If the oldest items are evicted first, slots are reused in rounds ("turns"), and the key of an item determines
+ * its turn.
+ */
 
 export interface Newest {
   readonly slot: number;
@@ -6,10 +9,10 @@ export interface Newest {
 }
 
 /**
- * Returns the number of newer items for each item. NaN for an item out of turn, for instance after deletions in the middle. Most items in slots after that of
- * the newest item belong to the previous turn.
+ * Returns the number of newer items for each item, or NaN for an item out of turn, for instance after deletions in the middle. Most items in slots after the
+ * slot of the newest item belong to the previous turn.
  * @param high the highest slot ever used
- * @param previousTurn the difference between keys and slots in the previous turn; NaN if it is not known
+ * @param previousTurn the difference between keys and slots in the previous turn; NaN if unknown
  */
 export function agesOf(slots: ArrayLike<number>, keys: ArrayLike<number>, newest: Newest, high: number, previousTurn: number): Float64Array {
   const currentTurn = newest.key - newest.slot;
@@ -24,7 +27,10 @@ export function agesOf(slots: ArrayLike<number>, keys: ArrayLike<number>, newest
   return ages;
 }
 
-/** Returns the difference between keys and slots in the turn before that of the newest item: the most frequent one after its slot. NaN if there is none. */
+/**
+ * Returns the difference between keys and slots in the turn before the newest item's turn. This is the most frequent difference in the slots after the newest
+ * item, or NaN if no item is in these slots.
+ */
 export function findPreviousTurn(slots: ArrayLike<number>, keys: ArrayLike<number>, newest: Newest): number {
   const counts = new Map<number, number>();
   let mostFrequent = Number.NaN;

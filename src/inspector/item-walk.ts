@@ -1,4 +1,4 @@
-/** Walks through the items of a table in the order of age, some at a time: new items as they arrive, and stretches of older ones. */
+/** Walks through the items of a table in the order of age, some at a time: new items as they are inserted, and stretches of older items. */
 import { MOST_ROWS, Probe } from "../batch/inspect-table.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";
 import { EpisodeLog, type Rows } from "./episodes.ts";
@@ -11,7 +11,7 @@ const STRETCH_ITEMS = 32768;
 const STRETCH_EPISODES = 4;
 /** The number of past episodes after which the walk stops. */
 const MAX_PAST_EPISODES = 256;
-/** The number of consecutive reads that may find more new items than they can read; after that, some are left out. */
+/** The number of consecutive reads that may find more new items than they can read. After that, some new items are skipped. */
 const MAX_LATE_READS = 32;
 
 export interface ItemWalkOptions {
@@ -27,14 +27,14 @@ export interface ItemWalkOptions {
 export class ItemWalk {
   readonly #options: ItemWalkOptions;
   readonly #log: EpisodeLog;
-  /** The key of the last item read, and whether all earlier items have been read. */
+  /** The key of the last item read, and whether all items before it have been read. */
   #key = 0;
   #lateReads = 0;
   #pastEpisodes = 0;
   /** The current stretch of older items. */
   #stretch: { readonly log: EpisodeLog; key: number; read: number; found: number } | undefined;
 
-  /** @param fromOldest whether to begin with the oldest item, because there are few */
+  /** @param fromOldest whether to begin with the oldest item, because the table has few items */
   constructor(options: ItemWalkOptions, fromOldest: boolean) {
     this.#options = options;
     this.#log = this.#logFrom(fromOldest ? 0 : Math.max(0, ...options.openEpisodes()));
@@ -42,19 +42,19 @@ export class ItemWalk {
     else this.#key = this.#newestKey();
   }
 
-  /** Returns the key of the newest item; 0 if it waits or was evicted, since only items in the table have a place in its order. */
+  /** Returns the key of the newest item; 0 if that item is pending or was evicted, since only items in the table have a place in the order of age. */
   #newestKey(): number {
     const { probe } = this.#options;
     const slot = probe.newest;
     return slot !== 0 && probe.isThere(slot) ? probe.keyOf(slot) : 0;
   }
 
-  /** Reads up to `items` of the newest items, and half as many older ones. @param anySlot returns the slot of a random live item; 0 if it found none */
+  /** Reads up to `items` of the newest items, and half as many older items. @param anySlot returns the slot of a random live item; 0 if it found no item */
   next(items: number, anySlot: () => number): readonly Episode[] {
     const { probe, openEpisodes } = this.#options;
     const slot = this.#key === 0 ? 0 : probe.slotOf(this.#key);
     if (this.#key !== 0 && slot === 0) {
-      // The item was evicted, and later ones may have been evicted as well.
+      // The item was evicted, and later items may also have been evicted.
       this.#log.dropOpen(Math.max(0, ...openEpisodes()));
       this.#key = this.#newestKey();
     } else {
@@ -96,7 +96,7 @@ export class ItemWalk {
     return new EpisodeLog(this.#options.rows, this.#options.reward !== undefined, newest);
   }
 
-  /** Reads up to `max` items after a slot into a log; the first `skip` items only determine the open episodes. Returns the key of the last one. */
+  /** Reads up to `max` items after a slot into a log; the first `skip` items only determine the open episodes. Returns the key of the last item read. */
   #read(log: EpisodeLog, start: number, max: number, remaining: number, skip = 0): { readonly key: number; readonly read: number } {
     const { probe } = this.#options;
     let slot = start;

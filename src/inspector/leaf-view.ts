@@ -14,7 +14,7 @@ export interface ImageLayout {
   readonly frames: number;
 }
 
-/** The minimum side of an image, and the maximum ratio of its sides. */
+/** The minimum length of an image's sides in pixels, and the maximum ratio of the sides. */
 const MIN_SIDE = 8;
 const MAX_RATIO = 8;
 
@@ -34,7 +34,7 @@ export function imageLayout({ dtype, shape }: Pick<LeafValues, "dtype" | "shape"
     : { height: b, width: c, channels: 1, isPlanar: false, frames: leading * a };
 }
 
-/** Returns the RGBA pixels of the image that begins at `from`. Bytes are unchanged; other numbers are scaled from `low` … `high`, with `low` as black. */
+/** Returns the RGBA pixels of the image that begins at `from`. Bytes are unchanged. Other numbers are scaled: `low` becomes black, and `high` becomes white. */
 export function pixelsOf(data: ArrayLike<number>, from: number, layout: ImageLayout, low: number, high: number): Uint8ClampedArray<ArrayBuffer> {
   const { height, width, channels, isPlanar } = layout;
   const size = height * width;
@@ -78,7 +78,7 @@ const MAX_LINES = 8;
 const MIN_STEPS = 4;
 const MAX_POINTS = 2048;
 
-/** Returns undefined for so few numbers that they are easier to read as text. */
+/** Returns the lines of a leaf; undefined if there are so few numbers that text is easier to read. */
 export function linesOf({ data, shape, steps }: LeafValues): Lines | undefined {
   const size = shape.reduce((product, n) => product * n, 1);
   if (data === undefined || size * steps <= MAX_LINES * MIN_STEPS) return undefined;

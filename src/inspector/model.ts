@@ -4,7 +4,7 @@ import type { Episode, Sample, Survey } from "./protocol.ts";
 
 /** The number of surveys whose samples are combined, because a single sample is coarse. */
 const MAX_SAMPLES = 4;
-/** The number of episodes to keep; beyond it, every other older episode is dropped. */
+/** The number of episodes to keep. If there are more, every second episode of the older half is dropped. */
 const MAX_EPISODES = 1024;
 
 /** The numbers of items, without those that only the surveyor needs. */
@@ -15,7 +15,7 @@ export interface SamplePool {
   /** The weights. NaN if priorities are not weights. */
   readonly weights: Float64Array;
   readonly timesSampled: Float64Array;
-  /** The ages, in newer items, or in episodes if the table does not know the number of newer items. */
+  /** The ages, counted in newer items, or in newer episodes if the table does not know the number of newer items. */
   readonly ages: Float64Array;
   readonly agesIn: "items" | "episodes";
 }
@@ -65,7 +65,7 @@ export class Model {
   }
 }
 
-/** Merges two lists of episodes by number, without duplicates. If there are too many, every other one of the older half is dropped. */
+/** Merges two lists of episodes by number, without duplicates. If there are more than `max` episodes, drops every second episode of the older half. */
 export function mergeEpisodes(old: readonly Episode[], recent: readonly Episode[], max = MAX_EPISODES): Episode[] {
   const byNumber = new Map(old.map((episode) => [episode.number, episode]));
   for (const episode of recent) byNumber.set(episode.number, episode);

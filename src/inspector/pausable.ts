@@ -1,8 +1,8 @@
-/** Implements a program that can be paused: it requests a turn before each step. */
+/** Represents a program that can be paused. The program requests a turn before each step. */
 
 export class Pausable {
   #paused = false;
-  /** Whether the next turn passes, because a step was requested before it. */
+  /** Whether the next call of `turn` passes, because a step was requested before the call. */
   #hasStep = false;
   #waiter: { readonly turn: Promise<void>; readonly release: () => void } | undefined;
 
@@ -15,7 +15,7 @@ export class Pausable {
     this.#hasStep = false;
   }
 
-  /** Lets the waiting call of `turn` pass once, or the next one. */
+  /** Lets one call of `turn` pass: the waiting call, or the next call if none is waiting. */
   step(): void {
     const waiter = this.#waiter;
     this.#waiter = undefined;
@@ -28,7 +28,7 @@ export class Pausable {
     this.step();
   }
 
-  /** Returns `undefined`, or a promise to await while it is paused. @throws the signal's reason */
+  /** Returns `undefined`, or a promise to await while the program is paused. @throws the signal's reason */
   turn(signal?: AbortSignal): Promise<void> | undefined {
     signal?.throwIfAborted();
     if (!this.#paused) return undefined;
@@ -49,7 +49,7 @@ function deferred(): { readonly turn: Promise<void>; readonly release: () => voi
   return { turn, release };
 }
 
-/** Returns the promise, which rejects when the signal aborts. */
+/** Returns a promise of the turn that also rejects when the signal aborts. */
 function abortable(turn: Promise<void>, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason);

@@ -1,5 +1,6 @@
 /**
- * Plots on a canvas, with uPlot: bars and points that are redrawn as numbers arrive, and lines of an item. Each has a table of its numbers for accessibility.
+ * Plots on a canvas, with uPlot: bars and points that are redrawn as numbers arrive, and lines of an item. Each plot has a table of its numbers for
+ * accessibility.
  */
 import uPlot from "uplot";
 import { make, setText, tableOf } from "./dom.ts";
@@ -69,7 +70,7 @@ export class Plot {
     if (this.#details.open) this.#tabulate();
   }
 
-  /** Adapts to the available width and the current colours. */
+  /** Adapts the plot to the available width and the current colours. */
   fit(): void {
     const width = this.#canvas.clientWidth;
     const theme = themeOf(this.root);
@@ -137,7 +138,7 @@ function extent(x: readonly number[]): [number, number] {
   return first === last ? [first - 0.5, last + 0.5] : [first, last];
 }
 
-/** Bars start at 0; other plots have a margin. */
+/** Returns the range of the y axis. Bars start at 0, and other plots have a margin. */
 function yRange(kind: PlotKind, min: number | null, max: number | null): [number, number] {
   const [low, high] = [min ?? 0, max ?? 1];
   if (kind === "bars") return [Math.min(0, low), high > 0 ? high * 1.05 : Math.max(high, 1)];

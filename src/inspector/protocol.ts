@@ -34,14 +34,14 @@ export interface About {
 /** An episode that the items of a table cover from its first step to its last. */
 export interface Episode {
   readonly number: number;
-  /** The sum of its rewards; NaN if the spec has none. */
+  /** The sum of the episode's rewards; NaN if the spec has no reward. */
   readonly return: number;
-  /** The number of steps, without the final one, which has no action. */
+  /** The number of steps, without the final step, which has no action. */
   readonly length: number;
   readonly end: "terminated" | "truncated" | "ended";
 }
 
-/** The counters of a table, and what its rate limiter would allow now. */
+/** The counters of a table, and whether its rate limiter would allow an insert or a draw now. */
 export interface TableCounts extends TableStats {
   readonly canSample: boolean;
   readonly canInsert: boolean;
@@ -55,9 +55,9 @@ export interface Sample {
   readonly probabilities: Float64Array;
   readonly timesSampled: Uint32Array;
   readonly lengths: Uint32Array;
-  /** The number of newer items; NaN if the table does not know it. */
+  /** The number of newer items; NaN if the table does not know the number. */
   readonly ages: Float64Array;
-  /** The number of episodes that started after the item's own. */
+  /** The number of episodes that started after the item's episode. */
   readonly episodeAges: Float64Array;
 }
 
@@ -84,7 +84,7 @@ export interface Survey {
   readonly table: TableSurvey | undefined;
 }
 
-/** One item, and its chance to be drawn. */
+/** One item, and the probability of drawing it. */
 export interface ItemAbout {
   readonly key: number;
   readonly state: "live" | "waiting" | "gone";
@@ -92,7 +92,7 @@ export interface ItemAbout {
   readonly priority: number;
   /** priority^exponent; NaN if priorities are not weights. */
   readonly weight: number;
-  /** The probability in a draw of one item. */
+  /** The probability that a draw of one item selects this item. */
   readonly probability: number;
   readonly timesSampled: number;
   /** The age, as in Sample. */
@@ -113,9 +113,9 @@ export interface ItemView extends ItemAbout {
   readonly leaves: readonly LeafValues[];
 }
 
-/** An item at the time of its draw, since it may be evicted before it is viewed. */
+/** The state of an item when it was drawn, since the item may be evicted before it is viewed. */
 export interface DrawnItem extends ItemAbout {
-  /** The leaves. Undefined if there are too many. */
+  /** The leaves of the item. Undefined if they are too many. */
   readonly leaves: readonly LeafValues[] | undefined;
 }
 
@@ -123,7 +123,7 @@ export interface DrawnItem extends ItemAbout {
 export interface DrawPreview {
   readonly table: string;
   readonly items: readonly DrawnItem[];
-  /** The reason for fewer items. */
+  /** The reason why there are fewer items than requested. */
   readonly blocked: Blocked | undefined;
 }
 
@@ -151,7 +151,7 @@ export type Command = "pause" | "step" | "resume";
 
 // The messages over a port between an inspector and its Replay. Other messages on the port are ignored.
 
-/** Both ends must have the same version. */
+/** The version of the protocol, which must be the same at both ends. */
 export const VERSION = 1;
 
 export interface AskMessage {
@@ -175,12 +175,12 @@ export interface AnswerMessage {
   readonly error?: SentError;
 }
 
-/** The other end has stopped answering. */
+/** Reports that the other end has stopped answering. */
 export interface GoneMessage {
   readonly reprise: "gone";
 }
 
-/** The other end starts to answer. */
+/** Reports that the other end starts to answer. */
 export interface HereMessage {
   readonly reprise: "here";
 }

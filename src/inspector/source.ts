@@ -18,7 +18,7 @@ export interface Source {
   close(): void;
 }
 
-/** Creates the source for a Replay in this page. @param pausable the program that fills it */
+/** Creates the source for a Replay in this page. @param pausable the program that fills the Replay */
 export async function localSource(replay: Replay, pausable: Pausable): Promise<Source> {
   // The server is loaded on demand. With a Replay in the page, its code is already loaded.
   const { InspectorServer } = await import("./inspector-server.ts");
@@ -38,7 +38,11 @@ export async function localSource(replay: Replay, pausable: Pausable): Promise<S
   };
 }
 
-/** Creates the source for the other end of a port. @param onConnect called when the other end starts to answer @param onDisconnect called when it stops */
+/**
+ * Creates the source for the other end of a port.
+ * @param onConnect called when the other end starts to answer
+ * @param onDisconnect called when the other end stops answering
+ */
 export function portSource(port: PortLike, onConnect: () => void, onDisconnect: () => void): Source {
   checkPort(port);
   const pending = new Map<number, { readonly kind: Kind; readonly onAnswer: OnAnswer; readonly onError: OnError }>();

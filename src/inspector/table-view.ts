@@ -1,4 +1,4 @@
-/** Implements the view of one table: a sample of its items, their ages and episodes; one item; a preview of a draw. O(sample) each. */
+/** Implements the view of one table: a sample of items with ages and episodes, single items, and previews of draws. Each costs O(sample). */
 import { concatArrays } from "../base/bytes.ts";
 import type { Blocked } from "../batch/batch.ts";
 import { BLOCKED_BY } from "../batch/draw.ts";
@@ -13,11 +13,11 @@ import { ItemWalk } from "./item-walk.ts";
 import type { DrawnItem, DrawPreview, ItemAbout, ItemView, LeafAbout, LeafValues, Sample, TableSurvey } from "./protocol.ts";
 import type { Random } from "./random.ts";
 
-/** The maximum number of items in a survey's sample; a smaller table is read completely. */
+/** The maximum number of items in a survey's sample. A smaller table is read completely. */
 const SAMPLE_SIZE = 512;
 /** The number of newest items that a survey reads to find episodes. */
 const EPISODE_ITEMS = 1024;
-/** Up to this number of items, a table from which none was evicted is read from its beginning. */
+/** The maximum number of items of a table that is read from its beginning, if no item was evicted. */
 const SMALL_TABLE = 4096;
 /** The number of slots whose neighbors show whether items are in turn. */
 const ORDER_CHECKS = 16;
@@ -30,7 +30,7 @@ export class TableView {
   readonly #random: Random;
   readonly #itemWalk: ItemWalk | undefined;
   readonly #leaves: readonly PlacedLeaf[];
-  /** The difference between keys and slots in the turn before that of the newest item. */
+  /** The difference between keys and slots in the turn before the newest item's turn (item-ages.ts). */
   #previousTurn = Number.NaN;
 
   constructor(replay: Replay, table: Table, random: Random) {
@@ -54,7 +54,7 @@ export class TableView {
     return engineOf(replay).layout.leaves.map(({ path, leaf, shape }) => ({ path, dtype: leaf.dtype, shape: [...shape] }));
   }
 
-  /** Whether the table keeps the order of age. */
+  /** Whether the table keeps its items in the order of age. */
   get #isInOrder(): boolean {
     return SELECTOR_KINDS[this.#table.options.remover.kind].leaves !== undefined;
   }
@@ -153,7 +153,7 @@ export class TableView {
     return ages;
   }
 
-  /** Returns whether items use slots in turn, with few exceptions. If many items were deleted, or evicted by draws, ages are not known. */
+  /** Returns whether items use slots in turn, with few exceptions. If many items were deleted or were evicted by draws, their ages are unknown. */
   #isInTurn(newest: number, high: number): boolean {
     const { remover, maxTimesSampled } = this.#table.options;
     if (
@@ -170,7 +170,7 @@ export class TableView {
     return outOfOrder <= 1;
   }
 
-  /** Returns whether the item added after that of a slot is in the next slot. */
+  /** Returns whether the item in the next slot was added immediately after the item in a slot. */
   #isFollowed(slot: number, high: number): boolean {
     if (!this.#probe.isThere(slot)) return true;
     const [next] = this.#probe.after(slot, 1);
@@ -183,7 +183,7 @@ export class TableView {
     return this.#probe.episodeOf(row);
   }
 
-  /** Returns all slots with items if there are few, otherwise random ones, possibly with duplicates. */
+  /** Returns all slots with items if the table has few items. Otherwise, returns random slots, possibly with duplicates. */
   #sampleSlots(): Uint32Array {
     const probe = this.#probe;
     const { high } = probe;

@@ -1,4 +1,4 @@
-/** Reads the current colours. A page may set them, and they differ between dark and light. Canvases need them as values. */
+/** Reads the current colours as values, which canvases need. A page may set the colours, and they differ between dark and light mode. */
 
 export interface Theme {
   readonly ink: string;
@@ -80,7 +80,7 @@ pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; font: 12px/1.4 
 
 let sheet: CSSStyleSheet | undefined;
 
-/** Returns the inspector's shared style sheet. It needs no style in the page's markup, which policies may forbid. */
+/** Returns the inspector's shared style sheet. A style sheet works even if a policy forbids styles in the page's markup. */
 export function styleSheet(): CSSStyleSheet {
   if (sheet === undefined) {
     sheet = new CSSStyleSheet();

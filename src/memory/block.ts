@@ -11,7 +11,7 @@ import { pathText } from "../schema/nest.ts";
 import type { Core } from "./core.ts";
 import type { Engine } from "./engine.ts";
 
-/** The steps that end an episode: one value per step, not 0 if the episode ends with it. */
+/** The steps that end an episode: one value per step, which is not 0 if the episode ends with the step. */
 export interface EpisodeEnds {
   /** Flags for the steps after which an episode ends without a final step. */
   readonly ends?: ArrayLike<unknown> | undefined;
@@ -25,13 +25,15 @@ export interface BlockParts {
   readonly ends: EpisodeEnds;
   /** The columns of final steps, one step for each row that `terminated` or `truncated` ends. A leaf without a column is zeros. */
   readonly finals: readonly unknown[] | undefined;
-  /** The priorities of the items of each rule; undefined for a rule without priorities. */
+  /** The priorities of the items that each rule makes; undefined for a rule without priorities. */
   readonly priorities: readonly (ArrayLike<number> | undefined)[];
   /** Whether columns of a single lane may also have the dimension of lanes. */
   readonly isVector?: boolean;
 }
 
-/** A block in scratch memory: its rows, the address of the flags that end episodes, and the address of the final steps; 0 for none. */
+/**
+ * A block in scratch memory: its rows, the address of the flags that end episodes, and the address of the final steps. An address is 0 if the part is absent.
+ */
 export interface Block {
   readonly at: number;
   readonly rows: number;
@@ -39,18 +41,18 @@ export interface Block {
   readonly finals: number;
   /** Copies of the flags. */
   readonly endFlags: EpisodeEnds;
-  /** The number of rows that `terminated` or `truncated` ends, and of those that only `truncated` ends. */
+  /** The number of rows that `terminated` or `truncated` ends, and the number of rows that only `truncated` ends. */
   readonly endCount: number;
   readonly truncated: number;
 }
 
 /**
- * The memory that a block is placed in: linear memory, or a buffer if there is no core (reprise/remote). It has a view per dtype. Without `narrow`, half floats
- * stay f32.
+ * The memory in which a block is placed: linear memory, or a buffer if there is no core (reprise/remote). The memory has a view per dtype. Without `narrow`,
+ * half floats stay f32.
  */
 export type BlockMemory = Pick<Core, "u8" | "u32" | "f64"> & Partial<Pick<Core, "narrow">>;
 
-/** The number of elements of a column checked for NaN: in the first blocks, and in later blocks, each at different positions. */
+/** The number of elements of a column that are checked for NaN, in the first blocks and in later blocks. Each block is checked at different positions. */
 const FIRST_NAN_CHECKS = 256;
 const LATER_NAN_CHECKS = 16;
 const FIRST_BLOCKS = 16;
@@ -118,7 +120,7 @@ export function placeAddresses(core: Pick<Core, "u32">, at: number, addresses: r
   core.u32.set(addresses, at / 4);
 }
 
-/** Copies the ends of `rows` rows, since they are read more than once. @throws TypeError, RangeError */
+/** Copies the end flags of `rows` rows, since the flags are read more than once. @throws TypeError, RangeError */
 export function copyEnds({ ends, terminated, truncated }: EpisodeEnds, rows: number): EpisodeEnds {
   return {
     ends: checkedFlags("ends", ends, rows),
@@ -127,7 +129,7 @@ export function copyEnds({ ends, terminated, truncated }: EpisodeEnds, rows: num
   };
 }
 
-/** Returns the number of rows that end an episode with a final step, and of those that only `truncated` ends. */
+/** Returns the number of rows that end an episode with a final step, and the number of rows that only `truncated` ends. */
 export function countEnds({ terminated, truncated }: EpisodeEnds, rows: number): readonly [ended: number, truncated: number] {
   let terminatedCount = 0;
   let truncatedCount = 0;
@@ -138,7 +140,7 @@ export function countEnds({ terminated, truncated }: EpisodeEnds, rows: number):
   return [terminatedCount + truncatedCount, truncatedCount];
 }
 
-/** Writes how the episode ends at each row. If both flags are set, it terminates. */
+/** Writes how the episode ends at each row. If both flags are set, the episode terminates. */
 export function placeEnds({ u8 }: Pick<Core, "u8">, at: number, { ends, terminated, truncated }: EpisodeEnds, rows: number): void {
   for (let r = 0; r < rows; r++) u8[at + r] = terminated?.[r] ? TERMINATES : truncated?.[r] ? TRUNCATES : ends?.[r] ? ENDS : 0;
 }
@@ -170,7 +172,7 @@ export function placeFinal({ core, layout: { leaves, stagedBytes }, reportNaN }:
   return at;
 }
 
-/** @param array the place of half floats before they are narrowed; default: `at`, which has room for them */
+/** @param array the place of half floats before they are narrowed. Default: `at`, which must have room for f32 values */
 export function placeColumn(
   core: Pick<BlockMemory, "u8" | "narrow">,
   { leaf, shape, keys }: PlacedLeaf,
@@ -203,7 +205,7 @@ export function placeColumn(
   if (fitting < target.size) throw overflowError(dtype, path, to[first + fitting]);
 }
 
-/** Returns the number of steps of a column: if it is nested, one per part. */
+/** Returns the number of steps of a column. If the column is nested, each part is one step. */
 function stepCount(leaf: PlacedLeaf, column: unknown, lanes: number): number {
   const length = isList(column) ? listLength(column) : 0;
   const steps = length > 0 && isList((column as ArrayLike<unknown>)[0]) ? length : length / leaf.size / lanes;

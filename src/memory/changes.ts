@@ -1,4 +1,4 @@
-/** Tracks the changes of a Replay's state since the last call, for a journal; and the segments whose records still count. */
+/** For a journal, tracks the changes of a Replay's state since the last call, and the segments whose records still count. */
 
 import { CHANGES, COUNTS_WAIT, KEEPING, TRACKING } from "../base/abi.ts";
 import { COUNTS, ENTRIES, LINKS, ROWS, SLOTS } from "../base/kinds.ts";
@@ -13,10 +13,10 @@ export class Changes extends State {
   /** The address of the numbers of bytes that still count, one u32 per place of a segment. */
   readonly #live: number;
   readonly #places: number;
-  /** The number of passes over the pools. The frames of rows that waited are freed with them, and need another pass. */
+  /** The number of passes over the pools. Writing frees rows that waited, and with them their frames, which need another pass. */
   #passes: number;
 
-  /** @param places number of segments that can be distinguished: a power of two, at most 65,536 */
+  /** @param places the number of segments that can be distinguished: a power of two, at most 65,536 */
   constructor(engine: Engine, parts: StateParts, places: number) {
     super(engine, parts);
     this.#bufferBytes = bufferBytes(Math.max(...this.rowBytes, ...this.slotBytes));
@@ -26,7 +26,10 @@ export class Changes extends State {
     this.#passes = this.pools.length;
   }
 
-  /** From now on, writes every row, including rows that one call both took and freed: freed rows wait for `write`. Must be called before anything is freed. */
+  /**
+   * Keeps every row for writing from now on, including rows that one call both took and freed: freed rows wait for `write`. Must be called before any row is
+   * freed.
+   */
   keep(): void {
     this.core.u32[TRACKING] = KEEPING;
     // Entries are freed with frames, and frames with steps.
@@ -92,7 +95,7 @@ export class Changes extends State {
   }
 
   /**
-   * Marks records in a segment as changed, so that they are written again: about `bytes` bytes of pool or table k, from a row or slot on.
+   * Marks records in a segment as changed, so that they are written again: about `bytes` bytes of the records of pool or table k, starting at a row or slot.
    * @returns the row or slot to continue from; 0 at the end
    */
   collect(segment: number, k: number, from: number, bytes: number): number {

@@ -6,18 +6,21 @@ import { type ColumnLayout, columnsText, hasRoom, jointOf, type Selection, sameO
 import type { PlacedLeaf } from "../schema/layout.ts";
 import type { Core } from "./core.ts";
 
-/** The layouts kept before the first search for unused ones. */
+/** The number of layouts that are kept before the first search for unused layouts. */
 const FIRST_LIMIT = 1024;
-/** Numbers per chunk, as a power of two. Files have one section per chunk. */
+/** The number of layouts per chunk, as a power of two. Files have one section per chunk. */
 const CHUNK_BITS = 6;
-/** Numbers per group, as a power of two. Items whose numbers differ only in these bits are drawn together (assembly/draw/sample.ts). */
+/** The number of layout numbers per group, as a power of two. Items whose numbers differ only in these bits are drawn together (assembly/draw/sample.ts). */
 const GROUP_BITS = 16;
 const MAX_GROUPS = 2 ** (32 - GROUP_BITS);
 const MAX_GROUP_SIZE = 2 ** GROUP_BITS;
 /** The maximum number of joint columns that a group remembers. */
 const MAX_JOINTS = 8;
 
-/** Returns the columns of items with a layout. Without a group they are whole steps, even if the number carries more information (assembly/tables/slots.ts). */
+/**
+ * Returns the columns of items with a layout. A number without a group means whole steps, even if the number carries more information
+ * (assembly/tables/slots.ts).
+ */
 export function columnsOf(id: number): number {
   return id < MAX_GROUP_SIZE ? 0 : id;
 }
@@ -32,9 +35,9 @@ interface Joint {
 interface LayoutGroup {
   readonly number: number;
   readonly layouts: Set<ColumnLayout>;
-  /** The joints found so far, oldest first: draws with the same widths reuse them. */
+  /** The joints found so far, oldest first. Draws with the same widths reuse a joint. */
   joints: readonly Joint[];
-  /** The last number assigned to one of its layouts. */
+  /** The last number assigned to a layout of the group. */
   last: number;
 }
 
@@ -49,7 +52,7 @@ export class ColumnLayouts {
   readonly #leaves: readonly PlacedLeaf[];
   readonly #byId = new Map<number, ColumnLayout>();
   readonly #byText = new Map<string, ColumnLayout>();
-  /** Groups by the content that they show; new layouts join them. */
+  /** The groups by the content that they show. New layouts join these groups. */
   readonly #groups = new Map<string, LayoutGroup>();
   readonly #byNumber = new Map<number, LayoutGroup>();
   #lastGroup = 0;
@@ -70,8 +73,8 @@ export class ColumnLayouts {
   }
 
   /**
-   * Returns the number of a layout, the same for equal columns. Amortized O(columns).
-   * @param reserved numbers to keep although nothing refers to them yet
+   * Returns the number of the layout with these columns. Equal columns have the same number. Amortized O(columns).
+   * @param reserved numbers to keep although no item and no rule refers to them yet
    * @throws TypeError, RangeError, ReplayError if these are not columns of the leaves
    */
   numberOf(columns: object, reserved: readonly number[] = []): number {
@@ -90,12 +93,12 @@ export class ColumnLayouts {
     return id;
   }
 
-  /** Returns the number of layouts that are drawn together with a layout, including itself. */
+  /** Returns the number of layouts that are drawn together with a layout, including the layout itself. */
   groupSize(id: number): number {
     return this.#byNumber.get(id >>> GROUP_BITS)?.layouts.size ?? 0;
   }
 
-  /** Returns columns in the order of a layout with room for all layouts drawn together with it. Returns the same object until that changes. */
+  /** Returns columns in the order of a layout, with room for all layouts drawn together with it. Returns the same object until these layouts change. */
   jointOf(layout: ColumnLayout, width: number): readonly Selection[] {
     const group = this.#byNumber.get(layout.id >>> GROUP_BITS) as LayoutGroup;
     const existing = group.joints.find((joint) => joint.width === width && sameOrder(joint.selections, layout.selections));

@@ -12,14 +12,14 @@ export class Core {
   readonly x: Exports;
   /** The build of the core, if the host passed one. */
   readonly module: WebAssembly.Module | undefined;
-  /** The views of memory, one per dtype. These are the ones used by name. */
+  /** The views of memory that are used by name. There is a view per dtype. */
   u8!: Uint8Array<ArrayBuffer>;
   u32!: Uint32Array<ArrayBuffer>;
   i32!: Int32Array<ArrayBuffer>;
   f64!: Float64Array<ArrayBuffer>;
-  /** Increases when memory grew or scratch moved. Holders of views compare it and recreate them. */
+  /** Increases when memory grew or scratch moved. Holders of views compare this number, and recreate the views if it differs. */
   generation = 0;
-  /** The last user of scratch, if it passed itself. While it is the same object, its data in scratch is still valid. */
+  /** The last user of scratch, if that user passed itself. While the owner is the same object, its data in scratch is still valid. */
   owner: object | undefined;
   /** The remedy if memory is too small, in the words of the creator of this core. */
   remedy = "lower maxSize or maxSteps";
@@ -30,7 +30,7 @@ export class Core {
   #scratchBytes = 0;
 
   /**
-   * @param module another build of the core: the scalar one, or one that the host compiled ahead of time
+   * @param module another build of the core: the scalar build, or a build that the host compiled ahead of time
    * @param tracking whether to note changes for a journal
    */
   constructor(maxBytes: number, module?: WebAssembly.Module, tracking = false) {
@@ -61,7 +61,10 @@ export class Core {
     return at;
   }
 
-  /** Checks the result of a call that may have taken memory, and returns it. @throws ReplayError OUT_OF_MEMORY, KEYS_EXHAUSTED if it is a code */
+  /**
+   * Checks the result of a call that may have taken memory, and returns the result.
+   * @throws ReplayError OUT_OF_MEMORY, KEYS_EXHAUSTED if the result is an error code
+   */
   checkedResult(code: number): number {
     this.refreshIfMoved();
     if (code < 0) throw this.errorFor(code);
@@ -83,8 +86,8 @@ export class Core {
   }
 
   /**
-   * Converts n elements of f32 at `from` to half floats at `to`, which may be the same. Returns how many it converted before one that would become infinite.
-   * O(n)
+   * Converts n elements of f32 at `from` to half floats at `to`, which may be the same address. Returns the number of elements converted before the first that
+   * would become infinite. O(n)
    */
   narrow(dtype: HalfDtype, to: number, from: number, n: number): number {
     return this.x.halves_narrow(to, from, n, dtype === "bf16" ? 1 : 0);
@@ -96,7 +99,7 @@ export class Core {
     this.owner = owner;
     if (size > old) {
       this.x.arena_free(this.#scratch, old);
-      // Near the limit, there may be room only for the exact size; if not even that, the old size is allocated again.
+      // Near the limit, there may be room only for the exact size. If there is not, the old size is allocated again.
       if (!this.#allocScratch(Math.max(size, 2 * old, 4 * GRANULE)) && !this.#allocScratch(size)) this.#allocScratch(old);
       this.refreshIfMoved();
       this.generation++;
@@ -112,7 +115,7 @@ export class Core {
     return this.#scratch !== 0;
   }
 
-  /** Returns the error of a call that found no room, or no key. @param code undefined for no room */
+  /** Returns the error of a call that found no memory or no key. @param code undefined if the call found no memory */
   errorFor(code?: number): Error {
     if (code === E_KEYS_EXHAUSTED) return new ReplayError("KEYS_EXHAUSTED", "all keys of this table are used up. Make a new Replay");
     if (code === E_STORED) {

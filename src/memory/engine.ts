@@ -21,7 +21,7 @@ export interface EngineOptions {
   readonly logger?: Logger | null | undefined;
 }
 
-/** A writer as warnings see it: the items that it makes. */
+/** The part of a writer that warnings need: the items that it makes. */
 interface WriterInfo {
   readonly lanes: number;
   readonly items: readonly { readonly table: string; readonly length: number }[];
@@ -36,24 +36,24 @@ export interface StepFiller {
   readonly fill: Visit;
 }
 
-/** The memory of a packed pool's frames. */
+/** The memory of the frames of a packed pool. */
 export interface Packs {
   readonly name: string;
   readonly handle: number;
-  /** The pool of their entries. */
+  /** The handle of the pool that stores the entries of packed frames. */
   readonly entries: number;
-  /** The pool itself. */
+  /** The handle of the pool that stores the packed frames. */
   readonly frames: number;
   readonly frameBytes: number;
 }
 
-/** Returns the number of steps in a writer's open episodes, or still held. */
+/** Returns the number of steps of a writer that belong to open episodes or are still held. */
 const openSteps = ({ lanes, core }: WriterInfo): number =>
   Array.from({ length: lanes }, (_, lane) => Math.max(core.episodeSteps(lane), core.length(lane))).reduce((a, b) => a + b, 0);
 
 export class Engine {
   readonly core: Core;
-  /** Memory of writers. */
+  /** The memory of writers. */
   readonly smallBlocks: SmallBlocks;
   readonly spec: Spec;
   readonly layout: Layout;
@@ -62,23 +62,23 @@ export class Engine {
   readonly pool: number;
   /** The pools of shared frames, in the layout's order. */
   readonly framePools: readonly number[];
-  /** The pools of the entries of packed frames, and their packs. */
+  /** The pools of the entries of packed frames, and the packs of these entries. */
   readonly entryPools: readonly number[];
   readonly packs: readonly Packs[];
-  /** Make the staged steps of writers with one lane, and with several. */
+  /** The makers of staged steps, for writers with one lane and with several lanes. */
   readonly makeStep: StepMaker;
   readonly makeLanes: StepMaker;
   readonly waiters = new Waiters();
   /** JavaScript values, which rows cannot hold. */
   readonly objectStore = new ObjectStore((row) => this.isLive(row));
   readonly columnLayouts: ColumnLayouts;
-  /** Increases with every call that changes something. A reader that spans several calls compares it, and stops if it differs. */
+  /** Increases with every call that changes the Replay. A reader that spans several calls compares this number, and stops if it differs. */
   changes = 0;
   /** Runs after each change, if there is a journal (reprise/storage). */
   journal?: () => void;
-  /** Creates the error for the next call that would change something, if the journal failed after the last one. */
+  /** Creates the error for the next call that would change the Replay, if the journal failed after the last call. */
   journalError: (() => Error) | undefined;
-  /** Objects with another end at a port. Closed before the Replay is disposed of. */
+  /** Objects that are connected to a port. They are closed before the Replay is disposed of. */
   readonly closers = new Set<{ close(): void }>();
   closed = false;
   /** Whether every public call is rejected: the Replay is closed, or a call is reading its arguments, which may run functions of the caller. */
@@ -92,18 +92,18 @@ export class Engine {
   readonly writers = new Set<WriterInfo>();
   /** The number of rules of open writers without a priority, per table. Items of these rules get priority 1. */
   readonly defaultPriorityRules = new Map<string, number>();
-  /** The shared record of all writers that append whole steps one at a time. Every append writes each leaf of it. */
+  /** The shared record of all writers that append whole steps one at a time. Every append writes each leaf of the record. */
   #sharedFiller: StepFiller | undefined;
   #sharers = 0;
-  /** The offset of each leaf's array in a record of one step, and their end. */
+  /** The offset of each leaf's array in a record of one step, and the end of the last array. */
   readonly #arrayOffsets: readonly number[];
   readonly recordBytes: number;
-  /** Whether it was never shared, so its contents are the step of its only writer. */
+  /** Whether the record was never shared, so that it contains the step of its only writer. */
   isUnshared = true;
   /** Whether a staged value held NaN. */
   sawNaN = false;
   #flatten: ((value: unknown) => unknown[]) | undefined;
-  /** Staging records of closed writers, by size. Their users may hold arrays that view them until memory moves. */
+  /** Staging records of closed writers, by size. Former users of the records may hold arrays that view them until memory moves. */
   readonly #spare = new Map<number, number[]>();
 
   /** @param core a new core @throws TypeError, ReplayError if `transition` does not fit the spec */
@@ -149,7 +149,7 @@ export class Engine {
     if (this.locked) throw this.closed ? disposed() : reentrancyError();
   }
 
-  /** Begins a public call that may change something. @throws ReplayError CLOSED, OUT_OF_TURN, and the journal's error */
+  /** Begins a public call that may change the Replay. @throws ReplayError CLOSED, OUT_OF_TURN, and the journal's error */
   begin(): void {
     if (this.locked || this.journalError !== undefined) this.#refuse();
   }
@@ -165,17 +165,17 @@ export class Engine {
     this.waiters.rejectAll(disposed);
   }
 
-  /** The number of placed blocks. Each is checked for NaN at different positions (memory/block.ts). */
+  /** The number of placed blocks. Each block is checked for NaN at different positions (memory/block.ts). */
   blocks = 0;
   /** Receives the path of a leaf with a NaN value. */
   readonly reportNaN = (leaf: string): void => this.warnings.noteNaN(leaf);
 
-  /** Logs the first warning of each kind, and counts all of them. */
+  /** Logs the first warning of each kind, and counts all warnings. */
   warn(kind: WarningKind, message: string): void {
     this.warnings.warn(kind, message);
   }
 
-  /** Counts rules without a priority: +1 when their writer opens, -1 when it closes. */
+  /** Counts rules without a priority. `by` is +1 when their writer opens, and -1 when the writer closes. */
   countDefaultPriorities(tables: readonly string[], by: number): void {
     for (const table of tables) this.defaultPriorityRules.set(table, (this.defaultPriorityRules.get(table) ?? 0) + by);
   }
@@ -185,7 +185,7 @@ export class Engine {
     if (this.writers.delete(writer)) this.#hadSteps ||= openSteps(writer) > 0 || writer.core.barrenEpisodes > 0;
   }
 
-  /** Returns whether at least `count` steps were appended, as far as open episodes and episodes without an item show. */
+  /** Returns whether open episodes and episodes without an item show that at least `count` steps were appended. */
   hadSteps(count: number): boolean {
     const open = [...this.writers];
     return this.#hadSteps || open.some(({ core }) => core.barrenEpisodes > 0) || open.reduce((sum, writer) => sum + openSteps(writer), 0) >= count;
@@ -217,8 +217,8 @@ export class Engine {
   }
 
   /**
-   * Returns how its episode ends at a row: 0 inside it; FINAL_TRUNCATED or FINAL_TERMINATED for a final step; another number for a last step without a final
-   * step.
+   * Returns how a row's episode ends at the row: 0 if it continues; FINAL_TRUNCATED or FINAL_TERMINATED for a final step; another number for a last step
+   * without a final step.
    */
   endOf(row: number): number {
     return this.core.x.row_ends(row);
@@ -244,7 +244,7 @@ export class Engine {
     this.core.scratch(this.layout.leaves.reduce((bytes, leaf) => bytes + leaf.arrayBytes * steps + 32, steps + 32));
   }
 
-  /** Returns the shared record, for another writer that appends one step at a time. @throws ReplayError OUT_OF_MEMORY */
+  /** Returns the shared record, and counts one more writer that appends one step at a time. @throws ReplayError OUT_OF_MEMORY */
   shareFiller(): StepFiller {
     this.isUnshared = this.#sharedFiller === undefined;
     this.#sharedFiller ??= this.fillerOf(this.core.alloc(this.recordBytes));
@@ -295,14 +295,14 @@ export class Engine {
     return at;
   }
 
-  /** Releases a staging record. @param isBorrowed whether its user may hold arrays that view it; the record is then kept for the next writer */
+  /** Releases a staging record. @param isBorrowed whether the user may hold arrays that view the record; if so, the record is kept for the next writer */
   unstage(at: number, bytes: number, isBorrowed: boolean): void {
     if (at === 0) return;
     if (isBorrowed) this.#spare.set(bytes, [...(this.#spare.get(bytes) ?? []), at]);
     else this.core.x.arena_free(at, bytes);
   }
 
-  /** Frees the spare records after memory moved, which voids arrays that viewed them. */
+  /** Frees the spare records after memory moved, since arrays that viewed them are now void. */
   onMemoryMoved(): void {
     for (const [bytes, records] of this.#spare) for (const at of records) this.core.x.arena_free(at, bytes);
     this.#spare.clear();
@@ -311,7 +311,7 @@ export class Engine {
   /** Ends calls that may have taken memory or inserted items. */
   changed(): void {
     this.changes++;
-    // Checked here because memory rarely grows and waits are rare.
+    // These conditions are checked here, because memory rarely grows and waits are rare.
     if (this.core.u8.length === 0) this.core.refresh();
     if (this.waiters.hasWaiters) this.waiters.wake();
     this.journal?.();

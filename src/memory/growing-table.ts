@@ -23,7 +23,7 @@ export interface GrowingTableOptions {
 }
 
 /**
- * The slots of a table's items, oldest first, then the free slots, and the number of slots ever used. Another table with the same arrangement makes the same
+ * The slots of a table's items (oldest first) and the free slots after them, and the number of slots ever used. Tables with the same arrangement make the same
  * draws.
  */
 export interface Arrangement {
@@ -49,7 +49,7 @@ export class GrowingTable extends CoreTable {
     this.#open(this.handle, capacity);
   }
 
-  /** Ensures that n more items of `episodes` episodes can be made. @throws ReplayError OUT_OF_MEMORY; nothing has changed then */
+  /** Ensures that n more items of `episodes` episodes can be made. @throws ReplayError OUT_OF_MEMORY; nothing changes in that case */
   reserve(n: number, episodes = n): void {
     const { size } = this;
     const max = limitOf(this.#options);
@@ -63,8 +63,8 @@ export class GrowingTable extends CoreTable {
   }
 
   /**
-   * Inserts an item of a stream's last steps; there must be room. Evicts the oldest items if a limit is exceeded. O(length + log n), or O(log n) if the item
-   * before had the same length
+   * Inserts an item of a stream's last steps; there must be room. Evicts the oldest items if a limit is exceeded. O(length + log n), or O(log n) if the
+   * previous item had the same length
    */
   insert(stream: CoreStream, length: number, priority: number): void {
     const { core } = this.engine;
@@ -113,7 +113,7 @@ export class GrowingTable extends CoreTable {
     return slots;
   }
 
-  /** Yields the same slots one by one, without slots whose items are evicted in the meantime. */
+  /** Yields the slots in order of age, without slots whose items are evicted in the meantime. */
   *liveSlots(): Generator<number, void> {
     const keys = Float64Array.from(this.slots(), (slot) => this.keyOf(slot));
     for (const key of keys) {
@@ -135,7 +135,7 @@ export class GrowingTable extends CoreTable {
     return this.engine.core.x.table_about(this.handle, slot, ABOUT_PRIORITY);
   }
 
-  /** Returns the numbers of the rows of the item in a slot: all, or n of them from index `from` on. O(from + n) */
+  /** Returns the row numbers of the item in a slot: all rows, or n rows from index `from` on. O(from + n) */
   rowsOf(slot: number, from = 0, n: number = this.lengthOf(slot) - from): Uint32Array {
     const { core, pool } = this.engine;
     const at = core.scratch(4 * n);
@@ -148,7 +148,7 @@ export class GrowingTable extends CoreTable {
     return this.engine.core.x.table_total(this.handle);
   }
 
-  /** Whether an item has a priority above 0. A boolean, because a fraction like the sum would be allocated. */
+  /** Whether an item has a priority above 0. This getter returns a boolean, because a fraction such as the sum would be allocated. */
   get hasWeight(): boolean {
     return this.engine.core.x.table_weighs(this.handle) !== 0;
   }
@@ -173,7 +173,7 @@ export class GrowingTable extends CoreTable {
     return this.engine.core.x.table_chances(this.handle, n, ratio);
   }
 
-  /** Draws and reads the result. If memory runs out, restores the random state. */
+  /** Calls a function that draws and reads the result. If memory runs out, restores the random state. */
   drawAtomically<T>(draw: () => T): T {
     const state = this.randomState;
     try {
@@ -185,7 +185,7 @@ export class GrowingTable extends CoreTable {
   }
 
   /**
-   * Sets new priorities of n items by key, computed from errors, and skips removed items. Returns how many still existed. O(n log size)
+   * Sets new priorities of n items by key, computed from errors. Skips removed items, and returns how many items still existed. O(n log size)
    * @throws RangeError before anything changes
    */
   updateErrors(errorPriorities: ErrorPriorities, keys: ArrayLike<number>, errors: ArrayLike<number>, n: number): number {
@@ -199,7 +199,7 @@ export class GrowingTable extends CoreTable {
     }
     checkKeys(f64, at >>> 3, n);
     errorPriorities.weigh(core, to, n);
-    // Removed items must not raise the maximum, so items are looked up only then.
+    // Removed items must not raise the maximum. Items are looked up only if a priority is above the maximum.
     if (errorPriorities.check(core, to, n)) {
       const max = at / 8 + 3 * n;
       core.x.priority_max(this.handle, at, to, n, 8 * max);
@@ -210,7 +210,7 @@ export class GrowingTable extends CoreTable {
     return found;
   }
 
-  /** Releases its items, and frees its memory. */
+  /** Releases the table's items, and frees its memory. */
   close(): void {
     const { x } = this.engine.core;
     this.#isClosed = true;
@@ -272,7 +272,7 @@ function coreOptions({ sampler, maxSize, maxSteps }: GrowingTableOptions, capaci
     sampler,
     remover: fifo(),
     rateLimiter: minSize(1),
-    // A table holds at least one item; without steps it holds none.
+    // `maxSize` of a core table is at least 1, so a limit of 0 steps makes it hold no items.
     maxSteps: maxSize === 0 ? 0 : maxSteps,
     maxTimesSampled: Number.MAX_SAFE_INTEGER,
   };

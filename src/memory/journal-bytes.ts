@@ -1,4 +1,4 @@
-/** Computes the memory that a journal takes from a Replay. Separate from the journal's code, which is loaded on demand. */
+/** Computes the memory that a journal takes from a Replay. This file is separate from the journal's code, which is loaded on demand. */
 import { SECTION_MAX } from "./state.ts";
 
 /** Returns the number of segments that a journal can distinguish, which exceeds the number of files that it can have. */
@@ -8,7 +8,7 @@ export function placesFor(maxBytes: number, segmentBytes: number): number {
   return places;
 }
 
-/** Returns the number of bytes that a journal takes from a Replay's memory. @param record bytes of the longest record */
+/** Returns the number of bytes that a journal takes from a Replay's memory. @param record the number of bytes of the longest record */
 export function journalBytes(record: number, places: number): number {
   return bufferBytes(record) + 4 * places;
 }

@@ -3,11 +3,11 @@ import { type Layout, measureLeaves, type PlacedLeaf, poolsOf } from "../schema/
 import type { FoundLeaf } from "../schema/spec.ts";
 import { SectionMemory } from "./section-memory.ts";
 
-/** The number of bytes of PLACE, and of PLACED, which follows all of them. */
+/** The number of bytes of PLACE, and of PLACED, which follows all PLACEs. */
 const PLACE = 24;
 const PLACED = 12;
 
-/** One memory per build that a host passed. It holds nothing between calls. */
+/** The memory for each build that a host passed. The memory holds nothing between calls. */
 const memories = new WeakMap<object, SectionMemory>();
 const DEFAULT_MODULE = {};
 

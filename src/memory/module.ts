@@ -1,16 +1,16 @@
-/** Compiles the core once as a module. Only this file compiles WebAssembly. If the host forbids that, the program passes a compiled module instead. */
+/** Compiles the core once as a module. Only this file compiles WebAssembly. If the host forbids compiling, the program passes a compiled module instead. */
 import bytes from "../../dist/core-bytes.js";
 import { ABI_VERSION, type Exports } from "../base/abi.ts";
 import { mustBe, ReplayError } from "../base/error.ts";
 
 let defaultModule: WebAssembly.Module | undefined;
 
-/** Sets the core that a host without a compiler imported. It replaces the built-in bytes. */
+/** Sets the core that a host without a compiler imported. This module replaces the built-in bytes. */
 export function setModule(module: WebAssembly.Module): void {
   defaultModule = moduleOf(module);
 }
 
-/** Returns the module of the argument, or the default module. */
+/** Returns the passed module, or the default module. */
 export function moduleOf(module?: WebAssembly.Module): WebAssembly.Module {
   if (module !== undefined) {
     // This accepts modules from other realms.
@@ -22,7 +22,10 @@ export function moduleOf(module?: WebAssembly.Module): WebAssembly.Module {
   return defaultModule;
 }
 
-/** @throws ReplayError UNSUPPORTED if the host does not compile WebAssembly: a page because of its policy, or an edge runtime */
+/**
+ * Compiles the built-in bytes.
+ * @throws ReplayError UNSUPPORTED if the host does not compile WebAssembly, such as a page with a strict policy or an edge runtime
+ */
 function compile(): WebAssembly.Module {
   try {
     return new WebAssembly.Module(decode(bytes));
@@ -34,7 +37,7 @@ function compile(): WebAssembly.Module {
   }
 }
 
-/** Decodes bytes from the text that build/wasm-bytes.mjs makes of them. A loop, since `Uint8Array.from` calls a function per byte. */
+/** Decodes bytes from the text that build/wasm-bytes.mjs makes. The function uses a loop, since `Uint8Array.from` calls a function per byte. */
 function decode(text: string): Uint8Array<ArrayBuffer> {
   const raw = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) {

@@ -7,9 +7,9 @@ import { Core } from "./core.ts";
 
 /** The largest priority that a table accepts. */
 export const MAX_PRIORITY: number = 2 ** 990;
-/** The smallest priority that is still drawn next to others. */
+/** The smallest priority that can still be drawn if other items have larger priorities. */
 const MIN_PRIORITY = 2 ** -999;
-/** The bytes suffice for any practical list of numbers. */
+/** The memory of a calculator. It suffices for any practical list of numbers. */
 const CALCULATOR_BYTES = 2 ** 28;
 
 export class ErrorPriorities {
@@ -21,7 +21,7 @@ export class ErrorPriorities {
   readonly #upper: number;
   readonly #bounds: number;
 
-  /** @param lower the smallest error @param upper the largest error; null for no bound */
+  /** @param lower the smallest error, or null for no bound @param upper the largest error, or null for no bound */
   constructor(alpha: number, eps: number, lower: number | null, upper: number | null) {
     this.#alpha = alpha;
     this.#eps = eps;
@@ -47,7 +47,10 @@ export class ErrorPriorities {
       );
   }
 
-  /** Raises priorities that are too small to be drawn. Returns whether one of the n is above `max`. @throws RangeError if one is too large or not above 0 */
+  /**
+   * Raises priorities that are too small to be drawn. Returns whether one of the n priorities is above `max`.
+   * @throws RangeError if a priority is too large or not above 0
+   */
   check({ f64 }: Core, at: number, n: number): boolean {
     const { max } = this;
     let isAbove = false;
@@ -63,12 +66,12 @@ export class ErrorPriorities {
   }
 }
 
-/** Returns a priority that can be drawn if the argument is above 0. */
+/** Returns a priority that is large enough to be drawn, if the argument is above 0. */
 export function drawablePriority(priority: number): number {
   return priority > 0 ? Math.max(priority, MIN_PRIORITY) : priority;
 }
 
-/** Returns powers of numbers above 0. */
+/** Returns the powers of numbers above 0. */
 export function powers(core: Core, numbers: ArrayLike<number>, exponent: number): number[] {
   return computeInScratch(core, numbers, (at, n) => core.x.priority_powers(at, n, exponent));
 }
@@ -82,7 +85,7 @@ function computeInScratch(core: Core, numbers: ArrayLike<number>, compute: (at: 
   return [...core.f64.subarray(at / 8, at / 8 + n)];
 }
 
-/** Returns a core that only computes, for use before there is an engine. */
+/** Returns a core that only computes, for use before an engine exists. */
 export function calculator(module: WebAssembly.Module | undefined): Core {
   return new Core(CALCULATOR_BYTES, module);
 }

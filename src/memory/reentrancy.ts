@@ -1,12 +1,12 @@
-/** Implements the lock against reentrant calls: getters and proxies in a call's arguments run the caller's functions, and no other call may run in between. */
+/** Implements the lock against reentrant calls: getters and proxies in a call's arguments run the caller's functions, which must not make other calls. */
 import { ReplayError } from "../base/error.ts";
 
-/** Rejects calls while it is locked. */
+/** An object that rejects calls while it is locked. */
 export interface Lockable {
   locked: boolean;
 }
 
-/** Reads arguments of the caller while calls are locked out. Hot paths set the flag themselves, because this needs a closure. */
+/** Reads arguments of the caller while calls are locked out. Hot paths set the flag themselves, because this function needs a closure. */
 export function withLock<T>(target: Lockable, read: () => T): T {
   target.locked = true;
   try {

@@ -13,7 +13,7 @@ const PAGE = 65536;
 
 export class SectionMemory {
   readonly x: Exports;
-  /** The address of its first byte. */
+  /** The address of the first byte of the memory. */
   readonly base: number;
   u8!: Uint8Array<ArrayBuffer>;
   view!: DataView<ArrayBuffer>;
@@ -30,7 +30,7 @@ export class SectionMemory {
     if (missing <= 0) return;
     try {
       if (size > 2 * MAX_SECTION_BYTES) throw new RangeError("the sections are too large");
-      // Doubles the memory if possible, since it may keep growing.
+      // The memory is doubled if possible, since it may keep growing.
       this.x.memory.grow(Math.ceil(Math.max(missing, Math.min(this.u8.length, MAX_SECTION_BYTES)) / PAGE));
     } catch {
       throw new ReplayError("OUT_OF_MEMORY", `no memory is left for ${size} bytes of sections`);
@@ -55,9 +55,9 @@ export class SectionMemory {
 }
 
 /**
- * Returns a section made in a core's scratch, as a copy of its bytes. A long payload that is not in scratch already is sealed elsewhere, since the core may be
- * full.
- * @param head bytes before the payload, which may already be in place
+ * Returns a section made in a core's scratch, as a copy of its bytes. A long payload that is not already in scratch is sealed in separate memory, since the
+ * core may be full.
+ * @param head the number of bytes before the payload. The payload may already be in place
  */
 export function sealSection(core: Core, head: number, kind: number, id: number, payload: Uint8Array): Uint8Array<ArrayBuffer> {
   const bytes = payload.length;

@@ -7,7 +7,7 @@ const MAX_BYTES = GRANULE / 2;
 
 export class SmallBlocks {
   readonly #core: Core;
-  /** The free blocks, by size. */
+  /** The addresses of free blocks, by size. */
   readonly #free = new Map<number, number[]>();
   /** The number of used blocks, by the address of their granule. */
   readonly #counts = new Map<number, number>();
@@ -34,7 +34,7 @@ export class SmallBlocks {
     return at;
   }
 
-  /** Frees memory. O(1), or O(free blocks of its size) */
+  /** Frees memory. O(1), or O(free blocks of the same size) */
   give(at: number, bytes: number): void {
     const { x } = this.#core;
     if (bytes > MAX_BYTES) {
@@ -57,12 +57,12 @@ export class SmallBlocks {
   }
 }
 
-/** Rounds to few sizes, so that blocks fit into each other's places. */
+/** Rounds a size up to one of few sizes, so that a new block fits into the place of a freed block. */
 function sizeOf(bytes: number): number {
   return Math.ceil(bytes / 64) * 64;
 }
 
-/** The addresses are unsigned 32-bit numbers. */
+/** Returns the address of a block's granule. Addresses are unsigned 32-bit numbers. */
 function granuleOf(at: number): number {
   return at - (at % GRANULE);
 }

@@ -65,7 +65,7 @@ export function stepMaker(spec: Spec, leaves: readonly PlacedLeaf[], scalars: bo
  */
 class Step {
   readonly #staging: Staging;
-  /** The record and the memory after it, one element per word. */
+  /** Views of the record and the memory after it, with one element per word. */
   #f32!: Float32Array;
   #i32!: Int32Array;
 
@@ -74,7 +74,7 @@ class Step {
     staging.addStep(this);
   }
 
-  /** Sets the memory of the record. Static, since a leaf may have any name. */
+  /** Sets the memory of the record. The method is static, since a leaf may have any name. */
   static setMemory(step: Step, f32: Float32Array, i32: Int32Array): void {
     step.#f32 = f32;
     step.#i32 = i32;
@@ -83,7 +83,7 @@ class Step {
   /** Returns the accessor of a leaf that is a number. */
   static number({ index, leaf: { dtype }, staged }: PlacedLeaf): PropertyDescriptor {
     const at = staged / 4;
-    // Converts the value to a number first: an object's `valueOf` may move the memory, or close the writer.
+    // The value is converted to a number first, because an object's `valueOf` may move the memory or close the writer.
     if (dtype === "f32") {
       return {
         get(this: Step) {
@@ -140,7 +140,7 @@ class Step {
     };
   }
 
-  /** Returns the accessor that lends and fills the array of a leaf. */
+  /** Returns the accessor of a leaf's array. Reading lends the array, and assigning fills it. */
   static array(index: number): PropertyDescriptor {
     return {
       get(this: Step) {
@@ -159,7 +159,7 @@ function nodeMaker(names: readonly string[], parts: readonly StagedPart[], list:
   const Node = class extends Step {};
   return (staging) => {
     const step = new Node(staging);
-    // The accessors of a list are on a separate object; accessors as array elements are slow in any case.
+    // The accessors of a list are on a separate object. Accessors as array elements would be slow in any case.
     const node = list ? [] : step;
     names.forEach((name, i) => {
       const part = parts[i] as StagedPart;
@@ -170,15 +170,15 @@ function nodeMaker(names: readonly string[], parts: readonly StagedPart[], list:
   };
 }
 
-/** The first steps of a writer are all checked for NaN, later ones at this interval. */
+/** The number of first steps of a writer that are all checked for NaN, and the interval at which later steps are checked. */
 const FIRST_CHECKS = 100;
 const CHECK_INTERVAL = 1024;
-/** The number of steps until a check that never comes; still a small integer. */
+/** The number of steps until a check that never happens. It is still a small integer. */
 const NEVER = 2 ** 30;
 /** The maximum number of elements of a value that are checked; larger values are sampled evenly. */
 const MAX_CHECKED = 256;
 
-/** Replaces the fields of a closed writer. */
+/** The value that replaces the fields of a closed writer. */
 const CLOSED = new Proxy({}, { get: throwClosed, set: throwClosed }) as never;
 
 function throwClosed(): never {
@@ -187,11 +187,11 @@ function throwClosed(): never {
 
 /** A leaf whose array may be lent. */
 interface LeafView extends ViewTarget {
-  /** The address of its array. */
+  /** The address of the leaf's array. */
   readonly address: number;
-  /** An alternative form of its values. */
+  /** An alternative form of the leaf's values. */
   readonly alternative: LeafTarget | undefined;
-  /** The number of moves when the array was last lent. */
+  /** The number of memory moves when the array was last lent. */
   borrowedAt: number | undefined;
 }
 
@@ -199,7 +199,7 @@ interface LeafView extends ViewTarget {
 export interface StagedMemory {
   readonly u8: Uint8Array<ArrayBuffer>;
   readonly u32: Uint32Array<ArrayBuffer>;
-  /** Converts arrays to half floats. Without it, they are only checked. */
+  /** Converts arrays to half floats. Without this method, the arrays are only checked. */
   narrow?(dtype: HalfDtype, to: number, from: number, n: number): number;
   /** Runs after the memory has moved. */
   readonly listeners: Set<{ onMemoryMoved(): void }>;
@@ -216,7 +216,7 @@ export class Staging {
   #views: readonly LeafView[];
   /** The number of times that memory has moved. */
   #moves = 0;
-  /** The number of moves at the last check of all lent arrays. */
+  /** The number of memory moves at the last check of all lent arrays. */
   #checkedMoves = -1;
   #isUsed = false;
   /** The leaves of flags, which accept any number, and leaves of floats, which accept NaN. */
@@ -228,9 +228,9 @@ export class Staging {
   /**
    * @param at the address of the record
    * @param addresses the address of each leaf
-   * @param arrays the address of each leaf's array; half floats are converted from it
+   * @param arrays the address of each leaf's array, from which half floats are converted
    * @param lead the first dimension of values; empty for a single lane
-   * @param isVector whether values of a single lane may also have that dimension
+   * @param isVector whether values of a single lane may also have the dimension of lanes
    * @param onNaN called if a passed value holds NaN; `checkForNaN` then finds the leaf
    */
   constructor(
@@ -279,7 +279,7 @@ export class Staging {
   #checkAll(): void {
     if (this.#flags.length > 0) this.#checkFlags();
     if (!this.#isUsed) throw mustBe(TypeError, "step", "given, because writer.staged is empty (append() without a step appends writer.staged)", undefined);
-    // There is no function here, because a function with a closure allocates on each call.
+    // The loop is inline, because a function with a closure allocates on each call.
     for (const { borrowedAt = this.#moves, keys } of this.#views) {
       if (borrowedAt < this.#moves)
         throw new ReplayError("OUT_OF_TURN", `staged.${pathText(keys)} is out of date because memory has grown. Read it from writer.staged again`);
@@ -291,8 +291,8 @@ export class Staging {
   }
 
   /**
-   * Checks the float values of the last appended step for NaN. @param looks number of checks of its writer, including this one @returns steps until the next
-   * check
+   * Checks the float values of the last appended step for NaN. @param looks the number of checks of the writer, including this check @returns the number of
+   * steps until the next check
    */
   checkForNaN(reportNaN: (leaf: string) => void, looks: number): number {
     for (const { view, size, keys } of this.#floats) if (hasNaN(view, 0, size, Math.ceil(size / MAX_CHECKED))) reportNaN(pathText(keys));
@@ -323,7 +323,7 @@ export class Staging {
     return (this.#views[i] as LeafView).view;
   }
 
-  /** Returns the same elements, for a user to keep until memory moves. */
+  /** Returns the elements of leaf i, for a user to keep until memory moves. */
   borrow(i: number): NumberArray {
     const leaf = this.#views[i] as LeafView;
     leaf.borrowedAt = this.#moves;
@@ -345,7 +345,7 @@ export class Staging {
     return undefined;
   }
 
-  /** Adds an object of its step, which needs the address of the record. */
+  /** Adds an object of the step, which needs the address of the record. */
   addStep(step: Step): void {
     this.#steps.push(step);
   }
@@ -356,7 +356,7 @@ export class Staging {
     if (leaf.borrowedAt !== this.#moves) leaf.borrowedAt = undefined;
   }
 
-  /** Returns a copy of the texts of leaf i. A copy, because changes to it have no effect on the staged step. */
+  /** Returns a copy of the texts of leaf i. Changes to the copy have no effect on the staged step. */
   texts(i: number): readonly string[] {
     const { leaf, size, view } = this.#views[i] as LeafView;
     const texts: string[] = [];

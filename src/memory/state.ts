@@ -1,6 +1,6 @@
 /**
- * Saves and loads the state of a Replay as sections of records. Snapshots and journals have the same records: a snapshot has all of them in order, a journal
- * the changed ones (changes.ts). step-codec.ts handles single steps. No other file calls the core's exports for records.
+ * Saves and loads the state of a Replay as sections of records. Snapshots and journals have the same records: a snapshot has all records in order, and a
+ * journal has the changed records (changes.ts). step-codec.ts handles single steps. No other file calls the core's exports for records.
  */
 import { COUNTS, DRAWN, ENTRIES, FREE, LINKS, POOLS, ROWS, SLOTS, STREAMS, TABLE } from "../base/kinds.ts";
 import type { ColumnLayouts } from "./column-layouts.ts";
@@ -22,7 +22,7 @@ const STREAM_BYTES = 24;
 /** The number of bytes before a payload, for the head of its section. */
 const HEAD_BYTES = 16;
 
-/** The parts of a Replay with state, besides its engine. */
+/** The parts of a Replay that have state, in addition to the engine. */
 export interface StateParts {
   readonly tables: readonly { readonly handle: number }[];
   /** The open writers, in creation order. */
@@ -42,7 +42,7 @@ export class State {
   readonly #tableBytes: number;
   readonly #drawnBytes: number;
   readonly #parts: StateParts;
-  /** The newest loaded payload of each section that exists once. */
+  /** The newest loaded payload of each kind of section that exists once. */
   readonly #newest = new Map<string, Uint8Array>();
   readonly #columnLayouts: ColumnLayouts;
 
@@ -60,12 +60,12 @@ export class State {
     this.#drawnBytes = x.record_drawn_bytes();
   }
 
-  /** Reserves the memory that `all` needs, since it may be unavailable later. @throws ReplayError OUT_OF_MEMORY */
+  /** Reserves the memory that `all` needs, since the memory may be unavailable later. @throws ReplayError OUT_OF_MEMORY */
   reserve(): void {
     this.allocate(Math.max(SECTION_MAX, COUNT_BYTES + Math.max(...this.rowBytes, ...this.slotBytes)));
   }
 
-  /** Yields all sections. A payload is valid until the next one is requested. Changes nothing, including the notes of a journal. */
+  /** Yields all sections. A payload is valid until the next section is requested. Changes nothing, not even the notes for a journal. */
   *all(): Generator<Section, void> {
     const { x } = this.core;
     for (const [id, pool] of this.pools.entries()) {
@@ -92,8 +92,8 @@ export class State {
 
   /**
    * Loads a section; call `finish` after the last one. Rows are loaded to their original places, in any order.
-   * @param segment its place among a journal's segments @param live the address where segments are counted; else 0
-   * @returns false if it is not a section of a state, or contradicts itself
+   * @param segment the section's place among a journal's segments @param live the address at which live bytes are counted per segment; 0 without a journal
+   * @returns false if the section does not belong to a state, or contradicts itself
    * @throws ReplayError OUT_OF_MEMORY
    */
   load(kind: number, id: number, payload: Uint8Array, segment = 0, live = 0): boolean {
@@ -159,7 +159,7 @@ export class State {
     return Math.max(1, Math.floor((SECTION_MAX - COUNT_BYTES) / Math.max(bytes, LINK_BYTES)));
   }
 
-  /** Returns memory for a payload, with room for a head before it. Valid until the next use of scratch. */
+  /** Returns memory for a payload, with room for a head before the payload. The memory is valid until the next use of scratch. */
   protected allocate(bytes: number): number {
     return this.core.scratch(HEAD_BYTES + bytes) + HEAD_BYTES;
   }
@@ -214,14 +214,14 @@ export class State {
     return this.#parts.writers.flatMap((writer) => writer.streams);
   }
 
-  /** Returns the bytes that `save` writes for each handle, `bytes` bytes each. */
+  /** Returns the bytes that `save` writes for the handles, with `bytes` bytes per handle. */
   #copyOut(bytes: number, handles: readonly number[], save: (handle: number, out: number) => void): Uint8Array {
     const at = this.allocate(bytes * handles.length);
     for (const [i, handle] of handles.entries()) save(handle, at + bytes * i);
     return this.core.u8.slice(at, at + bytes * handles.length);
   }
 
-  /** Loads each handle's bytes from a section that was kept. */
+  /** Loads each handle's bytes from the newest payload of a section. */
   #loadEach(kind: number, id: number, bytes: number, handles: readonly number[], load: (handle: number, from: number) => number): boolean {
     const payload = this.#newest.get(`${kind}.${id}`);
     if (payload?.length !== bytes * handles.length) return false;
@@ -236,7 +236,7 @@ export class State {
     return true;
   }
 
-  /** Copies a payload into memory. Returns its address. */
+  /** Copies a payload into memory. Returns the address of the copy. */
   #copyIn(payload: Uint8Array): number {
     const at = this.allocate(payload.length);
     this.core.u8.set(payload, at);

@@ -11,14 +11,20 @@ export class StepCodec {
     this.#maxBytes = engine.core.x.record_max_bytes(engine.pool) >>> 0;
   }
 
-  /** Returns a row's bytes, valid until the next call. @param previousRow the row of the step before, whose frames are not written again; 0 for none */
+  /**
+   * Returns a row's bytes, valid until the next call.
+   * @param previousRow the row of the previous step, whose frames are not written again; 0 if there is none
+   */
   write(row: number, previousRow: number): Uint8Array {
     const { core, pool } = this.#engine;
     const at = core.scratch(this.#maxBytes);
     return core.u8.subarray(at, at + (core.x.record_write(pool, row, previousRow, at) >>> 0));
   }
 
-  /** Appends a step from bytes that may be followed by others. Returns its length; 0 if it is not a step of this spec. @throws ReplayError OUT_OF_MEMORY */
+  /**
+   * Appends a step from bytes, which may be followed by other data. Returns the step's length in bytes; 0 if the bytes are not a step of this spec.
+   * @throws ReplayError OUT_OF_MEMORY
+   */
   append(stream: CoreStream, bytes: Uint8Array): number {
     const { core } = this.#engine;
     const at = core.scratch(bytes.length);

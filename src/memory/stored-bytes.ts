@@ -17,7 +17,7 @@ export class StoredBytes {
   readonly #engine: Engine;
   readonly #handle: number;
 
-  /** @param table the table that evicts; 0 for none @throws ReplayError OUT_OF_MEMORY */
+  /** @param table the table that evicts items; 0 if no table does @throws ReplayError OUT_OF_MEMORY */
   constructor(engine: Engine, max: number, table: number) {
     this.#engine = engine;
     const { core, layout } = engine;
@@ -28,7 +28,7 @@ export class StoredBytes {
     core.x.stored_bytes_init(this.#handle, max, maxStepBytes(layout), table, at, pools.length);
   }
 
-  /** The number of bytes of the steps now. O(pools) */
+  /** The current number of bytes of the steps. O(pools) */
   get now(): number {
     return this.#engine.core.x.stored_bytes_now(this.#handle);
   }

@@ -1,9 +1,9 @@
 /** Implements a stream of the core: the steps that a lane, an episode or a memory holds, oldest first. */
 import type { Engine } from "./engine.ts";
 
-/** The arena's smallest allocation, and so the size of a standalone stream. */
+/** The arena's smallest allocation, which is also the size of a standalone stream. */
 const GRANULE = 4096;
-/** Row numbers read at a time, so that even a stream that fills the memory can be read. */
+/** The number of row numbers read at a time, so that even a stream that fills the memory can be read. */
 const NAMES = 1024;
 
 /** A stream inside another structure: the lane of a writer, or a member of a set. */
@@ -40,7 +40,7 @@ export class CoreStream {
     return rows;
   }
 
-  /** Makes room for `steps` more steps. @throws ReplayError OUT_OF_MEMORY; nothing has changed then */
+  /** Makes room for `steps` more steps. @throws ReplayError OUT_OF_MEMORY; nothing changes in that case */
   reserve(steps: number): void {
     const { core } = this.engine;
     core.checkedResult(core.x.stream_reserve(this.handle, steps));
@@ -51,12 +51,15 @@ export class CoreStream {
     this.engine.core.x.stream_lend(this.handle, lane);
   }
 
-  /** Moves the steps appended to a lane since `lend` into this stream; room must be reserved. Call `take` in `finally`, since it also ends the loan. O(steps) */
+  /**
+   * Moves the steps appended to a lane since `lend` into this stream; room must be reserved. Call `take` in `finally`, since `take` also ends the loan.
+   * O(steps)
+   */
   take(lane: number): void {
     this.engine.core.x.stream_take(this.handle, lane);
   }
 
-  /** Also holds the steps of another stream; room must be reserved. O(steps) */
+  /** Makes this stream also hold the steps of another stream; room must be reserved. O(steps) */
   hold(other: CoreStream): void {
     this.engine.core.x.stream_hold(this.handle, other.handle);
   }
@@ -64,7 +67,7 @@ export class CoreStream {
     this.engine.core.x.stream_drop(this.handle, n);
   }
 
-  /** Copies the value of a leaf from another stream's newest step to the newest step here, which must have zeros there. O(bytes) */
+  /** Copies the value of a leaf from another stream's newest step to this stream's newest step, in which the leaf must be zeros. O(bytes) */
   patch(leaf: number, from: CoreStream): void {
     this.engine.core.x.stream_patch(this.handle, from.handle, leaf);
   }
@@ -84,7 +87,7 @@ export class CoreStream {
 export class StandaloneStream extends CoreStream {
   readonly #room: number;
 
-  /** @param keep number of steps that it holds; 0: all, and it grows. @throws ReplayError OUT_OF_MEMORY */
+  /** @param keep the number of steps that the stream holds; 0 for all steps, so that it grows. @throws ReplayError OUT_OF_MEMORY */
   constructor(engine: Engine, keep: number) {
     const { core, pool } = engine;
     super(engine, core.alloc(GRANULE));
@@ -99,7 +102,7 @@ export class StandaloneStream extends CoreStream {
     this.engine.core.x.stream_shrink(this.handle, this.#room);
   }
 
-  /** Frees its memory. */
+  /** Frees the memory of the stream. */
   close(): void {
     this.reset();
     this.engine.core.x.arena_free(this.handle, GRANULE);

@@ -1,4 +1,4 @@
-/** Implements a set of streams that are adjacent in memory. Buffers draw windows of their steps. */
+/** Implements a set of streams that are adjacent in memory. Buffers draw windows of the streams' steps. */
 import type { Engine } from "./engine.ts";
 
 export interface StreamSetOptions {
@@ -14,7 +14,7 @@ export class StreamSet {
   readonly #engine: Engine;
   readonly #first: number;
   readonly #stride: number;
-  /** The number of bytes of the set and its own streams after it. */
+  /** The number of bytes of the set and of the streams created in it. */
   readonly #bytes: number;
 
   /** @throws ReplayError OUT_OF_MEMORY */
@@ -51,7 +51,7 @@ export class StreamSet {
     this.#engine.core.x.streams_show(this.handle, i, isShown ? 1 : 0);
   }
 
-  /** Makes room for `steps` more steps in stream i. @throws ReplayError OUT_OF_MEMORY; nothing has changed then */
+  /** Makes room for `steps` more steps in stream i. @throws ReplayError OUT_OF_MEMORY; nothing changes in that case */
   reserve(i: number, steps: number): void {
     const { core } = this.#engine;
     core.checkedResult(core.x.stream_reserve(this.at(i), steps));
@@ -76,7 +76,7 @@ export class StreamSet {
     x.streams_changed(this.handle);
   }
 
-  /** Frees its memory. Its own streams must be empty. */
+  /** Frees the memory of the set. The streams created in it must be empty. */
   close(): void {
     this.#engine.core.x.arena_free(this.handle, this.#bytes);
   }

@@ -50,13 +50,13 @@ export class CoreTable {
   /** TABLE in linear memory. Changes when the table grows. */
   handle: number;
   protected readonly engine: Engine;
-  /** Whether neither role uses priorities; whether a warning was logged about it. */
+  /** Whether neither the sampler nor the remover uses priorities, and whether a warning about that was logged. */
   readonly ignoresPriorities: boolean;
   hasWarnedIgnored = false;
-  /** maxTimesSampled; 0 if there is no limit. */
+  /** The limit `maxTimesSampled`; 0 if there is no limit. */
   readonly #uses: number;
 
-  /** @param number its index among the `tables` of a Replay, which determines its random state and its keys. @throws ReplayError OUT_OF_MEMORY */
+  /** @param number the table's index among the `tables` of a Replay, which determines the table's random state and keys. @throws ReplayError OUT_OF_MEMORY */
   constructor(engine: Engine, options: CoreTableOptions, seed: number | bigint | string, number: number, tables = 1) {
     this.engine = engine;
     this.#uses = usesOf(options);
@@ -97,17 +97,17 @@ export class CoreTable {
     return this.counter(1);
   }
 
-  /** The key of the last inserted item; 0 if there never was one. */
+  /** The key of the last inserted item; 0 if no item was ever inserted. */
   get newest(): number {
     return this.engine.core.x.table_newest(this.handle);
   }
 
-  /** Begins an epoch. Returns the number that separates later inserts from its items; 0 if no keys are left for that. O(slots) */
+  /** Begins an epoch. Returns the number that separates later inserts from the epoch's items; 0 if no keys are left for this number. O(slots) */
   beginEpoch(): number {
     return this.engine.core.x.table_epoch_begin(this.handle) >>> 0;
   }
 
-  /** Resumes an earlier epoch. Returns whether that is possible. @param flags SHUFFLED */
+  /** Resumes an earlier epoch. Returns whether this was possible. @param flags SHUFFLED */
   resumeEpoch(since: number, slots: number, position: number, flags: number): boolean {
     return this.engine.core.x.table_epoch_resume(this.handle, since, slots, position, flags) !== 0;
   }
@@ -122,7 +122,7 @@ export class CoreTable {
     return this.engine.core.x.table_counter(this.handle, index);
   }
 
-  /** Returns whether it pays to look up the actual lengths of a draw's items before room for n of `longest` steps is made. */
+  /** Returns whether the actual lengths of a draw's items should be looked up before room is made for n items of `longest` steps. */
   isLoose(n: number, longest: number, stepBytes: number): boolean {
     return this.engine.core.x.table_loose(this.handle, n, longest, stepBytes) !== 0;
   }
@@ -136,7 +136,7 @@ export class CoreTable {
     return this.engine.core.x.table_can_insert(this.handle, n) !== 0;
   }
 
-  /** Returns how many of n draws are possible now, for any items. @param flags DISTINCT, and NEWEST if `among` counts from the newest */
+  /** Returns how many of n draws are possible now, regardless of the items drawn. @param flags DISTINCT, and NEWEST if `among` counts from the newest item */
   guaranteedDraws(n: number, flags: number, among: number): number {
     const { core } = this.engine;
     return core.x.table_sure(this.handle, n, flags, among, this.#uses === 0 ? 0 : core.scratch(4 * Math.min(n, this.#uses) + 4));
@@ -144,7 +144,7 @@ export class CoreTable {
 
   /**
    * Sets priorities by key, for the elements `from` … `to`. Returns how many of the items existed.
-   * @throws RangeError if a priority is invalid; nothing has changed then
+   * @throws RangeError if a priority is invalid; nothing changes in that case
    */
   update(keys: Numbers, priorities: Numbers, from = 0, to?: number): number {
     const keyValues = checkedKeys("keys", keys);
@@ -154,12 +154,12 @@ export class CoreTable {
     return found;
   }
 
-  /** Checks the priorities `from` … `to`. @throws RangeError if one is invalid */
+  /** Checks the priorities `from` … `to`. @throws RangeError if a priority is invalid */
   checkPriorities(priorities: Numbers, from: number, to: number): void {
     this.#update(undefined, priorities, from, to);
   }
 
-  /** @param keys undefined to check priorities without items */
+  /** @param keys the keys of the items; undefined to only check the priorities */
   #update(keys: Numbers | undefined, priorities: Numbers, from: number, to: number): number {
     const { core } = this.engine;
     const n = to - from;
@@ -170,7 +170,7 @@ export class CoreTable {
       core.f64.set(keys, first);
       core.f64.set(priorities, first + n);
     } else {
-      // Subarrays of the lists would be allocated.
+      // The elements are copied in a loop, because subarrays of the lists would be allocated.
       for (let i = 0; i < n; i++) {
         core.f64[first + i] = keys === undefined ? 0 : (keys[from + i] as number);
         core.f64[first + n + i] = priorities[from + i] as number;
@@ -182,7 +182,10 @@ export class CoreTable {
     return found;
   }
 
-  /** Counts a draw of n items that was made ahead, by their keys. @param times draw counts in the batch; set to the current counts of items that still exist */
+  /**
+   * Counts a draw of n items that was made ahead, by their keys.
+   * @param times the draw counts in the batch, which are set to the current counts of the items that still exist
+   */
   count(keys: Float64Array, n: number, times?: Uint32Array): void {
     const { core } = this.engine;
     const at = core.scratch(12 * n);
@@ -219,7 +222,7 @@ export class CoreTable {
     return Array.from(slots, (slot) => (at === 0 ? 0 : columnsOf(core.u32[at + slot] as number)));
   }
 
-  /** Returns the state of an item by its key; undefined if the table no longer has it. */
+  /** Returns the state of an item by its key; undefined if the item was removed. */
   item(key: number): ItemState | undefined {
     const { core } = this.engine;
     if (typeof key !== "number") throw mustBe(TypeError, "key", "a number", key);

@@ -1,4 +1,4 @@
-/** Holds a frame unpacked from the records of its entries, for readers of files. It is in an instance of the core without an arena. */
+/** Holds a frame unpacked from the records of its entries, for readers of files. The frame is in an instance of the core without an arena. */
 import { alignUp } from "../schema/layout.ts";
 import { SectionMemory } from "./section-memory.ts";
 
@@ -8,7 +8,7 @@ const SLACK = 32;
 export class UnpackedFrame {
   readonly #memory: SectionMemory;
   readonly #frameBytes: number;
-  /** The addresses of the frame and of entries. */
+  /** The addresses of the frame and of the entries. */
   readonly #frameAt: number;
   readonly #entryAt: number;
 
@@ -28,8 +28,8 @@ export class UnpackedFrame {
   }
 
   /**
-   * Builds the frame of an entry; a patch is applied to the current frame. @param fill writes the entry's bytes
-   * @returns whether they were a valid entry; an invalid patch changes nothing
+   * Builds the frame of an entry. A patch is applied to the current frame. @param fill writes the entry's bytes
+   * @returns whether the bytes were a valid entry; an invalid patch changes nothing
    */
   apply(size: number, isPatch: boolean, fill: (into: Uint8Array) => void): boolean {
     const { base, u8, x } = this.#memory;

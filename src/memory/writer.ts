@@ -1,4 +1,4 @@
-/** Implements a writer of the core: one stream per lane, and the rules that make items of their steps. */
+/** Implements a writer of the core: one stream per lane, and the rules that make items from the streams' steps. */
 import { E_OUT_OF_MEMORY, type Exports, LINK_ENDS, LINK_FINAL, MAX_PRIORITY, PENDING } from "../base/abi.ts";
 import type { Core } from "./core.ts";
 import type { Engine } from "./engine.ts";
@@ -6,11 +6,11 @@ import type { SmallBlocks } from "./small-blocks.ts";
 
 export interface CoreWriterOptions {
   readonly lanes: number;
-  /** The number of steps that each lane holds. */
+  /** The maximum number of steps that each lane holds. */
   readonly keep: number;
-  /** Whether they stay past the ends of episodes. */
+  /** Whether a lane keeps its steps after an episode ends. */
   readonly across: boolean;
-  /** Whether the final step of an episode comes as the next step of its lane. */
+  /** Whether the final step of an ended episode is the next step that is appended to its lane. */
   readonly finalIsNext: boolean;
   /** The leaf whose values must be finite. */
   readonly reward: number | undefined;
@@ -23,19 +23,19 @@ export interface CoreRule {
   readonly stride: number;
   readonly layout: number;
   readonly priority: number;
-  /** TAILS, LARGEST, SEQUENCE (then `layout` is its burn-in). */
+  /** The flags TAILS, LARGEST and SEQUENCE. With SEQUENCE, `layout` is the burn-in. */
   readonly flags: number;
 }
 
 export class CoreWriter {
-  /** The addresses of its lanes. */
+  /** The addresses of the writer's lanes. */
   readonly streams: readonly number[];
-  /** The priority of the item to insert. In an array: a fraction passed as an argument would be allocated. */
+  /** The priority of the item to insert. It is stored in an array, because a fraction passed as an argument would be allocated. */
   readonly priority: Float64Array = new Float64Array(1);
   readonly #core: Core;
   readonly #x: Exports;
   readonly #blocks: SmallBlocks;
-  /** WRITER in linear memory, and its bytes. */
+  /** The address of WRITER in linear memory, and the number of its bytes. */
   readonly #handle: number;
   readonly #bytes: number;
 
@@ -78,14 +78,16 @@ export class CoreWriter {
     return this.#x.writer_finish(this.#handle, lane, staged, terminated ? LINK_ENDS : LINK_FINAL);
   }
 
-  /** The state beyond options and streams: steps of earlier episodes, priorities of future transitions; undefined if there is none. */
+  /**
+   * The state that options and streams do not include: steps of earlier episodes, and priorities of future transitions. Undefined if there is no such state.
+   */
   get state(): readonly number[] | undefined {
     const x = this.#x;
     const count = x.writer_numbers(this.#handle);
     return count === 0 ? undefined : Array.from({ length: count }, (_, i) => x.writer_number(this.#handle, i));
   }
 
-  /** Restores the result of `state`; the rules must be set first. Returns false if it does not fit the writer. @throws ReplayError OUT_OF_MEMORY */
+  /** Restores the result of `state`; the rules must be set first. Returns false if the state does not fit the writer. @throws ReplayError OUT_OF_MEMORY */
   restore(state: readonly number[]): boolean {
     return state.every((number, i) => {
       if (typeof number !== "number") return false;
@@ -95,14 +97,15 @@ export class CoreWriter {
     });
   }
 
-  /** The number of episodes that ended before a rule made an item of them. */
+  /** The number of episodes that ended before a rule made an item from their steps. */
   get barrenEpisodes(): number {
     return this.#x.writer_barren(this.#handle);
   }
 
   /**
-   * Inserts an item of `length` steps of a lane that end `stepsBack` steps before the newest. Returns 1 if it is in, 0 if it is pending, or a code.
-   * @param isEarlier 1 if this lane has already made an item for the table that ends later
+   * Inserts an item of `length` steps of a lane. The item ends `stepsBack` steps before the newest step. Returns 1 if the item was inserted, 0 if it is
+   * pending, or a code.
+   * @param isEarlier 1 if this lane has already made a later-ending item for the table
    */
   insert(table: number, lane: number, length: number, stepsBack: number, layout: number, isEarlier: number): number {
     return this.#x.table_insert_earlier(table, this.streams[lane] as number, length, stepsBack, layout, this.priority[0] as number, isEarlier);
@@ -117,7 +120,7 @@ export class CoreWriter {
     return pending + n - passing;
   }
 
-  /** Returns the key of the last item inserted into a table; 0 before the first. */
+  /** Returns the key of the last item inserted into a table; 0 if no item was inserted. */
   newest(table: number): number {
     return this.#x.table_newest(table);
   }
@@ -125,7 +128,7 @@ export class CoreWriter {
     this.#x.writer_end(this.#handle, lane);
   }
 
-  /** Returns the larger of 1 and every priority that a live item of a table has had since the table was made or cleared. */
+  /** Returns the maximum of 1 and all priorities of a table's live items since the table was made or cleared. */
   maxPriority(table: number): number {
     return this.#x.table_counter(table, MAX_PRIORITY);
   }

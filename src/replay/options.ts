@@ -12,7 +12,7 @@ import type { SavedOptions } from "../storage/replay-state.ts";
 // biome-ignore lint/suspicious/noExplicitAny: only any is assignable in both directions
 export type Any = any;
 
-/** The type is not `any`, so that an editor completes the names before one is written. */
+/** The type of the option `transition`. It is not `any`, so that an editor can complete the names of roles. */
 type RolesOption<R> = 0 extends 1 & R ? TransitionRoles : R;
 
 export interface ReplayOptions<S extends Spec = Any, TableName extends string = string, R extends TransitionRoles = Any> {
@@ -49,16 +49,16 @@ export interface ReplayOptions<S extends Spec = Any, TableName extends string = 
 }
 
 export interface StoredBytesOptions<TableName extends string = string> {
-  /** The maximum number of bytes. It must be at least that of one step with incompressible frames. */
+  /** The maximum number of bytes. It must be at least the size of one step with incompressible frames. */
   readonly max: number;
-  /** The table that evicts items. Default: none, so that `append` throws at the limit. */
+  /** The table that evicts items. Default: no table, so that `append` throws at the limit. */
   readonly evictFrom?: TableName;
 }
 
 /** The options with all defaults filled in, as a snapshot stores them. */
 export interface ResolvedReplayOptions extends SavedOptions {
   readonly tables: { readonly [name: string]: ResolvedTableOptions };
-  /** The option as passed. */
+  /** The option `transition` as it was passed. */
   readonly transition?: TransitionRoles | undefined;
 }
 
@@ -81,7 +81,7 @@ export function resolveOptions(options: ReplayOptions, keys = OPTIONS): Resolved
   };
 }
 
-/** @param least the maximum bytes of one step */
+/** @param least the maximum number of bytes of one step, which the limit must allow */
 export function checkStoredBytes({ max, evictFrom }: StoredBytesOptions, tables: object, least: number): void {
   finite("storedBytes.max", max, 0);
   if (max < least) throw mustBe(RangeError, "storedBytes.max", `at least ${least}, the size of a step whose frames cannot be packed`, max);

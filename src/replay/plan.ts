@@ -17,8 +17,8 @@ export interface Plan {
    */
   readonly tables: { readonly [name: string]: { readonly bytes: number; readonly bytesPerItem: number; readonly touchedBytes: number } };
   /**
-   * The expected number of steps: one per item of the largest table, or `maxSteps` of that table if it is lower. If the items of a table are not evicted in
-   * insertion order or its reverse, the table has separate steps, `itemSteps` per item.
+   * The expected number of steps: one per item of the largest table, or `maxSteps` of that table if `maxSteps` is lower. If the items of a table are not
+   * evicted in insertion order or its reverse, the table has separate steps, `itemSteps` per item.
    */
   readonly steps: number;
   /**
@@ -43,17 +43,17 @@ export interface Plan {
 const OVERHEAD = 192 * 1024;
 /** The default window of a writer, in steps. */
 const WINDOW = 32;
-/** The maximum bytes of a record in addition to those of a row. */
+/** The maximum number of bytes of a record in addition to the bytes of the row. */
 const RECORD = 64;
 /** The number of bytes of an entry in a table's map of episodes, which is at most half full. */
 const EPISODE_BYTES = 8;
-/** Memory is allocated in multiples of this. */
+/** The granularity of allocations: memory is allocated in multiples of this number. */
 const GRANULE = 4096;
 
 /** The number of bytes of a pack of entries, and of its head (assembly/rows/packs.ts). */
 const PACK_BYTES = 65_536;
 const PACK_HEAD_BYTES = 32;
-/** Memory of the packing itself: tables, spare packs, and a cache of some frames. */
+/** The number of bytes that packing itself needs: tables, spare packs, and a cache of some frames. */
 const PACKING_BYTES = 5 * 65_536;
 const PACKING_FRAMES = 11;
 
@@ -79,10 +79,10 @@ function framesPerStep({ pools, leaves }: Layout): number[] {
   return pools.map(({ name }) => leaves.reduce((sum, { leaf }) => sum + (leaf.shared === name ? (leaf.stack ?? 1) : 0), 0));
 }
 
-/** The default steps of an item. */
+/** The default number of steps of an item. */
 export const ITEM_STEPS = 4;
 
-/** The steps that a table holds: the newest ones (fifo), the oldest ones (lifo), or those of scattered items. */
+/** The steps that a table holds: the newest steps (fifo), the oldest steps (lifo), or the steps of scattered items. */
 type Order = "newest" | "oldest" | "scattered";
 
 function orderOf({ sampler, remover, maxTimesSampled }: ResolvedTableOptions): Order {
@@ -105,7 +105,10 @@ interface HeldRows {
   readonly bytes: number;
 }
 
-/** Returns the rows that tables hold if each new step has one new frame per pool. Items that leave in any order have separate steps. */
+/**
+ * Returns the rows that tables hold if each new step has one new frame per pool. Items that are removed in any other order than fifo or lifo have separate
+ * steps.
+ */
 function heldRows(tables: readonly ResolvedTableOptions[], frameCounts: readonly number[], itemSteps: number): HeldRows {
   let newest = 0;
   let otherRows = 0;
@@ -118,14 +121,14 @@ function heldRows(tables: readonly ResolvedTableOptions[], frameCounts: readonly
     if (order === "newest") newest = Math.max(newest, maxItems);
     if (order === "oldest") otherRows += maxItems + itemSteps;
     if (order !== "scattered") continue;
-    // A new item is inserted before another leaves.
+    // A new item is inserted before an item is evicted.
     const items = maxItems + 1;
     const rows = Math.min(items * itemSteps, maxSteps + itemSteps);
     otherRows += rows;
     frameCounts.forEach((frames, i) => {
       extra[i] = (extra[i] as number) + Math.min(items * (frames + itemSteps - 1), rows * frames) - rows;
     });
-    // Each item may belong to another episode. A growing map coexists with one of half its size.
+    // Each item may belong to a different episode. While a map grows, the old map of half the size still exists.
     bytes += 1.5 * alignUp(EPISODE_BYTES * 2 ** Math.ceil(Math.log2(2 * items)), GRANULE);
   }
   const steps = newest + otherRows;
@@ -133,9 +136,9 @@ function heldRows(tables: readonly ResolvedTableOptions[], frameCounts: readonly
 }
 
 /**
- * @param itemSteps steps of the longest items; undefined for the minimum: one new step per item of the largest table
- * @param maxStored maximum bytes of steps
- * @param core a core for the computation, with change tracking if there are `places`; it allocates nothing
+ * @param itemSteps the number of steps of the longest items; undefined for the minimum, which is one new step per item of the largest table
+ * @param maxStored the maximum number of bytes of steps
+ * @param core a core for the computation, with change tracking if there are `places`. The computation allocates nothing in the core
  */
 export function planOf(
   layout: Layout,

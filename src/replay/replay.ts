@@ -1,4 +1,4 @@
-/** Implements a Replay: one pool of steps, the tables that refer to them, and the writers that append them. */
+/** Implements a Replay: one pool of steps, the tables whose items refer to these steps, and the writers that append steps. */
 
 import { integer, mustBe, ReplayError } from "../base/error.ts";
 import { customInspect, PlainText } from "../base/inspect.ts";
@@ -49,11 +49,11 @@ export interface ReplayStats {
   readonly packed: { readonly [name: string]: PackedStats };
   readonly tables: { readonly [name: string]: TableStats };
   readonly writers: number;
-  /** The number of warnings of each kind. `logger` receives only the first of each kind. */
+  /** The number of warnings of each kind. `logger` receives only the first warning of each kind. */
   readonly warnings: { readonly [K in WarningKind]: number };
 }
 
-/** Returns the state of a Replay for storage. For the package's own modules. */
+/** Returns the state of a Replay for storage. Only the package's own modules use it. */
 export let stateOf: <S extends Spec, N extends string>(replay: Replay<S, N>) => ReplayState;
 
 export function engineOf<S extends Spec, N extends string>(replay: Replay<S, N>): Engine {
@@ -61,7 +61,7 @@ export function engineOf<S extends Spec, N extends string>(replay: Replay<S, N>)
 }
 
 export interface OpenOptions<S extends Spec = Any, N extends string = string> extends Partial<ReplayOptions<S, N>>, JournalOptions {
-  /** Returns the new step for an old one, like `migrate` of `migrateSnapshot`. Used with `onMismatch: "migrate"`. */
+  /** Returns the new step for an old step, like `migrate` of `migrateSnapshot`. Used with `onMismatch: "migrate"`. */
   readonly migrate?: (step: Any) => OwnStepOf<NoInfer<S>>;
 }
 
@@ -122,7 +122,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
       this.#storedBytes = new StoredBytes(engine, max, evictFrom === undefined ? 0 : (this.#tables.get(evictFrom) as Table<S, R>).handle);
     }
     this.tables = Object.freeze(Object.fromEntries(this.#tables)) as { readonly [K in TableName]: Table<S, R> };
-    // Reserved now, so that there is room for a snapshot even if steps use up the memory.
+    // Memory for a snapshot is reserved now, so that a snapshot is possible even if steps use up the rest.
     new State(engine, this.#state()).reserve();
   }
 
@@ -142,9 +142,9 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   }
 
   /**
-   * Opens a Replay in a directory: the stored Replay, or a new one. The state of a stored Replay is that after one of its calls, and includes everything that
-   * was flushed. The next draws are the same as without the interruption. Its writers are in `writers`; `replay.writer({ name })` returns the writer of a name.
-   * Takes memory for one section in addition to the Replay. Costs O(bytes of the files).
+   * Opens a Replay in a directory: the stored Replay, or a new Replay if the directory is empty. A stored Replay has the state after one of its calls, which
+   * includes everything that was flushed. The next draws are the same as without the interruption. Its writers are in `writers`; `replay.writer({ name })`
+   * returns the writer of a name. Needs memory for one section in addition to the Replay. Costs O(bytes of the files).
    * @throws ReplayError LOCKED if another process has the directory open
    * @throws ReplayError CORRUPT if a file is damaged before its end (see `salvage`)
    * @throws ReplayError IO if a file cannot be read or written
@@ -166,7 +166,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
    * @param source bytes, an iterable of chunks, or an asynchronous iterable, for which the result is a promise
    * @throws ReplayError CORRUPT if bytes are missing or altered
    * @throws ReplayError UNSUPPORTED if another version wrote the snapshot
-   * @throws ReplayError SPEC_MISMATCH if `spec` differs from that of the snapshot
+   * @throws ReplayError SPEC_MISMATCH if `spec` differs from the snapshot's spec
    */
   static restore<const S extends Spec = Any, N extends string = string>(source: SnapshotSource, options?: RestoreOptions<S>): Replay<S, N>;
   static restore<const S extends Spec = Any, N extends string = string>(source: AsyncIterable<Uint8Array>, options?: RestoreOptions<S>): Promise<Replay<S, N>>;
@@ -201,8 +201,8 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   }
 
   /**
-   * Returns a writer. Use one per environment, or one with several lanes for environments in lock-step. With a `name`, the first call of a run returns the
-   * writer of that name from `Replay.open` or `Replay.restore`, if its options are the same. That writer continues in the middle of its episode.
+   * Returns a writer. Use one writer per environment, or one writer with several lanes for environments in lock-step. With a `name`, the first call of a run
+   * returns the writer of that name from `Replay.open` or `Replay.restore`, if the options are the same. That writer continues in the middle of its episode.
    * @throws TypeError, RangeError if an option is invalid
    * @throws ReplayError NOT_FOUND if a table does not exist
    * @throws ReplayError OUT_OF_MEMORY if memory runs out
@@ -220,8 +220,8 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
 
   /**
    * Accepts the steps of an environment at the other end of a port or a socket, where `remoteWriter` of `reprise/remote` writes them. Resolves when an actor
-   * has connected; either end may come first. An actor whose socket broke reconnects with another socket. Call this method for each socket of a server. For an
-   * actor that reconnects, it returns the same object. The options are those of a writer, except `lanes`, which the actor sets.
+   * has connected. Either end may connect first. An actor whose socket broke reconnects with another socket. Call this method for each socket of a server. For
+   * an actor that reconnects, the call returns the same object. The options are the options of a writer, except `lanes`, which the actor sets.
    * @param port a MessagePort or a Worker; a WebSocket of a server or a client; or any other `ByteChannel`
    * @throws ReplayError SPEC_MISMATCH if the specs differ, which both ends report
    * @throws ReplayError OUT_OF_TURN if the port or the name already has a writer
@@ -359,7 +359,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   }
 }
 
-/** Outside the class, which must not name itself: see base/inspect.ts. */
+/** Creates a Replay. The function is outside the class, which must not name itself (see base/inspect.ts). */
 function make<S extends Spec, N extends string>(options: object, places: number): ReplayState<Replay<S, N>> {
   return stateOf(new (Replay as unknown as new (options: object, places: number) => Replay<S, N>)(options, places)) as ReplayState<Replay<S, N>>;
 }

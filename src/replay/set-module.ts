@@ -1,5 +1,6 @@
 /**
- * Exports the entry for hosts that cannot compile WebAssembly (dist/workerd). They import the core as a module and set it here. It is bundled with the Replay.
+ * Exports the entry for hosts that cannot compile WebAssembly (dist/workerd). These hosts import the core as a module and set it here. This entry is bundled
+ * with the Replay.
  */
 import "./replay.ts";
 

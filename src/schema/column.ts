@@ -1,4 +1,4 @@
-/** A column of a batch: one flat array and its shape. */
+/** Implements the column of a batch: one flat array and its shape. */
 import { integer, mustBe } from "../base/error.ts";
 import { customInspect } from "../base/inspect.ts";
 import type { ArrayOfDtype, Dtype } from "./dtype.ts";
@@ -35,8 +35,8 @@ export interface ColumnLike<D extends ElementName = Dtype, Shape extends readonl
 }
 
 /**
- * A flat array and its shape. The dimensions are items, steps (unless the column is a single step), and those of the leaf. Numbers are in a typed array, and
- * text (`Column<"string">`) is in a plain array. The type of the shape is as specific as the spec: `[number, number, 84, 84]`.
+ * A flat array and its shape. The dimensions are items, steps (unless the column is a single step), and the dimensions of the leaf. Numbers are in a typed
+ * array, and text (`Column<"string">`) is in a plain array. The type of the shape is as specific as the spec: `[number, number, 84, 84]`.
  */
 export class Column<D extends ElementName = Dtype, Shape extends readonly number[] = number[]> implements ColumnLike<D, Shape> {
   readonly data: DataOf[D];
@@ -81,19 +81,19 @@ export class Column<D extends ElementName = Dtype, Shape extends readonly number
   }
 }
 
-/** Outside the class, which must not name itself: see base/inspect.ts. */
+/** Creates a column. The function is outside the class, which must not name itself (see base/inspect.ts). */
 function newColumn<D extends ElementName>(data: DataOf[D], shape: number[]): Column<D> {
   return new Column(data, shape);
 }
 
-/** Returns whether a value is a column, or has its form. A nest may have these names too, but its `shape` has no numbers. */
+/** Returns whether a value is a column or has the form of a column. A nest may also have these names, but its `shape` does not contain numbers. */
 export function isColumn(value: unknown): value is ColumnLike {
   const { data, shape } = (value ?? {}) as Partial<ColumnLike>;
   return (ArrayBuffer.isView(data) || Array.isArray(data)) && Array.isArray(shape) && shape.every((n) => typeof n === "number");
 }
 
 /**
- * Returns a caller's list: the flat array of a column (as `info.ids` of Reverb samples hold keys), or the value itself.
+ * Returns a caller's list: the flat array of a column (such as `info.ids` of Reverb samples, which holds keys), or the value itself.
  * @throws RangeError if a column does not have as many elements as its shape
  */
 export function dataOf<T>(subject: string, values: T | ColumnLike): T {

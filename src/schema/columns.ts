@@ -1,4 +1,4 @@
-/** Columns define the steps of an item that a batch contains, and their names: transitions, n-step pairs, histories. */
+/** Handles columns, which define the steps of an item that a batch contains, and the names of these steps: transitions, n-step pairs, histories. */
 import { BOOTSTRAP } from "../base/abi.ts";
 import { integer, mustBe, mustBeOneOf, onlyKeys } from "../base/error.ts";
 import { MAX_LENGTH } from "../base/limits.ts";
@@ -7,7 +7,7 @@ import type { PathOf } from "./spec.ts";
 
 /**
  * A column of a batch. It shows one step (`at`), a run of steps (`from`, `to`, `step`) or a list of steps (`steps`) of one leaf. Negative numbers count from
- * the item's end.
+ * the end of the item.
  */
 export interface ColumnOf<Path extends string = string> {
   /** The dotted path of the leaf. */
@@ -36,16 +36,16 @@ export interface Selection {
   /** The path of the column in a batch. */
   readonly keys: readonly string[];
   readonly leaf: PlacedLeaf;
-  /** The list of steps. Without a list: every `step`-th step from `start` to before `to`. */
+  /** The list of steps. Without a list, the column has every `step`-th step from `start` to before `to`. */
   readonly steps?: readonly number[] | undefined;
   readonly start: number;
   readonly step: number;
   readonly to?: number | undefined;
-  /** Whether it has no dimension of time. */
+  /** Whether the column has no dimension of time. */
   readonly squeezed: boolean;
 }
 
-/** Columns that items were created with. An item stores the number of its layout; 0 means whole steps. */
+/** The columns with which items were created. An item stores the number of its layout; 0 means whole steps. */
 export interface ColumnLayout {
   readonly id: number;
   /** The columns as JSON. */
@@ -58,7 +58,7 @@ export function wholeOf(leaves: readonly PlacedLeaf[]): Selection[] {
   return leaves.map((leaf) => ({ keys: leaf.keys, leaf, start: 0, step: 1, squeezed: false }));
 }
 
-/** Returns the leaf at a path. @throws RangeError if there is none */
+/** Returns the leaf at a path. @throws RangeError if there is no leaf at the path */
 export function leafAt(subject: string, leaves: readonly PlacedLeaf[], path: unknown): PlacedLeaf {
   const found = leaves.find((leaf) => leaf.path === path);
   if (found === undefined)
@@ -75,7 +75,7 @@ export function leafAt(subject: string, leaves: readonly PlacedLeaf[], path: unk
 export function selectionsOf(columns: object, leaves: readonly PlacedLeaf[]): Selection[] {
   const selections = Object.entries(columns ?? {}).map(([name, column]: [string, ColumnOf]) => {
     const subject = `columns.${name}`;
-    // The error for an excluded key must not list it.
+    // The error for an excluded key must not list that key.
     const keys = column?.at !== undefined ? "leaf, at" : column?.steps !== undefined ? "leaf, steps" : "leaf, at, steps, from, to, step";
     const { leaf, at, from, to, step, steps } = onlyKeys(subject, column, keys);
     const place = (key: string, value: number) => integer(`${subject}.${key}`, value, -MAX_LENGTH, MAX_LENGTH);
@@ -105,7 +105,7 @@ export function isSameSelection(offset: readonly Selection[], other: readonly Se
   return a === b;
 }
 
-/** Returns columns as JSON, which fixes their current values; undefined if JSON cannot represent them. */
+/** Returns columns as JSON, which fixes their current values; undefined if JSON cannot represent the columns. */
 export function columnsText(columns: unknown): string | undefined {
   try {
     return JSON.stringify(columns);
@@ -114,14 +114,17 @@ export function columnsText(columns: unknown): string | undefined {
   }
 }
 
-/** Returns the columns in a text, since getters may return other values each time. Errors refer to the original columns. @throws the same as `selectionsOf` */
+/**
+ * Returns the selections of columns from their JSON text, since getters may return other values each time. Errors refer to the original columns.
+ * @throws the same as `selectionsOf`
+ */
 export function textSelections(columns: object, text: string | undefined, leaves: readonly PlacedLeaf[]): Selection[] {
   selectionsOf(columns, leaves);
   if (text === undefined) throw mustBe(TypeError, "columns", "an object of columns that JSON can represent", columns);
   return selectionsOf(JSON.parse(text), leaves);
 }
 
-/** Returns how many steps an item must have so that every column finds its steps. A list may begin before the start of an item, as a padded history. */
+/** Returns how many steps an item must have so that every column finds its steps. A list may begin before the start of an item, as a padded history does. */
 export function stepsOf(selections: readonly Selection[]): number {
   let max = 0;
   for (const { steps = [], squeezed } of selections)
@@ -131,8 +134,8 @@ export function stepsOf(selections: readonly Selection[]): number {
 
 /**
  * @param subject "columns", or the columns of a rule
- * @param reason why there are no more steps
- * @throws RangeError if no item of `length` steps has a column's step, so that it would always be zeros
+ * @param reason the reason why items are not longer
+ * @throws RangeError if no item of `length` steps has a column's step, so that the column would always be zeros
  */
 export function checkSteps(subject: string, selections: readonly Selection[], length: number, reason: string): void {
   if (stepsOf(selections) <= length) return;
@@ -149,8 +152,8 @@ export type HasSelections = Pick<ColumnLayout, "selections">;
 
 /**
  * Returns columns with room for several joinable layouts, in windows of `width` steps. `stepLists` returns the steps of each item.
- * @param first the layout whose order they have
- * @param candidate returned if it already has the right room
+ * @param first the layout whose order the columns have
+ * @param candidate columns that are returned if they already have the right room
  */
 export function jointOf(first: HasSelections, layouts: Iterable<HasSelections>, width: number, candidate?: readonly Selection[]): readonly Selection[] {
   const counts = first.selections.map(() => 0);
@@ -167,7 +170,7 @@ export function jointOf(first: HasSelections, layouts: Iterable<HasSelections>, 
   }));
 }
 
-/** Returns whether columns have room for others that show the same leaves under the same names. */
+/** Returns whether columns have room for other columns that show the same leaves under the same names. */
 export function hasRoom(room: readonly Selection[], { selections }: HasSelections, width: number): boolean {
   return selections.every((selection) => stepCount(selection, width) <= stepCount(columnNamed({ selections: room }, selection.keys), width));
 }
@@ -201,8 +204,8 @@ export function isJoinable(first: readonly Selection[], second: readonly Selecti
 }
 
 /**
- * Returns columns with room for those of all parts of a batch, which must be joinable, in windows of `width` steps.
- * @param first the columns whose order they have
+ * Returns columns with room for the columns of all parts of a batch, in windows of `width` steps. The columns must be joinable.
+ * @param first the columns whose order the result has
  */
 export function jointSelections(first: readonly Selection[], parts: ReadonlySet<readonly Selection[]>, width: number): readonly Selection[] {
   if (parts.size === 1) return first;
@@ -221,7 +224,7 @@ export function stepIndices(selection: Selection, width: number): readonly numbe
   return steps ?? Array.from({ length: stepCount(selection, width) }, (_, k) => start + k * step);
 }
 
-/** Returns the number of these steps. */
+/** Returns the number of steps of a column in full windows. */
 function stepCount(selection: Selection, width: number): number {
   const { steps, start, step, to = width } = selection;
   const first = start < 0 ? width + start : start;

@@ -1,4 +1,4 @@
-/** Defines the constructors of a spec's leaves. The main entry exports them all. */
+/** Defines the constructors of a spec's leaves. The main entry exports all of them. */
 
 import { finite, integer, onlyKeys } from "../base/error.ts";
 import { hideFrames } from "../base/stack-trace.ts";
@@ -33,7 +33,7 @@ export const bf16 = of("bf16");
 
 /**
  * Returns a leaf of text. `text({ maxBytes: 64 })` is one string, and `text({ maxBytes: 64 }, 2)` is an array of two strings. Every string takes maxBytes + 4
- * bytes in each step, whatever its length. Use `shared` to store text that stays the same over many steps once.
+ * bytes in each step, regardless of its length. Use `shared` to store text only once if it stays the same over many steps.
  * @param options.maxBytes the maximum number of UTF-8 bytes of a string; a character takes 1 to 4 bytes
  * @throws TypeError, RangeError if maxBytes is not a whole number of at least 1
  */
@@ -46,8 +46,7 @@ export function text<const S extends readonly number[]>(options: { readonly maxB
 
 /**
  * Returns the leaf with its values shared. Equal values of all leaves with this name are stored once, such as `state` and `nextState` of a transition, or the
- * frames of a stack. A step shares values with the previous step of its stream, by comparing bytes. A value of zeros takes no space, and neither does empty
- * text.
+ * frames of a stack. A step shares values with the previous step of its stream if their bytes are equal. Values of zeros and empty texts take no space.
  * @param stack the number of frames in a value, which then has a leading dimension of that length; each frame is shared separately
  */
 export function shared<D extends Dtype, const S extends readonly number[]>(
@@ -70,12 +69,12 @@ export function shared(name: string, leaf: RowLeaf, stack?: number): RowLeaf {
   return { ...leaf, shared: name, stack };
 }
 
-/** All 57 games of the Arcade Learning Environment, in DQN's preprocessing, pack at least this well under a random policy. */
+/** The default ratio. All 57 games of the Arcade Learning Environment, in DQN's preprocessing, pack at least this well under a random policy. */
 const RATIO = 4;
 
 /** The options of `packed`. */
 export interface PackedOptions {
-  /** The expected size of frames divided by their packed size, at least 1. `Replay.plan` and the constructor compute memory with it. Default: 4. */
+  /** The expected size of frames divided by their packed size, at least 1. `Replay.plan` and the constructor compute memory with this ratio. Default: 4. */
   readonly ratio?: number;
 }
 
@@ -84,11 +83,11 @@ export interface PackedOptions {
  * is stored as the bytes that differ from the previous frame, or as a block of LZ4. Reading a frame applies at most seven such differences. With `stack`, a
  * value has a leading dimension of that length, and each frame is packed separately.
  *
- * Screens of games take 4 to 60 times less memory, and sampling them takes 1.3 to 1.5 times as long. Camera images and noise gain nothing, and take up to 1.1
- * times as long. The leaf may have any dtype. `packed` is unrelated to `pack`, which nests values like a spec.
+ * Packed screens of games take 4 to 60 times less memory, and sampling takes 1.3 to 1.5 times as long. Camera images and noise do not become smaller, and
+ * sampling takes up to 1.1 times as long. The leaf may have any dtype. `packed` is unrelated to `pack`, which nests values like a spec.
  * @param options.ratio the expected size of frames divided by their packed size. Default: 4
- * @throws RangeError if `ratio` is below 1. `new Replay` throws a RangeError if a frame has fewer than 256 bytes, for which `shared` is smaller, or 16 MiB or
- * more
+ * @throws RangeError if `ratio` is below 1. `new Replay` throws a RangeError if a frame has fewer than 256 bytes, for which `shared` is smaller, or if a frame
+ * has 16 MiB or more
  */
 export function packed<D extends Dtype, const S extends readonly number[]>(
   name: string,

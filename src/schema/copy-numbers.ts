@@ -4,7 +4,7 @@ import { mustBe, show } from "../base/error.ts";
 import { trimStack } from "../base/stack-trace.ts";
 import { isDetached, kindOf, typedLength } from "../base/typed-arrays.ts";
 
-/** Numbers that a caller passes. */
+/** The numbers that a caller passes. */
 export type Numbers = ArrayLike<number>;
 
 /** Returns the error for a priority that the core rejected. */
@@ -29,7 +29,7 @@ export function elementsIn<T>(list: ArrayLike<T>): T[] {
 
 /**
  * Returns numbers that cannot change while they are copied: a typed array itself, or the elements of a plain array, each read once.
- * @param n required number of elements
+ * @param n the required number of elements
  * @throws TypeError, RangeError
  */
 export function checkedNumbers(subject: string, input: Numbers, n?: number): Numbers {
@@ -43,17 +43,17 @@ export function checkedNumbers(subject: string, input: Numbers, n?: number): Num
   return input;
 }
 
-/** Keys of this process are below 2^53, keys of a server below 2^64. */
+/** The rule for keys. Keys of this process are below 2^53, and keys of a server are below 2^64. */
 const KEY_RULE = "whole numbers from 0 to 2^53 - 1, such as batch.keys";
 const KEY_END = 2 ** 53;
 const SERVER_KEY_END = 2n ** 64n;
 
-/** Returns whether a value can be a key of an item, live or removed. 0 is the key of no item. */
+/** Returns whether a value can be the key of an item, live or removed. 0 is never a key. */
 export function isKey(value: unknown): value is number | bigint {
   return typeof value === "bigint" ? value >= 0n && value < SERVER_KEY_END : Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** Checks the class of a list of keys: other typed arrays lose bits of large keys, which then name other items. @throws TypeError */
+/** Checks the class of a list of keys. Other typed arrays would lose bits of large keys, which would then refer to other items. @throws TypeError */
 export function checkKeyArray(subject: string, input: unknown, alternative?: "BigUint64Array"): void {
   const kind = kindOf(input);
   if (kind === undefined || kind === "Float64Array" || kind === alternative) return;
@@ -61,14 +61,14 @@ export function checkKeyArray(subject: string, input: unknown, alternative?: "Bi
   throw mustBe(TypeError, subject, `an array of numbers, or a Float64Array such as batch.keys${reason}`, input);
 }
 
-/** `checkedNumbers` for keys. `checkKeys` checks each key after the copy. */
+/** Works like `checkedNumbers`, for keys. `checkKeys` checks each key after the copy. */
 export function checkedKeys(subject: string, input: Numbers, n?: number): Numbers {
   if (kindOf(input) !== undefined) checkKeyArray(subject, input);
   else if (!Array.isArray(input)) throw notNumbersError(subject, input, keysIn(input));
   return checkedNumbers(subject, input, n);
 }
 
-/** Checks n keys from element `first` on. Allocates nothing. @throws RangeError if one cannot be a key */
+/** Checks n keys from element `first` on. Allocates nothing. @throws RangeError if a number cannot be a key */
 export function checkKeys(numbers: Float64Array, first: number, n: number): void {
   for (let i = first; i < first + n; i++) {
     const key = numbers[i] as number;
@@ -77,7 +77,7 @@ export function checkKeys(numbers: Float64Array, first: number, n: number): void
   }
 }
 
-/** Returns the error for invalid keys, with their number and the first of them. */
+/** Returns the error for invalid keys, with the number of invalid keys and the first invalid key. */
 export function keyError(subject: string, keys: ArrayLike<unknown>, rule: string = KEY_RULE): RangeError {
   const invalid = elementsIn(keys).flatMap((key, i) => (isKey(key) ? [] : [i]));
   const [first = 0] = invalid;
@@ -87,14 +87,14 @@ export function keyError(subject: string, keys: ArrayLike<unknown>, rule: string
   );
 }
 
-/** Returns a hint about the place of the keys in a batch, or in its info. */
+/** Returns a hint about where the keys are in a batch or in the batch's info. */
 function keysIn(input: unknown): string {
   const { keys, info } = (input ?? {}) as { readonly keys?: unknown; readonly info?: { readonly keys?: unknown } };
   if (kindOf(info?.keys) !== undefined) return ", such as batch.info.keys (batch.keys for transitions)";
   return kindOf(keys) === undefined ? "" : ", such as batch.keys";
 }
 
-/** `checkedNumbers` for flags: numbers or booleans. */
+/** Works like `checkedNumbers`, for flags: numbers or booleans. */
 export function checkedFlags(subject: string, input: ArrayLike<unknown> | undefined, n: number): ArrayLike<unknown> | undefined {
   if (input === undefined) return input;
   if (!Array.isArray(input)) return checkedNumbers(subject, input as Numbers, n);

@@ -8,7 +8,7 @@ import { type AnyLeaf, leafText, type RowLeaf, sizeOf } from "./leaf.ts";
 import { mismatchError, pathText, type Visit } from "./nest.ts";
 import { isWellFormed, textBytes, utf8Bytes, writeText } from "./text.ts";
 
-/** The form of the values for a leaf: one value, or as many as the leading dimensions of `shape`. */
+/** The form of the values for a leaf: one value, or as many values as the leading dimensions of `shape` define. */
 export interface LeafTarget {
   readonly dtype: AnyLeaf["dtype"];
   readonly shape: readonly number[];
@@ -25,8 +25,8 @@ export interface ViewTarget extends LeafTarget {
   /** Runs if a float value holds NaN, on paths that read each number anyway. */
   readonly onNaN?: (() => void) | undefined;
   /**
-   * Converts the elements of the view to half floats in the place that rows are read from. Returns how many it converted before one that would become infinite.
-   * Only for half floats.
+   * Converts the elements of the view to half floats in the place that rows are read from. Returns the number of elements converted before the first that would
+   * become infinite. Only for half floats.
    */
   readonly narrow?: (() => number) | undefined;
 }
@@ -48,10 +48,13 @@ export interface Misfit {
 
 const STRICT: PutOptions = {};
 
-/** Up to this length, a loop copies faster than a call of `set`. */
+/** The maximum length for which a loop copies faster than a call of `set`. */
 const SHORT = 16;
 
-/** Returns whether a dtype would make a finite number infinite. A number above its largest by less than half a step is rounded to the largest. */
+/**
+ * Returns whether a dtype would make a finite number infinite. A number that exceeds the largest value by less than half a step is rounded to the largest
+ * value.
+ */
 export function isOverflow(dtype: string, number: number): boolean {
   return isDtype(dtype) && Math.abs(number) >= DTYPES[dtype].infinite && Number.isFinite(number);
 }
@@ -67,7 +70,7 @@ export function overflowError(dtype: Dtype, keys: readonly string[], value: unkn
   return mismatchError(code, keys, rule, value);
 }
 
-/** Returns how many of n elements, from `first` on, come before the first that a dtype would make infinite. */
+/** Returns how many of n elements, from `first` on, precede the first element that a dtype would make infinite. */
 export function countFitting(dtype: Dtype, numbers: NumberArray, first: number, n: number): number {
   const { infinite } = DTYPES[dtype];
   for (let i = 0; i < n; i++) {
@@ -88,7 +91,8 @@ export function isShaped(value: unknown): value is { readonly data: ArrayLike<un
 }
 
 /**
- * Writes a value to an array, from element `at` on. Without an array it only checks. One copy for typed arrays of the dtype, otherwise O(elements).
+ * Writes a value to an array, from element `at` on. Without an array, only checks the value. Costs one copy for typed arrays of the dtype, otherwise
+ * O(elements).
  * @returns the reason for a rejection, possibly after a partial write: SPEC_MISMATCH, or INVALID_DATA for a number that the dtype cannot hold
  */
 export function put(target: LeafTarget, to: NumberArray | undefined, at: number, input: unknown, options: PutOptions = STRICT): Misfit | undefined {
@@ -100,7 +104,7 @@ export function put(target: LeafTarget, to: NumberArray | undefined, at: number,
   return end < 0 ? { code: "SPEC_MISMATCH", rule: leafText(dtype, shape), value: input } : undefined;
 }
 
-/** Returns the data of a column of the target's shape; for a single value, the element of a typed array of length one. */
+/** Returns the data of a column with the target's shape. For a single value, returns the element of a typed array of length 1. */
 function unwrap({ dtype, shape }: LeafTarget, input: object, { columns }: PutOptions): unknown {
   const isColumn = columns === true && !ArrayBuffer.isView(input) && isShaped(input) && input.shape.join() === shape.join();
   const value = isColumn ? input.data : input;
@@ -113,12 +117,12 @@ export function mustPut(target: LeafTarget, to: NumberArray, at: number, value: 
   if (misfit !== undefined) throw mismatchError(misfit.code, keys, misfit.rule, misfit.value);
 }
 
-/** Returns the form of a value, of two forms of equal size; the first if it has neither. */
+/** Returns which of two forms of equal size a value has; the first form if it has neither. */
 export function matchingTarget(value: unknown, target: LeafTarget, other?: LeafTarget): LeafTarget {
   return other !== undefined && put(target, undefined, 0, value) !== undefined && put(other, undefined, 0, value) === undefined ? other : target;
 }
 
-/** Writes a nested part. @returns the index after it, -1 if it is not nested like the shape, or the fault of a number */
+/** Writes a nested part. @returns the index after the part, -1 if the part is not nested like the shape, or the fault of a number */
 function putNested(
   target: LeafTarget,
   to: NumberArray | undefined,
@@ -169,13 +173,13 @@ function putNested(
   return next;
 }
 
-/** Returns the index of the first byte other than 0 and 1; -1 if there is none. */
+/** Returns the index of the first byte other than 0 and 1; -1 if there is no such byte. */
 function indexOfNonFlag(bytes: NumberArray, n: number): number {
   for (let i = 0; i < n; i++) if ((bytes[i] as number) > 1) return i;
   return -1;
 }
 
-/** Returns whether a value is a typed array of the dtype. There is none for text and bytes. */
+/** Returns whether a value is a typed array of the dtype. Text and bytes have no typed array. */
 function isTyped(dtype: AnyLeaf["dtype"], value: unknown): value is NumberArray {
   return Object.hasOwn(DTYPES, dtype) && isArrayOf(dtype as Dtype, value);
 }
@@ -201,12 +205,12 @@ function putElement(dtype: AnyLeaf["dtype"], to: NumberArray | undefined, at: nu
 function putText(dtype: "string" | "bytes" | "object", to: unknown, at: number, value: unknown): Misfit | undefined {
   const isValid = dtype === "string" ? isWellFormed(value) : kindOf(value) === "Uint8Array";
   if (!isValid) return { code: "SPEC_MISMATCH", rule: dtype === "string" ? "string, well-formed text" : "bytes, a Uint8Array", value };
-  // Copies the bytes, because the caller may reuse the array.
+  // The bytes are copied, because the caller may reuse the array.
   if (to !== undefined) (to as unknown[])[at] = dtype === "string" ? value : new Uint8Array(value as Uint8Array);
   return undefined;
 }
 
-/** Copies plain numbers of at most this size. Returns whether all of them were; NaN is not. */
+/** Copies plain numbers with absolute values of at most `max`. Returns whether all values were such numbers, which excludes NaN. */
 function copyNumbers(to: NumberArray, values: readonly unknown[], max: number): boolean {
   for (let i = 0; i < values.length; i++) {
     const value = values[i];
@@ -216,7 +220,7 @@ function copyNumbers(to: NumberArray, values: readonly unknown[], max: number): 
   return true;
 }
 
-/** Returns whether any of n elements from `first` on is NaN, checking every `stride`-th. */
+/** Returns whether any of n elements from `first` on is NaN. Checks every `stride`-th element. */
 export function hasNaN(numbers: NumberArray, first: number, n: number, stride = 1): boolean {
   for (let i = first; i < first + n; i += stride) {
     const number = numbers[i] as number;
@@ -225,7 +229,7 @@ export function hasNaN(numbers: NumberArray, first: number, n: number, stride = 
   return false;
 }
 
-/** Like `mustPut`, for text in rows, from byte `at` on. @throws ReplayError SPEC_MISMATCH, INVALID_DATA if a text is too long; both name the leaf */
+/** Works like `mustPut`, for text in rows, from byte `at` on. @throws ReplayError SPEC_MISMATCH, INVALID_DATA if a text is too long; both name the leaf */
 export function mustPutText(target: LeafTarget, to: Uint8Array, at: number, value: unknown, keys: readonly string[], maxBytes: number): void {
   if (target.shape.length === 0 && isWellFormed(value)) {
     if (!writeText(to, at, maxBytes, value)) throw tooLong(value, keys, maxBytes);
@@ -260,7 +264,7 @@ export function setterOf(to: ViewTarget, other?: LeafTarget): Visit {
   };
   if (shape.length === 0 && dtype === "f32") {
     return (value) => {
-      // The largest f32 as a literal: V8 loads a module constant on each call, which makes a step of five leaves 2 to 3 % slower.
+      // The largest f32 is a literal, because V8 would load a module constant on each call, which makes a step of five leaves 2 to 3 % slower.
       if (typeof value === "number" && Math.abs(value) <= 3.4028234663852886e38) to.view[0] = value;
       else setSlowly(value);
     };
@@ -290,14 +294,14 @@ export function setterOf(to: ViewTarget, other?: LeafTarget): Visit {
   return (value) => {
     const from = value as NumberArray;
     const { view } = to;
-    // Checks the elements, since a subclass may override the length but not the elements.
+    // This checks the elements, since a subclass may override the length but not the elements.
     if (!(value instanceof array) || from[size - 1] === undefined || from[size] !== undefined) setSlowly(value);
     else if (size > SHORT) view.set(from);
     else for (let i = 0; i < size; i++) view[i] = from[i] as number;
   };
 }
 
-/** The setter for half floats: the view holds f32, and `narrow` checks all elements. */
+/** Returns the setter for half floats. The view holds f32, and `narrow` checks all elements. */
 function halfSetterOf(to: ViewTarget, dtype: HalfDtype, other?: LeafTarget): Visit {
   const { shape, size, keys, onNaN } = to;
   const { largest } = DTYPES[dtype];

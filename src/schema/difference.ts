@@ -5,7 +5,7 @@ import type { Nest } from "./nest.ts";
 
 export interface SpecDifference {
   readonly keys: readonly string[];
-  /** The value on each side, as messages show it; undefined if there is none. */
+  /** The values of both specs, as messages show them; undefined if a spec has no value there. */
   readonly requested: string | undefined;
   readonly existing: string | undefined;
 }

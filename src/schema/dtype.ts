@@ -4,7 +4,7 @@ import { kindOf } from "../base/typed-arrays.ts";
 export type Dtype = "bool" | "i8" | "u8" | "i16" | "u16" | "i32" | "u32" | "i64" | "u64" | "f32" | "f64" | "f16" | "bf16";
 
 /**
- * The typed array of each dtype. `bool` uses bytes of 0 and 1, half floats use f32. By default the memory is not shared, so that `Blob`, `fetch` and
+ * The typed array of each dtype. `bool` uses bytes of 0 and 1, and half floats use f32. By default, the memory is not shared, so that `Blob`, `fetch` and
  * `crypto.subtle` accept it.
  */
 export interface ArrayOfDtype<Memory extends ArrayBufferLike = ArrayBuffer> {
@@ -46,15 +46,15 @@ export interface DtypeInfo {
   readonly code: number;
   /** The number of bytes per element in a row. */
   readonly bytes: number;
-  /** The class of arrays in batches, whose elements may be larger. */
+  /** The class of arrays in batches. Its elements may be larger than the elements in rows. */
   readonly array: ArrayClass;
-  /** Bounds: bigints for 64-bit integers, infinities for floats. */
+  /** The bounds of the values: bigints for 64-bit integers, infinities for floats. */
   readonly min: number | bigint;
   readonly max: number | bigint;
   /** Whether arrays of the dtype hold bigints. */
   readonly big: boolean;
   readonly float: boolean;
-  /** The largest finite number of a float, and the smallest number above it that would round to infinity. */
+  /** The largest finite number of a float dtype, and the smallest larger number that would round to infinity. */
   readonly largest: number;
   readonly infinite: number;
 }
@@ -84,7 +84,7 @@ export const DTYPES: { readonly [D in Dtype]: DtypeInfo } = {
   bf16: float(12, Float32Array, 3.3895313892515355e38, 3.39617752923046e38, 2),
 };
 
-/** Uint8Array means u8, not bool, and so do the clamped pixels of a canvas. Float32Array means f32, although half floats also use it. */
+/** The dtype of each array class. Uint8Array and the clamped pixels of a canvas mean u8, not bool. Float32Array means f32, although half floats also use it. */
 const BY_ARRAY = new Map<string | undefined, Dtype>([
   ...Object.entries(DTYPES).map(([dtype, { array }]) => [array.name, dtype as Dtype] as const),
   ["Uint8Array", "u8"],

@@ -1,11 +1,14 @@
 /**
- * Converts half floats, which have two bytes in rows and files and are f32 elsewhere. Values are rounded to nearest, ties to even, like in
+ * Converts half floats, which have two bytes in rows and files, and are f32 elsewhere. Values are rounded to the nearest half, ties to even, as in
  * assembly/memory/half.ts.
  */
 
 import type { Dtype } from "./dtype.ts";
 
-/** f16 is IEEE 754 binary16: a sign, an exponent of 5 bits, a fraction of 10. bf16 is bfloat16: the upper half of an f32. */
+/**
+ * The dtypes of half floats. f16 is IEEE 754 binary16: a sign bit, an exponent of 5 bits, and a fraction of 10 bits. bf16 is bfloat16: the upper half of an
+ * f32.
+ */
 export type HalfDtype = Extract<Dtype, "f16" | "bf16">;
 
 export function isHalf(dtype: string): dtype is HalfDtype {
@@ -36,7 +39,7 @@ function halfOf(bits: number, isBrain: boolean): number {
   if (rest >= F16_OVERFLOW) return sign | 0x7c00;
   if (rest >= F16_NORMAL) return sign | ((rest - F16_REBIAS + 0xfff + ((rest >> 13) & 1)) >> 13);
   U32[0] = rest;
-  // Rounds to the last place of f16, which is the precision of f32 at 0.5.
+  // The addition rounds to the last place of f16, which is the precision of f32 at 0.5.
   F32[0] = (F32[0] as number) + 0.5;
   return sign | ((U32[0] as number) - 0x3f000000);
 }
@@ -51,12 +54,12 @@ function bitsOf(half: number, isBrain: boolean): number {
   return sign | (U32[0] as number);
 }
 
-/** Returns the half float nearest to a number, as a number; infinite above the largest. Rounds once, not through f32. */
+/** Returns the half float nearest to a number, as a number. The result is infinite above the largest half float. Rounds once, not through f32. */
 export function roundHalf(dtype: HalfDtype, number: number): number {
   F32[0] = number;
   const nearest = F32[0] as number;
   let bits = U32[0] as number;
-  // If f32 cannot represent the number, round to odd, so that a number next to a tie of halves does not become the tie.
+  // If f32 cannot represent the number, it is rounded to odd, so that a number next to a tie of halves does not become the tie.
   if (nearest !== number && !Number.isNaN(number)) bits = (Math.abs(nearest) > Math.abs(number) ? bits - 1 : bits) | 1;
   const isBrain = dtype === "bf16";
   const half = halfOf(bits, isBrain);
@@ -64,7 +67,7 @@ export function roundHalf(dtype: HalfDtype, number: number): number {
   return F32[0] as number;
 }
 
-/** Rounds elements to the nearest half floats in place, by their bits. A NaN that a half float can represent is unchanged. O(n) */
+/** Rounds elements in place to the nearest half floats, using their bits. A NaN that a half float can represent is unchanged. O(n) */
 export function roundHalves(dtype: HalfDtype, numbers: Float32Array, at: number, size: number): void {
   const isBrain = dtype === "bf16";
   const bits = new Uint32Array(numbers.buffer, numbers.byteOffset, numbers.length);
@@ -79,7 +82,7 @@ export function narrowHalves(dtype: HalfDtype, from: Float32Array, to: Uint16Arr
   return to;
 }
 
-/** Returns the number with a half float's bits. */
+/** Returns the number that the bits of a half float represent. */
 export function widenHalf(dtype: HalfDtype, half: number): number {
   U32[0] = bitsOf(half, dtype === "bf16");
   return F32[0] as number;

@@ -1,6 +1,6 @@
 /**
- * Computes the places of a step's leaves, as the core assigns them (assembly/rows/layout.ts): in the row, in a separate column if wide, or in another pool if
- * shared.
+ * Computes the places of a step's leaves, as the core assigns them (assembly/rows/layout.ts): in the row, in a separate column if a leaf is wide, or in another
+ * pool if it is shared.
  */
 import { mustBe, show } from "../base/error.ts";
 import { isHalf } from "./half.ts";
@@ -11,11 +11,11 @@ import type { FoundLeaf } from "./spec.ts";
 export const NARROW = 0;
 export const WIDE = 1;
 export const SHARED = 2;
-/** The only leaf of a pool of packed frames, and of the pool of their entries. */
+/** The kinds of the only leaf of a pool of packed frames, and of the only leaf of the pool of their entries. */
 export const PACKED = 3;
 export const ENTRY = 4;
 
-/** From this size on, adjacent values are copied directly into a batch. Smaller values are gathered first, since a host copy per value costs more. */
+/** The minimum size of adjacent values that are copied directly into a batch. Smaller values are gathered first, since a host copy per value costs more. */
 export const DIRECT_BYTES = 1024;
 /** The bytes of a row's count, link and episode. */
 export const HEAD_BYTES = 12;
@@ -29,7 +29,7 @@ export interface MeasuredLeaf extends FoundLeaf {
   readonly bytes: number;
   /** The number of bytes of one value in an array of a column or a batch: twice as many for half floats. */
   readonly arrayBytes: number;
-  /** The number of bytes of one frame in rows, or of the value if it is not a stack. */
+  /** The number of bytes of one frame in rows, or of the value if the value is not a stack. */
   readonly frameBytes: number;
 }
 
@@ -49,16 +49,16 @@ export interface Layout {
   readonly pools: readonly FramePool[];
 }
 
-/** The frames that leaves of one name share. */
+/** The pool of frames that the leaves with one name share. */
 export interface FramePool {
   readonly name: string;
   readonly frameBytes: number;
-  /** How the frames are packed; undefined if they are not. */
+  /** How the frames are packed; undefined if they are not packed. */
   readonly packed?: PackedFrames | undefined;
 }
 
 export interface PackedFrames {
-  /** The expected ratio of their size to their packed size. */
+  /** The expected ratio of the size of frames to their packed size. */
   readonly ratio: number;
   /** The number of bytes of a row of the image, and of a pixel: the distances between bytes that are usually similar. */
   readonly row: number;
@@ -85,7 +85,7 @@ export function poolsOf(leaves: readonly MeasuredLeaf[]): Layout["pools"] {
 export function isDirect(found: PlacedLeaf, steps: readonly number[]): boolean {
   const { kind } = found;
   if (!canBeDirect(found)) return false;
-  // The values of a window are adjacent unless other writers appended in between.
+  // The values of a window are adjacent, unless other writers appended steps in between.
   const areNeighbours = kind === WIDE && steps.length > 1 && steps.every((step, i) => i === 0 || step === (steps[i - 1] as number) + 1);
   return (areNeighbours ? steps.length : 1) * arrayFrameBytes(found) >= DIRECT_BYTES;
 }
@@ -112,8 +112,8 @@ export function alignUp(n: number, multiple: number): number {
 }
 
 /**
- * Returns the offsets of `rows` values of each leaf as arrays, followed by the end. Half floats get separate places from `from` on, since their own offsets
- * must keep their contents.
+ * Returns the offsets of `rows` values of each leaf as arrays, followed by the end. Half floats get separate places from `from` on, since the bytes at their
+ * offsets must not change.
  */
 export function arrayOffsets(leaves: readonly MeasuredLeaf[], offsets: readonly number[], rows: number, from: number): number[] {
   let end = from;
@@ -140,10 +140,13 @@ function addPool(pools: FramePool[], { leaf, frameBytes, path }: MeasuredLeaf, n
     throw mustBe("SPEC_MISMATCH", `${path}`, `${ratio === undefined ? "not packed" : `packed with ratio ${ratio}`}, ${others}`, leaf.packed ?? "not packed");
 }
 
-/** The maximum channels of a pixel, if they are the last dimension. */
+/** The maximum number of channels of a pixel, if channels are the last dimension. */
 const MAX_CHANNELS = 4;
 
-/** Returns a frame as an image: bytes of a row and of a pixel. The last dimension is the channels if it is short and there are at least two others. */
+/**
+ * Returns the form of a frame as an image: the bytes of a row and of a pixel. The last dimension is that of the channels if it is short and at least two other
+ * dimensions exist.
+ */
 function imageOf(leaf: RowLeaf): Pick<PackedFrames, "row" | "element"> {
   const { shape } = leaf;
   const bytes = elementBytes(leaf);

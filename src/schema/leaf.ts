@@ -43,7 +43,7 @@ export interface ObjectLeaf {
 
 export type AnyLeaf = RowLeaf | TextLeaf | ObjectLeaf;
 
-/** The shape of a leaf's value, beginning with the stack. */
+/** The shape of a leaf's value, beginning with the dimension of the stack. */
 export type ShapeOf<L> = L extends { readonly stack: infer Stack extends number; readonly shape: infer S extends readonly number[] }
   ? [Stack, ...S]
   : L extends { readonly shape: infer S extends readonly number[] }
@@ -62,7 +62,7 @@ export type LeafInput<D extends Dtype, S extends readonly number[]> =
 /** The texts that a leaf of text accepts. */
 export type TextInput<S extends readonly number[]> = S extends readonly [] ? string : Nested<string>;
 
-/** Returns a leaf for values of any form: strings, objects, arrays of varying length. Each value costs one object. Batches hold the values in a plain array. */
+/** Returns a leaf for values of any form: strings, objects, arrays of varying length. Each value takes one object. Batches hold the values in a plain array. */
 export function object(): ObjectLeaf {
   return { dtype: "object", shape: [] };
 }
@@ -80,12 +80,12 @@ export function isObject(node: unknown): node is ObjectLeaf {
   return (node as ObjectLeaf).dtype === "object";
 }
 
-/** Returns the shape of a leaf's value, beginning with the stack. */
+/** Returns the shape of a leaf's value, beginning with the dimension of the stack. */
 export function shapeOf({ shape, stack }: { readonly shape: readonly number[]; readonly stack?: number }): readonly number[] {
   return stack === undefined ? shape : [stack, ...shape];
 }
 
-/** The number of text in the core (assembly/rows/leaf.ts). */
+/** The number of the dtype of text in the core (assembly/rows/leaf.ts). */
 export const TEXT_CODE = 13;
 
 /** Returns the number in the core of a leaf's dtype. */

@@ -1,4 +1,4 @@
-/** Handles nests: objects and arrays with leaves at their ends. The order of leaves is the same everywhere: objects by sorted key, arrays by index. */
+/** Handles nests: objects and arrays with leaves at their ends. The order of leaves is the same everywhere: by sorted key in objects, by index in arrays. */
 import { didYouMean, mustBe, type ReplayErrorCode } from "../base/error.ts";
 import { MAX_NEST_DEPTH } from "../base/limits.ts";
 import { type AnyLeaf, isLeaf } from "./leaf.ts";
@@ -91,7 +91,7 @@ export function isSameNest<L>(a: Nest<L>, b: Nest<L>, isEqual: (a: L, b: L) => b
   );
 }
 
-/** Returns the value at the end of a path; undefined if the path breaks off. */
+/** Returns the value at the end of a path; undefined if a part of the path is missing. */
 export function valueAt(value: unknown, keys: readonly string[]): unknown {
   let at = value;
   for (const key of keys) at = (at as Node<unknown> | null | undefined)?.[key];
@@ -119,7 +119,10 @@ function nearText(unknown: string, names: readonly string[]): string {
   return hint && `.${hint}`;
 }
 
-/** The rule for an object or array of a nest: it names the key that a value lacks, and the one that it has too many. @param path of the value */
+/**
+ * Returns the rule for an object or array of a nest. The rule names a key that the value lacks, and a key that is not allowed.
+ * @param path the path of the value
+ */
 export function nodeRule(names: readonly string[], value: unknown, path = "step"): string {
   const isList = names.length > 0 && names.every((name, i) => name === String(i));
   if (isList) return `an array of ${names.length}`;
@@ -136,7 +139,7 @@ export function nodeRule(names: readonly string[], value: unknown, path = "step"
   return `an object ${parts.join(" and ")} (${reasons.join(", ")})${unknown === undefined ? "" : nearText(unknown, names)}`;
 }
 
-/** Looks for objects whose form differs from the spec's, after a leaf was rejected because its value is missing. @throws the error that `makeError` returns */
+/** Looks for objects whose form differs from the spec, after a leaf was rejected because its value is missing. @throws the error that `makeError` returns */
 export function checkNodes<L>(spec: Nest<L>, value: unknown, makeError: MakeError = mismatchError, keys: readonly string[] = []): void {
   if (isLeaf(spec)) return;
   const names = Array.isArray(spec) ? Object.keys(spec) : Object.keys(spec as object).sort();
@@ -147,8 +150,8 @@ export function checkNodes<L>(spec: Nest<L>, value: unknown, makeError: MakeErro
 }
 
 /**
- * Visits an object or array. Up to six keys are unrolled, with a function per number of keys: each place in the code then sees a single key, and V8 can inline
- * all of it into `append`.
+ * Returns the visitor of an object or array. Up to six keys are unrolled, with a function per number of keys. Each place in the code then has a single key, and
+ * V8 can inline all of the code into `append`.
  */
 function visitNode(names: readonly string[], parts: readonly Visit[], errorFor: (value: unknown) => Error): Visit {
   const n = names.length;
@@ -242,7 +245,7 @@ export function flatten(spec: Nest<AnyLeaf>, value: unknown): unknown[] {
 }
 
 /**
- * Returns the values of some leaves of a nested value, in the order of the spec's leaves; undefined for missing ones.
+ * Returns the values of some leaves of a nested value, in the order of the spec's leaves; undefined for missing values.
  * @param label the name of the nest in messages
  * @throws ReplayError SPEC_MISMATCH if the value has parts outside the spec
  */

@@ -1,6 +1,6 @@
 /** Stores JavaScript values, which rows cannot hold, by row number. */
 
-/** The number of rows checked for each row taken. This bounds the values kept for free rows by the number of held rows. */
+/** The number of rows that are checked whenever a row is taken. This bounds the number of values kept for free rows by the number of held rows. */
 const CHECKS_PER_ROW = 2;
 
 export class ObjectStore {

@@ -1,6 +1,6 @@
 /**
- * Rate limiters decide when inserts and draws must wait. All of them are Reverb's state machine with four numbers. The cursor is inserts × samplesPerInsert -
- * samples and must stay in minDiff … maxDiff. Below minSize items, inserts always pass and draws never do.
+ * Defines rate limiters, which decide when inserts and draws must wait. Every rate limiter is Reverb's state machine with four numbers. The cursor is inserts ×
+ * samplesPerInsert - samples and must stay in minDiff … maxDiff. With fewer than minSize items, inserts always pass, and draws never pass.
  */
 import { finite, integer, mustBe } from "../base/error.ts";
 
@@ -33,14 +33,14 @@ export function sampleToInsertRatio(samplesPerInsert: number, minSize: number, e
   finite("errorBuffer[0]", minDiff);
   finite("errorBuffer[1]", maxDiff);
   const minRange = 2 * Math.max(1, samplesPerInsert);
-  // In a smaller range, inserts and draws block each other. In a higher range, the first draw never passes.
+  // In a smaller range, inserts and draws would block each other. In a higher range, the first draw would never pass.
   if (minDiff <= middle && maxDiff - minDiff >= minRange) return { samplesPerInsert, minSize, minDiff, maxDiff };
   throw mustBe(RangeError, "errorBuffer", `a range of at least ${minRange} that starts at or below ${middle}`, `${minDiff} … ${maxDiff}`);
 }
 
 /**
- * Returns a limiter that makes the table a queue of `size` items. Inserts wait while the queue is full, and draws wait while it is empty. Use the limiter with
- * `maxTimesSampled: 1`.
+ * Returns a limiter that makes the table a queue of `size` items. Inserts wait while the queue is full, and draws wait while the queue is empty. Use the
+ * limiter with `maxTimesSampled: 1`.
  */
 export function queueLimiter(size: number): RateLimiter {
   return { ...NO_LIMIT, minDiff: 0, maxDiff: integer("size", size, 1) };
@@ -51,7 +51,7 @@ export function waitsForDraws({ minDiff, maxDiff }: Pick<RateLimiter, "minDiff" 
   return minDiff > NO_LIMIT.minDiff || maxDiff < NO_LIMIT.maxDiff;
 }
 
-/** Checks a rate limiter from any source. @throws TypeError if one of the four numbers is missing · RangeError if they block all inserts or draws */
+/** Checks a rate limiter from any source. @throws TypeError if one of the four numbers is missing · RangeError if the numbers block all inserts or draws */
 export function checkRateLimiter(subject: string, value: unknown): void {
   const limiter = (value ?? {}) as RateLimiter;
   const { samplesPerInsert, minSize, minDiff, maxDiff } = limiter;

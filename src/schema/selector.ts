@@ -11,9 +11,9 @@ export interface Selector {
   readonly withMin?: boolean;
 }
 
-/** The properties of a kind of selector in the package; assembly/selectors/kinds.ts has those in the core. */
+/** The properties of a kind of selector in the package. Its properties in the core are in assembly/selectors/kinds.ts. */
 export interface KindInfo {
-  /** The item that the selector picks, as the end of a sentence. */
+  /** A text for the end of a sentence, which describes the item that the selector picks. */
   readonly picks: string;
   /** Whether the selector's choice depends only on the items, never on chance. */
   readonly isDeterministic?: true;
@@ -23,7 +23,7 @@ export interface KindInfo {
   readonly weighs?: true;
   readonly takesExponent?: true;
   readonly takesMin?: true;
-  /** The items that remain if the selector is a remover, if their ages determine that. */
+  /** The items that remain if the selector is a remover. Set only if the ages of items determine which items remain. */
   readonly leaves?: "newest" | "oldest";
   /** Whether the selector cannot be a remover. */
   readonly samplesOnly?: true;
@@ -40,9 +40,9 @@ export const SELECTOR_KINDS: { readonly [K in SelectorName]: KindInfo } = {
   maxHeap: { picks: "the item of highest priority", isDeterministic: true, usesPriority: true },
   recency: { picks: "an item by its age", takesExponent: true, samplesOnly: true },
 };
-/** The highest exponent of `recency`. The weight of the oldest item of the largest table is then still a normal number. */
+/** The highest exponent of `recency`, for which the weight of the oldest item of the largest table is still a normal number. */
 export const MAX_RECENCY = 32;
-/** The names of all selectors. Their positions, from 1 on, are their numbers in the core. */
+/** The names of all selectors. The position of a name, from 1 on, is the number of the selector in the core. */
 export const SELECTORS = ["fifo", "lifo", "uniform", "prioritized", "minHeap", "maxHeap", "recency"] as const;
 
 export type SelectorName = (typeof SELECTORS)[number];
@@ -60,11 +60,11 @@ export const lifo = (): Selector => ({ kind: "lifo" });
 /** Returns a selector that selects every item with probability 1 / size. Costs O(1). */
 export const uniform = (): Selector => ({ kind: "uniform" });
 /**
- * Returns a selector of the item with the lowest priority. Among items of equal priority, it selects the one inserted or updated longest ago. Costs O(log n).
+ * Returns a selector of the item with the lowest priority. Among items of equal priority, it selects the item inserted or updated longest ago. Costs O(log n).
  */
 export const minHeap = (): Selector => ({ kind: "minHeap" });
 /**
- * Returns a selector of the item with the highest priority. Among items of equal priority, it selects the one inserted or updated longest ago. Costs O(log n).
+ * Returns a selector of the item with the highest priority. Among items of equal priority, it selects the item inserted or updated longest ago. Costs O(log n).
  */
 export const maxHeap = (): Selector => ({ kind: "maxHeap" });
 
@@ -83,7 +83,7 @@ export function recency(options: { readonly exponent?: number } = {}): Selector 
 
 /**
  * Returns a selector that selects each item with probability priority^exponent / total (Schaul et al., 2016, proportional variant). Items of priority 0 are
- * never drawn, unless all priorities are 0. In that case all items are equally likely. Costs O(log n).
+ * never drawn, unless all priorities are 0. In that case, all items are equally likely. Costs O(log n).
  * @param exponent a finite number. With 0, all items with a priority above 0 are equally likely. Default: 1
  * @param options.withMin whether to track the minimum weight, for `normalize: "table"`, at 3 bytes per item. Default: false
  */

@@ -1,4 +1,4 @@
-/** A spec: the nested description of one step. Objects, arrays and tuples nest; a leaf is `{dtype, shape}`. */
+/** Defines the spec: the nested description of one step. Objects, arrays and tuples nest, and a leaf is `{dtype, shape}`. */
 import { finite, integer, mustBe, mustBeOneOf } from "../base/error.ts";
 import { PlainText } from "../base/inspect.ts";
 import { MAX_LEAF_BYTES, MAX_LEAVES, MAX_PACKED_BYTES, MIN_PACKED_BYTES } from "../base/limits.ts";
@@ -20,7 +20,7 @@ import { fold, map, type Nest, pathText } from "./nest.ts";
 
 export type Spec = Nest<RowLeaf>;
 
-/** True for `any` and for the general Spec, whose recursion would never end. */
+/** Whether a type is `any` or the general Spec, whose recursion would never end. */
 export type IsAny<S> = [Spec] extends [S] ? true : false;
 
 /** The steps that `append` accepts. */
@@ -33,7 +33,10 @@ export type StepOf<S> =
         ? TextInput<ShapeOf<S>>
         : { readonly [K in keyof S]: StepOf<S[K]> };
 
-/** Steps without shared or packed leaves, and without nodes that consist only of such leaves. Migrations keep the frames of those leaves. */
+/**
+ * Steps without shared or packed leaves, and without nodes that consist only of shared or packed leaves. Migrations keep the frames of shared and packed
+ * leaves.
+ */
 export type OwnStepOf<S> =
   IsAny<S> extends true
     ? unknown
@@ -93,7 +96,7 @@ export interface FoundLeaf {
   readonly leaf: RowLeaf;
   /** The number of elements of one value, including all frames of a stack. */
   readonly size: number;
-  /** The value's shape, beginning with the stack if there is one. */
+  /** The value's shape, beginning with the dimension of the stack if the value is a stack. */
   readonly shape: readonly number[];
 }
 
@@ -114,7 +117,7 @@ export function leavesOf(spec: Spec): FoundLeaf[] {
   return found;
 }
 
-/** Returns a frozen copy. @throws TypeError, RangeError if it is not a spec */
+/** Returns a frozen copy of a spec. @throws TypeError, RangeError if the value is not a spec */
 export function copySpec<S extends Spec>(spec: S): S {
   leavesOf(spec);
   return deepFreeze(map(spec, (leaf: RowLeaf) => ({ ...leaf, shape: [...leaf.shape] }))) as S;
@@ -125,7 +128,7 @@ function deepFreeze<T>(node: T): T {
   return Object.freeze(node);
 }
 
-/** @throws TypeError, RangeError if it is not a valid leaf; the error names the path */
+/** @throws TypeError, RangeError if the leaf is not valid; the error names the path */
 export function checkLeaf(keys: readonly string[], leaf: RowLeaf): FoundLeaf {
   const path = pathText(keys);
   const { dtype, shape: dimensions, stack, shared } = leaf;
@@ -147,7 +150,7 @@ export function checkLeaf(keys: readonly string[], leaf: RowLeaf): FoundLeaf {
   return { path: keys.join("."), keys, leaf, size, shape };
 }
 
-/** @throws RangeError if a frame is too small to benefit from packing, or too large, or the leaf was not made by `packed` */
+/** @throws RangeError if a frame is too small to benefit from packing, if a frame is too large, or if `packed` did not make the leaf */
 function checkPacked(path: string, { shared, stack = 1, packed }: RowLeaf, bytes: number): void {
   finite(`packed of ${path}, its ratio,`, packed, 1);
   if (shared === undefined) throw new RangeError(`${path} has the property packed. Declare it with packed(name, leaf)`);

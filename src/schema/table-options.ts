@@ -6,7 +6,7 @@ import { checkRateLimiter, minSize, type RateLimiter } from "./rate-limiter.ts";
 import { fifo, MAX_RECENCY, SELECTOR_KINDS, SELECTORS, type Selector, uniform } from "./selector.ts";
 
 export interface TableOptions {
-  /** The maximum number of items. When an insert exceeds it, the remover chooses the item to evict. */
+  /** The maximum number of items. When an insert exceeds this number, the remover chooses the item to evict. */
   readonly maxSize: number;
   /** The selector of the items to draw. Default: uniform(). */
   readonly sampler?: Selector;

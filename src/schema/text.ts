@@ -1,4 +1,4 @@
-/** Stores text in rows: its length in bytes (u32), its UTF-8 bytes, then zeros up to the limit. Equal texts have equal bytes. */
+/** Stores text in rows: the length in bytes (u32), the UTF-8 bytes, and zeros up to the limit. Equal texts have equal bytes. */
 
 const HEAD_BYTES = 4;
 /** A lone surrogate, which UTF-8 cannot represent. */
@@ -17,7 +17,7 @@ export function isWellFormed(value: unknown): value is string {
   return typeof value === "string" && !LONE.test(value);
 }
 
-/** Writes a text, or an empty one if it is too long. Returns whether it fitted. */
+/** Writes a text, or an empty text if it is too long. Returns whether the text fitted. */
 export function writeText(to: Uint8Array, at: number, maxBytes: number, text: string): boolean {
   const from = at + HEAD_BYTES;
   const { read, written } = encoder.encodeInto(text, to.subarray(from, from + maxBytes));
@@ -28,13 +28,13 @@ export function writeText(to: Uint8Array, at: number, maxBytes: number, text: st
   return fits;
 }
 
-/** Reads n adjacent texts. @param first the index of the first of them in `to` */
+/** Reads n adjacent texts. @param first the index of the first text in `to` */
 export function readTexts(from: Uint8Array, at: number, maxBytes: number, to: string[], n: number, first = 0): void {
   for (let i = first; i < first + n; i++, at += textBytes(maxBytes)) {
     let bytes = 0;
     for (let k = 0; k < HEAD_BYTES; k++) bytes += (from[at + k] as number) * 2 ** (8 * k);
     const begin = at + HEAD_BYTES;
-    // Bounded, since a file may contain any length.
+    // The length is bounded here, since a file may contain any length.
     to[i] = bytes === 0 ? "" : decoder.decode(from.subarray(begin, begin + Math.min(bytes, maxBytes)));
   }
 }

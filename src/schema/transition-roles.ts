@@ -1,10 +1,11 @@
-/** Maps the roles of leaves in a transition, set once in `new Replay` for n-step rules and transition views. */
+/** Maps leaves to roles in a transition. The mapping is set once in `new Replay`, for n-step rules and transition views. */
 import { didYouMean, mustBe, mustBeOneOf, oneOfRule, onlyKeys, ReplayError, show } from "../base/error.ts";
 import type { PlacedLeaf } from "./layout.ts";
 import { isText, leafText } from "./leaf.ts";
 
 /**
- * The dotted paths of leaves by role. `observation` and `action` may name a subtree. Default: the leaf or subtree with the name of the role, if there is one.
+ * The dotted paths of leaves by role. `observation` and `action` may name a subtree. Default: the leaf or subtree with the name of the role, if the spec has
+ * it.
  */
 export interface TransitionRoles {
   /** The observation before the step. */
@@ -12,7 +13,7 @@ export interface TransitionRoles {
   readonly action?: string;
   /** The reward of the action: one number per step, or several. */
   readonly reward?: string;
-  /** The factor of later rewards, in addition to gamma. It belongs to the step of the reward, and is 0 at the end. */
+  /** The factor of later rewards, in addition to gamma. It belongs to the step of the reward, and is 0 at the end of a terminated episode. */
   readonly discount?: string;
   /** The terminal flag: not 0 if the episode terminated with this step. `endEpisode` can also mark the terminal step. */
   readonly terminated?: string;
@@ -50,7 +51,7 @@ export class Roles {
     return this.#paths[role] as string;
   }
 
-  /** Returns the leaf in this role, or the leaves of its subtree, in order; empty if there are none. */
+  /** Returns the leaf in this role, or the leaves of its subtree, in order. The list is empty if there are no leaves. */
   leaves(role: TransitionRole): readonly PlacedLeaf[] {
     const path = this.path(role);
     return this.#leaves.filter((leaf) => leaf.path === path || leaf.path.startsWith(`${path}.`));
@@ -68,8 +69,8 @@ export class Roles {
   }
 
   /**
-   * Returns the single leaf of a role: one number per step, or several for a reward; undefined if there is none. @throws ReplayError SPEC_MISMATCH if it has
-   * another form
+   * Returns the single leaf of a role: one number per step, or several for a reward; undefined if there is no leaf. @throws ReplayError SPEC_MISMATCH if the
+   * leaf has another form
    */
   optional(role: TransitionRole): PlacedLeaf | undefined {
     const rule = KINDS[role];
@@ -88,7 +89,7 @@ export class Roles {
     return this.optional("reward") as PlacedLeaf;
   }
 
-  /** Returns the possible paths: leaves, and the subtrees that hold them. */
+  /** Returns the possible paths: the paths of leaves, and the paths of subtrees that hold leaves. */
   #names(subtrees: boolean): string[] {
     const names = new Set<string>();
     for (const { path, keys } of this.#leaves) {

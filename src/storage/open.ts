@@ -42,20 +42,20 @@ export interface JournalOptions {
    */
   readonly writers?: OpenWriters;
   /**
-   * Whether to take the directory from an owner that has certainly ended, if that cannot be detected: on another machine, in another container, in a worker.
-   * Default: false.
+   * Whether to take the directory from an owner that has certainly ended, although Reprise cannot detect that. Examples are an owner on another machine, in
+   * another container, or in a worker. Default: false.
    */
   readonly takeOver?: boolean;
   /**
    * The treatment of a journal whose spec or tables differ from the options. "error" throws SPEC_MISMATCH. "migrate" rewrites the journal, and keeps the old
-   * files until the new ones are complete. Default: "error".
+   * files until the new files are complete. Default: "error".
    */
   readonly onMismatch?: OnMismatch;
   /** The new paths of leaves, by old path, like `rename` of `migrateSnapshot`. Used with `onMismatch: "migrate"`. */
   readonly rename?: Renames;
-  /** Returns the new step for an old one, like `migrate` of `migrateSnapshot`. Used with `onMismatch: "migrate"`. */
+  /** Returns the new step for an old step, like `migrate` of `migrateSnapshot`. Used with `onMismatch: "migrate"`. */
   readonly migrate?: (step: AnyStep) => unknown;
-  /** Receives warnings, including those of the journal about data that a crash cut off or lost. Default: `console.warn`. Pass null to silence warnings. */
+  /** Receives warnings, including the journal's warnings about data that a crash cut off or lost. Default: `console.warn`. Pass null to silence warnings. */
   readonly logger?: Logger | null;
   readonly signal?: AbortSignal;
   /** Receives the progress of opening. */
@@ -155,7 +155,7 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
 
 type Report = (progress: { readonly bytes: number; readonly of: number }) => Promise<void> | undefined;
 
-/** Reports the progress, and lets other code run now and then. @throws the reason of the signal */
+/** Reports the progress, and regularly lets other code run. @throws the reason of the signal */
 function reportsOf(signal: AbortSignal | undefined, onProgress: JournalOptions["onProgress"]): Report {
   let last = 0;
   return (progress) => {
@@ -167,7 +167,7 @@ function reportsOf(signal: AbortSignal | undefined, onProgress: JournalOptions["
   };
 }
 
-/** Migrates the journal, if there is one that differs from the options. @throws ReplayError SPEC_MISMATCH if the differences exceed a migration */
+/** Migrates the journal, if it exists and differs from the options. @throws ReplayError SPEC_MISMATCH if the differences exceed a migration */
 async function migrateDirectory(
   directory: Directory,
   replayState: ReplayState,
@@ -199,7 +199,7 @@ async function migrateDirectory(
   for await (const progress of migration) await report(progress);
 }
 
-/** Returns whether spec, tables or roles of two Replays differ. */
+/** Returns whether the specs, tables or roles of two Replays differ. */
 function differs(requested: About, existing: About): boolean {
   try {
     checkSpec("spec", requested.options.spec, existing.options.spec, "", "");
@@ -252,7 +252,7 @@ function about(replayState: ReplayState, retain: Retain): About {
   return { content: "replay", version, options: stored, layout, retain };
 }
 
-/** @throws ReplayError SPEC_MISMATCH if the directory holds something else · UNSUPPORTED if another version wrote the state */
+/** @throws ReplayError SPEC_MISMATCH if the directory holds other data than a Replay · UNSUPPORTED if another version wrote the state */
 export function aboutIn(directory: Directory, log: Log): About {
   const { content } = log.about as About;
   if (content !== "replay") throw mustBe("SPEC_MISMATCH", "dir", "the directory of a Replay", directory.name);
@@ -260,7 +260,7 @@ export function aboutIn(directory: Directory, log: Log): About {
   return log.about as About;
 }
 
-/** Returns the options of the existing Replay, except those that were passed. @throws ReplayError NOT_FOUND if there is none */
+/** Returns the options of the existing Replay, except for options that were passed. @throws ReplayError NOT_FOUND if no Replay exists */
 function existingOptions(
   directory: Directory,
   { salvage, takeOver }: PeekOptions,

@@ -1,17 +1,17 @@
-/** Defines the interface of a Replay to storage, which is a layer below it and receives a function that makes one. */
+/** Defines the interface of a Replay to storage. Storage is a layer below the Replay, and receives a function that makes a Replay. */
 
 import { mustBeOneOf } from "../base/error.ts";
 import type { Engine } from "../memory/engine.ts";
 import type { Spec } from "../schema/spec.ts";
 
-/** Saved options, which make the same Replay again. */
+/** The saved options, with which the same Replay can be made again. */
 export interface SavedOptions {
   readonly spec: Spec;
   readonly tables: { readonly [name: string]: object };
   readonly maxBytes: number;
   readonly storedBytes?: { readonly max: number; readonly evictFrom?: string } | undefined;
   readonly seed: string;
-  /** The option as passed. */
+  /** The option `transition` as it was passed. */
   readonly transition?: object | undefined;
 }
 
@@ -24,7 +24,10 @@ export interface ReplayState<R = unknown> {
   readonly writers: readonly { readonly options: object; readonly streams: readonly number[] }[];
   /** Opens a saved writer. */
   adopt(options: object): void;
-  /** Runs after the state of all writers was loaded: they stay open, or close like `close`. @param isCopy whether the original run may continue */
+  /**
+   * Runs after the state of all writers was loaded. The writers then stay open, or are closed as by `close`.
+   * @param isCopy whether the original run may continue
+   */
   finishRestore(writers: OpenWriters, isCopy?: boolean): void;
   /** Whether unnamed writers of an earlier run are still open and unused. */
   readonly hasOrphans: boolean;
@@ -41,5 +44,5 @@ export function checkWriters(writers: OpenWriters): OpenWriters {
   return writers;
 }
 
-/** Makes a new Replay from saved options. @param places number of segments that a journal will distinguish; 0 without a journal */
+/** Makes a new Replay from saved options. @param places the number of segments that a journal will distinguish; 0 without a journal */
 export type MakeReplay<R> = (options: object, places: number) => ReplayState<R>;

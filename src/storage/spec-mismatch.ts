@@ -1,9 +1,9 @@
-/** Makes the errors for a saved memory whose spec differs from the program's. */
+/** Makes the errors for a saved memory whose spec differs from the program's spec. */
 import { ReplayError } from "../base/error.ts";
 import { specDifference } from "../schema/difference.ts";
 import type { Spec } from "../schema/spec.ts";
 
-/** The page that messages name if a saved memory and its program differ. */
+/** The page that messages refer to if a saved memory does not fit its program. */
 export const MIGRATION_PAGE = "docs/migrate/saved-memory.md";
 
 /**

@@ -1,4 +1,4 @@
-/** Defines the encoding of values as bytes: one byte for the type, followed by the value. Numbers are little endian, lengths u32. */
+/** Defines the encoding of values as bytes: one byte for the type, followed by the value. Numbers are little endian, and lengths are u32. */
 
 export const TAG = {
   undefined: 0,
@@ -15,19 +15,19 @@ export const TAG = {
   units: 7,
   /** A date: milliseconds as f64. */
   date: 8,
-  /** An array: its count, then the values. */
+  /** An array: the number of values, then the values. */
   array: 9,
-  /** An object: its count, then text and value of each property. */
+  /** An object: the number of properties, then the text and the value of each property. */
   object: 10,
-  /** A map: its count, then key and value of each entry. */
+  /** A map: the number of entries, then the key and the value of each entry. */
   map: 11,
   set: 12,
   buffer: 13,
-  /** The types from here on are typed arrays, in the order of ARRAYS: length in bytes, then the bytes. */
+  /** The first type of the typed arrays, which follow in the order of ARRAYS. Each has its length in bytes, then the bytes. */
   arrays: 32,
 } as const;
 
-/** The order must never change, since files store the indices. */
+/** The classes of typed arrays. Their order must never change, since files store the indices. */
 export const ARRAYS = [
   Uint8Array,
   Int8Array,

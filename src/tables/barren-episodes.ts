@@ -11,7 +11,7 @@ export interface BarrenOptions {
 
 /** The barren episodes of one writer. */
 export class BarrenEpisodes {
-  /** Whether `createItem` made an item, or will. Then the rules are not the only source of items. */
+  /** Whether `createItem` has made an item or will make items. If so, the rules are not the only source of items. */
   createsItems: boolean;
   /** Whether there are unreported episodes for which `createItem` may still make an item: their last steps are available until the next append. */
   hasUnreported = false;
@@ -20,7 +20,7 @@ export class BarrenEpisodes {
   readonly #options: BarrenOptions;
   /** The number of barren episodes that `stats` includes. */
   #reportedCount = 0;
-  /** The number of ended episodes without an item at the last count, and at the count before it. */
+  /** The number of ended episodes without an item at the last count, and at the previous count. */
   #endedCount = 0;
   #previousCount = 0;
 
@@ -31,7 +31,7 @@ export class BarrenEpisodes {
     this.createsItems = createsItems;
   }
 
-  /** Looks for new barren episodes. @param canCreateItem whether `createItem` may still make an item of them */
+  /** Looks for new barren episodes. @param canCreateItem whether `createItem` may still make an item from their steps */
   count(canCreateItem: boolean): void {
     const { barrenEpisodes: barren } = this.#writer;
     if (barren === this.#reportedCount) return;
@@ -41,15 +41,15 @@ export class BarrenEpisodes {
     } else this.report(barren);
   }
 
-  /** Call this after steps of all lanes: the steps of episodes that had ended before are no longer available. */
+  /** Must be called after each step of all lanes, when the steps of episodes that ended earlier are no longer available. */
   countExpired(): void {
-    // With nextStep, the next step may have been a final one, which stays available until another step comes.
+    // With nextStep, the next step may have been a final step, which stays available until a further step is appended.
     const expired = this.#options.autoreset === "nextStep" ? this.#previousCount : this.#endedCount;
     this.#previousCount = this.#endedCount;
     this.report(expired);
   }
 
-  /** Counts episodes that can no longer get an item, `expired` in total, and warns of the first. */
+  /** Counts episodes that can no longer get an item, `expired` in total, and logs a warning about the first. */
   report(expired: number): void {
     const newCount = expired - this.#reportedCount;
     this.#reportedCount += Math.max(newCount, 0);

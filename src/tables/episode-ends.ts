@@ -1,4 +1,4 @@
-/** Checks the ends of episodes and their checks, shared by local writers and writers at the other end of a port. */
+/** Checks the ends of episodes, for local writers and for writers at the other end of a port. */
 
 import { flag, integer, mustBe, onlyKeys, ReplayError, show } from "../base/error.ts";
 import type { EpisodeEnds } from "../memory/block.ts";
@@ -12,7 +12,7 @@ import { hasReturns, type ResolvedWriterOptions } from "./rules.ts";
 /** The options for the end of an episode. */
 export interface EndOptions<S = Spec> {
   /**
-   * The final observation: a step after the last one, with any leaves of the spec. Missing leaves are zeros. The final observation is stored, but no item
+   * The final observation: a step after the last step, with any leaves of the spec. Missing leaves are zeros. The final observation is stored, but no item
    * begins with it.
    */
   readonly final?: PartialStepOf<S>;
@@ -28,13 +28,13 @@ export interface EndOptions<S = Spec> {
 export interface LaneEnds<S = Spec> {
   readonly terminated?: ArrayLike<number | boolean>;
   readonly truncated?: ArrayLike<number | boolean>;
-  /** The final observations, in any leaves of the spec, one value per lane. Only the values of lanes that end are read. */
+  /** The final observations, with any leaves of the spec, and one value per lane. Only the values of lanes that end are read. */
   readonly final?: GappedColumnsOf<S>;
 }
 
 /** The options for the steps of a block: one number or boolean per step. */
 export interface BlockOptions<S = Spec, TableName extends string = string> {
-  /** The flags of steps that end an episode without a final observation. Not 0 if the episode ends with the step. */
+  /** The flags of steps that end an episode without a final observation. A flag is not 0 if the episode ends with the step. */
   readonly ends?: ArrayLike<number | boolean>;
   readonly terminated?: ArrayLike<number | boolean>;
   readonly truncated?: ArrayLike<number | boolean>;
@@ -76,7 +76,7 @@ export function checkEnd<S>(rules: EndRules, options: EndOptions<S>): EndOptions
   return { lane, final, terminated };
 }
 
-/** Checks the options of `discardEpisode`. Returns the lane; undefined for all. @throws TypeError, RangeError, ReplayError UNSUPPORTED */
+/** Checks the options of `discardEpisode`. Returns the lane; undefined for all lanes. @throws TypeError, RangeError, ReplayError UNSUPPORTED */
 export function checkDiscard({ lanes, across }: { readonly lanes: number; readonly across: boolean }, options: { readonly lane?: number }): number | undefined {
   const { lane } = onlyKeys("discardEpisode", options, "lane");
   if (across)
@@ -87,14 +87,14 @@ export function checkDiscard({ lanes, across }: { readonly lanes: number; readon
   return lane === undefined ? lane : integer("lane", lane, 0, lanes - 1);
 }
 
-/** Checks the second argument of `append`, and returns it. @param hasLanes whether the option lanes was passed, even if it is 1 */
+/** Checks the second argument of `append`, and returns it. @param hasLanes whether the option `lanes` was passed, even if its value is 1 */
 export function checkLaneEnds<S>(hasLanes: boolean, ends: LaneEnds<S>): LaneEnds<S> {
   if (hasLanes) return onlyKeys("append", ends, "terminated, truncated, final");
   const rule = "omitted, because the writer has no lanes. Call endEpisode({ final, terminated }) afterwards, or pass lanes: 1";
   throw mustBe(TypeError, "the second argument of append", rule, ends);
 }
 
-/** Requires `terminated` with rules that make transitions; if one flag is passed, missing flags mean false for all steps. */
+/** Requires `terminated` with rules that make transitions. If one of the flags is passed, missing flags mean false for all steps. */
 export function requireFlag({ autoreset, hasTransitions }: EndRules, { ends, terminated, truncated }: EpisodeEnds, final: unknown): void {
   if (final !== undefined && autoreset === "nextStep")
     throw mustBe(TypeError, "final", 'omitted with autoreset: "nextStep", because it comes as the next step', final);
@@ -153,7 +153,7 @@ export function endsAlready(lane: number): Error {
   return new ReplayError("INVALID_DATA", `${reason}. If your environments reset within the same step, use autoreset: "sameStep"`);
 }
 
-/** @param isFinalNext whether the lane's final step has not come yet */
+/** @param isFinalNext whether the lane's final step has not been appended yet */
 export function noEpisode(lane: number, isFinalNext: boolean): Error {
   const reason = isFinalNext ? finalNextText(lane) : "no step was appended since the last episode ended";
   return new ReplayError("OUT_OF_TURN", `no episode is open: ${reason}. Call endEpisode only after append`);

@@ -1,14 +1,14 @@
 /** Implements the promise of items that may be rejected after the call. */
 
 /**
- * A promise that the caller need not read: if nobody does, the next `flush` throws its rejection. If the caller reads it (`await`, `then`, `Promise.all`), it
- * has reported the rejection, and `flush` does not repeat it; taking part in a `Promise.race` also counts as reading. A promise of several items rejects with
- * the first reason.
+ * A promise that the caller need not read. If nobody reads it, the next `flush` throws its rejection. If the caller reads it (`await`, `then`, `Promise.all`),
+ * the promise reports the rejection, and `flush` does not repeat the rejection. Passing the promise to `Promise.race` also counts as reading. A promise of
+ * several items rejects with the first reason.
  */
 export class ItemPromise extends Promise<void> {
-  /** The promises of several items that include this one. */
+  /** The promises of several items that include this promise's item. */
   readonly #wholes: ItemPromise[] = [];
-  /** The reason why the first of its items was rejected, or another error that broke it. */
+  /** The reason why the first of the promise's items was rejected, or another error that broke the promise. */
   #refusal: { readonly reason: unknown } | undefined;
   #wasRead = false;
 
@@ -38,14 +38,14 @@ export class ItemPromise extends Promise<void> {
     return this.#wasRead;
   }
 
-  /** Returns whether a reader has received this reason, from this promise or from one of several items that includes it. */
+  /** Returns whether a reader has received this reason, from this promise or from a promise of several items that includes this promise's item. */
   hasTold(reason: unknown): boolean {
     return this.#wasRead || this.#wholes.some((whole) => whole.#refusal?.reason === reason && whole.hasTold(reason));
   }
 
   /**
-   * Waits for the item with a wait that may end earlier; later rejections are not reported through this wait.
-   * @param wait receives an equivalent promise, and returns one that settles with it, or earlier
+   * Waits for the item with a wait that may end before the promise settles. The wait does not report later rejections.
+   * @param wait receives an equivalent promise, and returns a promise that settles with it or earlier
    */
   readWithin<T>(wait: (source: Promise<void>) => Promise<T>): Promise<T> {
     let hasEnded = false;
@@ -61,7 +61,7 @@ export class ItemPromise extends Promise<void> {
     return result;
   }
 
-  /** Notes the rejection of its item, and passes the first reason to the promises of several items. */
+  /** Notes the rejection of the promise's item, and passes the first reason to the promises of several items. */
   noteRefusal(reason: unknown): void {
     if (this.#refusal !== undefined) return;
     this.#refusal = { reason };

@@ -1,4 +1,4 @@
-/** Draws mixtures: batches whose rows come from several tables, or views of tables, of one Replay or of several. */
+/** Draws mixtures: batches whose rows come from several tables, or views of tables, of one Replay or of several Replays. */
 
 import { checkSeed, finite, flag, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
 import { customInspect, PlainText } from "../base/inspect.ts";
@@ -31,7 +31,7 @@ export interface MixtureSource<V extends MixtureView = MixtureView> extends Pick
   readonly from: V;
   /**
    * The share of each batch that the source provides, or a function that returns the share for the number of a draw (from 0 on). Only proportions count. With
-   * shares of 1 and 3, the first source provides a quarter of the rows. A source with share 0 provides none.
+   * shares of 1 and 3, the first source provides a quarter of the rows. A source with share 0 provides no rows.
    */
   readonly share: number | ((draw: number) => number);
 }
@@ -40,14 +40,14 @@ export interface MixtureOptions {
   /** The seed of the mixture's random state, which only `exact: false` uses. Default: 0. */
   readonly seed?: number | bigint;
   /**
-   * Whether each batch has n × share rows of a source, rounded to whole rows. The largest remainder is rounded up first; among equal remainders, that of the
-   * earlier source. The remainder of a source is carried to the next batch, so that shares are exact over many batches. If false, the source of each row is
-   * drawn at random. Default: true.
+   * Whether each batch has n × share rows of a source, rounded to whole rows. The largest remainder is rounded up first. Among equal remainders, the remainder
+   * of the earlier source is first. The remainder of a source is carried to the next batch, so that shares are exact over many batches. If false, the source of
+   * each row is drawn at random. Default: true.
    */
   readonly exact?: boolean;
   /**
-   * The treatment of a source that has fewer items than the `minSize` of its rate limiter (1 by default). With "others", the other sources provide its rows.
-   * Default: none, so that such a source throws an error.
+   * The treatment of a source that has fewer items than the `minSize` of its rate limiter (1 by default). With "others", the other sources provide the rows of
+   * that source. Default: none, so that such a source throws an error.
    */
   readonly fallback?: "others";
   /** A result of `state()` of a mixture with the same sources, from which this mixture continues. Default: the beginning. */
@@ -55,7 +55,7 @@ export interface MixtureOptions {
 }
 
 type TableOptionsOf<S> = SampleOptions<PathOf<S>, ColumnSet<S>>;
-/** The options of `sample`: those that the sources themselves accept. */
+/** The options of `sample`: the options that the sources themselves accept. */
 type SampleOptionsOf<V> = V extends Transitions
   ? SampleTransitions
   : V extends Sequences
@@ -65,7 +65,7 @@ type SampleOptionsOf<V> = V extends Transitions
       : never;
 type LoopOptionsOf<V> = SampleOptionsOf<V> & Pick<DatasetOptions, "batchSize" | "signal" | "timeoutMs" | "dropRemainder" | "prefetch">;
 
-/** A batch of a mixture. It has the form of its first source's batches, and also the source number of each row. */
+/** A batch of a mixture. It has the form of the first source's batches, and also has the source number of each row. */
 export type MixtureBatch<V, P> =
   V extends Transitions<infer S, infer R, infer O>
     ? TransitionBatch<S, R, O, P> & { readonly source: Column<"u8", [number]> }
@@ -78,7 +78,7 @@ export type MixtureBatch<V, P> =
 /** Makes an unknown option a type error. */
 type Only<O, Known> = { readonly [K in Exclude<keyof O, keyof Known>]: never };
 
-/** The column of source numbers has room for this many sources. */
+/** The maximum number of sources, for which the column of source numbers has room. */
 const MAX_SOURCES = 256;
 
 export class Mixture<V extends MixtureView = MixtureView> {
@@ -97,7 +97,7 @@ export class Mixture<V extends MixtureView = MixtureView> {
   /**
    * Draws n rows, a share from each source, with the rows of the first source first. Never waits. Accepts the options that `sample` of the sources accepts.
    * Weights correct for the priorities within each source, not for shares. With `into`, allocates nothing but strings while each source provides as many rows
-   * as before. Costs as much as the draws of the parts. If the call throws, nothing has changed in any source.
+   * as before. Costs as much as the draws of the parts. If the call throws, all sources are unchanged.
    * @throws ReplayError EMPTY if a source has no items
    * @throws ReplayError RATE_LIMITED if a rate limiter does not allow a share now
    * @throws ReplayError TOO_FEW if a source has too few distinct items
@@ -111,7 +111,7 @@ export class Mixture<V extends MixtureView = MixtureView> {
   }
 
   /**
-   * Draws n rows as soon as every source can provide its share. Draws nothing earlier, so a wait that ends without a batch has changed nothing. The call does
+   * Draws n rows as soon as every source can provide its share. Draws nothing earlier, so a wait that ends without a batch changes no source. The call does
    * not take part in the order of calls that wait for one table.
    * @throws RangeError if the batch can never be full
    * @throws ReplayError RATE_LIMITED if other draws must come first
@@ -154,9 +154,9 @@ export class Mixture<V extends MixtureView = MixtureView> {
 
   /**
    * Sets the priorities of a batch's items, each in its own table, by key. Skips removed items, and sources that ignore priorities. Costs O(n log size). If the
-   * call throws, nothing has changed in any table.
+   * call throws, all tables are unchanged.
    * @param batch a batch of this mixture
-   * @param priorities one per row
+   * @param priorities one priority per row
    * @returns the number of priorities that were set
    * @throws TypeError, RangeError under the conditions of `table.updatePriorities`
    */

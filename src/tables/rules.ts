@@ -1,4 +1,4 @@
-/** Checks the rules of a writer, which define the items that it makes of its steps. */
+/** Checks the rules of a writer, which define the items that the writer makes from its steps. */
 
 import { LARGEST, PRIORITY_LEAF_BITS } from "../base/abi.ts";
 import { finite, flag, integer, mustBe, oneOfRule, onlyKeys, show } from "../base/error.ts";
@@ -12,7 +12,7 @@ import type { AnyTable } from "./table.ts";
 interface AnyRule<TableName extends string, Path extends string> {
   readonly table: TableName;
   /**
-   * The priority of new items. "max" is the larger of 1 and every priority that a live item of the table has had since the table was created or cleared. `{
+   * The priority of new items. "max" is the maximum of 1 and all priorities of the table's live items since the table was created or cleared. `{
    * leaf }` uses the leaf's value in the item's first step. With `remover: minHeap()`, the table then keeps the items with the largest values. Default: "max"
    * for `nStep` and `sequence` rules of a prioritized table, otherwise 1.
    */
@@ -26,14 +26,14 @@ export interface LeafPriority<Path extends string = string> {
 }
 
 /**
- * A rule that makes an item of the last `length` steps when an episode reaches `length`, `length + stride` … steps. With `across`, the steps of the lane count
- * instead. A final step counts as a step, but no item begins with it.
+ * A rule that makes an item from the last `length` steps when an episode reaches `length`, `length + stride` … steps. With `across`, the steps of the lane
+ * count instead. A final step counts as a step, but no item begins with it.
  */
 export interface LengthRule<TableName extends string = string, Columns = object, Path extends string = string> extends AnyRule<TableName, Path> {
   readonly length: number;
   /** The number of steps between the starts of two items. Default: 1. */
   readonly stride?: number;
-  /** The columns of these items in a batch, unless `sample` selects other columns. Default: every leaf of every step. */
+  /** The columns of the rule's items in a batch, unless `sample` selects other columns. Default: every leaf of every step. */
   readonly columns?: Columns;
   readonly nStep?: never;
   readonly sequence?: never;
@@ -42,8 +42,8 @@ export interface LengthRule<TableName extends string = string, Columns = object,
 
 /**
  * A rule that makes one transition per step. A transition has n steps, or fewer if the episode ends earlier, and one more row, from which the return
- * bootstraps. An item is made when its last row arrives. End episodes with `endEpisode({ final, terminated })`, or with the equivalent options of `append` and
- * `appendColumns`.
+ * bootstraps. An item is made when its last row is appended. End episodes with `endEpisode({ final, terminated })`, or with the equivalent options of `append`
+ * and `appendColumns`.
  */
 export interface NStepRule<TableName extends string = string, Path extends string = string> extends AnyRule<TableName, Path> {
   readonly nStep: number;
@@ -69,12 +69,12 @@ export interface SequenceOptions {
 }
 
 /**
- * A rule that makes sequences, so that each step of an episode is a learning step of at least one sequence. It makes a sequence when the episode has `length`,
- * `length + stride` … steps, and a shorter one of the remaining steps at the end. A learning step comes after the burn-in and is followed by a step. The
- * sequence at the first step of an episode has no burn-in.
+ * A rule that makes sequences, so that each step of an episode is a learning step of at least one sequence. The rule makes a sequence when the episode has
+ * `length`, `length + stride` … steps, and a shorter sequence from the remaining steps at the end. A learning step is a step after the burn-in that is followed
+ * by another step. The first sequence of an episode has no burn-in.
  *
- * With `across`, sequences continue past the ends of episodes. Only the first sequence of a lane then has no burn-in, and `close()` makes the shorter one.
- * Episodes end as with `nStep` rules. `table.sequences()` shows the sequences.
+ * With `across`, sequences continue past the ends of episodes. In that case, only the first sequence of a lane has no burn-in, and `close()` makes the shorter
+ * sequence. Episodes end as with `nStep` rules. `table.sequences()` shows the sequences.
  */
 export interface SequenceRule<TableName extends string = string, Path extends string = string> extends AnyRule<TableName, Path> {
   readonly sequence: SequenceOptions;
@@ -92,18 +92,18 @@ export type ItemRule<TableName extends string = string, Columns = object, Path e
   | SequenceRule<TableName, Path>;
 
 export interface WriterOptions<TableName extends string = string, Columns = object, Path extends string = string> {
-  /** The name under which a later run finds this writer, after `Replay.open` or `Replay.restore`. Unique among open writers. Default: none. */
+  /** The name under which a later run finds this writer, after `Replay.open` or `Replay.restore`. It must be unique among open writers. Default: no name. */
   readonly name?: string;
   /** The number of steps in the writer's window, which is the maximum length of an item. Default: the length of the longest rule, or 32 if that is larger. */
   readonly keep?: number;
   /**
-   * The number of environments in lock-step. With more than one, every value has a leading dimension of that length. With 1 the dimension is optional, so that
-   * code for vector environments runs with one environment. Default: one environment, without the dimension.
+   * The number of environments in lock-step. With more than one environment, every value has a leading dimension of that length. With 1, the dimension is
+   * optional, so that code for vector environments also runs with one environment. Default: one environment, without the dimension.
    */
   readonly lanes?: number;
   /**
-   * The rules that make items of the appended steps. Pass an empty list if you want no rules; it silences the warning about episodes without items. Default: no
-   * rules.
+   * The rules that make items of the appended steps. Pass an empty list if you do not want rules. The empty list silences the warning about episodes without
+   * items. Default: no rules.
    */
   readonly items?: readonly ItemRule<TableName, Columns, Path>[];
   /**
@@ -114,8 +114,8 @@ export interface WriterOptions<TableName extends string = string, Columns = obje
   /**
    * The time at which the environments of several lanes reset, in the terms of Gymnasium's vector environments. With "nextStep", the next step is the final
    * step of the ended episode. Items of a terminated episode are made before that step, which fills in the last observation. With "sameStep", environments
-   * reset within the same step. With "disabled", the program resets them. With the last two, pass the last observation as `final`. Required with `nStep` or
-   * `sequence` rules. Default: "disabled".
+   * reset within the same step. With "disabled", the program resets the environments. With "sameStep" and "disabled", pass the last observation as `final`.
+   * Required with `nStep` or `sequence` rules. Default: "disabled".
    */
   readonly autoreset?: "nextStep" | "sameStep" | "disabled";
 }
@@ -138,16 +138,16 @@ export interface ResolvedWriterOptions {
   readonly keep: number;
   readonly lanes: number;
   readonly items: readonly ResolvedRule[];
-  /** The column layout of each rule's items. */
+  /** The number of the column layout of each rule's items. */
   readonly layouts: readonly number[];
   readonly across: boolean;
   readonly autoreset: "nextStep" | "sameStep" | "disabled";
-  /** Absent for a writer without a name. */
+  /** The name of the writer. Absent for a writer without a name. */
   readonly name?: string;
 }
 
 const DEFAULT_KEEP = 32;
-/** The largest value for which slots have room (assembly/tables/slots.ts). */
+/** The largest burn-in for which slots have room (assembly/tables/slots.ts). */
 const MAX_BURN_IN = 32766;
 const AUTORESETS = ["nextStep", "sameStep", "disabled"] as const;
 
@@ -157,7 +157,7 @@ export function resolveWriterOptions(engine: Engine, tables: ReadonlyMap<string,
   if (name !== undefined) mustBeName(name);
   if (!Array.isArray(items)) throw mustBe(TypeError, "items", "an array of rules", items);
   const rules = (items as readonly ItemRule[]).map((rule, k) => resolveRule(engine, tables, rule, `items[${k}]`));
-  // Needs the step before: it shows whether a sequence across episodes begins with the first step of one.
+  // The window also needs the previous step, which shows whether a sequence across episodes begins with the first step of an episode.
   const longest = Math.max(1, ...rules.map((rule) => rule.length + Number(across === true && rule.burnIn !== undefined)));
   const layouts: number[] = [];
   (items as readonly ItemRule[]).forEach(({ columns }, k) => {
@@ -256,7 +256,7 @@ function resolveSequence(sequence: SequenceOptions, subject: string): Pick<Resol
   return { length, burnIn, stride: integer(`${subject}.stride`, stride ?? longest, 1, longest) };
 }
 
-/** Returns whether returns are computed from the items of a rule. Then rewards and the ends of episodes are required. */
+/** Returns whether returns are computed from the items of a rule. If so, rewards and the ends of episodes are required. */
 export function hasReturns({ nStep, burnIn }: ResolvedRule): boolean {
   return nStep > 0 || burnIn !== undefined;
 }
@@ -275,7 +275,7 @@ export interface ItemOptions<Columns = object> {
   /** The number of steps of the item, which ends with the newest step. */
   readonly length: number;
   /**
-   * The priority of the item. "max" is the larger of 1 and every priority that a live item of the table has had since the table was made or cleared. Default:
+   * The priority of the item. "max" is the maximum of 1 and all priorities of the table's live items since the table was made or cleared. Default:
    * 1.
    */
   readonly priority?: number | "max";

@@ -1,6 +1,6 @@
 /**
- * Defines the target of a writer's steps: a Replay of this process, one across a port, or a server. The writers of TF-Agents and Reverb only use this
- * interface.
+ * Defines the target of a writer's steps: a Replay of this process, a Replay at the other end of a port, or a server. The writers of TF-Agents and Reverb only
+ * use this interface.
  */
 import type { WaitOptions } from "../base/wait.ts";
 import type { Column } from "../schema/column.ts";
@@ -13,7 +13,7 @@ import type { ItemOptions } from "./rules.ts";
 /** The place of a sink: this process, or a server, which answers with promises. */
 export type SinkKind = "process" | "server";
 
-/** The result of a call that a server may delay: a promise of room when too many items are on their way. */
+/** The result of a call that a server may delay: a promise of room if too many items are in flight. */
 // biome-ignore lint/suspicious/noConfusingVoidType: used only as a return type
 export type Room<K> = K extends "server" ? Promise<void> | undefined : void;
 
@@ -21,13 +21,13 @@ export type Room<K> = K extends "server" ? Promise<void> | undefined : void;
 export type Flushed<K> = K extends "server" ? Promise<void> : Promise<void> | undefined;
 
 export interface FlushOptions extends WaitOptions {
-  /** Items that may still wait when the call resolves. Default: 0. */
+  /** The number of items that may still wait when the call resolves. Default: 0. */
   readonly blockUntilNumItems?: number;
 }
 
 /**
- * The methods that observers call. They append whole steps of one environment, and make items of the last steps. Writers of a Replay, a port and a server have
- * these methods.
+ * The methods that observers call. The methods append whole steps of one environment, and make items from the last steps. Writers of a Replay, a port and a
+ * server have these methods.
  */
 export interface StepWriter<S extends Spec = Spec> {
   /** Appends a step. Returns a promise if steps are sent elsewhere and too many are in flight. */
@@ -38,7 +38,7 @@ export interface StepWriter<S extends Spec = Spec> {
   close(): void;
 }
 
-/** A column of an item: steps of one leaf, by their numbers. */
+/** A column of an item: the numbers of the steps, and their leaf. */
 export interface ItemColumn {
   /** The column's name in the item, with dots if it is nested. */
   readonly name: string;
@@ -54,48 +54,48 @@ export interface ItemPattern {
   readonly nodes: readonly {
     /** The number of the column's leaf. */
     readonly leaf: number;
-    /** The ages of the column's steps, oldest first; 1 is the newest step. */
+    /** The ages of the column's steps, oldest first. Age 1 is the newest step. */
     readonly ages: readonly number[];
     readonly node: { readonly isSqueezed: boolean; readonly leaf: Pick<PlacedLeaf, "leaf" | "shape"> };
   }[];
   readonly length: number;
-  /** The number of steps between the item's newest step and the newest step of all. */
+  /** The number of steps between the item's newest step and the newest step of the sink. */
   readonly endOffset: number;
   /** The same columns in the form of a Replay's items. */
   readonly columns: { readonly [name: string]: ColumnOf };
 }
 
-/** Accepts steps leaf by leaf, also in parts, and makes items of any columns. Steps are numbered from 0, in append order. */
+/** Accepts steps leaf by leaf, possibly in parts, and makes items with any columns. Steps are numbered from 0, in append order. */
 export interface StepSink {
   readonly leaves: readonly PlacedLeaf[];
-  /** The number of steps so far, including an open one. */
+  /** The number of steps so far, including an open step. */
   readonly total: number;
-  /** Complete steps of the open episode. */
+  /** The number of complete steps of the open episode. */
   readonly episodeSteps: number;
-  /** The values of the step that the last append left open, one per leaf; undefined if it left none open. */
+  /** The values of the step that the last append left open, one per leaf; undefined if no step is open. */
   readonly open: readonly unknown[] | undefined;
-  /** Whether a trajectory writer rejects other calls while the end of an episode waits for items. */
+  /** Whether a trajectory writer must reject other calls while the end of an episode waits for items. */
   readonly isExclusiveAtEnd: boolean;
   /** @throws ReplayError CLOSED, OUT_OF_TURN, or the error that ended a stream */
   check(): void;
   /** @throws TypeError · ReplayError NOT_FOUND if the name is certainly wrong */
   mustKnow(table: unknown): void;
-  /** Appends a step, or adds values to the open one. @param values one per leaf, undefined for a missing one @param step the same values, nested */
+  /** Appends a step, or adds values to the open step. @param values one value per leaf, undefined for a missing value @param step the same values, nested */
   append(values: readonly unknown[], step: unknown, isPartial: boolean): Promise<void> | undefined;
-  /** Appends many steps. @param columns one per leaf, with a dimension of time; undefined for a missing one */
+  /** Appends many steps. @param columns one column per leaf, with a dimension of time; undefined for a missing column */
   appendColumns(columns: readonly unknown[]): Promise<void> | undefined;
-  /** Keeps one leaf for `steps` steps, and any leaf for at most `longest`. @returns the number of the leaf's oldest step that is still available */
+  /** Keeps one leaf for `steps` steps, and any leaf for at most `longest` steps. @returns the number of the leaf's oldest step that is still available */
   keep(leaf: number, steps: number, longest: number, maxChunkLength: number | undefined): number;
   /** Copies steps of a leaf. */
   read(leaf: PlacedLeaf, steps: readonly number[]): Column["data"];
-  /** Makes an item. @param columns in the order of their names @returns a promise if the item, or the caller, has to wait */
+  /** Makes an item. @param columns the columns in the order of their names @returns a promise if the item, or the caller, has to wait */
   createItem(table: string, priority: number, columns: readonly ItemColumn[]): Promise<void> | undefined;
-  /** Makes an item of the last `length` steps of these leaves. @returns the same as `createItem` */
+  /** Makes an item from the last `length` steps of these leaves. @returns the same as `createItem` */
   createLast(table: string, length: number, priority: number, leaves: readonly PlacedLeaf[]): Promise<void> | undefined;
   /** Sets the patterns of `insert`. Called once. @throws RangeError · ReplayError NOT_FOUND, SPEC_MISMATCH if a table does not accept a pattern */
   prepare(patterns: readonly ItemPattern[]): void;
   /**
-   * Checks whether items of some patterns are allowed, before a step is appended. @param count number of valid entries in `patterns` @throws ReplayError
+   * Checks whether items of some patterns are allowed, before a step is appended. @param count the number of valid entries in `patterns` @throws ReplayError
    * RATE_LIMITED, SPEC_MISMATCH
    */
   admit(patterns: Int32Array, count: number): void;
@@ -103,12 +103,12 @@ export interface StepSink {
   insert(pattern: number, priority: number): Promise<void> | undefined;
   /** Returns the result of `endEpisode` without a time limit: a promise if the caller has to wait for items of this sink. */
   waiting(): Promise<void> | undefined;
-  /** Ends the episode. @param clears whether no later item may reach back past the end */
+  /** Ends the episode. @param clears whether later items must not include steps before the end */
   endEpisode(clears: boolean): void;
   flush(options: FlushOptions): Promise<void> | undefined;
   /** Keeps an error of a call for `flush`, unless the call's promise reports it. */
   keepError?(reason: unknown, answer: ItemPromise): void;
-  /** Resolves when no item of an open sink depends on this process any more; returns undefined if that already holds. */
+  /** Resolves when no item of an open sink depends on this process any more. Returns undefined if that is already the case. */
   confirmed(): Promise<void> | undefined;
   close(): void;
 }

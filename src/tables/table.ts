@@ -37,7 +37,8 @@ type GetOptions<S> = Pick<Options<S>, "into" | "recycle" | "length" | "cross" | 
 type Only<O, Known> = { readonly [K in Exclude<keyof O, keyof Known>]: never };
 
 /**
- * The type of a batch, which depends on its options. It has the requested columns or every leaf, and n-step returns, weights and a mask if they are requested.
+ * The type of a batch, which depends on its options. The batch has the requested columns or every leaf. It has n-step returns, weights and a mask if the
+ * options request them.
  */
 export type BatchOf<S, O> = Batch<
   O extends { readonly columns: infer C extends ColumnSet<S> } ? ChosenOf<S, C> : IsAny<S> extends true ? AnySteps : StepsOf<S, [number, number]>
@@ -54,9 +55,9 @@ export interface Explanation {
   readonly key: number;
   /**
    * The state of the item.
-   * - live: it can be drawn;
-   * - waiting: the rate limiter has not admitted it yet;
-   * - gone: it was evicted, deleted or drawn maxTimesSampled times.
+   * - live: the item can be drawn;
+   * - waiting: the rate limiter has not admitted the item yet;
+   * - gone: the item was evicted, deleted or drawn maxTimesSampled times.
    */
   readonly state: "live" | "waiting" | "gone";
   readonly length?: number;
@@ -68,22 +69,22 @@ export interface Explanation {
 
 /** Above this, new items (priority 1) are almost never drawn. */
 const HIGH_PRIORITY = 10;
-/** The number of steps, and of too short episodes, below which an empty table is normal. */
+/** The number of steps, and the number of episodes that are too short, below which an empty table is normal. */
 const MIN_STEPS = 5;
 const MIN_EPISODES = 2;
 
 /** A table of any spec, for other parts of the engine. */
 export type AnyTable = Pick<Table, "name" | "options" | "handle" | "stats" | "explain">;
 
-/** The draws of each table for buffers, and the function that sets its priorities. */
+/** The draws of each table for buffers, and the function that sets the table's priorities. */
 const internals = new WeakMap<Table, { readonly draws: Draws<Batch>; update(keys: Numbers, priorities: Numbers): number }>();
 
-/** Returns the draws of a table, for the package's own modules. */
+/** Returns the draws of a table. Only the package's own modules use it. */
 export function drawsOf(table: Table): Draws<Batch> {
   return internalsOf(table).draws;
 }
 
-/** Updates priorities as Reverb does: priorities may be data of the program in a table that ignores them. */
+/** Updates priorities like Reverb, without a warning: in a table that ignores priorities, they may be data of the program. */
 export function mutate(table: Table, keys: Numbers, priorities: Numbers): number {
   return internalsOf(table).update(keys, priorities);
 }
@@ -146,7 +147,7 @@ export class Table<S = any, R = any> {
    *
    * Costs O(n × (log size + steps) + bytes), with the steps that the columns show. All steps of a window count if the window has 16 steps or fewer, if columns
    * show more than half of them, if items show different steps, if an episode ends within an item, or with `nStep`. If freed rows were reused, the steps of an
-   * item may not be adjacent in memory. All steps up to the last one shown then count.
+   * item may not be adjacent in memory. In that case, all steps up to the last step shown count.
    * @throws ReplayError SPEC_MISMATCH if `into` has another form, or if items have different columns
    * @throws ReplayError NOT_FOUND if an option names a leaf that does not exist
    * @throws ReplayError UNSUPPORTED if the table does not support an option
@@ -161,7 +162,8 @@ export class Table<S = any, R = any> {
   /**
    * Draws n items, each as soon as the rate limiter allows it. The batch grows until it is full, and its bytes are copied as they are drawn. Draws that are
    * stratified or without replacement are made together, as soon as all of them are possible. Calls that wait for one table are served in call order. If items
-   * were drawn before the wait ended, the error has these items as its `batch`. It is then a separate error, and the reason is its `cause`.
+   * were drawn before the wait ended, the error has these items as its `batch`. Such an error is a separate object, and the reason for the end of the wait is
+   * its `cause`.
    * @throws RangeError if the batch can never be full
    * @throws ReplayError RATE_LIMITED if other draws must come first
    * @throws ReplayError TIMEOUT if the time limit ends the wait
@@ -174,8 +176,8 @@ export class Table<S = any, R = any> {
 
   /**
    * Returns the items of keys that still exist, in the order of the keys. `batch.info.keys` has their keys. The call is not a draw: it changes no counter, uses
-   * no random number, and ignores the rate limiter. Items that wait for the limiter do not exist yet. Accepts the options of `sample` that define the contents
-   * of a batch. Costs O(n × steps + bytes).
+   * no random number, and ignores the rate limiter. Items that wait for the rate limiter do not exist yet. Accepts the options of `sample` that define the
+   * contents of a batch. Costs O(n × steps + bytes).
    * @throws TypeError, RangeError if a key is invalid, as in `updatePriorities`
    * @throws ReplayError SPEC_MISMATCH if `into` has another form, or if items have different columns
    * @throws ReplayError NOT_FOUND if an option names a leaf that does not exist
@@ -193,8 +195,8 @@ export class Table<S = any, R = any> {
    * Writes values to the stored steps that a batch of this table shows, for example targets that a learner recomputes (MuZero's reanalysis) or latent states
    * (Dreamer). `values` has some of the batch's columns, under the same names and with the same shapes: `[count, …]`, or as long as the batch's arrays. Each
    * value is written to the step at its place in the batch, including columns at the bootstrap. Padding is skipped; if several values belong to one step, the
-   * last one counts. Other items that share the step also show the new value. Priorities do not change, and rewards may be non-finite. All checks come before
-   * any write. Costs O(count × steps + bytes).
+   * last one counts. Other items that share the step also show the new value. Priorities do not change, and rewards may be non-finite. All checks are made
+   * before any write. Costs O(count × steps + bytes).
    * @param batch from `sample`, `get` or `sampleWhenReady` of this table, or from a view of its transitions
    * @returns the number of values written, and the number of items that no longer exist, whose values are skipped
    * @throws TypeError if the batch does not belong to this table
@@ -238,7 +240,7 @@ export class Table<S = any, R = any> {
    * ends of episodes, and n-step returns within the sequence. An item of a `sequence` rule records its burn-in and whether it begins an episode; any other item
    * has no burn-in. Create the view once, since each view keeps separate batches to refill.
    * @throws TypeError, RangeError if an option is invalid
-   * @throws ReplayError NOT_FOUND if a role has no leaf, or `state` has an unknown name
+   * @throws ReplayError NOT_FOUND if a role has no leaf, or if `state` has an unknown name
    * @throws ReplayError SPEC_MISMATCH if a leaf has the name of a column of the view
    */
   sequences<const O extends SequenceViewOptions<StateName<S, R>>>(options: O & Only<O, SequenceViewOptions>): Sequences<S, R, O> {
@@ -248,9 +250,9 @@ export class Table<S = any, R = any> {
 
   /**
    * Sets the priorities of items by key. Skips keys whose items no longer exist. If a key occurs twice, the last priority counts. Costs O(n log size). If the
-   * call throws, nothing has changed.
-   * @param keys f64 [n], or a column of any shape with n elements
-   * @param priorities [n], or a column of one dimension or of the shape of the keys
+   * call throws, the table is unchanged.
+   * @param keys n keys in a list or typed array, or a column of any shape with n elements
+   * @param priorities n priorities in a list or typed array, or a column of one dimension or of the shape of the keys
    * @returns the number of keys whose items exist
    * @throws TypeError if an array cannot hold every key, such as a Float32Array
    * @throws RangeError if a value cannot be a key, if a priority is negative or not finite, or if a column has another shape
@@ -270,7 +272,7 @@ export class Table<S = any, R = any> {
   }
 
   /**
-   * Deletes items by key. Skips keys whose items no longer exist. Costs O(n log size). If the call throws, nothing has changed.
+   * Deletes items by key. Skips keys whose items no longer exist. Costs O(n log size). If the call throws, the table is unchanged.
    * @returns the number of deleted items
    * @throws TypeError, RangeError if a key is invalid, as in `updatePriorities`
    */
@@ -284,8 +286,8 @@ export class Table<S = any, R = any> {
   }
 
   /**
-   * Returns whether a batch of n can be drawn now, whichever items are drawn. The rate limiter must allow the draws, and there must be enough items for draws
-   * without replacement or with `maxTimesSampled`. Costs O(1), or at most O(size) in these two cases.
+   * Returns whether a batch of n can be drawn now, regardless of the items drawn. The rate limiter must allow the draws, and the table must have enough items
+   * for draws without replacement or with `maxTimesSampled`. Costs O(1), or at most O(size) in these two cases.
    */
   ready(n: number, options: { readonly replacement?: boolean; readonly among?: Among } = {}): boolean {
     if (typeof options !== "object" || options === null) throw mustBe(TypeError, "the options of ready", "an object of replacement, among", options);
@@ -336,13 +338,13 @@ export class Table<S = any, R = any> {
     return this.#table;
   }
 
-  /** Returns the core's table for a call that changes something. @throws ReplayError CLOSED, OUT_OF_TURN */
+  /** Returns the core's table for a call that may change the Replay. @throws ReplayError CLOSED, OUT_OF_TURN */
   #begin(): CoreTable {
     this.#engine.begin();
     return this.#table;
   }
 
-  /** Warns after an empty draw if no item can ever come. */
+  /** Warns after an empty draw if no item can ever be inserted. */
   #warnEmpty(): void {
     if (this.#table.newest !== 0) return;
     const name = show(this.name);

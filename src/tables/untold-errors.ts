@@ -2,22 +2,22 @@
 import type { WaitOptions } from "../base/wait.ts";
 import type { ItemPromise } from "./item-promise.ts";
 
-/** The reason why a call failed, and its promise, if there is one. */
+/** The reason why a call failed, and the promise of the call, if there is one. */
 interface UntoldError {
   readonly reason: unknown;
   readonly answer: ItemPromise | undefined;
 }
 
-/** The maximum number kept; the first errors show the cause. */
+/** The maximum number of errors that are kept. The first errors suffice to show the cause. */
 const MAX_ERRORS = 16;
 
-/** Returns whether a call failed because its wait was ended, which its caller requested. */
+/** Returns whether a call failed only because its wait ended in a way that the caller requested. */
 export function isEndOfWait(reason: unknown, { signal }: WaitOptions): boolean {
   const { code } = (reason ?? {}) as { readonly code?: unknown };
   return code === "TIMEOUT" || code === "CLOSED" || (signal?.aborted === true && reason === signal.reason);
 }
 
-/** Errors kept until `flush` throws them or the readers of their promises receive them. Each is reported once. */
+/** Keeps errors until `flush` throws them or the readers of their promises receive them. Each error is reported once. */
 export class UntoldErrors {
   #errors: UntoldError[] = [];
 
@@ -39,7 +39,7 @@ export class UntoldErrors {
     return untold.map(({ reason }) => reason);
   }
 
-  /** @throws the first unreported reason; all others are forgotten */
+  /** @throws the first unreported reason; all other reasons are forgotten */
   throwFirst(): void {
     const reasons = this.take();
     if (reasons.length > 0) throw reasons[0];

@@ -1,4 +1,4 @@
-/** Checks the ends of a writer's episodes: the checks, and the bytes that the core reads. */
+/** Checks the ends of a writer's episodes, and writes the bytes that the core reads. */
 
 import { onlyKeys } from "../base/error.ts";
 import { type Block, copyEnds, countEnds, finalsBytes, placeBlock, placeEnds, placeFinal, placeFinals } from "../memory/block.ts";
@@ -39,7 +39,7 @@ export class WriterEnds {
     return checkEnd(this.#rules, options);
   }
 
-  /** Places the final step of one lane. @returns its address */
+  /** Places the final step of one lane. @returns the address of the step */
   placeFinal(final: unknown, terminated: boolean | undefined): number {
     const engine = this.#engine;
     return withLock(engine, () => {
@@ -75,7 +75,7 @@ export class WriterEnds {
   }
 
   /**
-   * Places the ends of each lane's episode at an address, and the final steps elsewhere. @returns the number of ends, the number of truncated ones, and the
+   * Places the ends of each lane's episode at an address, and the final steps elsewhere. @returns the number of ends, the number of truncated episodes, and the
    * address of the final steps
    */
   placeLanes<S>(at: number, options: LaneEnds<S>): readonly [ended: number, truncated: number, finals: number] {

@@ -3,28 +3,28 @@ import type { ColumnSet } from "../schema/columns.ts";
 import type { ItemOptions, ResolvedWriterOptions } from "./rules.ts";
 import type { AnyTable } from "./table.ts";
 
-/** The options of a saved writer, and the state beyond its options and streams (assembly/writer/dues.ts). */
+/** The options of a saved writer, and the state that its options and streams do not include (assembly/writer/dues.ts). */
 export interface SavedWriterOptions extends ResolvedWriterOptions {
   readonly state?: readonly number[];
 }
 
-/** Properties of a writer besides its options. */
+/** The properties of a writer that its options do not include. */
 export interface WriterTraits {
   /** Whether the writer has no rules on purpose. */
   readonly createsItems?: boolean;
-  /** Whether the option lanes was passed. Values of a single lane may then also have a dimension of lanes. */
+  /** Whether the option `lanes` was passed. If so, values of a single lane may also have a dimension of lanes. */
   readonly isVector?: boolean;
 }
 
 /** The internals of a writer for the package's own modules. */
 export interface WriterInternals {
-  /** The writer's part of a snapshot, besides its streams. */
+  /** The writer's part of a snapshot, apart from the streams. */
   readonly saved: SavedWriterOptions;
   /** Notes that the state of a writer of an earlier run was restored. */
   resume(): void;
   /**
-   * Runs `createItem` for `length` steps that end `behind` steps before the newest.
-   * @param isEarlier 1 if the writer has already made an item for the table that ends later
+   * Runs `createItem` for `length` steps that end `behind` steps before the newest step.
+   * @param isEarlier 1 if the writer has already made a later-ending item for the table
    */
   createItem(table: string, options: ItemOptions<ColumnSet<unknown>>, behind: number, isEarlier: number): Promise<void> | undefined;
   /**

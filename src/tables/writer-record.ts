@@ -1,6 +1,6 @@
 /**
- * Fills the staging record of a writer, which the core reads a step from. Writers of one step at a time share the engine's record until a program stages a step
- * by hand; then a writer gets its own.
+ * Fills the staging record of a writer, from which the core reads a step. Writers of one step at a time share the engine's record. When a program stages a step
+ * by hand, its writer gets a separate record.
  */
 import { blockOffsets, placeAddresses } from "../memory/block.ts";
 import type { Engine, StepFiller } from "../memory/engine.ts";
@@ -10,9 +10,9 @@ import { type Visit, visitor } from "../schema/nest.ts";
 import type { ResolvedWriterOptions } from "./rules.ts";
 
 export class WriterRecord {
-  /** The address of the step as a block of columns, if its lanes can have ends. */
+  /** The address of the step as a block of columns, if the lanes can have ends. */
   readonly blockAt: number;
-  /** The address after it, for how the episode of each lane ends with the step. */
+  /** The address after the block, for flags that record how the episode of each lane ends with the step. */
   readonly endsAt: number;
   /** The number of NaN checks of the record's writer. */
   looks = 0;
@@ -55,7 +55,10 @@ export class WriterRecord {
     return this.#isShared;
   }
 
-  /** Switches to its own record, with the step from the engine's record if that step certainly belongs to this writer. @throws ReplayError OUT_OF_MEMORY */
+  /**
+   * Switches to a separate record. Copies the step from the engine's record if that step certainly belongs to this writer.
+   * @throws ReplayError OUT_OF_MEMORY
+   */
   own(): StepFiller {
     const engine = this.#engine;
     const record = engine.stage(this.#bytes);

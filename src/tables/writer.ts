@@ -1,4 +1,4 @@
-/** Implements a writer: accepts the steps of one environment, or of several in lock-step (its lanes), and makes items of them. */
+/** Implements a writer: accepts the steps of one environment, or of several environments in lock-step (lanes), and makes items from these steps. */
 
 import { E_PRIORITY, SEQUENCE, TAILS } from "../base/abi.ts";
 import { integer, ReplayError } from "../base/error.ts";
@@ -22,18 +22,18 @@ import { WriterEnds } from "./writer-ends.ts";
 import type { SavedWriterOptions, WriterInternals, WriterTraits } from "./writer-internals.ts";
 import { WriterRecord } from "./writer-record.ts";
 
-/** Whether the values of a writer have a leading dimension of lanes; boolean if the type is not known. 0: the option lanes was not passed. */
+/** Whether the values of a writer have a leading dimension of lanes; boolean if the type is not known. 0 means that the option `lanes` was not passed. */
 export type HasLanes<L> = number extends L ? boolean : L extends 0 | 1 ? false : true;
 
-/** The additional arguments of a writer with `lanes: 1`: a step with a leading dimension, and how its episode ends. */
+/** The additional arguments of a writer with `lanes: 1`: a step with a leading dimension, and the end of the episode. */
 export type OneLane<S, L, Result = void> = [L] extends [1] ? { append(step: ColumnsOf<S>, ends?: LaneEnds<S>): Result } : unknown;
 
-/** Returns the internals of a writer, for the package's own modules. */
+/** Returns the internals of a writer. Only the package's own modules use it. */
 export let internalsOf: (writer: Writer) => WriterInternals;
 
 type AppendInput<S, Lanes> = Lanes extends true ? ColumnsOf<S> : StepOf<S>;
 
-/** A writer that appends steps and makes items of them. Without type arguments, the type is a writer of any spec, tables and lanes. */
+/** A writer that appends steps and makes items from them. Without type arguments, the type is a writer of any spec, tables and lanes. */
 // biome-ignore lint/suspicious/noExplicitAny: `Writer` accepts every writer
 export class Writer<S = any, TableName extends string = string, Lanes extends boolean = IsAny<S> extends true ? boolean : false> {
   readonly options: ResolvedWriterOptions;
@@ -46,7 +46,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   readonly #ends: WriterEnds;
   /** The engine's information about this writer. */
   #info: Parameters<Engine["forget"]>[0] | undefined;
-  /** The staging record; with several lanes, a block of columns. It also holds data that each step needs. */
+  /** The staging record, which is a block of columns if the writer has several lanes. It also holds data that each step needs. */
   readonly #place: WriterRecord | undefined;
   #record = 0;
   #staging: Staging;
@@ -54,7 +54,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   #isClosed = false;
   readonly #isVector: boolean;
   readonly #barrenEpisodes: BarrenEpisodes;
-  /** The number of steps until the next check for warnings. One field for all checks: each further field costs `append` a tenth of its time. */
+  /** The number of steps until the next check for warnings. All checks share this field, because each further field costs `append` a tenth of its time. */
   #stepsToCheck = 1;
   /** The table used last, because comparing names is cheaper than a lookup in the map. */
   #last: AnyTable | undefined;
@@ -65,7 +65,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
         return writer.#state();
       },
       resume: () => {
-        // It is unknown whether createItem made an item of the open episode.
+        // It is unknown whether `createItem` made an item from steps of the open episode.
         if (writer.streams.some((_, lane) => writer.#writer.episodeSteps(lane) > 0)) writer.#barrenEpisodes.createsItems = true;
       },
       createItem: (table, options, stepsBack, isEarlier) => writer.#createItem(table, options, stepsBack, isEarlier),
@@ -149,17 +149,17 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   /**
-   * Appends a step, or the step in `staged`, and makes items with the writer's rules. Copies the values and allocates nothing, unless there is text. With
+   * Appends a step, or the step in `staged`, and makes items with the writer's rules. Copies the values and allocates nothing, unless the spec has text. With
    * several lanes, every value has a leading dimension with one step per lane. With `lanes: 1`, that dimension is optional. If the call throws, no step is
    * appended, but `staged` may be filled in part. Costs O(bytes + items).
    * @throws ReplayError SPEC_MISMATCH if the step does not match the spec, INVALID_DATA if a value does not fit its dtype, OUT_OF_MEMORY if memory runs out,
    * RATE_LIMITED if too many items are waiting
-   * @param ends the lanes whose episodes end with this step, with `lanes`; not kept after the call
+   * @param ends the lanes whose episodes end with this step, for writers with `lanes`. The object is not kept after the call
    */
   append(): void;
   append(step: AppendInput<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): void;
   append(step?: AppendInput<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): void {
-    // Code that each step needs is inline here, as far as it is short: V8 inlines up to 920 bytes of bytecode, including all setters of the step.
+    // Short code that each step needs is inline here, because V8 inlines at most 920 bytes of bytecode, including all setters of the step.
     const engine = this.#engine;
     engine.begin();
     if (this.#isClosed) throw writerClosed();
@@ -206,7 +206,8 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   /**
-   * Makes an item of the last steps. Costs O(log size) if an item of the same length was made one step before and still exists, otherwise O(length + log size).
+   * Makes an item from the last steps. Costs O(log size) if an item of the same length was made one step before and still exists, otherwise O(length + log
+   * size).
    * @returns `undefined` if the item is in the table, otherwise a promise that resolves when the rate limiter admits the item
    * @throws RangeError if the length exceeds the window, or if the priority is invalid
    * @throws ReplayError NOT_FOUND if the table does not exist, RATE_LIMITED if too many items are waiting, OUT_OF_MEMORY if memory runs out
@@ -221,7 +222,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     this.#begin();
     const to = this.#table(table);
     integer("length", length, 1);
-    // Tested here because passing a fraction as an argument would allocate it.
+    // The test is here, because a fraction passed as an argument would be allocated.
     if (typeof priority !== "number" || !(priority >= 0 && priority < Number.POSITIVE_INFINITY)) checkPriority(priority);
     integer("lane", lane, 0, this.options.lanes - 1);
     let layout = 0;
@@ -252,8 +253,8 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
 
   /**
    * Ends the episode. With `final` or `terminated`, the final observation ends the episode. Transitions bootstrap from this observation unless the episode
-   * terminated, and it stays available until the next append. Otherwise the newest step ends the episode, in all lanes or in one, and the window is emptied. A
-   * writer with `across` keeps its window. Costs O(items + log size). If the call throws, nothing has changed.
+   * terminated, and it stays available until the next append. Otherwise, the newest step ends the episode, in all lanes or in one lane, and the window is
+   * emptied. A writer with `across` keeps its window. Costs O(items + log size). If the call throws, it has no effect.
    * @throws TypeError if `nStep` or `sequence` rules require a missing option
    * @throws ReplayError OUT_OF_TURN if no episode is open, SPEC_MISMATCH if the step does not match the spec, INVALID_DATA if a value does not fit its dtype,
    * OUT_OF_MEMORY if memory runs out, RATE_LIMITED if too many items are waiting
@@ -278,7 +279,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
 
   /**
    * Discards the open episode, for example after a simulator failed in the middle of it. Deletes its items in all tables, cancels items that wait for a rate
-   * limiter, and releases its steps. Items that the deleted ones had evicted stay evicted, and the deleted items count as inserted and deleted. With
+   * limiter, and releases its steps. Items that the deleted items had evicted stay evicted, and the deleted items count as inserted and deleted. With
    * `autoreset: "nextStep"`, the final step of the episode is dropped if it has not arrived yet. Costs O(size) per table with such items.
    * @param options.lane the lane of the episode. Default: all lanes
    * @returns the number of deleted or cancelled items; 0 if no episode is open
@@ -293,7 +294,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     return items;
   }
 
-  /** Resolves when no item waits in the tables of the writer's rules, or in any table if it has no rules. Returns `undefined` if no item waits. */
+  /** Resolves when no item waits in the tables of the writer's rules, or in any table if the writer has no rules. Returns `undefined` if no item waits. */
   flush(options: WaitOptions = {}): Promise<void> | undefined {
     this.#open();
     const names = this.#ends.tables;
@@ -331,7 +332,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     if (this.#isClosed) throw writerClosed();
   }
 
-  /** Repeats the check after options were read: a getter may have closed the writer, or disposed of the Replay. */
+  /** Repeats the checks of `begin` after options were read, because a getter may have closed the writer or disposed of the Replay. */
   #begin(): void {
     this.#engine.begin();
     if (this.#isClosed) throw writerClosed();
@@ -374,7 +375,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     return this.#engine.waiters.untilAtMost(() => Number(table.explain(key).state === "waiting"));
   }
 
-  /** Appends a step of several lanes, or the staged step, with some ends. */
+  /** Appends a step of several lanes, or the staged step, in which some episodes end. */
   #appendWithEnds(step: unknown, endOptions: LaneEnds<S>): void {
     const engine = this.#engine;
     const { blockAt, endsAt } = this.#place as WriterRecord;
@@ -404,7 +405,11 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     this.#afterCall(this.#staging.checkForNaN(this.#engine.reportNaN, ++(this.#place as WriterRecord).looks));
   }
 
-  /** Logs the warnings of the last call. @param steps steps until the next look at values @param rows how many it appended */
+  /**
+   * Logs the warnings of the last call.
+   * @param steps the number of steps until the next check of values
+   * @param rows the number of rows that the call appended
+   */
   #afterCall(steps: number, rows = 1): void {
     this.#engine.warnings.flush();
     if (this.#barrenEpisodes.hasUnreported && rows > 0) this.#barrenEpisodes.countExpired();
@@ -416,7 +421,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     if (this.#barrenEpisodes.hasUnreported) this.#stepsToCheck = 1;
   }
 
-  /** Completes a call to the core. Returns its result. @throws the error for its code */
+  /** Completes a call to the core, and returns its result. @throws the error, if the result is an error code */
   #finishCall(code: number, subject?: string, lane?: number): number {
     if (code < 0) throw this.#errorOf(code, subject, lane);
     this.#engine.changed();

@@ -1,4 +1,4 @@
-/** Manages the open writers of a Replay: writers of this run, and writers of an earlier run, which a run finds again by name. */
+/** Manages the open writers of a Replay: writers of this run, and writers of an earlier run, which this run finds by name. */
 import { codeOf, corrupt, ReplayError, show } from "../base/error.ts";
 import type { Engine } from "../memory/engine.ts";
 import { CoreStream } from "../memory/stream.ts";
@@ -14,15 +14,15 @@ type AnyOptions = WriterOptions<string, ColumnSet<unknown>>;
 export class Writers {
   readonly #engine: Engine;
   readonly #tables: ReadonlyMap<string, AnyTable>;
-  /** Open writers in creation order, with the tables for which they have rules without a priority. */
+  /** The open writers in creation order, with the tables for which they have rules without a priority. */
   readonly #open = new Map<Writer, readonly string[]>();
-  /** Their states for storage, created once, because a journal reads them after each group. */
+  /** The states of the writers for storage. They are created once, because a journal reads them after each group. */
   readonly #states = new Map<Writer, ReplayState["writers"][number]>();
-  /** Writers with a name. */
+  /** The writers with a name. */
   readonly #byName = new Map<string, Writer>();
   /** Writers of an earlier run that were not requested by name, and their positions when they were restored. */
   readonly #orphans = new Map<Writer, string>();
-  /** Whether the shared record is kept for writers of an earlier run that find no room for their own. */
+  /** Whether the shared record is kept for writers of an earlier run that have no room for a separate record. */
   #holdsFiller = false;
 
   constructor(engine: Engine, tables: ReadonlyMap<string, AnyTable>) {
@@ -58,8 +58,8 @@ export class Writers {
   }
 
   /**
-   * Returns a new writer, and closes a writer of an earlier run with the name, for an environment that cannot continue. @throws as `writer`, except
-   * SPEC_MISMATCH
+   * Returns a new writer, and closes a writer of an earlier run with the same name. Used for an environment that cannot continue. @throws the errors of
+   * `writer`, except SPEC_MISMATCH
    */
   replaceWriter(options: AnyOptions): Writer {
     const resolved = resolveWriterOptions(this.#engine, this.#tables, options);
@@ -67,7 +67,7 @@ export class Writers {
     return this.#create(resolved, options);
   }
 
-  /** Returns the writer of an earlier run with a name that was not continued; undefined if there is none. */
+  /** Returns a writer of an earlier run by its name, if the writer was not continued; otherwise undefined. */
   orphan(name: string): Writer | undefined {
     return [...this.#orphans.keys()].find((writer) => writer.options.name === name);
   }
@@ -77,12 +77,12 @@ export class Writers {
     this.#findByName(name);
   }
 
-  /** Opens a writer of an earlier run, whose state follows. @throws ReplayError CORRUPT if the name is invalid or already used */
+  /** Opens a writer of an earlier run. Its state is loaded afterwards. @throws ReplayError CORRUPT if the name is invalid or already used */
   adopt(options: SavedWriterOptions): void {
     const { name } = options;
     if (name !== undefined && (typeof name !== "string" || name === "" || this.#byName.has(name)))
       throw corrupt("the list of writers contradicts itself", `${show(name)} is not a unique name of a writer`);
-    // An empty list of rules, or one lane, may have been on purpose, which is no longer known.
+    // It is no longer known whether an empty list of rules, or a single lane, was intended.
     const createsItems = options.items.length === 0;
     if (options.lanes === 1 && !this.#holdsFiller) {
       this.#engine.shareFiller();
@@ -92,14 +92,14 @@ export class Writers {
     try {
       writer = this.#add(options, [], { createsItems, isVector: true });
     } catch (error) {
-      // At maxBytes there may be room only for the shared record.
+      // If `maxBytes` is used up, there may be room only for the shared record.
       if (codeOf(error) !== "OUT_OF_MEMORY" || options.lanes !== 1) throw error;
       writer = this.#add(options, [], { createsItems });
     }
     this.#orphans.set(writer, "");
   }
 
-  /** Completes restored writers after their state was loaded. @param isCopy whether the original run may continue */
+  /** Completes the restored writers after their state was loaded. @param isCopy whether the original run may continue */
   finishRestore(writers: OpenWriters, isCopy = false): void {
     if (this.#holdsFiller) this.#engine.unshareFiller();
     this.#holdsFiller = false;
@@ -209,10 +209,10 @@ export class Writers {
   }
 }
 
-/** Priorities from a leaf are objects. */
+/** Compares two options. Priorities from a leaf are objects. */
 const isSameOption = (one: unknown, two: unknown) => one === two || JSON.stringify(one) === JSON.stringify(two);
 
-/** The properties in which two rules can differ, besides their columns. */
+/** The properties in which two rules can differ, apart from their columns. */
 const RULE: readonly (keyof ResolvedRule)[] = ["table", "nStep", "burnIn", "length", "stride", "priority", "finite"];
 
 /** Returns the tables of rules without a priority. */

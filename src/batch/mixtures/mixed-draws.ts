@@ -17,16 +17,16 @@ import { keysOf, type MixedColumns, runEnd, sourceField, sourceIn } from "./mixe
 import type { AnyBatch, MixedSources, Source } from "./mixed-sources.ts";
 import type { MixtureState } from "./shares.ts";
 
-/** The action if a batch is not available now: throw, wait if it can become available, or skip it. */
+/** The action if a batch is not available now: throw, wait if the batch can become available, or skip the batch. */
 const THROW = 0;
 const WAIT = 1;
 const SKIP = 2;
 
 export class MixedDraws implements DrawSource<AnyBatch> {
   readonly sources: MixedSources;
-  /** Reads the options of calls, and holds the buffers of whole batches. It belongs to the first source's view. */
+  /** The sampler that reads the options of calls, and holds the buffers of whole batches. This sampler belongs to the first source's view. */
   readonly #whole: Sampler;
-  /** The weights of a batch before their division. */
+  /** The weights of a batch before they are divided by the largest weight. */
   #weights = new Float64Array(0);
   /** The array of weights of the batch that was refilled last. */
   #target: AnyArray | undefined;
@@ -53,8 +53,8 @@ export class MixedDraws implements DrawSource<AnyBatch> {
   }
 
   /**
-   * Returns a batch of n if every source can provide its share now; undefined if they may later. @throws RangeError if they never can · ReplayError RATE_LIMITED if
-   * other draws must come first
+   * Returns a batch of n if every source can provide its share now; undefined if that may become possible later. @throws RangeError if it is never possible ·
+   * ReplayError RATE_LIMITED if other draws must come first
    */
   atOnce(n: number, options?: SampleOptions): AnyBatch | undefined {
     return this.#sample(n, options, false, WAIT);
@@ -122,7 +122,10 @@ export class MixedDraws implements DrawSource<AnyBatch> {
     return this.#whole.batch(n, options, SOURCE);
   }
 
-  /** Sets the priorities of a batch's items in their tables. Returns how many still existed. Skips sources that ignore priorities. Allocates nothing. */
+  /**
+   * Sets the priorities of a batch's items in their tables. Returns how many of the items still existed. Skips sources that ignore priorities. Allocates
+   * nothing.
+   */
   update(batch: object, priorities: Numbers): number {
     this.sources.begin();
     const list = keysOf(batch);
@@ -132,7 +135,7 @@ export class MixedDraws implements DrawSource<AnyBatch> {
     const keys = checkedKeys("the keys of batch", list) as Float64Array;
     const values = checkedNumbers("priorities", priorities, count);
     if (keys instanceof Float64Array) checkKeys(keys, 0, count);
-    // Checks all of them before it sets any.
+    // All priorities are checked before any is set.
     for (let from = 0, to = 0; from < count; from = to) {
       to = runEnd(source, from, count);
       const { core } = this.sources.of(source, from).draws.table;
@@ -197,7 +200,7 @@ export class MixedDraws implements DrawSource<AnyBatch> {
     return (isNew ? sampler.pool.give(whole) : whole.batch) as AnyBatch;
   }
 
-  /** Reads the options of a call. Returns the source that cannot provide its share of n rows now, with the error; undefined if all can. */
+  /** Reads the options of a call. Returns the source that cannot provide its share of n rows now, with the error; undefined if all sources can. */
   #prepare(n: number, callOptions: SampleOptions | undefined): { readonly source: number; readonly error: Error } | undefined {
     const { options } = this.#whole;
     if (callOptions === undefined && options.isPlain && options.n === n) options.isSame = true;
@@ -211,7 +214,7 @@ export class MixedDraws implements DrawSource<AnyBatch> {
     for (let i = 0; i < this.sources.list.length; i++) (this.sources.list[i] as Source).sampler.options.into = undefined;
   }
 
-  /** Runs the checks that the plans of the parts would run. */
+  /** Runs the checks that the plan of each part would run. */
   #look(): void {
     const whole = this.#probe();
     for (let i = 0; i < this.sources.list.length; i++) {
@@ -224,7 +227,7 @@ export class MixedDraws implements DrawSource<AnyBatch> {
     }
   }
 
-  /** Returns a batch of one row. For views it is reused while windows have the same number of steps. */
+  /** Returns a batch of one row. Views reuse this batch while windows have the same number of steps. */
   #probe(): BatchBuffer {
     const longest = this.sources.longest();
     const { options } = this.#whole;
@@ -245,7 +248,7 @@ export class MixedDraws implements DrawSource<AnyBatch> {
     }
   }
 
-  /** Prepares a source to fill its rows from the `first` on. */
+  /** Prepares a source to fill its rows, starting at row `first`. */
   #plan(i: number, whole: BatchBuffer, first: number, divides: boolean): void {
     const { sampler, part } = this.sources.list[i] as Source;
     this.sources.checkAmong(i);
@@ -260,7 +263,7 @@ export class MixedDraws implements DrawSource<AnyBatch> {
     if (this.#weights.length < n) this.#weights = new Float64Array(n);
   }
 
-  /** Divides the weights of a batch by the largest of them. */
+  /** Divides the weights of a batch by the largest weight. */
   #divide(whole: BatchBuffer, n: number, into: object | undefined): void {
     const weights = this.#weights;
     let largest = 0;

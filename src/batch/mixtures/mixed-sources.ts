@@ -1,4 +1,4 @@
-/** Manages the sources of a mixture: whether each can provide its share of a batch now, and the waits until all can. */
+/** Manages the sources of a mixture: whether each source can provide its share of a batch now, and the waits until all sources can. */
 
 import { DISTINCT, NEWEST } from "../../base/abi.ts";
 import { finite, mustBe, ReplayError, show } from "../../base/error.ts";
@@ -21,7 +21,7 @@ export interface Source {
   /** A part of a batch of one row, which `ready` uses. */
   readonly probe: Part;
   readonly own: SourceOptions;
-  /** The options of its next draw. */
+  /** The options of the source's next draw. */
   readonly options: PartOptions;
   /** Whether another source draws from the same table. */
   readonly isRepeated: boolean;
@@ -32,7 +32,7 @@ export interface AnyBatch {
   release?(): void;
 }
 
-/** If a source has no items: "others" lets the other sources provide its rows; undefined makes it an error. */
+/** The treatment of a source without items. With "others", the other sources provide its rows. With undefined, the draw is an error. */
 export type Fallback = "others" | undefined;
 
 export class MixedSources {
@@ -65,7 +65,7 @@ export class MixedSources {
     for (const engine of this.#engines) engine.open();
   }
 
-  /** Rejects calls that may change a Replay, in the same way. */
+  /** Rejects calls that may change a Replay, while one of the Replays is closed or busy. */
   begin(): void {
     for (let i = 0; i < this.#engines.length; i++) (this.#engines[i] as Engine).begin();
   }
@@ -97,8 +97,8 @@ export class MixedSources {
   }
 
   /**
-   * Reads the shares of a draw of n, and divides its rows. @param options of the call @returns the source that cannot provide its share now, with the error;
-   * undefined if all can
+   * Reads the shares of a draw of n rows, and divides the rows among the sources. @param options of the call @returns the source that cannot provide its share
+   * now, with the error; undefined if all sources can
    */
   prepare(n: number, options: ParsedOptions): { readonly source: number; readonly error: Error } | undefined {
     const { list: sources, shares } = this;
@@ -121,7 +121,7 @@ export class MixedSources {
     return undefined;
   }
 
-  /** With a fallback: leaves out sources with too few items for their limiter. Returns one that remains insufficient; -1 if the others suffice. */
+  /** If there is a fallback, leaves out sources with too few items for their rate limiter. Returns the first of them if no source remains; otherwise -1. */
   #leaveOut(): number {
     if (this.#fallback === undefined) return -1;
     let missing = -1;
@@ -138,7 +138,7 @@ export class MixedSources {
     return has ? -1 : missing;
   }
 
-  /** Returns the error of a source that cannot provide its rows now; undefined if it can. */
+  /** Returns the error of a source that cannot provide its rows now; undefined for other sources. */
   #lacking(i: number): Error | undefined {
     const { sampler, draws, isRepeated } = this.list[i] as Source;
     const { table } = draws;
@@ -149,7 +149,7 @@ export class MixedSources {
     return isRepeated ? this.#lackingTogether(i) : undefined;
   }
 
-  /** Returns the error of all sources that draw from its table together, or undefined. */
+  /** Returns the error of a draw by all sources that share this source's table, or undefined. */
   #lackingTogether(i: number): Error | undefined {
     const { table } = (this.list[i] as Source).draws;
     let n = 0;
@@ -160,11 +160,11 @@ export class MixedSources {
       if (draws.table !== table || this.shares.rows[k] === 0) continue;
       sources++;
       n += sampler.options.n;
-      // Items that the draws of one source remove are not available to another.
+      // Items that the draws of one source remove are not available to other sources.
       if (table.limits.maxTimesSampled <= 0xffffffff) distinct |= sampler.options.flags & DISTINCT;
     }
     if (sources === 1) return undefined;
-    // Checks draws of any items first, then of that many distinct items.
+    // Draws of any n items are checked first, then draws of n distinct items.
     for (let how = 0; how <= distinct; how += DISTINCT) if (table.core.guaranteedDraws(n, how, 0) < n) return this.#errorOf(i, notReady(table, n, how, 0));
     return undefined;
   }
@@ -200,8 +200,8 @@ export class MixedSources {
   }
 
   /**
-   * Returns the result of `attempt`, or a promise if it is undefined for now. @param queue calls with the same queue are served in call order @param what
-   * describes the wait for a timeout
+   * Returns the result of `attempt`, or a promise if the result is undefined for now. @param queue calls with the same queue are served in call order @param
+   * what describes the wait for a timeout
    */
   until<T>(attempt: () => T | undefined, what: () => string, wait: WaitOptions, queue: object): T | Promise<T> {
     if (this.#engines.length === 1) return (this.#engines[0] as Engine).waiters.until(attempt, what, wait, queue);
@@ -212,7 +212,7 @@ export class MixedSources {
     return this.#untilOneOf(attempt, what, wait, queue);
   }
 
-  /** Waits with every Replay; any call that lets a source provide its share wakes it. */
+  /** Waits with every Replay. Any call that lets a source provide its share ends the wait. */
   async #untilOneOf<T>(attempt: () => T | undefined, what: () => string, { signal, timeoutMs }: WaitOptions, queue: object): Promise<T> {
     const stop = new AbortController();
     const forward = () => stop.abort(signal?.reason);

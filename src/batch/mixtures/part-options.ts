@@ -6,7 +6,7 @@ import type { Part } from "../part-buffer.ts";
 /** Options that apply to one source only. */
 export type SourceOptions = Pick<SampleOptions, "replacement" | "among" | "stratified">;
 
-/** The options of one source: those of the call, plus its own. */
+/** The options of one source: the options of the call and the source's own options. */
 export class PartOptions {
   into: Part;
   beta: number | undefined;
@@ -25,7 +25,7 @@ export class PartOptions {
     this.into = part;
   }
 
-  /** Combines the options of a call, after they were read, with those of the source. */
+  /** Combines the parsed options of a call with the options of the source. */
   take(call: ParsedOptions, own: SourceOptions): this {
     // The value of beta is passed separately, because a fraction in a field would be allocated.
     this.beta = call.hasBeta ? 1 : undefined;
@@ -38,7 +38,7 @@ export class PartOptions {
     this.columns = call.columns;
     this.nStep = call.returns;
     this.mask = call.mask;
-    // The weights of the whole batch are divided by the largest of them later.
+    // The weights of the whole batch are divided later by the largest weight.
     this.normalize = call.normalize === "batch" ? "none" : call.normalize;
     return this;
   }

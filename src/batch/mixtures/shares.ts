@@ -3,7 +3,7 @@
 import { finite, integer, mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
 import type { Core } from "../../memory/core.ts";
 
-/** A number, relative to the other shares, or a function of the number of the draw (from 0 on). */
+/** The share of a source: a number relative to the other shares, or a function that returns it for the number of a draw (from 0 on). */
 export type Share = number | ((draw: number) => number);
 
 /** The state of a mixture as plain numbers, which JSON can store. */
@@ -16,7 +16,7 @@ export interface MixtureState {
   readonly random: readonly number[];
 }
 
-/** The number of bytes of RANDOM, which comes first (assembly/draw/mixture.ts). */
+/** The number of bytes of RANDOM, the first field of a mixture (assembly/draw/mixture.ts). */
 const RANDOM_BYTES = 32;
 const WORD_END = 2 ** 32 - 1;
 
@@ -26,7 +26,7 @@ export class Shares {
   /** The rows per source, as `split` computes them. */
   readonly rows: Uint32Array;
   readonly #core: Core;
-  /** The constant shares; 0 for functions. Separate from the functions, because a value of either type would be allocated. */
+  /** The constant shares; 0 for functions. They are separate from the functions, because a value of either type would be allocated. */
   readonly #numbers: Float64Array;
   readonly #functions: readonly (((draw: number) => number) | undefined)[];
   readonly #isExact: boolean;
@@ -34,7 +34,7 @@ export class Shares {
   readonly #values: Float64Array;
   readonly #carry: Float64Array;
   readonly #random: Uint8Array;
-  /** The same values after the last split draw. */
+  /** The values of `#carry` and `#random` after the last split draw. */
   readonly #nextCarry: Float64Array;
   readonly #nextRandom: Uint8Array;
 
@@ -131,5 +131,5 @@ export class Shares {
   }
 }
 
-/** Bound for the rows that rounding withholds from a source. */
+/** The limit of the rows that rounding withholds from a source. */
 const MAX_CARRY = 2 ** 32;

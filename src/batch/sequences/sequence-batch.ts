@@ -47,18 +47,18 @@ export type StateName<S, R> = IsAny<S> extends true ? string : keyof OthersOf<S,
 type FloatOf<O> = O extends { readonly dtype: infer D extends "f32" | "f64" } ? D : "f32";
 type StateOf<O> = 0 extends 1 & O ? never : O extends { readonly state: readonly (infer Name extends string)[] } ? Name : never;
 
-/** Numbers per step of each sequence; 0 after the end of a shorter sequence. */
+/** The numbers per step of each sequence; 0 after the end of a shorter sequence. */
 interface SequenceColumns<Float extends "f32" | "f64", Returns extends readonly number[] = [number, number]> {
-  /** The number of sequences in the batch. Ignore array elements after them. */
+  /** The number of sequences in the batch. Ignore the array elements after these sequences. */
   readonly count: number;
   /**
    * r_0 + γ d_0 r_1 + … of up to n steps, fewer at the end of the episode or sequence; 0 for a step without a following step. A vector reward has one return
    * per component.
    */
   readonly returns: Column<Float, Returns>;
-  /** The factor of the value at the bootstrap step: γ^k times the discounts on the way; 0 if the episode terminated. */
+  /** The factor of the value at the bootstrap step: γ^k times the discounts of the k steps before that step; 0 if the episode terminated. */
   readonly discounts: Column<Float, [number, number]>;
-  /** The position in the sequence of the step from which the return bootstraps; the step itself if no step follows it. */
+  /** The position in the sequence of the step from which the return bootstraps. It is the position of the step itself if no step follows. */
   readonly bootstraps: Column<"u32", [number, number]>;
   /** 1 for a step, 0 for padding. */
   readonly mask: Column<"u8", [number, number]>;

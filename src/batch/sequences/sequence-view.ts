@@ -134,7 +134,7 @@ export class SequenceView extends ColumnView {
     return this.bufferOf(into instanceof Part ? into.whole.layout.width : this.#widthOf(into ?? part?.options.into), part);
   }
 
-  /** Converts weights to f32 if the batch stores them so. */
+  /** Converts weights to f32 if the batch stores weights as f32. */
   derive({ layout }: BatchBuffer, draw: Draw): boolean {
     if ((layout as SequenceLayout).float !== Float64Array && layout.holds & WEIGHTS) draw.narrow(WEIGHT);
     return false;
@@ -168,7 +168,7 @@ export class SequenceView extends ColumnView {
     return this.#widthOf(undefined);
   }
 
-  /** Returns the number of steps per window: that of the batch to refill, the option `length`, or that of the longest item and rule. */
+  /** Returns the number of steps per window: the width of the batch to refill, the option `length`, or the length of the longest item or rule. */
   #widthOf(into: object | undefined): number {
     const known = into === undefined || into === null ? undefined : (leaseOf(into)?.layout ?? this.sampler.pool.known.get(into)?.layout);
     if (known !== undefined) return known.width;

@@ -75,9 +75,9 @@ export class Sequences<S = any, R = any, O = any> {
   }
 
   /**
-   * Returns the priority of each sequence of a batch, for `updatePriorities(batch.keys, priorities)`: eta × the largest absolute error + (1 - eta) × their
-   * mean, over the steps whose `learningMask` is 1 (R2D2, Kapturowski et al., 2019, section 2.3). A sequence without such a step has the priority 0. Allocates
-   * nothing with `into`. Costs O(steps).
+   * Returns the priority of each sequence of a batch, for `updatePriorities(batch.keys, priorities)`: eta × the largest absolute error + (1 - eta) × the mean
+   * absolute error, over the steps whose `learningMask` is 1 (R2D2, Kapturowski et al., 2019, section 2.3). A sequence without such a step has the priority 0.
+   * Allocates nothing with `into`. Costs O(steps).
    * @param errors one number per step in one flat array of shape [count, T], or longer; errors of other steps are not read
    * @returns an array of `batch.count` elements, or `into`, whose elements after `count` become 0
    * @throws TypeError if an argument has the wrong type

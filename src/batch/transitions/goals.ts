@@ -29,7 +29,7 @@ export interface RelabelledSteps {
   /** The row of the transition to which the step belongs. `steps` has the number of earlier steps in its return. */
   readonly rows: Uint32Array<ArrayBuffer>;
   readonly steps: Uint32Array<ArrayBuffer>;
-  /** The batch with its new goals. Its returns are still the stored ones. */
+  /** The batch with its new goals. Its returns are still computed from the stored rewards. */
   // biome-ignore lint/suspicious/noExplicitAny: any view
   readonly batch: any;
 }
@@ -50,8 +50,8 @@ export interface RelabelOptions<Path extends string = string> {
    */
   readonly share?: number;
   /**
-   * Returns the reward of each step for its new goal, as m numbers, or m × k if a reward has k components. Called once after each draw. The function must not
-   * call the Replay. Pass "stored" if the rewards do not depend on the goal, or if you compute them yourself.
+   * Returns the reward of each step for its new goal, as m numbers, or m × k if a reward has k components. The function is called once after each draw. It must
+   * not call the Replay. Pass "stored" if the rewards do not depend on the goal, or if you compute them yourself.
    */
   readonly reward: ((steps: RelabelledSteps) => Numbers) | "stored";
   /** Returns whether the episode terminated at each step for its new goal, as m booleans or numbers. Default: the stored flags. */
@@ -60,7 +60,7 @@ export interface RelabelOptions<Path extends string = string> {
 
 const OPTIONS = "goal, achieved, strategy, share, reward, terminated";
 const STRATEGIES = { future: FUTURE, final: FINAL, episode: EPISODE };
-/** Rounding error of a product of a share and a count. */
+/** The maximum rounding error of a product of a share and a count. */
 const DUST = 1e-9;
 
 /** The addresses in scratch of the parts of a draw's goals. */
@@ -139,13 +139,13 @@ export class Goals {
     engine.core.checkedResult(code);
   }
 
-  /** Draws which transitions get another goal, and the steps that the goals come from. */
+  /** Draws which transitions get another goal, and the steps that provide the goals. */
   choose({ handle }: Draw, count: number, before: number): void {
     const { engine, core } = this.#table;
     engine.core.x.draw_goals(handle, core.handle, this.#until(before + count) - this.#until(before), this.#strategy);
   }
 
-  /** Writes goals into the columns that show the leaf; in scratch, if they are not copied out yet. */
+  /** Writes goals into the columns that show the leaf, or into scratch if the columns are not copied out yet. */
   put(buffer: BatchBuffer, count: number): void {
     const { core, pool } = this.#table.engine;
     const { layout, draw } = buffer;
@@ -162,7 +162,8 @@ export class Goals {
   }
 
   /**
-   * Computes returns from the rewards of the new goals. @returns what changed in the draw: nothing, its returns, or also the steps at which some of them end
+   * Computes returns from the rewards of the new goals. @returns what changed in the draw: nothing, only its returns, or also the steps at which some returns
+   * end
    */
   score(buffer: BatchBuffer, count: number, { components, discount, gamma }: NStep): "nothing" | "returns" | "steps" {
     const reward = this.#reward;

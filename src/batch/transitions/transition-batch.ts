@@ -71,13 +71,13 @@ type FloatOf<O> = O extends { readonly dtype: infer D extends "f32" | "f64" } ? 
 type NextOf<O> = 0 extends 1 & O ? never : O extends { readonly next: readonly (infer Name extends string)[] } ? Name : never;
 type PartAt<S, R, Name extends string> = Name extends "action" ? NodeAt<S, PathIn<R, "action">> : NodeAt<OthersOf<S, R>, Name>;
 
-/** Numbers, one per transition. */
+/** The numbers of a batch, one per transition in each column. */
 interface TransitionColumns<Float extends "f32" | "f64", Returns extends readonly number[] = [number]> {
-  /** The number of transitions in the batch. Ignore array elements after them. */
+  /** The number of transitions in the batch. Ignore the array elements after these transitions. */
   readonly count: number;
   /** r_0 + γ d_0 r_1 + … over the steps of the transition. A vector reward has one return per component. */
   readonly returns: Column<Float, Returns>;
-  /** The factor of the value of nextObservation: γ^k times the discounts on the way; 0 if the episode terminated. */
+  /** The factor of the value of nextObservation: γ^k times the discounts of the k steps; 0 if the episode terminated. */
   readonly discounts: Column<Float, [number]>;
   /** The actual number of steps k. */
   readonly steps: Column<"u32", [number]>;
@@ -114,7 +114,7 @@ export type TransitionBatch<S = any, R = any, O = any, P = any> = PartsOf<S, R, 
 /** One transition of a batch, under the same names. */
 type TransitionOf<Parts> = { [K in keyof Parts as K extends "count" ? never : K]: Parts[K] extends Float64Array ? number : ItemOf<Parts[K]> };
 
-/** The shape of returns: the dimensions of the batch, then those of the reward. */
+/** The shape of returns: the dimensions of the batch, followed by the dimensions of the reward. */
 export type ReturnsOf<S, R, Lead extends readonly number[]> = [S] extends [never]
   ? Lead
   : IsAny<S> extends true

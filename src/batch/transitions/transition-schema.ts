@@ -1,4 +1,4 @@
-/** Defines the schema of a transition view: the leaves, the end of the transition at which each is shown, and their names. */
+/** Defines the schema of a transition view: the leaves, their names, and the end of the transition at which each leaf is shown. */
 import { BOOTSTRAP } from "../../base/abi.ts";
 import { mustBe, mustBeOneOf, ReplayError, show } from "../../base/error.ts";
 import type { Engine } from "../../memory/engine.ts";
@@ -11,9 +11,9 @@ import type { Spec } from "../../schema/spec.ts";
 export interface Part {
   readonly name: string;
   readonly spec: Spec;
-  /** The leaves of the subtree in its order, each with its path in it. */
+  /** The leaves of the subtree in order, each with its path within the subtree. */
   readonly leaves: readonly { readonly keys: readonly string[]; readonly leaf: PlacedLeaf }[];
-  /** The steps that it shows: the first step, or the step at which the return bootstraps. */
+  /** The steps that the part shows: the first step, or the step at which the return bootstraps. */
   readonly at: readonly number[];
 }
 
@@ -95,7 +95,7 @@ function nextName(name: string): string {
   return `next${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
 }
 
-/** Returns a part of the spec without these leaves; undefined if none is left. A list that lost elements becomes an object with the remaining indices. */
+/** Returns a part of the spec without these leaves; undefined if no leaf remains. A list that lost elements becomes an object with the remaining indices. */
 function without(nest: Nest<RowLeaf>, path: string, used: ReadonlySet<string | undefined>): Spec | undefined {
   if (isLeaf(nest)) return used.has(path) ? undefined : (nest as RowLeaf);
   const names = Object.keys(nest);

@@ -1,4 +1,4 @@
-/** Shows items of a table as transitions: the first step of each, the step at which its return bootstraps, and the numbers between them. */
+/** Shows items of a table as transitions: the first step of each item, the step at which the return bootstraps, and the numbers of the steps between. */
 
 import {
   DISCOUNT,
@@ -152,7 +152,7 @@ export class TransitionView extends ColumnView {
     let width = this.#width();
     const how = flags & (DISTINCT | NEWEST);
     if (core.guaranteedDraws(n, how, among) < n) throw notReady(this.table, n, how, among);
-    // The item of a single step may also have been evicted long ago.
+    // An item of a single step may also have been evicted long ago.
     if (into instanceof Part && !into.isSure) {
       if (core.counter(SHORTEST) === 1) throw this.#singleRow();
     } else if (core.isLoose(n, width, engine.layout.stagedBytes) || core.counter(SHORTEST) === 1) width = this.#lookAhead(n, flags, among, width);
@@ -160,7 +160,7 @@ export class TransitionView extends ColumnView {
     return this.bufferOf(width, part);
   }
 
-  /** Converts floats of the draw to f32 if the batch stores them so. */
+  /** Converts floats of the draw to f32 if the batch stores floats as f32. */
   derive(buffer: BatchBuffer, draw: Draw): boolean {
     const { layout } = buffer;
     if (this.nStep.components > 1) draw.vectorReturns(this.nStep, !layout.isNarrow, buffer.valueAt(layout.computed));
@@ -193,7 +193,7 @@ export class TransitionView extends ColumnView {
     return 1;
   }
 
-  /** Returns the rows of the longest transition. @throws if there is none, with the reason */
+  /** Returns the number of rows of the longest transition. @throws the reason, if there is no transition */
   #width(): number {
     const longest = this.table.core.counter(LONGEST);
     if (this.table.core.size === 0) throw emptyTable(this.table, "nStep");
@@ -204,8 +204,8 @@ export class TransitionView extends ColumnView {
   }
 
   /**
-   * Returns the rows of the longest transition of this draw, at most `width`. @throws ReplayError SPEC_MISMATCH if the draw would contain an item of a single
-   * step
+   * Returns the number of rows of the longest transition of this draw, at most `width`. @throws ReplayError SPEC_MISMATCH if the draw would contain an item of
+   * a single step
    */
   #lookAhead(n: number, flags: number, among: number, width: number): number {
     const draw = this.sampler.lookAhead(n, flags + SIZED, among);

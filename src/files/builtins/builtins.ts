@@ -1,6 +1,6 @@
 /**
- * Loads Node's built-in modules, which Deno and Bun also have. The host returns them; before Node 20.16, they are imported under a name that has no target in a
- * page.
+ * Loads Node's built-in modules, which Deno and Bun also have. The host returns the modules. Before Node 20.16, they are imported under a name that has no
+ * target in a page.
  */
 
 /** The part of `process` in use. */
@@ -14,7 +14,7 @@ export interface Host {
 
 export const host = (globalThis as { process?: Host }).process;
 
-/** Whether the host has such modules. */
+/** Whether the host has Node's built-in modules. */
 export const hasBuiltins: boolean = host?.versions?.node !== undefined;
 
 /** Returns a module if the host provides it synchronously; otherwise undefined. */
@@ -22,7 +22,7 @@ export function getBuiltin(name: BuiltinName): unknown {
   return host?.getBuiltinModule?.(name);
 }
 
-/** Returns a module. Only if `hasBuiltins`. @throws Error if the host has no such module because the program was bundled for a page */
+/** Returns a module. Requires `hasBuiltins`. @throws Error if the host has no such module because the program was bundled for a page */
 export async function builtin<M>(name: BuiltinName): Promise<M> {
   const found = getBuiltin(name) ?? (await import("#builtins")).builtins[name];
   if (found === undefined) throw new Error(`this runtime has no ${name}. If this program is bundled, set the condition node in the bundler`);

@@ -65,7 +65,7 @@ export class DrawPanel {
   }
 }
 
-/** Returns a sentence that explains why a draw does not pass. */
+/** Returns a sentence that explains why a draw is blocked. */
 export function blockedText({ by, have, need }: NonNullable<DrawPreview["blocked"]>): string {
   if (by === "minSize") return `the table has ${countText(have, "item")} and needs ${numberText(need)}`;
   if (by === "samplesPerInsert") return "the rate limiter waits for inserts";

@@ -1,4 +1,4 @@
-/** Implements the panel of one item: its chance to be drawn, and every leaf of its steps. */
+/** Implements the panel of one item: the probability of drawing the item, and every leaf of its steps. */
 import { type KindInfo, SELECTOR_KINDS } from "../../schema/selector.ts";
 import { DefinitionList, make, tableOf } from "../dom.ts";
 import { countText, numberText } from "../format.ts";
@@ -46,7 +46,7 @@ export class ItemPanel {
     this.#leaves.replaceChildren(...leaves.map((leaf) => this.#leaf(leaf, length)));
   }
 
-  /** Adapts to the available width. */
+  /** Adapts the images and plots to the available width. */
   fit(): void {
     for (const plot of this.#plots) plot.fit();
   }
@@ -86,7 +86,7 @@ export class ItemPanel {
   }
 }
 
-/** Returns a sentence that explains the item's chance to be drawn. */
+/** Returns a sentence that explains the probability of drawing the item. */
 export function explanationText(
   { state, probability, timesSampled, priority, weight }: ItemView,
   { kind, exponent = 1 }: TableAbout["sampler"],
@@ -111,7 +111,7 @@ export function explanationText(
     : `The next draw returns another item: ${kind} picks ${known?.picks}. ${drawsText}`;
 }
 
-/** Returns the age of an item, as far as the table shows it. */
+/** Returns the age of an item as text, as far as the table records the age. */
 export function ageText(age: number, episodeAge: number): string {
   const parts = [];
   if (!Number.isNaN(age)) parts.push(`${countText(age, "item")} came after it`);

@@ -1,7 +1,7 @@
 /**
- * Defines the state's head, which a reader needs before the first record: in snapshots, and in each segment of a journal. It consists of tagged values
- * (tags.ts), which
- * can be read without JavaScript: one byte holds the type and the next four the length or count, so that a reader can skip unknown values.
+ * Defines the state's head, which a reader needs before the first record: in snapshots, and in each segment of a journal. The head consists of tagged values
+ * (tags.ts), which can be read without JavaScript: one byte holds the type, and the next four bytes hold the length or count, so that a reader can skip
+ * unknown values.
  *
  *   object { version: number, of the records (assembly/persistence/)
  *            options: object { spec, tables: object by name, maxBytes, storedBytes: object { max, evictFrom: text } if it was passed, seed: text,
@@ -16,20 +16,20 @@ import type { Layout } from "../../schema/layout.ts";
 import { isText } from "../../schema/leaf.ts";
 import type { ReplayState, SavedOptions } from "../replay-state.ts";
 
-/** The version of the records. It increases when the form of a record, or the meaning of a number in it, changes. */
+/** The version of the records. It increases when the form of a record changes, or the meaning of a number in a record. */
 const VERSION = 7;
 
 export interface StateHead {
   readonly version: number;
   readonly options: SavedOptions;
-  /** The offsets of leaves in a row, which may differ in another version. */
+  /** The offsets of leaves in a row. They may differ in another version. */
   readonly layout: { readonly rowBytes: number; readonly leaves: readonly object[] };
 }
 
 export function headOf({ engine, options }: ReplayState): StateHead {
   return {
     version: VERSION,
-    // Drops undefined fields, so that a restored spec has the same bytes as the original.
+    // JSON drops undefined fields, so that a restored spec has the same bytes as the original.
     options: JSON.parse(JSON.stringify(options)),
     layout: headLayout(engine.layout),
   };
@@ -50,7 +50,7 @@ export function headLayout({ rowBytes, leaves }: Layout): StateHead["layout"] {
   };
 }
 
-/** @throws ReplayError UNSUPPORTED if the head has another version, CORRUPT if there is none */
+/** @throws ReplayError UNSUPPORTED if the head has another version, CORRUPT if there is no head */
 export function checkHead(what: string, head: unknown): StateHead {
   const { version } = (head ?? {}) as Partial<StateHead>;
   if (version === VERSION) return head as StateHead;

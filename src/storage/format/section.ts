@@ -8,27 +8,27 @@ import type { SectionMemory } from "../../memory/section-memory.ts";
 
 export const MAGIC = "REPRISE1";
 export const SECTION_BYTES = 16;
-/** The number of bytes of a u64 number, the content of the sections that the log writes itself. */
+/** The number of bytes of a u64 number, which is the content of the sections that the log itself writes. */
 export const NUMBER_BYTES = 8;
 
-/** Parses sections from incoming bytes. Each is checked in place before its contents are used. */
+/** Parses sections from incoming bytes. Each section is checked in place before its contents are used. */
 export class SectionParser {
   /** The kind of the section that `next` found. */
   kind = 0;
   id = 0;
   crc = 0;
-  /** The section's begin and end in the source; the end is the place of the next section, or of the fault. */
+  /** The offsets of the section's beginning and end in the source. The end is the place of the next section or of the fault. */
   from = 0;
   end = 0;
-  /** The reason why there can be no next section. */
+  /** The reason why no next section can be read. */
   fault: string | undefined;
   /** The bytes that must be available from `end` on before `next` can continue. */
   need = MAGIC.length;
   readonly #memory: SectionMemory;
-  /** The number of bytes of the source in memory, from `base` on; the first `#at` of them are consumed. */
+  /** The number of bytes of the source in memory, from `base` on. The first `#at` bytes are consumed. */
   #length = 0;
   #at = 0;
-  /** The payload of the section of `next`. */
+  /** The address of the payload of the section that `next` found. */
   #payload = 0;
   #bytes = 0;
 
@@ -41,7 +41,7 @@ export class SectionParser {
     return this.#length - this.#at;
   }
 
-  /** Makes room for `bytes` more bytes, and returns it. Invalidates earlier payloads. */
+  /** Makes room for `bytes` more bytes, and returns the room. Invalidates earlier payloads. */
   reserve(bytes: number): Uint8Array {
     const memory = this.#memory;
     if (this.#at >= this.available) {
@@ -67,7 +67,7 @@ export class SectionParser {
     return magic;
   }
 
-  /** Moves to the next section. Returns whether a whole one is available. @param remaining bytes of the source from `end` on, if known */
+  /** Moves to the next section. Returns whether a whole section is available. @param remaining the number of bytes of the source from `end` on, if known */
   next(remaining: number = Number.POSITIVE_INFINITY): boolean {
     this.from = this.end;
     this.need = SECTION_BYTES;
@@ -95,7 +95,7 @@ export class SectionParser {
     return this.#memory.u8.subarray(this.#payload, this.#payload + this.#bytes);
   }
 
-  /** The payload as a view for numbers, which is cheaper. */
+  /** The payload as a view for reading numbers, which costs less than an array of bytes. */
   get view(): DataView {
     return new DataView(this.#memory.u8.buffer, this.#payload, this.#bytes);
   }

@@ -11,10 +11,10 @@ import { encodeTagged } from "../encode.ts";
 export interface SessionRecord {
   /** The secret of the writer's end. */
   readonly session: string;
-  /** The name of its writer. */
+  /** The name of the session's writer. */
   readonly name: string;
   readonly lanes: number;
-  /** The number of blocks in memory, and the progress in the next one. */
+  /** The number of blocks in memory, and the progress in the next block. */
   readonly number: number;
   readonly calls: number;
   readonly slots: number;
@@ -29,7 +29,7 @@ const SIZE = 1 << BITS;
 export class SessionRecords {
   /** Functions that create records, by place. */
   readonly #entries: ((() => SessionRecord) | undefined)[] = [];
-  /** Encoded sections; undefined if a record has changed. */
+  /** The encoded sections; undefined if a record of the section has changed. */
   readonly #sections: (Uint8Array | undefined)[] = [];
   /** Sessions of an earlier run that were not continued, with their places. */
   readonly earlier = new Map<SessionRecord, number>();
@@ -65,7 +65,7 @@ export class SessionRecords {
     }
   }
 
-  /** Reads a section of an earlier run. Returns whether it is one. */
+  /** Reads a section of an earlier run. Returns whether it is a section of sessions. */
   take(kind: number, id: number, payload: Uint8Array): boolean {
     if (kind !== SESSIONS) return false;
     const records = decodeTagged(payload.slice()) as readonly (SessionRecord | undefined)[];

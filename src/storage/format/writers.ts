@@ -15,10 +15,10 @@ export function writersBytes({ writers }: ReplayState): Uint8Array {
   return encodeTagged(all, "writers");
 }
 
-/** Lists of layouts are replaced, never changed. */
+/** The encoded section of each list of layouts. Lists are replaced, never changed. */
 const encodedLayouts = new WeakMap<readonly ColumnLayout[], Uint8Array>();
 
-/** Yields the known layouts, possibly including unused ones. */
+/** Yields the known layouts, possibly including unused layouts. */
 export function* layoutSections({ engine }: ReplayState): Generator<Section, void> {
   for (const [id, layouts] of engine.columnLayouts.chunks) {
     let bytes = encodedLayouts.get(layouts);
@@ -31,19 +31,19 @@ export function* layoutSections({ engine }: ReplayState): Generator<Section, voi
   }
 }
 
-/** Reads both kinds of sections. The newest of each counts. */
+/** Reads both kinds of sections. Only the newest section of each id counts. */
 export class WritersReader {
   #writers: Uint8Array | undefined;
   readonly #layouts = new Map<number, Uint8Array>();
 
-  /** Reads a section. Returns whether it is one of these. */
+  /** Reads a section. Returns whether it has one of these kinds. */
   take(kind: number, id: number, payload: Uint8Array): boolean {
     if (kind === WRITERS) this.#writers = payload.slice();
     else if (kind === LAYOUTS) this.#layouts.set(id, payload.slice());
     return kind === WRITERS || kind === LAYOUTS;
   }
 
-  /** Opens the writers in a new Replay. Returns whether there was a section of them. */
+  /** Opens the writers in a new Replay. Returns whether a section of writers was read. */
   adopt(replayState: ReplayState): boolean {
     if (this.#writers === undefined) return false;
     for (const id of [...this.#layouts.keys()].sort((a, b) => a - b))

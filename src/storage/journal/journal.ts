@@ -15,15 +15,15 @@ import type { Log } from "../log/log.ts";
 import type { ReplayState } from "../replay-state.ts";
 import { Layouts } from "./layouts.ts";
 
-/** The number of bytes of changes that make a group, unless it is needed earlier. */
+/** The number of bytes of changes that make a group, unless a group is needed earlier. */
 const GROUP = 128 * 1024;
 /** The minimum number of bytes that one share of compaction reads. */
 const SHARE = 1 << 20;
-/** The maximum number of shares per group, if one is not enough. */
+/** The maximum number of shares per group, if one share is not enough. */
 const SHARES = 1000;
 /** The maximum number of bytes that wait for a full disk. */
 const MAX_WAITING = 8 << 20;
-/** Interval for writing draw counts. A busy learner draws every item of its table each second, and each count takes 8 bytes. */
+/** The interval for writing draw counts. A busy learner draws every item of its table each second, and each count takes 8 bytes. */
 const COUNTS_MS = 1000;
 
 export interface JournalStats {
@@ -35,7 +35,7 @@ export interface JournalStats {
 }
 
 export class Journal {
-  /** The sessions of remote writers. For the package's own modules. */
+  /** The sessions of remote writers. Only the package's own modules use them. */
   readonly sessions: SessionRecords;
   readonly #replayState: ReplayState;
   readonly #engine: Engine;
@@ -52,13 +52,13 @@ export class Journal {
   readonly #max: number;
   /** The last written section of each kind and id that exists once. */
   readonly #lastWritten = new Map<string, Uint8Array>();
-  /** The segment that holds all of them. */
+  /** The segment that holds all sections that exist once. */
   #restSegment = 0;
   /** The segment that is being emptied, and the progress. */
   #victim = 0;
   #structure = 0;
   #cursor = 1;
-  /** With manual durability, the caller chooses the moment of a group, so groups include draw counts. */
+  /** Whether groups include draw counts. They do with manual durability, because the caller then chooses the moment of a group. */
   readonly #countsInGroups: boolean;
   /** Whether the flush timer is slow enough to include draw counts. */
   readonly #countsInFlushes: boolean;
@@ -68,7 +68,7 @@ export class Journal {
   #isBusy = false;
   #isClosed = false;
   #keptValue: Uint8Array | undefined;
-  /** The encoded WRITERS, and the options it was made from. */
+  /** The encoded WRITERS section, and the options from which it was made. */
   #writers: Uint8Array | undefined;
   #encodedOptions: readonly object[] = [];
 
@@ -94,7 +94,8 @@ export class Journal {
     this.#segmentBytes = options.segmentBytes;
     this.#logger = options.logger;
     const record = Math.max(64, ...changes.rowBytes, ...changes.slotBytes);
-    // With retain "all", freed rows wait for their group. It is written immediately, so that they take no room.
+    // With retain "all", freed rows wait for their group. The changes of each call are therefore written as a group immediately, so that freed rows take no
+    // room.
     const marksPerGroup = options.durability === "manual" ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(GROUP / record));
     this.#max = options.durability === "always" || !this.#isCompacting ? 1 : marksPerGroup;
     if (!this.#isCompacting) changes.keep();
@@ -108,7 +109,7 @@ export class Journal {
     };
   }
 
-  /** The last value passed to `keep`, in this run or an earlier one. Undefined before the first call. */
+  /** The last value passed to `keep`, in this run or an earlier run. Undefined before the first call. */
   // biome-ignore lint/suspicious/noExplicitAny: the program's own value
   get kept(): any {
     return this.#keptValue && decodeTagged(this.#keptValue);
@@ -116,8 +117,9 @@ export class Journal {
 
   /**
    * Stores a copy of a value of the program together with the Replay, from the same moment. Examples are a learner's weights and the position of an
-   * environment. The value replaces the previous one, and is on the disk when everything done so far is. Earlier calls may be on the disk before the value.
-   * They form one group with the value only with `durability: "manual"` and `retain: "capacity"`. A crash then leaves both or neither.
+   * environment. The value replaces the previous value. Once the value is on the disk, all earlier changes are also on the disk. Earlier changes may reach the
+   * disk before the value. They form one group with it only with `durability: "manual"` and `retain: "capacity"`. After a crash, the disk then has both or
+   * neither.
    * @param value null, booleans, numbers, bigints, strings, typed arrays, Dates, and arrays, plain objects, Maps and Sets of them
    * @throws TypeError if the value contains anything else. The error names the path
    */
@@ -197,14 +199,14 @@ export class Journal {
       this.#group(counts);
       this.#log.flush();
     } catch (error) {
-      // The caller receives the error; without a timer nothing would retry the write.
+      // The caller receives the error. Without a timer, nothing would retry the write.
       this.#tryAgain();
       throw error;
     }
     this.#clearFailure();
   }
 
-  /** Runs after a call that changed something. Errors of the write do not undo the call. */
+  /** Runs after a call that changed the Replay. Errors of the write do not undo the call. */
   #onChange(): void {
     if (this.#isBusy) return;
     if (this.#changes.marks >= this.#max || this.#durability === "always") this.#save();
@@ -236,7 +238,7 @@ export class Journal {
     }
   }
 
-  /** Handles a failure without a waiting caller: logs it immediately, and the next call that would change something throws it. */
+  /** Handles a failure for which no caller waits: logs the error immediately, and lets the next call that would change the Replay throw it. */
   #onFailure(error: Error): void {
     if (!this.#isFailing) this.#logger.warn(`${error.message}. The changes are in memory`);
     this.#isFailing = true;
@@ -270,7 +272,7 @@ export class Journal {
         this.#compact();
         // Large groups need several shares.
         for (let shares = SHARES; shares > 0 && this.#exceeds(1.5, this.#log.leaving); shares--) this.#compact();
-        // Files are removed with the next flush or segment, after their replacement is on the disk; earlier only if there are too many.
+        // Files are removed with the next flush or segment, after their replacement is on the disk. They are removed earlier only if there are too many files.
         if (this.#exceeds(1.75)) this.#log.flush();
       }
     } finally {
@@ -278,7 +280,7 @@ export class Journal {
     }
   }
 
-  /** Returns whether there was anything to write. */
+  /** Writes the changes to the log. Returns whether there were any. */
   #write(counts = this.#countsInGroups): boolean {
     const log = this.#log;
     const segment = log.segment;
@@ -308,7 +310,7 @@ export class Journal {
     yield* this.sessions.sections();
   }
 
-  /** Returns the encoded WRITERS, renewed if a writer opened or closed, or has state. */
+  /** Returns the encoded WRITERS section. Renews it if a writer opened or closed, or if a writer has state. */
   #openWriters(): Uint8Array {
     const all = this.#replayState.writers.map(({ options }) => options);
     const isSame = all.length === this.#encodedOptions.length && all.every((options, i) => options === this.#encodedOptions[i]);
@@ -337,7 +339,7 @@ export class Journal {
     this.#empty();
   }
 
-  /** Marks some live records of the victim as changed, so that they are written again. Drops the segment when none is left. */
+  /** Marks some live records of the victim as changed, so that they are written again. Drops the segment when no live record is left. */
   #empty(): void {
     const changes = this.#changes;
     const structures = changes.pools.length + changes.tables.length;

@@ -1,13 +1,13 @@
-/** Keeps the column layouts in a journal: a section is written when it changed, and again when its segment is emptied. */
+/** Keeps the column layouts in a journal. A section is written when it has changed, and again when its segment is emptied. */
 import type { Section } from "../../memory/state.ts";
 import { layoutSections } from "../format/writers.ts";
 import type { ReplayState } from "../replay-state.ts";
 
 export class Layouts {
   readonly #replayState: ReplayState;
-  /** The newest section of each id, and its segment. */
+  /** The newest section of each id, and the segment of that section. */
   readonly #sections = new Map<number, { readonly segment: number; readonly payload: Uint8Array }>();
-  /** The bytes of these sections, by segment. */
+  /** The number of bytes of the newest sections, by segment. */
   readonly #liveBytes = new Map<number, number>();
 
   constructor(replayState: ReplayState) {

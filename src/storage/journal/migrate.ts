@@ -1,4 +1,4 @@
-/** Migrates a journal to the next version of its program: reads it with its own spec, and rewrites it in the same directory. */
+/** Migrates a journal to the next version of its program: reads the journal with its own spec, and rewrites it in the same directory. */
 import { mustBe, mustBeOneOf, ReplayError } from "../../base/error.ts";
 import { GROUP_END } from "../../base/kinds.ts";
 import type { FullLogger, Logger } from "../../base/warnings.ts";
@@ -33,9 +33,9 @@ const MAX_RETAINED_BYTES = 2 ** 32 - 1;
 const NO_BYTES = new Uint8Array(0);
 
 /**
- * Rewrites the journal, and yields after each piece read. The old journal stays valid until the new one is completely on the disk. Memory: a section, and about
- * 1.2 KB per item of a changed table. Disk: both journals at the same time. With `retain: "all"`, every record is rewritten, including steps that no item
- * holds.
+ * Rewrites the journal, and yields after each piece read. The old journal stays valid until the new one is completely on the disk. Needs memory for a section,
+ * and about 1.2 KB per item of a changed table. The disk must have room for both journals. With `retain: "all"`, every record is rewritten, including steps
+ * that no item holds.
  * @throws ReplayError UNSUPPORTED if a directory with `retain: "all"` is too large · the errors of `migrateSnapshot`
  */
 export async function* migrateJournal(migration: JournalMigration): AsyncGenerator<{ bytes: number; of: number }, MigrationReport> {

@@ -1,4 +1,4 @@
-/** Determines when committed data is written to the disk, and how long it is kept there. */
+/** Defines when committed data is written to the disk, and how long the data is kept there. */
 import { integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
 import { atExit, cancelAtExit } from "../../files/exit.ts";
@@ -33,12 +33,12 @@ const RETRY_MS = 100;
 /** The maximum number of requests between two looks at the clock. */
 const MAX_REQUESTS = 16;
 
-/** A delayed call that runs even if a busy loop keeps timers from firing, and at the latest when the process ends. */
+/** A delayed call. It also runs if a busy loop keeps timers from firing, and runs at the latest when the process ends. */
 export class DelayedCall {
   readonly #call: () => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #at = 0;
-  /** The time of the last look at the clock, the number of requests since, and the number that triggers the next look. */
+  /** The time of the last look at the clock, the number of requests since then, and the number of requests that triggers the next look. */
   #checkedAt = 0;
   #requests = 0;
   #nextCheck = 1;
@@ -65,7 +65,7 @@ export class DelayedCall {
   /** Retries after a failure, at the earliest after `RETRY_MS`, or when the program ends. */
   retry(ms: number): void {
     this.schedule(Math.max(ms, RETRY_MS));
-    // Timers are numbers in browsers.
+    // In browsers, timers are numbers, which have no `unref`.
     (this.#timer as { unref?(): void }).unref?.();
   }
 
@@ -76,14 +76,14 @@ export class DelayedCall {
     cancelAtExit(this.#call);
   }
 
-  /** A loop without await prevents timers from running. */
+  /** Checks the clock, since a loop without await prevents timers from running. */
   #checkClock(ms: number): void {
     const now = performance.now();
     if (now >= this.#at) {
       this.#call();
       return;
     }
-    // Checks the clock about once per sixteenth of the delay, however rare the requests are.
+    // The clock is checked about once per sixteenth of the delay, regardless of how rare the requests are.
     const interval = (now - this.#checkedAt) / this.#requests;
     this.#nextCheck = Math.max(1, Math.min(MAX_REQUESTS, Math.floor(ms / 16 / interval)));
     this.#checkedAt = now;

@@ -1,7 +1,7 @@
 /**
- * Lists the files of a log as of one moment, while its owner continues: the segments, and the number of valid bytes of each. The newest segment is read first:
- * everything it refers to is already in older segments, which no longer change. Only three things may be newer than the state seen: a seal, which announces a
- * later segment; that later segment; and removed files of released segments.
+ * Lists the files of a log as of one moment, while its owner continues: the segments, and the number of valid bytes of each. The newest segment is read first,
+ * because everything that it refers to is already in older segments, which no longer change. Only three changes may be newer than the listed state: a seal that
+ * announces a later segment, that later segment, and the removal of released segments' files.
  */
 import { dataView } from "../../base/bytes.ts";
 import { ReplayError } from "../../base/error.ts";
@@ -11,22 +11,22 @@ import { fileOf, segmentOf } from "./segment-head.ts";
 
 type Awaitable<T> = T | Promise<T>;
 
-/** The files that another process may be writing. Each call sees their present state. */
+/** The files that another process may be writing. Each call sees the present state of the files. */
 export interface LogFiles {
   /** Returns the names of all files, in any order. */
   list(): Awaitable<readonly string[]>;
-  /** Returns the number of bytes of a file; undefined if it does not exist (any more). */
+  /** Returns the number of bytes of a file; undefined if the file does not exist (any more). */
   size(name: string): Awaitable<number | undefined>;
-  /** Reads bytes of a file. Returns fewer if it has become shorter. */
+  /** Reads bytes of a file. Returns fewer bytes than requested if the file has become shorter. */
   read(name: string, at: number, length: number): Awaitable<Uint8Array>;
 }
 
-/** Sizes by name, in any order. */
+/** The sizes of files by name, in any order. */
 export type SegmentSizes = ReadonlyMap<string, number>;
 
 /** The maximum number of moments that the reader tries. */
 const TRIES = 100;
-/** The maximum number of later segments to follow, if each is full when it is read. */
+/** The maximum number of later segments to follow, if each segment is full when it is read. */
 const HOPS = 8;
 /** The bytes of a SEAL. */
 const END_BYTES = SECTION_BYTES + NUMBER_BYTES;
@@ -52,9 +52,9 @@ export async function readSizes(files: LogFiles, signal?: AbortSignal): Promise<
 }
 
 /**
- * Reads a log that may be changing, and repeats the read if the result is inconsistent. Damage fails twice in the same way.
+ * Reads a log that may be changing, and repeats the read if the result is inconsistent. Real damage causes the same error twice.
  * @param read reads a new moment each time
- * @throws ReplayError the errors of `read` · LOCKED if it never fails twice in the same way · the reason of `signal`
+ * @throws ReplayError the errors of `read` · LOCKED if every attempt fails with a different error · the reason of `signal`
  */
 export async function readConsistently<T>(name: string, read: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   for (const failures = new Failures(name); ; ) {
@@ -67,7 +67,7 @@ export async function readConsistently<T>(name: string, read: () => Promise<T>, 
   }
 }
 
-/** Reads in the same way, synchronously. */
+/** Works like `readConsistently`, but synchronously. */
 export function readConsistentlyNow<T>(name: string, read: () => T): T {
   for (const failures = new Failures(name); ; ) {
     try {
@@ -125,7 +125,7 @@ function* trySizes(files: LogFiles): Steps<SegmentSizes | undefined> {
       if (!(yield* hasHead(files, newest, size))) yield* endBefore(files, segments, sizes);
       break;
     }
-    // There is, or was, a later segment: this one ended after the files were listed.
+    // There is or was a later segment: the segment that was the newest ended after the files were listed.
     const hasNext = (yield* sizeOf(files, newest + 1)) !== undefined;
     if (hasNext && hops < HOPS) {
       segments.push(newest + 1);
@@ -144,7 +144,10 @@ function* trySizes(files: LogFiles): Steps<SegmentSizes | undefined> {
   return sizes;
 }
 
-/** Handles a newest segment that has only begun: the log ends with the one before. A seal there shows that the newest segment has begun by now. */
+/**
+ * Handles a newest segment that has only begun: the log ends with the previous segment. A seal in that segment shows that the head of the newest segment exists
+ * by now.
+ */
 function* endBefore(files: LogFiles, segments: readonly number[], sizes: Map<string, number>): Steps<void> {
   const [previous, newest] = segments.slice(-2) as [number, number | undefined];
   if (newest === undefined) return;
@@ -179,7 +182,7 @@ function* isSealed(files: LogFiles, segment: number, size: number): Steps<boolea
   return end.byteLength === END_BYTES && end.getUint32(0, true) === SEAL && end.getUint32(4, true) === 0 && end.getUint32(8, true) === NUMBER_BYTES;
 }
 
-/** Returns whether the whole head of a segment exists, or other bytes in its place. */
+/** Returns whether the file contains the whole head of a segment, or other bytes in place of the head. */
 function* hasHead(files: LogFiles, segment: number, size: number): Steps<boolean> {
   if (size < HEAD_BYTES) return false;
   const head = yield* read(files, segment, MAGIC.length, SECTION_BYTES);

@@ -1,4 +1,4 @@
-/** Finds the ends of groups in a segment by their form, which distinguishes damage from a cut tail, and shows where reading can restart. */
+/** Finds the ends of groups in a segment by their form. Later ends distinguish damage from a cut tail, and show where reading can restart. */
 import { COMMIT, SEAL } from "../../base/kinds.ts";
 import type { Directory, StorageFile } from "../../files/directory.ts";
 import { withIoErrors } from "../../files/io-errors.ts";
@@ -16,7 +16,7 @@ export interface GroupEnd {
   readonly kind: number;
   /** The offset of the end in the file. */
   readonly at: number;
-  /** The number of the group; for a SEAL, of the next group. */
+  /** The number of the group. For a SEAL, the number of the next group. */
   readonly group: number;
 }
 
@@ -25,7 +25,7 @@ export function laterGroup(directory: Directory, segment: number, memory: Sectio
   return nextGroupEnd(directory, segment, memory, from, (end) => end.group > group) !== undefined;
 }
 
-/** Returns the first complete COMMIT or SEAL from an offset on that `accept` accepts; undefined if there is none. */
+/** Returns the first complete COMMIT or SEAL, from an offset on, that `accept` accepts; undefined if no such section exists. */
 export function nextGroupEnd(
   directory: Directory,
   segment: number,
@@ -44,7 +44,7 @@ export function nextGroupEnd(
       length += count;
       const ends = [COMMIT, SEAL].map((kind) => endIn(memory, length, kind, at - length, accept)).filter((end) => end !== undefined);
       if (ends.length > 0) return ends.reduce((first, end) => (end.at < first.at ? end : first));
-      // One may begin at the end of the piece.
+      // A group's end may begin at the end of the piece, and continue in the next piece.
       const rest = Math.min(length, END_BYTES - 1);
       memory.u8.copyWithin(memory.base, memory.base + length - rest, memory.base + length);
       length = rest;
@@ -52,7 +52,7 @@ export function nextGroupEnd(
   });
 }
 
-/** @param offset of the piece in the file */
+/** @param offset the offset of the piece in the file */
 function endIn(memory: SectionMemory, length: number, kind: number, offset: number, accept: (end: GroupEnd) => boolean): GroupEnd | undefined {
   const { u8, view, base } = memory;
   const last = base + length - END_BYTES;

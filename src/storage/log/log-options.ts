@@ -7,11 +7,11 @@ import { checkDurability, type Durability, EVERY_SECOND } from "./durability.ts"
 export interface LogOptions {
   /** The JSON value that the owner stores in a new directory. It never changes. */
   readonly about: object;
-  /** The number of bytes after which a segment ends. The group that exceeds it still belongs to the segment. Default: 16 MiB. */
+  /** The number of bytes after which a segment ends. The group that exceeds this size still belongs to the segment. Default: 16 MiB. */
   readonly segmentBytes?: number;
   /** The time at which commits are written to the disk. Default: `{ everyMs: 1000 }`. */
   readonly durability?: Durability;
-  /** Whether to keep the data before damage and lose the rest, instead of throwing. Default: false. */
+  /** Whether to keep the data before damage and drop the rest, instead of throwing. Default: false. */
   readonly salvage?: boolean;
   /** Whether to only read. A read-only log changes nothing, not even a torn tail, and takes no lock. Default: false. */
   readonly readOnly?: boolean;
@@ -19,7 +19,7 @@ export interface LogOptions {
   readonly takeOver?: boolean;
   /** Receives messages about findings and repairs. Default: none. */
   readonly logger?: Logger | null;
-  /** The id of a new directory's run, which distinguishes its segments from others. Default: a random id. */
+  /** The id of a new directory's run, which distinguishes its segments from the segments of other runs. Default: a random id. */
   readonly run?: string;
   /** Another build of the core, for hosts that forbid compiling. Default: the core of the package. */
   readonly module?: WebAssembly.Module;
@@ -27,7 +27,7 @@ export interface LogOptions {
 
 const OPTIONS = "about, segmentBytes, durability, salvage, readOnly, takeOver, logger, run, module";
 
-/** The options with their defaults. @throws TypeError, RangeError */
+/** Returns the options with their defaults. @throws TypeError, RangeError */
 export function resolveLogOptions(options: LogOptions) {
   onlyKeys("Log", options, OPTIONS);
   const { about, segmentBytes = SEGMENT_BYTES, durability = EVERY_SECOND, salvage = false, readOnly = false, takeOver = false, ...rest } = options;

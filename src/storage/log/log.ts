@@ -1,6 +1,6 @@
 /**
- * A log: groups of sections, one after the other, in segments of a directory. Groups are atomic. After a crash, everything flushed is still there, and of later
- * groups a prefix.
+ * Implements a log: groups of sections, one after the other, in segments of a directory. Groups are atomic. After a crash, all flushed groups still exist,
+ * followed by a prefix of the later groups.
  */
 
 import { mustBe, ReplayError } from "../../base/error.ts";
@@ -26,7 +26,7 @@ export type { LogOptions, Segment, Visit };
 
 const NOTHING = new Uint8Array(0);
 
-/** Returns the end of a log that was opened but not written. For the package's own modules. */
+/** Returns the end of a log that was opened but not written. Only the package's own modules use it. */
 export let endOf: (log: Log) => LogEnd;
 
 export class Log {
@@ -37,15 +37,18 @@ export class Log {
   /** The manifest of the directory. For a new directory, it is the value of the option `about`. */
   readonly about: object;
   readonly isNew: boolean;
-  /** Whether damage was cut off, so that the contents are older than those that were on the disk. */
+  /** Whether damage was cut off, so that the contents are older than the data that was on the disk. */
   readonly salvaged: boolean;
-  /** The segments that were valid at the point of damage and were released since. Their replacements came after the damage. */
+  /** The segments that were valid at the point of damage and were released since. Their replacements were written after the damage. */
   readonly lost: readonly number[];
-  /** A function of the owner, called when a new segment begins. It writes the sections that every segment must hold, which are then committed. */
+  /**
+   * A function of the owner, called when a new segment begins. The function writes the sections that every segment must hold. These sections are then
+   * committed.
+   */
   onSegment: (() => void) | undefined;
-  /** A function of the owner, called before bytes are written. It is the last chance to sync data to which the bytes refer. */
+  /** A function of the owner, called before bytes are written. The call is the last chance to sync data to which the bytes refer. */
   onWrite: (() => void) | undefined;
-  /** A function of the owner, called before this process opens the directory again. It is the last chance to write. */
+  /** A function of the owner, called before this process opens the directory again. The call is the last chance to write. */
   onTakeover: (() => void) | undefined;
   readonly #directory: Directory;
   readonly #segmentBytes: number;
@@ -59,21 +62,21 @@ export class Log {
   readonly #flushTimer = new DelayedCall(() => this.#onTime());
   readonly #run: string;
   readonly #older = new OlderSegments();
-  /** The findings of opening, until the replay ends; then, until the first write, the pending repair. */
+  /** The findings of opening the directory, until the replay ends. From then until the first write, the pending repair. */
   #scanResult: ScanResult | undefined;
   #pendingRepair: ScanResult | undefined;
-  /** The segments before the newest without a seal, oldest first. */
+  /** The segments before the newest segment that have no seal, oldest first. */
   #unsealedSegments: readonly UnsealedSegment[] = [];
   readonly #readOnly: boolean;
   #writer: SegmentWriter | undefined;
-  /** The number of the open group, and its position in the segment. */
+  /** The number of the open group, and the group's position in the segment. */
   #group: number;
   #groupAt: Mark = { bytes: 0, sum: 0 };
   /** The number of waiting bytes at which the next write is tried. */
   #retryAt = FULL_BYTES;
   /** An error that occurred without a waiting caller. */
   #failure: Error | undefined;
-  /** Whether a write failure was logged, and nothing was written since. */
+  /** Whether a write failure was logged, and nothing has been written since. */
   #isFailing = false;
   /** The number of bytes that the owner wrote at the beginning of the segment. */
   #preamble = 0;
@@ -81,8 +84,8 @@ export class Log {
   #isClosed = false;
 
   /**
-   * Opens an existing log, or creates one. With `readOnly`, the log shows the state at one moment, even if its owner continues to write.
-   * @throws ReplayError LOCKED if another process has the directory, or if it constantly creates and removes files with `readOnly`, CORRUPT if the contents
+   * Opens an existing log, or creates a new log. With `readOnly`, the log shows the state at one moment, even if its owner continues to write.
+   * @throws ReplayError LOCKED if another process has the directory or, with `readOnly`, constantly creates and removes files, CORRUPT if the contents
    * were altered, UNSUPPORTED if another version wrote the files, IO if a file cannot be read or written
    */
   static open(directory: Directory, options: LogOptions): Log {
@@ -121,7 +124,7 @@ export class Log {
 
   /**
    * Passes every section to the visitor, in order. The caller must exhaust the iterator before the first write. The iterator yields after each piece of a file,
-   * so that a caller can report progress, stop, or let other code run.
+   * so that the caller can report progress, stop, or let other code run.
    * @param newest whether to skip sealed segments, which are certainly on the disk; the last two are always read
    * @throws ReplayError CORRUPT if the contents were altered; the caller must then discard the sections passed so far
    */
@@ -153,7 +156,7 @@ export class Log {
 
   /**
    * Ends the group.
-   * @param now whether the group must be on the disk when this returns
+   * @param now whether the group must be on the disk when the call returns
    * @throws ReplayError IO if the write or sync failed. The group stays in memory, and later calls try again
    */
   commit(now = this.#durability === "always"): void {
@@ -169,7 +172,7 @@ export class Log {
     if (isFull && (this.#retryAt <= FULL_BYTES || writer.pendingBytes >= this.#retryAt)) this.#try(() => this.#roll(writer));
   }
 
-  /** The position of the open group, or of the next one. */
+  /** The position of the open group, or of the next group. */
   get mark(): GroupMark {
     const { segment } = this.#writable();
     return { segment, group: this.#group, at: this.#groupAt };
@@ -186,7 +189,7 @@ export class Log {
   }
 
   /**
-   * Checks that the next call can be written.
+   * Checks that the changes of the next call can be written.
    * @throws ReplayError CLOSED after `close`, IO if nothing can be written any more
    * @throws an earlier error, once, if no caller waited for it
    */
@@ -197,20 +200,20 @@ export class Log {
     if (failure !== undefined) throw failure;
   }
 
-  /** Writes everything that was committed, and returns when it is on the disk. @throws ReplayError IO if a write or sync failed */
+  /** Writes everything that was committed, and returns when the data is on the disk. @throws ReplayError IO if a write or sync failed */
   flush(): void {
     const writer = this.#writable();
     this.#flushTimer.cancel();
     try {
       this.#try(() => this.#sync(writer));
     } catch (error) {
-      // Without a timer nothing would retry the write.
+      // Without a timer, nothing would retry the write.
       if (typeof this.#durability === "object" && !this.broken) this.#flushTimer.retry(this.#durability.everyMs);
       throw error;
     }
   }
 
-  /** Resolves when flushed data is safe, if the directory confirms that later. @throws ReplayError IO if the data can never become safe */
+  /** Resolves when flushed data is safe. Some directories confirm that only later. @throws ReplayError IO if the data can never become safe */
   async confirm(): Promise<void> {
     try {
       await this.#directory.confirm?.();
@@ -259,7 +262,7 @@ export class Log {
     return this.#writer?.broken ?? false;
   }
 
-  /** Releases a segment's file with the next flush or segment, after everything written until now is on the disk. */
+  /** Releases a segment. Its file is removed with the next flush or segment, after everything written until now is on the disk. */
   drop(id: number): void {
     this.#writable();
     this.#older.drop(id);
@@ -278,7 +281,7 @@ export class Log {
     }
   }
 
-  /** Releases the directory as it is: without repairs, and without writing waiting bytes. */
+  /** Releases the directory in its current state, without repairs and without writing waiting bytes. */
   leave(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -291,12 +294,12 @@ export class Log {
   #createFirst(): SegmentWriter {
     const writer = new SegmentWriter(this.#directory, 1, { bytes: 0, sum: 0 }, this.#memory);
     this.#head(writer);
-    // This fails now if the directory cannot be written.
+    // If the directory cannot be written, this call fails now.
     writer.drain();
     return writer;
   }
 
-  /** Before the first write: continues at the end of the log, or after damage in a new segment, and removes files that do not belong to it. */
+  /** Prepares the first write: continues at the end of the log, or in a new segment after damage, and removes files that do not belong to the log. */
   #repair(scanResult: ScanResult): void {
     const { salvaged, next: nextSegment, remove } = scanResult;
     const { id, ...written } = this.#older.segments.at(-1) as Segment & Mark;
@@ -339,7 +342,7 @@ export class Log {
     this.#groupAt = writer.mark;
   }
 
-  /** Ends a full segment, and begins the next one. If that fails, nothing changes, and the segment continues. */
+  /** Ends a full segment, and begins the next segment. If that fails, nothing changes, and the full segment continues. */
   #roll(writer: SegmentWriter, segment = writer.segment + 1): void {
     if (this.#older.pendingDrops.length > 0) this.#sync(writer);
     else writer.drain();
@@ -352,17 +355,17 @@ export class Log {
       this.onSegment?.();
       this.commit();
     } finally {
-      // This has no effect if the group was committed.
+      // This call has no effect if the group was committed.
       next.cut(this.#groupAt);
       this.#isBeginning = false;
     }
     this.#preamble = next.bytes;
   }
 
-  /** Writes everything to the disk; then removes released segments, after the log has recorded that. */
+  /** Writes everything to the disk. Then records in the log which segments are released, and removes their files. */
   #sync(writer: SegmentWriter): void {
     const [mark, group] = [this.#groupAt, this.#group];
-    // An open group would be ended.
+    // Drops cannot be written while a group is open, because their commit would end that group.
     const dropping = writer.bytes === mark.bytes ? this.#older.pendingDrops : [];
     if (dropping.length > 0) {
       for (const { id } of dropping) writer.add(DROP, id, NOTHING);
@@ -381,7 +384,10 @@ export class Log {
     if (dropping.length > 0) this.#older.remove(this.#directory, this.#logger);
   }
 
-  /** Tries to write; after a failure only when as many bytes again are waiting. @param now whether to throw a failure immediately, or in the next commit */
+  /**
+   * Tries to write. After a failure, tries again only when as many bytes again are waiting.
+   * @param now whether to throw the error immediately or in the next commit
+   */
   #try(write: () => void, now = true): void {
     try {
       this.onWrite?.();

@@ -2,19 +2,19 @@
 import type { Directory } from "../../files/directory.ts";
 
 export interface OpenLog {
-  /** Before that, nothing can be waiting. */
+  /** Whether the log was read to its end. Before that, no bytes can be waiting. */
   readonly isRead: boolean;
   flush(): void;
 }
 
-/** The entry of a log. Emptied on close, because the target of a WeakRef lives until the job ends, and a log holds memory. */
+/** The entry of a log. It is emptied on close, because the target of a WeakRef lives until the job ends, and a log holds memory. */
 interface Registration {
   open: { readonly log: OpenLog; readonly directory: Directory } | undefined;
 }
 
 const entries = new Set<WeakRef<Registration>>();
 
-/** Registers a log. Returns a function that the log keeps, and calls on close. */
+/** Registers a log. Returns a function that the log must keep, and call when it is closed. */
 export function registerLog(directory: Directory, log: OpenLog): () => void {
   for (const ref of entries) if (ref.deref() === undefined) entries.delete(ref);
   const entry: Registration = { open: { log, directory } };

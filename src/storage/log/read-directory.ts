@@ -11,7 +11,7 @@ import { SegmentReader } from "./read-segment.ts";
 import { fileOf, inRanges, type SegmentHead, segmentOf } from "./segment-head.ts";
 
 export interface RecoverOptions {
-  /** Keep the data before damage; the rest is lost. */
+  /** Whether to keep the data before damage. The rest is lost. */
   readonly salvage: boolean;
   /** Receives findings and repairs. */
   readonly logger: FullLogger;
@@ -19,13 +19,13 @@ export interface RecoverOptions {
 
 export interface ScanResult {
   readonly head: SegmentHead;
-  /** The segments, oldest first; the last one may be continued. `bytes` are valid; `sum` is the sum of its sections. */
+  /** The segments, oldest first. The last segment may be continued. `bytes` is the number of valid bytes of a segment, and `sum` is the sum of its sections. */
   readonly segments: readonly { readonly id: number; readonly bytes: number; readonly sum: number }[];
   /** The number of the next group. */
   readonly group: number;
-  /** Whether damage was cut off, so that the contents are older than those that were on the disk. */
+  /** Whether damage was cut off, so that the contents are older than the data that was on the disk. */
   readonly salvaged: boolean;
-  /** Number for a new segment: higher than that of any file, since a removed file may reappear after a crash. */
+  /** The number for a new segment. It is higher than the number of any file, since a removed file may reappear after a crash. */
   readonly next: number;
   /** The files to remove, newest first. They have no valid contents. */
   readonly remove: readonly string[];
@@ -87,7 +87,7 @@ class DirectoryScan {
     };
   }
 
-  /** Returns the newest segment, or the one before if the newest never held anything. */
+  /** Returns the newest segment, or the previous segment if the newest segment never held a group. */
   #newestSegment(): SegmentReader | undefined {
     for (let following: SegmentReader | undefined; ; ) {
       const segment = this.#segments.at(-1);
@@ -109,13 +109,13 @@ class DirectoryScan {
     }
   }
 
-  /** Decides about the end of the newest segment. @throws ReplayError CORRUPT if it is damaged */
+  /** Decides whether the end of the newest segment is a cut tail or damage. @throws ReplayError CORRUPT if it is damaged */
   #checkTail(reader: SegmentReader, fault: string): void {
     const { segment, size, wholeBytes, isForeign: foreign } = reader;
     const at = reader.faultAt ?? wholeBytes;
     const isAlone = reader.head === undefined && this.#segments.length === 1;
     const isDamage = reader.fault !== undefined && laterGroup(this.#directory, segment, this.#memory, at, reader.head === undefined ? -1 : reader.group);
-    // A single segment has nothing before it, and may belong to another program.
+    // A single segment has no predecessor to check it against, and may belong to another program.
     if (isAlone && (foreign || isDamage)) throw corrupt(damageAt(this.#directory, segment, at), `${fault}. The file is unchanged`);
     if (foreign || isDamage) this.#onDamage(segment, at, fault);
     else {
@@ -124,7 +124,7 @@ class DirectoryScan {
     }
   }
 
-  /** @throws ReplayError CORRUPT, unless damage is to be cut off */
+  /** @throws ReplayError CORRUPT, unless the options allow cutting off damage */
   #onDamage(segment: number, at: number, what: string): void {
     const error = corrupt(damageAt(this.#directory, segment, at), what);
     if (!this.#options.salvage) throw error;
@@ -132,7 +132,7 @@ class DirectoryScan {
     this.#options.logger.warn(`${error.message}. Everything after it is lost`);
   }
 
-  /** Returns whether a segment holds no group, and the one before it lost its tail: then none of it was certainly on the disk. */
+  /** Returns whether a segment holds no group, and the previous segment lost its tail. If so, no part of the segment was certainly on the disk. */
   #isAhead({ group, head }: SegmentReader): boolean {
     const [segment = 0] = this.#segments.slice(-2, -1);
     if (head === undefined || head.group !== group || head.kept.at(-1)?.[1] !== segment) return false;
@@ -143,7 +143,7 @@ class DirectoryScan {
   /** Returns whether a segment begins a log that replaces the segments before it (successor.ts), but its first group was never complete. */
   #isUnfinished({ segment, head, group, wholeBytes }: SegmentReader): boolean {
     if (head === undefined || head.kept.length > 0 || head.group !== group || this.#segments.length < 2) return false;
-    // A group that was complete before is damaged.
+    // If a later group exists, a group that was complete is now damaged.
     return !laterGroup(this.#directory, segment, this.#memory, wholeBytes, group - 1);
   }
 
@@ -158,7 +158,7 @@ class DirectoryScan {
     if (missing !== undefined) throw new ReplayError("CORRUPT", `${this.#directory.name}/${fileOf(missing)} is missing`);
   }
 
-  /** Returns the last usable segment, up to its damage: the newest one, an older one with the first damage, or the one before that. */
+  /** Returns the last usable segment, up to its damage. This is the newest segment, the older segment with the first damage, or the segment before that. */
   #lastUsable(expected: readonly number[], newest: SegmentReader, sums: ReadonlyMap<number, number>): SegmentReader {
     const run = newest.head?.run;
     let previous: SegmentReader | undefined;
@@ -199,7 +199,7 @@ class DirectoryScan {
   }
 }
 
-/** Returns the fault of a segment before the newest: everything that the newest refers to must exist, and no group may follow. */
+/** Returns the fault of a segment before the newest. Everything that the newest segment refers to must exist, and no further group may follow. */
 export function faultOf(reader: SegmentReader, run: string | undefined, sum: number | undefined): string | undefined {
   if (reader.head !== undefined && reader.head.run !== run) return "it is of another run";
   const open = openGroup(reader);
@@ -211,7 +211,7 @@ function openGroup(reader: SegmentReader): string | undefined {
   return reader.isOpen ? `group ${reader.group} has no end` : undefined;
 }
 
-/** Returns whether a segment may follow another one: groups may be missing only if segments between them were released. */
+/** Returns whether a segment may follow another segment. Groups may be missing only if segments between the two were released. */
 function follows(previous: SegmentReader | undefined, reader: SegmentReader): boolean {
   const group = reader.head?.group ?? 0;
   return previous === undefined || group === previous.group || (reader.segment !== previous.segment + 1 && group > previous.group);
@@ -222,7 +222,7 @@ export function sumsOf({ kept, sums }: SegmentHead): Map<number, number> {
   return new Map([...inRanges(kept)].map((segment, i) => [segment, sums[i] as number]));
 }
 
-/** Returns whether a segment ends with a SEAL, so that all of it was on the disk. */
+/** Returns whether a segment ends with a SEAL, so that the whole segment was on the disk. */
 export function isSealed(directory: Directory, segment: number, memory: SectionMemory): boolean {
   return withFile(directory, segment, (file, size) => {
     const from = size - END_BYTES;

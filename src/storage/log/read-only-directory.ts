@@ -1,6 +1,6 @@
 /**
- * Implements a snapshot of a directory that another process may be writing, without a lock. Its files stay open, so that files that the owner removes can still
- * be read. Writes stay in memory, so that a journal can be opened.
+ * Implements a snapshot of a directory that another process may be writing, without a lock. The files stay open, so that they can be read even after the owner
+ * removes them. Writes stay in memory, so that a journal can be opened.
  */
 import { codeOf } from "../../base/error.ts";
 import type { Directory, StorageFile } from "../../files/directory.ts";
@@ -10,15 +10,15 @@ import { node } from "../../files/node.ts";
 import { type LogFiles, readConsistentlyNow, readSizesNow, type SegmentSizes } from "./file-sizes.ts";
 
 export interface ReadOnlyOptions {
-  /** An earlier view of the directory, from which files that are gone by now are read. It must not be used afterwards. */
+  /** An earlier view of the directory, from which files that were removed since are read. The earlier view must not be used afterwards. */
   readonly previous?: ReadOnlyDirectory | undefined;
-  /** Whether to open files only when they are read, for logs whose owner removes none. */
+  /** Whether to open files only when they are read, for logs whose owner removes no files. */
   readonly isLazy?: boolean;
 }
 
 export class ReadOnlyDirectory implements Directory {
   readonly name: string;
-  /** Whether its files stay open when the log in it is closed. */
+  /** Whether the files stay open when the directory's log is closed. */
   keepsOpen = false;
   readonly #source: Directory;
   #isLazy: boolean;
@@ -104,7 +104,7 @@ export class ReadOnlyDirectory implements Directory {
       const code = codeOf((error as Error).cause);
       if (code === "ENOENT") return previous?.size;
       if (code !== "EMFILE" || this.#isLazy) throw error;
-      // The files of a log with that many segments are not removed.
+      // A log with that many segments never removes files.
       this.#isLazy = true;
       this.close();
       return this.#reopen(name);
@@ -126,7 +126,7 @@ export class ReadOnlyDirectory implements Directory {
   }
 }
 
-/** Reads moments of a directory until one is consistent (`readConsistently`), and closes the files of inconsistent ones. */
+/** Reads states of a directory until one is consistent (`readConsistently`), and closes the files of inconsistent states. */
 export function withReadOnlyDirectory<T>(of: Directory, read: (moment: ReadOnlyDirectory) => T): T {
   let moment: ReadOnlyDirectory | undefined;
   try {
@@ -143,7 +143,7 @@ export function withReadOnlyDirectory<T>(of: Directory, read: (moment: ReadOnlyD
   }
 }
 
-/** A file that reads from the disk, up to its length at the moment, until the first write, and from a copy in memory afterwards. */
+/** A file that is read from the disk, up to its length when the directory was read. After the first write, the file is read from a copy in memory. */
 class OverlayFile implements StorageFile {
   readonly #ownsSource: boolean;
   readonly #source: StorageFile;
@@ -151,7 +151,7 @@ class OverlayFile implements StorageFile {
   readonly #makeCopy: () => StorageFile;
   #copy: StorageFile | undefined;
 
-  /** @param ownsSource whether to close the underlying file with this one */
+  /** @param ownsSource whether to close the underlying file together with this file */
   constructor(source: StorageFile, size: number, ownsSource: boolean, makeCopy: () => StorageFile) {
     this.#source = source;
     this.#size = size;

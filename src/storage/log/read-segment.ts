@@ -15,38 +15,38 @@ const CHUNK_BYTES = 1 << 20;
 export interface SegmentStart {
   /** The offset of a section. */
   readonly at: number;
-  /** The number of the group that begins there; undefined if only its end has the number. */
+  /** The number of the group that begins at that offset; undefined if only the group's end has the number. */
   readonly group: number | undefined;
   readonly head: SegmentHead | undefined;
 }
 
 /**
- * Reads a segment's sections, each checked before it is shown. Its properties cover the sections read so far. Needs memory for a piece of the file, or for its
- * longest section.
+ * Reads a segment's sections, and checks each section before it is shown. The properties cover the sections read so far. Needs memory for a piece of the file,
+ * or for the longest section.
  */
 export class SegmentReader {
   readonly segment: number;
-  /** The parser, with the section of `next`. */
+  /** The parser, which holds the section found by `next`. */
   readonly sections: SectionParser;
   /** The number of valid bytes of the file. */
   readonly size: number;
   /** The number of pieces read, so that a caller of many files can yield between them. */
   chunks = 0;
   head: SegmentHead | undefined;
-  /** The number of the next group; NaN until the end of the first group is read, if only that has the number. */
+  /** The number of the next group. NaN until the end of the first group is read, if only that end has the number. */
   group = 0;
   /** The number of the first group read. NaN if the number is not known until the end of that group is read. */
   firstGroup = Number.NaN;
-  /** The end of the last complete group, or of the head; and the sum of all sections up to there. */
+  /** The end of the last complete group or of the head, and the sum of all sections up to that end. */
   wholeBytes = 0;
   sum = 0;
   /** Whether a seal records that the next segment is on the disk. */
   isSealed = false;
-  /** Whether it is not even a cut beginning of a segment: a file of another program. */
+  /** Whether the file is not even the cut beginning of a segment, so that it belongs to another program. */
   isForeign = false;
   /** The segments that complete groups release. */
   readonly drops: number[] = [];
-  /** The reason why there is no next section; undefined at the end of the file. */
+  /** The reason why no next section can be read; undefined at the end of the file. */
   fault: string | undefined;
   readonly #directory: Directory;
   readonly #name: string;
@@ -61,7 +61,7 @@ export class SegmentReader {
   /** Whether sections follow the last complete group. */
   #hasOpenGroup = false;
 
-  /** @param limit valid bytes of the file @param chunkBytes bytes per read */
+  /** @param limit the number of valid bytes of the file @param chunkBytes the number of bytes per read */
   constructor(directory: Directory, segment: number, memory: SectionMemory, limit = Number.MAX_SAFE_INTEGER, chunkBytes = CHUNK_BYTES, start?: SegmentStart) {
     this.segment = segment;
     this.#chunkBytes = chunkBytes;
@@ -81,7 +81,7 @@ export class SegmentReader {
     this.wholeBytes = start.at;
   }
 
-  /** Moves to the owner's next section. Returns whether there is one. */
+  /** Moves to the owner's next section. Returns whether one exists. */
   next(): boolean {
     if (!this.#isBegun && !this.#begin()) return false;
     while (this.fault === undefined) {
@@ -113,7 +113,7 @@ export class SegmentReader {
     return this.#hasOpenGroup;
   }
 
-  /** The place of the first fault; undefined if there is none. An unfinished group is also a fault. */
+  /** The place of the first fault; undefined if there is no fault. An unfinished group is also a fault. */
   get faultAt(): number | undefined {
     if (this.fault !== undefined) return this.sections.from;
     return this.#hasOpenGroup ? this.wholeBytes : undefined;
@@ -172,7 +172,7 @@ export class SegmentReader {
     return false;
   }
 
-  /** Reads the magic. Returns whether it is valid. @throws ReplayError UNSUPPORTED if it belongs to another version */
+  /** Reads the magic. Returns whether the magic is valid. @throws ReplayError UNSUPPORTED if the magic belongs to another version */
   #readMagic(): boolean {
     const magic = this.#readStart(Math.min(MAGIC.length, this.size));
     if (magic === MAGIC) return true;
@@ -185,7 +185,7 @@ export class SegmentReader {
     return this.#setFault(this.size === 0 ? "it is empty" : this.isForeign || magic.length === MAGIC.length ? description : "it is cut");
   }
 
-  /** Returns the first bytes, at most a magic, as text. */
+  /** Returns the first bytes of the file as text, at most as many as a magic has. */
   #readStart(bytes: number): string {
     if (bytes === MAGIC.length) {
       this.#fill(bytes);
@@ -196,7 +196,7 @@ export class SegmentReader {
     return String.fromCharCode(...buffer);
   }
 
-  /** Moves to the next section of the file. Returns whether there is a complete one. */
+  /** Moves to the next section of the file. Returns whether a complete section exists. */
   #readSection(): boolean {
     const { sections } = this;
     const remaining = this.size - sections.end;
@@ -215,7 +215,7 @@ export class SegmentReader {
     const missing = need - sections.available;
     if (missing <= 0) return;
     this.chunks++;
-    // At most one piece including the waiting bytes, since more would not stay in the cache.
+    // At most one piece is read, including the waiting bytes, since more would not stay in the CPU cache.
     const into = sections.reserve(Math.min(Math.max(missing, this.#chunkBytes - sections.available), this.size - this.#read));
     for (let count = 0; count < missing; ) {
       const n = withIoErrors("reading", this.#directory, this.#name, () => this.#file.read(into.subarray(count), this.#read));

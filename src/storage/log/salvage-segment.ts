@@ -1,4 +1,4 @@
-/** Reads a damaged segment: the stretches of complete groups before, between and after its damage. */
+/** Reads a damaged segment: the stretches of complete groups before, between and after the damaged parts. */
 import { ReplayError } from "../../base/error.ts";
 import { COMMIT, SEGMENT } from "../../base/kinds.ts";
 import { MAX_SECTION_BYTES } from "../../base/limits.ts";
@@ -19,11 +19,11 @@ export interface GroupVisitor {
 
 /** Consecutive complete groups. */
 export interface Stretch<V> {
-  /** Undefined at the beginning of the segment. */
+  /** The position at which the stretch begins; undefined for the beginning of the segment. */
   readonly start: SegmentStart | undefined;
   /** The offset of the end of the stretch in the file. */
   readonly to: number;
-  /** The number of its first group, and of the group after it. */
+  /** The number of the stretch's first group, and the number of the group after the stretch. */
   readonly firstGroup: number;
   readonly endGroup: number;
   readonly visitor: V;
@@ -33,12 +33,12 @@ export interface Stretch<V> {
 export interface Gap {
   readonly from: number;
   readonly to: number;
-  /** The offset of the first fault, and the fault. */
+  /** The offset of the first fault, and a description of the fault. */
   readonly at: number;
   readonly fault: string;
-  /** Whether it is a single section of the size in its head, plus the end of its group. */
+  /** Whether the gap is a single section of the size in its head, plus the end of the section's group. */
   readonly isSingle: boolean;
-  /** Whether no group follows it in the segment. */
+  /** Whether no group follows the gap in the segment. */
   readonly isTail: boolean;
 }
 
@@ -55,7 +55,7 @@ export interface SalvagedSegment<V> {
 
 /**
  * Reads a segment. After damage, it restarts after the next end of a group with a valid checksum.
- * @param lowest the smallest possible number of its first group @param create returns the visitor of a stretch
+ * @param lowest the smallest possible number of the segment's first group @param create returns the visitor of a stretch
  * @throws ReplayError UNSUPPORTED if another version wrote the file · IO
  */
 export function salvageSegment<V extends GroupVisitor>(
@@ -101,7 +101,7 @@ export function salvageSegment<V extends GroupVisitor>(
   }
 }
 
-/** Shows the sections of all complete groups. Returns the error of a file of another version, whose first bytes may only be damaged. */
+/** Passes the sections of all complete groups to the visitor. Returns the error for a file of another version, since its first bytes may only be damaged. */
 function visit(reader: SegmentReader, visitor: GroupVisitor): ReplayError | undefined {
   const { sections } = reader;
   try {
@@ -126,7 +126,10 @@ function visit(reader: SegmentReader, visitor: GroupVisitor): ReplayError | unde
   }
 }
 
-/** Returns the start of the first group if the magic or the head is damaged: after a valid head, or after the size in a damaged head if a section follows. */
+/**
+ * Returns the start of the first group if the magic or the head is damaged. The group starts after a valid head. After a damaged head, it starts at the offset
+ * that the head's size gives, if a section begins there.
+ */
 function startOfFirst(directory: Directory, id: number, memory: SectionMemory): SegmentStart | undefined {
   const first = sectionAt(directory, id, memory, MAGIC.length);
   if (first === undefined) return undefined;
@@ -137,7 +140,7 @@ function startOfFirst(directory: Directory, id: number, memory: SectionMemory): 
   return sectionAt(directory, id, memory, first.end)?.isWhole === true ? { at: first.end, group: undefined, head: undefined } : undefined;
 }
 
-/** Returns the start of the group after a damaged COMMIT: it has the size of a COMMIT, and the next end belongs to the next group. */
+/** Returns the start of the group after a damaged COMMIT. The damaged bytes must have the size of a COMMIT, and the next end must belong to the next group. */
 function behindDamagedEnd(directory: Directory, id: number, memory: SectionMemory, at: number, group: number): SegmentStart | undefined {
   const damaged = sectionAt(directory, id, memory, at);
   if (damaged?.end !== at + END_BYTES || sectionAt(directory, id, memory, damaged.end)?.isWhole !== true) return undefined;
@@ -149,9 +152,9 @@ function behindDamagedEnd(directory: Directory, id: number, memory: SectionMemor
 interface SectionInFile {
   readonly kind: number;
   readonly payload: Uint8Array;
-  /** The offset of its end, from the size in its head. */
+  /** The offset of the section's end, from the size in its head. */
   readonly end: number;
-  /** Whether its checksum is valid. */
+  /** Whether the section's checksum is valid. */
   readonly isWhole: boolean;
 }
 
@@ -185,11 +188,11 @@ function sectionAt(directory: Directory, id: number, memory: SectionMemory, at: 
 function nextStart(directory: Directory, id: number, memory: SectionMemory, at: number, lowest: number): SegmentStart | undefined {
   const end = nextGroupEnd(directory, id, memory, at, ({ group }) => group >= lowest);
   if (end === undefined) return undefined;
-  // Reading continues at a SEAL, which records that nothing follows.
+  // Reading continues at the SEAL itself, because the SEAL records that nothing follows.
   return end.kind === COMMIT ? { at: end.at + END_BYTES, group: end.group + 1, head: undefined } : { at: end.at, group: end.group, head: undefined };
 }
 
-/** Returns whether bytes are a single section of the size in its head, plus the end of its group. */
+/** Returns whether bytes are a single section of the size in its head, plus the end of the section's group. */
 function isSingle(directory: Directory, id: number, from: number, to: number): boolean {
   return withFile(directory, id, (file, size) => {
     const head = new Uint8Array(SECTION_BYTES);

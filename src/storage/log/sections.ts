@@ -19,7 +19,7 @@ export interface SectionPosition {
 /** A function that receives each section of the owner. The payload is valid until the function returns. */
 export type Visit = (kind: number, id: number, payload: Uint8Array, segment: number, position: SectionPosition) => void;
 
-/** A complete segment before the newest that has no seal. */
+/** A complete segment without a seal that precedes the newest segment. */
 export interface UnsealedSegment {
   readonly id: number;
   readonly mark: Mark;
@@ -28,10 +28,10 @@ export interface UnsealedSegment {
 }
 
 /**
- * Shows every section, and yields after each piece of a file.
- * @param newest whether to skip sealed segments, except the last two: the beginning of the newest may have been cut off
+ * Passes every section to the visitor, and yields after each piece of a file.
+ * @param newest whether to skip sealed segments, except the last two: the beginning of the newest segment may have been cut off
  * @returns the segments without a seal, oldest first
- * @throws ReplayError CORRUPT if a segment is not the one that the newest segment refers to
+ * @throws ReplayError CORRUPT if a segment is not the segment to which the newest segment refers
  */
 export function* readSections(
   directory: Directory,
@@ -44,7 +44,7 @@ export function* readSections(
   const of = segments.reduce((sum, { bytes }) => sum + bytes, 0);
   const last = segments.slice(-2).map(({ id }) => id);
   const unsealed: UnsealedSegment[] = [];
-  // One object for all sections, since journals have very many.
+  // All sections share one object, since journals have very many sections.
   const position = { group: 0, from: 0 };
   let done = 0;
   for (const { id, bytes, sum } of segments) {

@@ -1,4 +1,4 @@
-/** Defines the first section of a segment: one copy of the manifest per segment, as a tagged value (tags.ts). */
+/** Defines the first section of a segment: a copy of the manifest, as a tagged value (tags.ts). */
 import { ReplayError } from "../../base/error.ts";
 import { decodeTagged } from "../decode.ts";
 import { encodeTagged } from "../encode.ts";
@@ -10,11 +10,11 @@ export interface SegmentHead {
   /** A random id of the directory. All of its segments have the same id. */
   readonly run: string;
   readonly segment: number;
-  /** The number of its first group. */
+  /** The number of the segment's first group. */
   readonly group: number;
-  /** The earlier segments that were kept when it began, as ranges: [first, last]. */
+  /** The earlier segments that were kept when the segment began, as ranges: [first, last]. */
   readonly kept: readonly (readonly [number, number])[];
-  /** The sum of the sections of each of them, which identifies its contents. */
+  /** The sum of the sections of each kept segment, which identifies the contents. */
   readonly sums: Uint32Array;
   /** The owner's value, which is the same in each segment. */
   readonly about: object;

@@ -1,4 +1,4 @@
-/** Writes the end of the newest segment: waiting bytes in memory, and the file they are written to. A failed write leaves both unchanged. */
+/** Writes the end of the newest segment. Holds the waiting bytes in memory, and the file to which they are written. A failed write leaves both unchanged. */
 import { ReplayError } from "../../base/error.ts";
 import { SEAL } from "../../base/kinds.ts";
 import { MAX_SECTION_BYTES } from "../../base/limits.ts";
@@ -8,18 +8,18 @@ import type { SectionMemory } from "../../memory/section-memory.ts";
 import { addToSum, MAGIC, numberBytes, SECTION_BYTES } from "../format/section.ts";
 import { fileOf } from "./segment-head.ts";
 
-/** The number of waiting bytes from which they are written without a request. */
+/** The number of waiting bytes at which they are written without a request. */
 export const FULL_BYTES = 1 << 17;
-/** Whole pages are written if possible, since the system copies aligned data faster (measured: a quarter). */
+/** The unit of writes. Whole pages are written if possible, since the system copies aligned data faster (25 % in a measurement). */
 const PAGE = 4096;
 /** The maximum number of files kept open until they are synced. */
 const MAX_UNSYNCED = 32;
-/** Up to this length, a loop copies faster than a call. */
+/** The maximum length for which a loop copies faster than a call of `set`. */
 const SHORT = 48;
 /** The offset of the checksum in a section. */
 const CRC = 12;
 
-/** A position in a segment: its bytes, and the sum of the sections in them. */
+/** A position in a segment: the number of bytes up to the position, and the sum of the sections in these bytes. */
 export interface Mark {
   readonly bytes: number;
   readonly sum: number;
@@ -41,20 +41,20 @@ export class SegmentWriter {
   #writtenBytes: number;
   /** The number of waiting bytes. */
   #pendingBytes = 0;
-  /** The sum of all sections, including waiting ones. */
+  /** The sum of all sections, including waiting sections. */
   #sum: number;
   /** Whether the file may be longer than `#writtenBytes`. */
   #isTorn = false;
   #isSynced = true;
-  /** The previous segment while it may not be on the disk, and the number of such segments in a row. */
+  /** The previous segment, as long as it may not be on the disk, and the number of consecutive segments in that state. */
   #previous: SegmentWriter | undefined;
   #unsyncedSegments = 0;
-  /** The seal, which is written after the last group once the next segment is on the disk. It reveals if that segment is missing later. */
+  /** The seal, which is written after the last group once the next segment is on the disk. The seal reveals if that segment is missing later. */
   #seal: Uint8Array | undefined;
   /** The reason why the state of the disk is unknown. */
   #syncError: ReplayError | undefined;
 
-  /** @param mark the valid part of the file; the rest is cut off. Empty: a new file, which is created at the first write */
+  /** @param mark the valid part of the file; the rest is cut off. If the mark is empty, a new file is created at the first write */
   constructor(directory: Directory, segment: number, mark: Mark, memory: SectionMemory) {
     this.segment = segment;
     this.#directory = directory;
@@ -91,7 +91,7 @@ export class SegmentWriter {
 
   /**
    * Begins the next segment in the same memory, after everything is written. This segment is synced, sealed and closed by the next segment's first sync.
-   * @param group number of the next group
+   * @param group the number of the next group
    */
   next(segment: number, group: number): SegmentWriter {
     if (this.#unsyncedSegments >= MAX_UNSYNCED) this.sync();
@@ -100,7 +100,7 @@ export class SegmentWriter {
     return next;
   }
 
-  /** Continues after segments that are not sealed yet, oldest first. Each mark is the end of its segment, and each group the number of the next one. */
+  /** Continues after segments that are not sealed yet, oldest first. Each mark is the end of its segment, and each group is the number of the next group. */
   followAll(segments: readonly { readonly id: number; readonly mark: Mark; readonly group: number }[]): void {
     let next: SegmentWriter = this;
     for (const { id, mark, group } of [...segments].reverse()) {
@@ -159,7 +159,7 @@ export class SegmentWriter {
     this.#write(Math.max(this.#pendingBytes - ((this.#writtenBytes + this.#pendingBytes) % PAGE), 0));
   }
 
-  /** Writes all waiting bytes. @throws ReplayError IO in the same way */
+  /** Writes all waiting bytes. @throws ReplayError IO if the write failed; the call may be repeated */
   drain(): void {
     this.#write(this.#pendingBytes);
   }
@@ -194,7 +194,7 @@ export class SegmentWriter {
     if (this.#pendingBytes > 0) this.#memory.u8.copyWithin(this.#start, start + count, start + count + this.#pendingBytes);
   }
 
-  /** Writes all waiting bytes, and syncs them. @throws ReplayError IO; if the sync failed, every later call also throws */
+  /** Writes and syncs all waiting bytes. @throws ReplayError IO; if the sync failed, every later call also throws */
   sync(): void {
     this.drain();
     const previous = this.#previous;
@@ -204,7 +204,7 @@ export class SegmentWriter {
       previous?.sync();
       if (!this.#isSynced) this.#attempt("syncing", () => (this.#file as StorageFile).sync());
     } catch (error) {
-      // Systems discard data that they could not write, and report that only once: a second sync would succeed without proving anything.
+      // Systems discard data that they could not write, and report the failure only once. A second sync would succeed without proving anything.
       this.#syncError = error as ReplayError;
       throw error;
     }
@@ -252,7 +252,7 @@ export class SegmentWriter {
     return `${this.#directory.name}/${fileOf(this.segment)}`;
   }
 
-  /** @param bytes valid bytes; more bytes come from an earlier attempt */
+  /** @param bytes the number of valid bytes; any further bytes come from an earlier attempt */
   #open(create: boolean, bytes: number): StorageFile {
     return this.#attempt("opening", () => {
       const file = this.#directory.open(fileOf(this.segment), create);

@@ -1,6 +1,6 @@
 /**
- * Writes a log that replaces another one in the same directory: one segment after all of the old ones, with one group. Until that group is complete on the
- * disk, the old log stays valid (read-directory.ts).
+ * Writes a log that replaces another log in the same directory: one segment with one group, after all segments of the old log. Until the group is complete on
+ * the disk, the old log stays valid (read-directory.ts).
  */
 import { COMMIT, SEGMENT } from "../../base/kinds.ts";
 import type { Directory } from "../../files/directory.ts";
@@ -25,7 +25,7 @@ export class Successor {
   readonly #end: LogEnd;
   readonly #writer: SegmentWriter;
 
-  /** @param end of the old log, after its replay @param about the new manifest @throws ReplayError IO */
+  /** @param end the end of the old log, after its replay @param about the new manifest @throws ReplayError IO */
   constructor(directory: Directory, end: LogEnd, about: object, module: WebAssembly.Module | undefined) {
     this.#directory = directory;
     this.#end = end;
@@ -45,7 +45,7 @@ export class Successor {
     if (this.#writer.pendingBytes >= FULL_BYTES) this.#writer.spill();
   }
 
-  /** Writes the new log to the disk, and removes the files of the old one. @throws ReplayError IO; the directory then has the old log, or the new one */
+  /** Writes the new log to the disk, and removes the files of the old log. @throws ReplayError IO; the directory then has either the old log or the new log */
   async commit(): Promise<void> {
     this.#writer.add(COMMIT, 0, numberBytes(this.#end.group));
     this.#writer.sync();
@@ -62,7 +62,7 @@ export class Successor {
     }
   }
 
-  /** Removes the written segment. Never throws: it follows a failure, and a remaining file has no valid contents. */
+  /** Removes the written segment. Never throws, because it is called after a failure, and a remaining file has no valid contents. */
   discard(): void {
     try {
       this.#writer.close();

@@ -1,4 +1,4 @@
-/** Chooses the items to evict from a table that becomes smaller, as its remover would. */
+/** Chooses the items to evict from a table that becomes smaller, in the same way as the table's remover. */
 import type { ResolvedTableOptions } from "../../schema/table-options.ts";
 import type { SavedItem } from "./saved-item.ts";
 
@@ -27,7 +27,8 @@ function inOrder(items: readonly SavedItem[], { remover: { kind, exponent = 1 } 
   if (kind === "lifo") return [...items].reverse();
   if (kind === "minHeap") return [...items].sort((a, b) => a.priority - b.priority || a.stamp - b.stamp);
   if (kind === "maxHeap") return [...items].sort((a, b) => b.priority - a.priority || a.stamp - b.stamp);
-  // Draws without replacement: the item with the smallest exponential variate, with its weight as the rate, comes first (Efraimidis and Spirakis, 2006).
+  // This draws without replacement. Each item gets an exponential variate with its weight as the rate, and the smallest is first (Efraimidis and Spirakis,
+  // 2006).
   const random = generator(seed);
   const weight = ({ priority }: SavedItem) => (kind === "prioritized" ? (priority === 0 ? 0 : priority ** exponent) : 1);
   const isFlat = items.every((item) => weight(item) === 0);

@@ -13,7 +13,7 @@ export class FramePools {
   /** The old leaf of each new shared leaf. */
   readonly leaves: ReadonlyMap<PlacedLeaf, PlacedLeaf>;
 
-  /** @throws ReplayError UNSUPPORTED if the old spec does not have a shared leaf, or has it in another form */
+  /** @throws ReplayError UNSUPPORTED if the old spec lacks a shared leaf, or has the leaf in another form */
   constructor(before: Layout, after: Layout, names: LeafNames) {
     const leaves = new Map<PlacedLeaf, PlacedLeaf>();
     const olds = new Map<FramePool, FramePool>();
@@ -44,12 +44,12 @@ export class FramePools {
     this.#newCount = newIds.length;
   }
 
-  /** The id of the steps in the old sections. */
+  /** The id of the pool of steps in the old sections. */
   get steps(): number {
     return this.#ids.length - 1;
   }
 
-  /** Returns the new id of a pool; undefined if no leaf uses it any more. @param id in the old sections */
+  /** Returns the new id of a pool; undefined if no leaf uses the pool any more. @param id the id of the pool in the old sections */
   newId(id: number): number | undefined {
     return this.#ids[id];
   }
@@ -67,7 +67,7 @@ export class FramePools {
   }
 }
 
-/** Returns the pools in the order of sections; undefined denotes the steps. */
+/** Returns the pools in the order of sections; undefined denotes the pool of steps. */
 function idsOf({ pools }: Layout): readonly ({ readonly pool: FramePool; readonly isEntries: boolean } | undefined)[] {
   const entries = pools.filter(({ packed }) => packed !== undefined).map((pool) => ({ pool, isEntries: true }));
   return [...entries, ...pools.map((pool) => ({ pool, isEntries: false })), undefined];

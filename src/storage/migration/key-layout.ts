@@ -10,7 +10,7 @@ export class KeyLayout {
   readonly base: number;
   readonly lastGeneration: number;
 
-  /** @param number its index among the `tables` of a Replay */
+  /** @param number the table's index in the Replay @param tables the number of tables */
   constructor({ maxSize, maxPending }: ResolvedTableOptions, number: number, tables: number) {
     this.capacity = maxSize + 1 + maxPending;
     const bits = 32 - Math.clz32(this.capacity);
@@ -24,7 +24,7 @@ export class KeyLayout {
     return generation * this.scale + this.base + slot;
   }
 
-  /** Returns the slot and generation of a key; undefined if no slot can have it. */
+  /** Returns the slot and generation of a key; undefined if no slot can have the key. */
   placeOf(key: number): { readonly slot: number; readonly generation: number } | undefined {
     const slot = (key % this.scale) - this.base;
     const generation = Math.floor(key / this.scale);

@@ -4,7 +4,7 @@ import type { PlacedLeaf } from "../../schema/layout.ts";
 import { setPart, valueAt } from "../../schema/nest.ts";
 import { ROLES, type TransitionRoles } from "../../schema/transition-roles.ts";
 
-/** New paths of leaves and subtrees, by old path. */
+/** The new paths of leaves and subtrees, by old path. */
 export interface Renames {
   readonly [path: string]: string;
 }
@@ -41,7 +41,7 @@ export class LeafNames {
     return path;
   }
 
-  /** Renames the leaves of a step in place; the step belongs to the migration. */
+  /** Renames the leaves of a step in place. The step must belong to the migration. */
   step(step: unknown): unknown {
     if (this.areSame) return step;
     const values = this.#renames.map(([from]) => valueAt(step, from.split(".")));
@@ -50,7 +50,7 @@ export class LeafNames {
     return step;
   }
 
-  /** Returns options with the new path in each `leaf`. */
+  /** Returns options with the new path of each `leaf`. */
   options(value: unknown): unknown {
     if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
     if (Array.isArray(value)) return value.map((part) => this.options(part));
@@ -72,7 +72,7 @@ export class LeafNames {
   }
 }
 
-/** Returns every path in a `leaf` of these options. */
+/** Returns the path of every `leaf` in these options. */
 export function leafPaths(value: unknown): readonly string[] {
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return [];
   return Object.entries(value).flatMap(([key, part]) => (key === "leaf" && typeof part === "string" ? [part] : leafPaths(part)));

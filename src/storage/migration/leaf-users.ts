@@ -1,6 +1,6 @@
 /**
- * Finds the users of leaves that a migration removes: writers and columns of items. Only the users at the end count, since a journal also has closed writers,
- * and columns of removed items.
+ * Finds the users of leaves that a migration removes: writers and columns of items. Only the users in the final state count, since a journal also has closed
+ * writers and the columns of removed items.
  */
 import { dataView } from "../../base/bytes.ts";
 import { ReplayError } from "../../base/error.ts";
@@ -13,7 +13,7 @@ import { hasPath, type LeafNames, leafPaths } from "./leaf-names.ts";
 import type { SlotForm } from "./slot-form.ts";
 import { AT, eachRecord, isUsed } from "./slot-record.ts";
 
-/** The kinds of users, and the remedy if the new spec lacks the leaf. */
+/** The kinds of users, and the remedy for each kind if the new spec lacks the leaf. */
 const USERS = {
   transition: ["transition", "pass transition with the new names"],
   writer: ["a writer", "close that writer with the old spec first"],
@@ -27,11 +27,11 @@ interface Layout {
 export class LeafUsers {
   readonly #names: LeafNames;
   readonly #leaves: readonly PlacedLeaf[];
-  /** Whether the new spec lacks a leaf of the old one. */
+  /** Whether the new spec lacks a leaf of the old spec. */
   readonly #areLost: boolean;
   /** The newest writers, if they use a removed leaf. */
   #writers: unknown;
-  /** The newest layouts of each section, if some use a removed leaf. */
+  /** The newest layouts of each section, if some of these layouts use a removed leaf. */
   readonly #layouts = new Map<number, readonly Layout[]>();
   /** The layouts of items with columns in each table, by slot. */
   readonly #used = new Map<number, Map<number, number>>();
@@ -42,12 +42,12 @@ export class LeafUsers {
     this.#areLost = !before.every(({ path }) => hasPath(after, names.path(path)));
   }
 
-  /** Returns writers or layouts with the new names of leaves; undefined if some leaves are removed, so that the users at the end decide. */
+  /** Returns writers or layouts with the new names of leaves; undefined if some leaves are removed, so that the final users decide. */
   renamed(kind: number, id: number, payload: Uint8Array): Uint8Array | undefined {
     if (!this.#areLost && this.#names.areSame) return payload;
     const renamed = this.#names.options(decodeTagged(payload));
     const isWhole = !this.#areLost || this.#hasAll(renamed);
-    // A later section replaces an earlier one of the same id.
+    // A later section replaces an earlier section with the same id.
     if (kind === WRITERS) this.#writers = isWhole ? undefined : renamed;
     else if (isWhole) this.#layouts.delete(id);
     else this.#layouts.set(id, renamed as readonly Layout[]);

@@ -18,7 +18,7 @@ export interface StateMigration<S extends Spec = Spec> {
    */
   readonly rename?: Renames;
   /**
-   * Returns the new step for an old one. Default: the old step itself, with its numbers cast to the new dtypes. The function neither receives nor returns
+   * Returns the new step for an old step. Default: the old step itself, with its numbers cast to the new dtypes. The function neither receives nor returns
    * leaves that are `shared` or `packed`. These leaves do not change.
    */
   readonly migrate?: (step: AnyStep) => OwnStepOf<S>;

@@ -2,12 +2,12 @@
 
 export interface SavedItem {
   readonly slot: number;
-  /** The number of its first row. */
+  /** The number of the item's first row. */
   readonly first: number;
   readonly generation: number;
   readonly length: number;
   readonly timesSampled: number;
   readonly priority: number;
-  /** The time of its insert or last update; without stamps, its position among the others. */
+  /** The time of the item's insert or last update; without stamps, the item's position among all items. */
   readonly stamp: number;
 }

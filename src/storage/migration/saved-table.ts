@@ -1,4 +1,4 @@
-/** Reads a table's records (assembly/persistence/slot.ts, table.ts), and their conversion to another capacity, sampler, remover or rate limiter. */
+/** Reads a table's records (assembly/persistence/slot.ts, table.ts), and converts them to another capacity, sampler, remover or rate limiter. */
 import { dataView } from "../../base/bytes.ts";
 import { mustBe, ReplayError } from "../../base/error.ts";
 import { DRAWN, SLOTS, TABLE } from "../../base/kinds.ts";
@@ -26,7 +26,7 @@ const HIGH = 76;
 const FREE_FIRST = 80;
 const FREE_LAST = 84;
 const RETIRED = 88;
-/** The offsets in a DRAWN: its random state, followed by the samples. */
+/** The offsets in a DRAWN: the random state, followed by the samples. */
 const RANDOM_AT = 8;
 const SAMPLES = 40;
 
@@ -57,7 +57,7 @@ export class SavedTable {
   #table: Uint8Array | undefined;
   #draws: Uint8Array | undefined;
 
-  /** @param number its index among the `tables` of the Replay */
+  /** @param number the table's index in the Replay */
   constructor(name: string, options: ResolvedTableOptions, number: number, tables: number, memory: SectionMemory) {
     this.#memory = memory;
     this.#name = name;
@@ -82,7 +82,7 @@ export class SavedTable {
     const view = dataView(payload);
     return eachRecord(payload, LINK_BYTES, (from) => {
       const record = this.#slots.get(view.getUint32(from, true));
-      // A released slot has a newer record, which includes its count.
+      // A released slot has a newer record, which includes the count.
       if (record !== undefined && isLive(dataView(record))) dataView(record).setUint32(AT.timesSampled, view.getUint32(from + 4, true), true);
     });
   }
@@ -97,7 +97,7 @@ export class SavedTable {
 
   /**
    * Returns the table with other options. @param rows the episodes of all rows @throws ReplayError CORRUPT, KEYS_EXHAUSTED · RangeError if there are more
-   * pending items than places
+   * pending items than places for them
    */
   change(next: ResolvedTableOptions, rows: RowEpisodes): TableChange {
     if (this.#table?.length !== TABLE_BYTES || this.#draws === undefined) throw this.#corrupt();
@@ -112,7 +112,7 @@ export class SavedTable {
     const kept = live.filter((item) => !evicted.has(item));
     view.setFloat64(DELETED_EPISODES, view.getFloat64(DELETED_EPISODES, true) + rows.countGone(evicted, kept), true);
     const hasOtherForm = this.#hasOtherForm(next);
-    // Nothing moves, so the orders, and with them the draws, stay the same.
+    // Nothing moves, so the orders stay the same, and therefore also the draws.
     if (!hasOtherForm && evicted.size === 0 && admitted === 0)
       return { sections: [...this.#slotSections([...this.#slots.values()], this.#form.bytes), ...this.#numbers(table)], removed: 0, hasNewKeys: false };
     const places = this.#places(view, [...kept, ...pending], new KeyLayout(next, this.#number, this.#tables));
@@ -138,7 +138,7 @@ export class SavedTable {
     return { sections: [...this.#slotSections(slots, form.bytes), ...this.#numbers(table)], removed: evicted.size, hasNewKeys: places.areNew };
   }
 
-  /** Returns the live items, oldest first as far as the table records it: by its order of insertion, a ring, stamps, or keys. */
+  /** Returns the live items, oldest first as far as the table records their age: in the order of insertion, of a ring, of stamps, or of keys. */
   #live(table: DataView): SavedItem[] {
     const { links, rings, stampAt } = this.#form;
     const slots: number[] = [];
@@ -179,7 +179,7 @@ export class SavedTable {
     return items;
   }
 
-  /** Admits items that the new rate limiter permits, as the newest items. Returns their number. */
+  /** Admits pending items that the new rate limiter permits, as the newest items. Returns the number of admitted items. */
   #admit(table: DataView, live: SavedItem[], pending: SavedItem[], { rateLimiter }: ResolvedTableOptions): number {
     const { samplesPerInsert, minSize, maxDiff } = rateLimiter;
     const samples = Number(dataView(this.#draws as Uint8Array).getBigUint64(SAMPLES, true));
@@ -208,7 +208,10 @@ export class SavedTable {
     );
   }
 
-  /** Returns whether both roles share a structure in only one of the tables; two roles of one kind share it if their exponents are equal. */
+  /**
+   * Returns whether the sampler and the remover share a structure in only one of the two tables. They share a structure if they have the same kind and equal
+   * exponents.
+   */
   #together(next: ResolvedTableOptions): boolean {
     return new SlotForm(next, this.#memory).bytes !== this.#form.bytes;
   }
@@ -220,7 +223,7 @@ export class SavedTable {
     const old = this.#keys;
     let generation = 0;
     for (const record of this.#slots.values()) generation = Math.max(generation, dataView(record).getUint32(AT.generation, true));
-    // All earlier keys are below those of this generation.
+    // All earlier keys are below the keys of this generation.
     const fresh = Math.floor(old.key(high, generation) / next.scale) + 1;
     if (fresh > next.lastGeneration)
       throw new ReplayError("KEYS_EXHAUSTED", `tables.${this.#name} has used up its keys. Move its episodes into a new Replay, or keep its maxSize`);
@@ -250,7 +253,7 @@ export class SavedTable {
     return placesOf({ of, free, retired: others.filter(isRetired).map(place), since: table.getUint32(this.#form.sinceAt, true), areNew: false, high });
   }
 
-  /** Returns the record of an item, without its place in an order. */
+  /** Returns the record of an item, without the item's place in an order. */
   #record({ slot, priority, stamp }: SavedItem, place: Place, form: SlotForm): DataView {
     const record = new Uint8Array(form.bytes);
     record.set((this.#slots.get(slot) as Uint8Array).subarray(0, NUMBERS_BYTES));

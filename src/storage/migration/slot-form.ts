@@ -4,18 +4,18 @@ import { kindsOf } from "../../memory/table.ts";
 import type { SelectorName } from "../../schema/selector.ts";
 import type { ResolvedTableOptions } from "../../schema/table-options.ts";
 
-/** Added to a remover's kind if it shares the sampler's structure (assembly/selectors/kinds.ts). */
+/** A number that is added to a remover's kind if the remover shares the sampler's structure (assembly/selectors/kinds.ts). */
 const TOGETHER = 32;
 /** The number of words of a slot's place in a stored order. */
 const PLACE_WORDS: { readonly [K in SelectorName]: number } = { fifo: 2, lifo: 2, recency: 2, uniform: 1, prioritized: 0, minHeap: 0, maxHeap: 0 };
 const SLOT_BYTES = 32;
 const STAMP_BYTES = 8;
-/** The offset of the ends of a TABLE record's orders, and the bytes of these ends. */
+/** The offset in a TABLE record of the ends of its orders, and the number of bytes of these ends. */
 const ENDS_AT = 92;
 const END_BYTES = 12;
 export const TABLE_BYTES = ENDS_AT + 2 * END_BYTES;
 
-/** A stored order of a role: the offset of its words in a SLOT, and of its ends in a TABLE. */
+/** A stored order of a sampler or remover: the offset of the order's words in a SLOT, and the offset of its ends in a TABLE. */
 export interface PlacedOrder {
   readonly place: number;
   readonly ends: number;
@@ -24,11 +24,11 @@ export interface PlacedOrder {
 export class SlotForm {
   /** The number of bytes of a SLOT. */
   readonly bytes: number;
-  /** The offset of the stamp in a SLOT; undefined if there are none. */
+  /** The offset of the stamp in a SLOT; undefined if slots have no stamps. */
   readonly stampAt: number | undefined;
-  /** The order of insertion for fifo, lifo and recency. A table has at most one. */
+  /** The order of insertion for fifo, lifo and recency. A table has at most one such order. */
   readonly links: PlacedOrder | undefined;
-  /** The rings of uniform roles. */
+  /** The rings of uniform samplers and removers. */
   readonly rings: readonly PlacedOrder[];
   /** The maximum number of items of a ring. */
   readonly ringCapacity: number;
@@ -49,7 +49,7 @@ export class SlotForm {
     }
     this.rings = rings;
     this.bytes = place;
-    // A fifo remover evicts before the insert, any other remover after it.
+    // A fifo remover evicts before an insert, and any other remover evicts after an insert.
     this.ringCapacity = remover.kind === "fifo" ? maxSize : maxSize + 1;
     this.sinceAt = ENDS_AT + (isSeparate && remover.kind === "uniform" ? END_BYTES : 2 * END_BYTES) - 4;
   }

@@ -32,20 +32,20 @@ export class StateMigrator {
   readonly #pools: FramePools;
   /** The offsets of shared frame numbers in old and new rows. */
   readonly #frames: readonly (readonly [from: number, to: number, bytes: number])[];
-  /** Changed tables, by number. */
+  /** The changed tables, by number. */
   readonly #tables = new Map<number, readonly [table: SavedTable, options: ResolvedTableOptions, name: string]>();
   /** The episodes of rows, for changed tables. */
   readonly #episodes = new RowEpisodes();
   /** The form of the new slots of all tables. */
   readonly #forms: SlotForm[] = [];
-  /** A section of new steps, with the capacity of a snapshot's sections, and its number of steps so far. */
+  /** A section of new steps, with the capacity of a snapshot's sections, and the number of steps in that section so far. */
   readonly #pending: Uint8Array<ArrayBuffer>;
   #pendingCount = 0;
   #steps = 0;
   readonly #removed: { [table: string]: number } = {};
   readonly #newKeys: string[] = [];
 
-  /** @param what the subject of messages @throws ReplayError UNSUPPORTED, NOT_FOUND · TypeError, RangeError if an option is invalid */
+  /** @param what the subject of error messages @throws ReplayError UNSUPPORTED, NOT_FOUND · TypeError, RangeError if an option is invalid */
   constructor(what: string, head: StateHead, options: ResolvedMigration, memory: SectionMemory, module: WebAssembly.Module | undefined) {
     const { options: saved } = head;
     const oldSpec = copySpec(saved.spec);
@@ -79,7 +79,7 @@ export class StateMigrator {
       if (JSON.stringify(table) === JSON.stringify(old)) continue;
       this.#tables.set(number, [new SavedTable(name, old, number, Object.keys(tables).length, memory), table, name]);
     }
-    // The options are in the order of a head, without undefined ones, so that a migration without changes produces the same bytes.
+    // The options are in the order of a head, and undefined options are omitted, so that a migration without changes produces the same bytes.
     const changed = { ...saved, spec, tables, maxBytes: options.maxBytes ?? saved.maxBytes, transition };
     this.head = JSON.parse(JSON.stringify({ ...head, options: changed, layout: headLayout(after) }));
   }
@@ -89,8 +89,8 @@ export class StateMigrator {
   }
 
   /**
-   * Yields the new sections for an old one, possibly later. Does not keep the old payload. @throws ReplayError CORRUPT if a section is inconsistent · the
-   * errors of `migrate`
+   * Yields the new sections for an old section. Some may be yielded only by later calls. Does not keep the old payload. @throws ReplayError CORRUPT if a
+   * section is inconsistent · the errors of `migrate`
    */
   *section(kind: number, id: number, payload: Uint8Array): Generator<Section, void> {
     if (kind === ROWS && id === this.#pools.steps) {
@@ -121,7 +121,7 @@ export class StateMigrator {
     return section;
   }
 
-  /** Yields the rest: waiting steps, changed tables, and users of leaves. */
+  /** Yields the remaining sections: waiting steps, changed tables, and users of leaves. */
   *finish(): Generator<Section, void> {
     yield* this.#flush();
     for (const [table, options, name] of this.#tables.values()) {
@@ -178,7 +178,7 @@ export class StateMigrator {
   #write(target: Uint8Array, step: unknown): void {
     const next = this.#migrate === undefined ? step : this.#migrate(step);
     if (typeof (next as PromiseLike<unknown> | undefined)?.then === "function") {
-      // The promise may reject later without a handler.
+      // The promise may reject later, which must not end the program as an unhandled rejection.
       Promise.resolve(next).catch(() => {});
       throw new TypeError("migrate must be a function that returns the new step, got a promise. Remove async from it");
     }

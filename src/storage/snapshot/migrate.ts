@@ -29,7 +29,7 @@ const CHUNK_BYTES = 1 << 20;
 /**
  * Returns the snapshot with steps of another spec, or with other limits of its tables, as chunks of about 64 KiB that can be read once. Everything else is
  * preserved to the byte: items, keys, priorities, draw counts, random states, episodes, writers, and shared or packed frames. A smaller table removes items
- * with its remover. Reads the source once. Keeps a chunk, a section, and about 1.2 KB per item of a changed table in memory.
+ * with its remover. Reads the source only once. Keeps a chunk, a section, and about 1.2 KB per item of a changed table in memory.
  * @throws TypeError, RangeError if an option is invalid
  * @throws ReplayError CORRUPT while it is read, if the snapshot is damaged
  * @throws ReplayError UNSUPPORTED while it is read, if another version wrote the snapshot, or if a leaf starts or stops being shared or packed
@@ -53,7 +53,7 @@ class SnapshotMigrator {
   readonly #module: WebAssembly.Module | undefined;
   readonly #output: SectionMemory;
   #migrator: StateMigrator | undefined;
-  /** The number of sections read, and written. */
+  /** The number of sections read, and the number of sections written. */
   #read = 0;
   #written = 0;
   #hasEnded = false;

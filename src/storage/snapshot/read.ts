@@ -1,4 +1,4 @@
-/** Restores a snapshot from its sections. Each is checked before its contents are used. */
+/** Restores a snapshot from its sections. Each section is checked before its contents are used. */
 import { corrupt, mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
 import { END, HEAD } from "../../base/kinds.ts";
 import { kindOf } from "../../base/typed-arrays.ts";

@@ -10,7 +10,7 @@ import { flattener, type Nest, pack } from "../../schema/nest.ts";
 import type { Spec } from "../../schema/spec.ts";
 import { readTexts } from "../../schema/text.ts";
 
-/** The number of bytes of number, link and episode before the values. */
+/** The number of bytes before the values: row number, link and episode. */
 export const ROW_HEAD_BYTES = 12;
 
 interface LeafPlace {
@@ -50,7 +50,7 @@ export class RowCodec {
     );
   }
 
-  /** Writes a step after the head of a record. @throws ReplayError SPEC_MISMATCH, INVALID_DATA; both name the leaf */
+  /** Writes a step after the head of a record. @throws ReplayError SPEC_MISMATCH, INVALID_DATA; both errors name the leaf */
   write(record: Uint8Array, step: unknown): void {
     const values = this.#flatten(step);
     for (const [i, { found, at }] of this.#places.entries()) writeValue(found, record, at, values[i]);

@@ -1,6 +1,6 @@
 /**
- * Writes the snapshot: HEAD, WRITERS, LAYOUTS, all records of the state in order, END (format/kinds.ts), in chunks of one section each. It includes the order
- * in which freed rows are reused, so that a restored Replay behaves like the original, to the byte.
+ * Writes the snapshot: HEAD, WRITERS, LAYOUTS, all records of the state in order, END (base/kinds.ts), in chunks of one section each. The snapshot includes the
+ * order in which freed rows are reused, so that a restored Replay behaves like the original, to the byte.
  */
 
 import { ReplayError } from "../../base/error.ts";
