@@ -45,9 +45,9 @@ export function mixture_seed(mixture: usize, seedLow: u32, seedHigh: u32): void 
 }
 
 /**
- * Divides n rows among the sources, whose shares are not negative and not all 0. `exact`: each source has n × share / total rows, rounded to the largest
- * remainders, and to the first source among equals; the rounding error is carried to the next batch, so that shares are exact over many batches. Otherwise the
- * source of each row is drawn at random. O(n + sources²)
+ * Divides n rows among the sources, whose shares are not negative and not all 0. `exact`: each source has n × share / total rows, rounded with the
+ * largest-remainder method (ties favour the first source); the rounding error is carried to the next batch, so that shares are exact over many batches.
+ * Otherwise the source of each row is drawn at random. O(n + sources²)
  */
 export function mixture_split(mixture: usize, sources: u32, n: u32, exact: u32): void {
   const m = changetype<Mixture>(mixture);

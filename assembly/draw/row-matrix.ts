@@ -19,14 +19,14 @@ export const OF_ROWS: u32 = 2;
 export const FROM_END: u32 = 1;
 export const FROM_ANY: u32 = 2;
 const FROM_START: u32 = 3;
-/** A flag in addition to these: read past the end of an episode. */
+/** A flag that can be added to each of these values: read past the end of an episode. */
 export const CROSS: u32 = 4;
 
 /**
  * Fills `width` rows for each of n entries, and the column LENGTH (rows that exist). `kind`: 0 items of a table (SLOT); 1 streams of a set (SLOT), from START
- * on; 2 rows named by the host, one per entry, of the stream `source` (all with equal probability) or of none (0). `from`, for items: 0 begins with the first
- * step, 1 ends with the last step, 2 picks uniformly among the starts that fit, 3 uses START; + 4 reads past the end of an episode. Returns n, or 0 if the draw
- * has no room for n, in which case nothing is written. O(n × width), and O(start) for an item whose rows are not adjacent
+ * on; 2 rows named by the host, one per entry, of the stream `source` (all with equal probability) or of no stream (0). `from`, for items: 0 begins with the
+ * first step, 1 ends with the last step, 2 picks uniformly among the starts that fit, 3 uses START; + 4 reads past the end of an episode. Returns n, or 0 if
+ * the draw has no room for n, in which case nothing is written. O(n × width), and O(start) for an item whose rows are not adjacent
  */
 export function draw_rows(draw: usize, kind: u32, source: usize, n: u32, width: u32, from: u32): u32 {
   const d = changetype<Draw>(draw);
@@ -46,9 +46,9 @@ export function draw_picks(draw: usize): usize {
 }
 
 /**
- * Like `draw_rows` for n items of a table, but looks up only `picks` steps of each window. `draw_picks` has them, from the start of the window, or negative
- * from its end. LENGTH is that of the window. O(n × picks); more if rows are neither adjacent nor in whole blocks (all steps up to the last one looked up) or
- * if an episode ends inside an item (all steps up to that end)
+ * Like `draw_rows` for n items of a table, but looks up only `picks` steps of each window. The steps are at `draw_picks`, counted from the start of the window,
+ * or negative from its end. LENGTH is the length of the window. O(n × picks); more if rows are neither adjacent nor in whole blocks (all steps up to the last
+ * one looked up) or if an episode ends inside an item (all steps up to that end)
  */
 export function draw_picked_rows(draw: usize, table: usize, n: u32, width: u32, from: u32, picks: u32): u32 {
   const d = changetype<Draw>(draw);
@@ -123,7 +123,7 @@ function pickSteps(d: Draw, t: Table, i: u32, width: u32, from: u32, to: usize):
 @unmanaged
 class Step {
   /**
-   * Returns the place of a step in a window of `length`; a negative step counts from the end. A result of `length` or more means that there is no such step.
+   * Returns the place of a step in a window of `length`; a negative step counts from the end. A result of `length` or more means that the step does not exist.
    */
   @inline
   static of(pick: i32, length: u32): u32 {
@@ -131,7 +131,7 @@ class Step {
   }
 }
 
-/** Chooses the place in a longer item at which its `width` steps begin, all starts with equal probability; 0 in an item that is not longer. */
+/** Chooses the place at which a window of `width` steps begins in a longer item, with equal probability for each start. In other items, the place is 0. */
 export function draw_starts(draw: usize, table: usize, width: u32): void {
   const t = changetype<Table>(table);
   const d = changetype<Draw>(draw);

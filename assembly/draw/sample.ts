@@ -1,6 +1,6 @@
 /**
- * Sampling makes n draws. It checks the limiter before each draw, raises every item's count, and removes exhausted items. Items that leave during a draw keep
- * their rows until `table_close_draw`, so that they can be gathered.
+ * Sampling makes n draws. It checks the limiter before each draw, raises every item's count, and removes exhausted items. Items that are removed during a draw
+ * keep their rows until `table_close_draw`, so that the rows can be gathered.
  */
 import { fillWith } from "../memory/bytes";
 import { E_UNLIKE, E_UNSUPPORTED, fail } from "../memory/error";
@@ -13,7 +13,7 @@ import { FORM_BITS, Item, Slots } from "../tables/slots";
 import { admitPending, discard, leaveSteps, removeItem, Table } from "../tables/table";
 import { DRAWN, Draw, KEY, LENGTH, PIECE, PRIORITY, PROBABILITY, REST, SAVED, SLOT, TABLE_SIZE, TIMES_SAMPLED, WEIGHT } from "./draw";
 
-/** A flag in addition to the selectors' own: only items with the column layout of the first. */
+/** A flag in addition to the selectors' own: only items with the column layout of the first item. */
 export const SAME_COLUMNS: u32 = 8;
 /** For a look ahead: also find the longest and the shortest item that may be drawn, which costs O(slots) if items leave between two draws. */
 export const SIZED: u32 = 16;
@@ -57,10 +57,10 @@ export function table_sample(table: usize, draw: usize, n: u32, flags: u32, amon
   return d.count;
 }
 
-/** Reverts the counts of a draw. Its columns keep the values that it would have counted. */
+/** Reverts the counts of a draw. The columns keep the values that the draw would have counted. */
 export function takeBack(t: Table, d: Draw): void {
   const slots = t.slots();
-  // Starts with the last one, because an item drawn more than once counts from its first draw.
+  // Starts with the last entry, because an item that was drawn more than once counts from its first draw.
   for (let i = d.count; i > 0; i--) {
     const item = slots.item(d.slot(i - 1));
     item.timesSampled = load<u32>(d.u32At(TIMES_SAMPLED, i - 1)) - 1;
@@ -70,8 +70,8 @@ export function takeBack(t: Table, d: Draw): void {
 }
 
 /**
- * Counts a draw that was made ahead, by the keys of its items, if these still exist. `times`, u32 each, becomes their counts and stays unchanged for the
- * others. O(n)
+ * Counts a draw that was made ahead, by the keys of its items, if these still exist. Sets `times` (u32 each) to the counts of these items, and leaves the other
+ * entries unchanged. O(n)
  */
 export function table_count_draw(table: usize, keys: usize, n: u32, times: usize): void {
   const t = changetype<Table>(table);
@@ -102,7 +102,7 @@ export function table_peek(table: usize, draw: usize, n: u32, flags: u32, among:
   const first = singly(t, how);
   const ask = allowed(t, d, first ? min(n, 1) : n, how, among);
   const random = t.random();
-  // No draw writes into it, as far as it reaches.
+  // No draw writes into this part of the column.
   const saved = d.column(WEIGHT);
   memory.copy(saved, random, 32);
   const drawn = drawSlots(t, d, 0, ask, how, among);
@@ -152,14 +152,14 @@ export function table_get(table: usize, draw: usize, n: u32, flags: u32): i32 {
   return count;
 }
 
-/** The number of bytes of a batch above which it is worthwhile to measure its items before room is made for it. */
+/** The number of bytes of a batch above which it pays to measure the items before making room for the batch. */
 const LARGE: f64 = 16777216;
 /** The number of bytes of room per slot above which measuring pays off if a longer item may have been evicted. */
 const LOOSE: f64 = 512;
 
 /**
  * Whether to measure the items of a draw (`table_peek` with the flag 16) before making room for n items of `longest` steps, `stepBytes` each: the longest item
- * ever stored may have left long ago. If most items are at least half as long, nothing is measured.
+ * ever stored may be long gone. If most items are at least half as long, nothing is measured.
  */
 export function table_loose(table: usize, n: u32, longest: u32, stepBytes: f64): bool {
   const t = changetype<Table>(table);
@@ -170,7 +170,7 @@ export function table_loose(table: usize, n: u32, longest: u32, stepBytes: f64):
   return bytes > LOOSE * <f64>(t.maxTimesSampled == 0 && t.pending == 0 ? n : t.slots().high);
 }
 
-/** Whether an item's columns have the form of the first one's: the upper half of their numbers. */
+/** Whether an item's column layout has the same form as that of the first item. The form is the upper half of the layout's number. */
 export function fitsWith(d: Draw, layout: u32): bool {
   return layout >> FORM_BITS == <u32>d.layout >> FORM_BITS;
 }
@@ -181,7 +181,7 @@ export function see(t: Table, d: Draw, slot: u32): void {
   d.shortest = min(d.shortest, t.transitionRows(item));
 }
 
-/** Closes the draw: releases the items that left and lets waiting items in. */
+/** Closes the draw: releases the items that the draw removed, and lets waiting items in. */
 export function table_close_draw(table: usize): void {
   const t = changetype<Table>(table);
   t.drawing = 0;
@@ -211,13 +211,13 @@ function singly(t: Table, flags: u32): bool {
   return (flags & (DISTINCT | STRATIFIED)) == 0 && (t.maxTimesSampled != 0 || t.pending != 0);
 }
 
-/** Makes each draw from the items that the previous one left. If entering items may displace the oldest, they enter when all are drawn. */
+/** Makes each draw from the items that remain after the previous draw. If entering items may displace the oldest items, they enter after the last draw. */
 function drawSingly(t: Table, d: Draw, n: u32, flags: u32, among: u32, alike: bool): void {
   const admits = among == 0 || t.sampler().keepsReach(t.remover());
   for (let i: u32 = 0; i < n && mayDraw(t, d) && drawOne(t, d, i, n, flags, among, alike); i++) if (admits) admitPending(t);
 }
 
-/** Makes the i-th of n draws; false if it has other columns than the first, and so is the first of the next call. */
+/** Makes the i-th of n draws; false if the item has other columns than the first one. The next call then begins with this draw. */
 function drawOne(t: Table, d: Draw, i: u32, n: u32, flags: u32, among: u32, alike: bool): bool {
   const random = t.random();
   if (alike) memory.copy(d.column(WEIGHT), random, 32);
@@ -233,9 +233,9 @@ function drawOne(t: Table, d: Draw, i: u32, n: u32, flags: u32, among: u32, alik
 }
 
 /**
- * Like `drawSingly`, if no item waits. An item leaves only with its last draw, so earlier draws are made together, with the same result as one by one. In the
- * long run an item leaves with each maxTimesSampled-th draw: a run is a fraction of that, or as long as the draws that succeeded since the last item left. In
- * an order, the same item comes until it leaves.
+ * Like `drawSingly`, if no item waits. Only its last draw removes an item, so the draws before it are made together, with the same result as one by one. In the
+ * long run, every maxTimesSampled-th draw removes an item. The length of a run is a fraction of that, or the number of draws that succeeded since the last
+ * removal. An order draws the same item until it is removed.
  */
 function drawUntilLast(t: Table, d: Draw, n: u32, flags: u32, among: u32, alike: bool): void {
   const least = t.sampler().has(DETERMINISTIC) ? t.maxTimesSampled : max(t.maxTimesSampled >> 2, 1);
@@ -253,8 +253,8 @@ function drawUntilLast(t: Table, d: Draw, n: u32, flags: u32, among: u32, alike:
 }
 
 /**
- * Makes up to `ask` of n draws, from the i-th on, and ends with the first one that is its item's last. The random state then equals that after the same number
- * of single draws. Returns false like `drawOne`.
+ * Makes up to `ask` of n draws, from the i-th on, and stops after the first draw that is the last one of its item. The random state then equals the state after
+ * the same number of single draws. Returns false like `drawOne`.
  */
 function drawRun(t: Table, d: Draw, i: u32, ask: u32, n: u32, flags: u32, among: u32, alike: bool): bool {
   const random = t.random();
@@ -281,7 +281,7 @@ function drawRun(t: Table, d: Draw, i: u32, ask: u32, n: u32, flags: u32, among:
   return left || next == i + ask;
 }
 
-/** Returns the end of the draws `from` … `to` that have the columns of the first one. */
+/** Returns the first of the draws `from` … `to` whose columns differ from those of the first entry; `to` if there is none. */
 function alikeUntil(t: Table, d: Draw, from: u32, to: u32): u32 {
   const slots = t.slots();
   if (from == 0) d.layout = slots.columns(d.slot(0));
@@ -289,7 +289,7 @@ function alikeUntil(t: Table, d: Draw, from: u32, to: u32): u32 {
   return from;
 }
 
-/** Returns the place after the first of the draws `from` … `to` that is its item's last; 0 if there is none. Raises counts to find out, and reverts them. */
+/** Returns the place after the first of the draws `from` … `to` that is the last one of its item; 0 if there is none. Raises counts and then reverts them. */
 function lastDraw(t: Table, d: Draw, from: u32, to: u32): u32 {
   const slots = t.slots();
   const max = t.maxTimesSampled;
@@ -355,7 +355,7 @@ export function record(t: Table, d: Draw, from: u32, to: u32): void {
   limiter.samples += to - from;
 }
 
-/** Writes the values of each item; returns how many were drawn for the first time. */
+/** Writes the values of each item; returns how many items were drawn for the first time. */
 function recordRuns(slots: Slots, d: Draw, from: u32, to: u32): u32 {
   const drawn = d.column(SLOT);
   const times = d.column(TIMES_SAMPLED);

@@ -1,8 +1,7 @@
 /**
- * Unpacks the packed frames of a batch: each is unpacked once, into a WINDOW, from which the host copies it as often as needed. Half floats become f32
- * there.
+ * Unpacks the packed frames of a batch: each is unpacked once, into a WINDOW, from which the host copies it as often as needed. Half floats become f32 there.
  *
- * WINDOW: │ next u32 │ … u32 × 3 │ frames, aligned … │   next: the entry to continue with if no other one is sure to fit, 0 if all are done
+ * WINDOW: │ next u32 │ … u32 × 3 │ frames, aligned … │   next: the entry with which the next call continues, because it may not fit; 0 if all entries are done
  */
 import { align16 } from "../memory/layout";
 import { Prefetch } from "../memory/prefetch";
@@ -35,8 +34,8 @@ export function openWindow(p: Pool, outputs: usize, end: usize): u32 {
 
 /**
  * Touches the packed data of `many` entries of the draw, from `first` on: unpacking a frame reads one address after the other, so touching many first overlaps
- * their misses. It covers the first step of each output and only the way to the key of its first frame, since later frames follow it. `list`: scratch, u32 × 2
- * × many
+ * their misses. Touches only the first step of each output, and only the way to the key of the first frame, because later frames follow that frame. `list`:
+ * scratch, u32 × 2 × many
  */
 export function prefetchPacked(d: Draw, p: Pool, outputs: usize, n: u32, first: u32, many: u32, list: usize): void {
   const rows = list + ((<usize>many) << 2);
@@ -64,7 +63,7 @@ export function prefetchPacked(d: Draw, p: Pool, outputs: usize, n: u32, first: 
   Prefetch.keep(sum);
 }
 
-/** Reads the head and the first bytes of entries, and of as many bases after them. */
+/** Reads the heads and the first bytes of entries and of the bases that follow them, up to `links` entries of each chain. */
 function touchEntries(list: usize, many: u32, links: u32): u32 {
   const end = list + ((<usize>many) << 2);
   let sum: u32 = 0;

@@ -24,7 +24,7 @@ export function draw_weights(draw: usize, table: usize, beta: f64, normalize: u3
   for (let i: u32 = 0; i < d.count; i++) largest = max(largest, load<f64>(d.f64At(WEIGHT, i)));
   if (normalize == 2) {
     const lowest = t.sampler().minShare(t.count);
-    // An item that left with this draw may have had a lower weight than the remaining ones.
+    // An item that this draw removed may have had a lower weight than the remaining items.
     if (lowest > 0) largest = max(largest, power(lowest, -beta));
   }
   for (let i: u32 = 0; i < d.count; i++) {
