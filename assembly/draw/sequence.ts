@@ -2,8 +2,9 @@
  * Computes per-step columns for sequence learners: masks, ends of episodes, and an n-step return that stays inside the window.
  *
  * The arrays have `items` × width elements each and follow each other. Each begins at a multiple of 16:
- * returns float │ discounts float │ bootstraps u32 │ mask u8 │ learningMask u8 │ isFirst u8 │ isLast u8 │ isTerminal u8       float: f32, or f64 with the flag
- * WIDE The rest of a shorter entry is zeros. If rewards have several numbers, each step has as many returns.
+ * returns float │ discounts float │ bootstraps u32 │ mask u8 │ learningMask u8 │ isFirst u8 │ isLast u8 │ isTerminal u8
+ *   float: f32, or f64 with the flag WIDE
+ * The rest of a shorter entry is zeros. If rewards have several numbers, each step has as many returns.
  *
  * A step counts if the window has a step to bootstrap from, or if nothing after the step has value. The step to bootstrap from is the next one, which may be
  * the final step of the episode. Nothing has value after a step if the episode ended plainly with the step and a leaf marks it as terminated. The return of a

@@ -4,12 +4,12 @@
  * COLUMNS, 24 bytes, then COLUMN × columns:
  *    0 │ columns u32 │ entries u32 │  a packed step has 1 entry
  *    8 │ width u32   │ bytes u32   │  steps of a window · of a packed step
- *   16 │ blocked u32 │ … u32       │  the reason for fewer entries than requested: 0 there are not fewer, 1 below minSize, 2 the rate limiter, 3 no more distinct items
+ *   16 │ blocked u32 │ … u32       │  why the batch has fewer entries than requested: 0 it does not, 1 below minSize, 2 the rate limiter, 3 no more distinct items
  *
  * COLUMN, 40 bytes:
  *    0 │ name u32  │ nameBytes u32 │  UTF-8
  *    8 │ dtype u32 │ maxBytes u32  │  as in rows/leaf.ts, half floats as f32 · of text, whose elements are a length u32, UTF-8, and zeros up to a multiple of 4
- *   16 │ dims u32  │ rank u32      │  where u32 × rank are: the shape of a value
+ *   16 │ dims u32  │ rank u32      │  address of u32 × rank: the shape of a value
  *   24 │ steps u32 │ drawn u32     │  steps per entry if the column has that dimension, else 0 · 1 if the column belongs to the draw, and not to a leaf
  *   32 │ at u32    │ bytes u32     │  address of the column, or its offset in a packed step · bytes per entry
  *

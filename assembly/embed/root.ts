@@ -4,13 +4,13 @@
  * ROOT, 396 bytes:
  *    0 │ handle u32      │ open u32        │  of the newest Replay, never 0 · 1: the Replay exists
  *    8 │ REGION × 4 (8 each)               │  input: bytes from the host · batch: the result of a draw · work: scratch memory of a call · description: columns and counters
- *   40 │ dirty u32       │ closes u32      │  memory up to this granule may not be zeros, even if the arena has not allocated it · 1: the snapshot's writers end their episodes
+ *   40 │ dirty u32       │ closes u32      │  memory up to this granule may contain other bytes than zeros, even if the arena has not allocated it · 1: the snapshot's writers end their episodes
  *   48 │ seed u64                          │
  *   56 │ maxBytes u32    │ changes u32     │  increases with each call that changes something, which ends a snapshot that is being read
  *   64 │ PLACED (12)                       │  rows/layout.ts
  *   76 │ pool u32                          │  the steps' POOL
- *   80 │ checked u32     │ shown u32       │  1: some leaves are flags, text or half floats · number of the view + 1 whose batch lies in its region, 0: none
- *   88 │ draw u32        │ evictFrom u32   │  its DRAW · number of the table + 1 that evicts when steps take more than storedMax, 0: none
+ *   80 │ checked u32     │ shown u32       │  1: some leaves are flags, text or half floats · number + 1 of the view whose batch is in the batch region, 0: none
+ *   88 │ draw u32        │ evictFrom u32   │  the DRAW of that batch · number + 1 of the table that evicts when steps take more than storedMax, 0: none
  *   96 │ storedMax f64                     │  bytes that steps may take, 0: any (tables/stored-bytes.ts)
  *  104 │ stepBytes u32                     │  bytes of a packed step: more than the staged bytes, because half floats are f32
  *  108 │ ROLE × 5 (16 each)                │  path u32, bytes u32, isSet u32, … : transition-roles.ts
@@ -156,7 +156,9 @@ export class Root {
     return this.list(12);
   }
 
-  /** Returns a region with that much room; its content is lost if it moves. Returns 0 and leaves the region unchanged if there is no memory. */
+  /**
+   * Returns a region with room for `bytes` bytes. The content is lost if the region moves. Returns 0 and leaves the region unchanged if there is no memory.
+   */
   region(which: u32, bytes: u64): usize {
     const region = changetype<Region>(ROOT_AT + REGIONS_AT + <usize>(which << 3));
     if (bytes <= <u64>region.bytes && region.at != 0) return region.at;

@@ -20,7 +20,7 @@ import { Put } from "./tags";
 import { WriterOptions } from "./writer-options";
 
 const SAVING_AT: usize = memory.data(32, 8);
-/** The most bytes of a section of records, unless one record is larger; the bytes before them; the first bytes of a cursor of freed rows. */
+/** The most bytes of a section of records, unless one record is larger; the bytes before the records; the first bytes of a cursor of freed rows. */
 export const SECTION_MAX: u32 = 65536;
 export const COUNT_BYTES: u32 = 4;
 export const POOL_BYTES: u32 = 8;
@@ -168,7 +168,7 @@ function records(root: Root, s: Saving): bool {
   return true;
 }
 
-/** Writes entries of packed frames instead of rows; as many as fit, because their sizes differ. */
+/** Writes entries of packed frames instead of rows, as many as fit, because entries differ in size. */
 function entries(root: Root, s: Saving): bool {
   const room = roomFor(s.id);
   const at = root.region(WORK, SECTION_BYTES + room);
@@ -180,7 +180,7 @@ function entries(root: Root, s: Saving): bool {
   return true;
 }
 
-/** Returns room for a payload of records of a pool, at least for one. */
+/** Returns the number of bytes for a payload of a pool's records, at least for one record. */
 function roomFor(id: u32): u32 {
   return max(SECTION_MAX, COUNT_BYTES + record_row_bytes(poolOf(id)));
 }
@@ -262,7 +262,7 @@ function seal(s: Saving, at: u32, kind: u32, id: u32, bytes: u32): void {
   s.sections += 1;
 }
 
-/** Returns the lanes of the first `writers` writers. */
+/** Returns the number of lanes of the first `writers` writers. */
 export function streamCount(writers: u32): u32 {
   let count: u32 = 0;
   for (let i: u32 = 0; i < writers; i++) count += WriterOptions.of(i).lanes;

@@ -75,7 +75,7 @@ function reaches(even: bool): bool {
   return compareWhole(SUM, SCALE) >= i32(!even);
 }
 
-/** Whether the rest is nearer to the next digit; half way, the even digit is taken. */
+/** Whether the rest is nearer to the next digit. In a tie, the even digit is taken. */
 function nearerAbove(digit: u32): bool {
   add(SUM, VALUE, VALUE);
   return compareWhole(SUM, SCALE) >= i32((digit & 1) == 0);

@@ -105,7 +105,7 @@ function seedOf(tags: Tags): u64 {
   return negative ? 0 - seed : seed;
 }
 
-/** Reads all leaves. Their paths are assembled first, then stored in a place of their own. */
+/** Reads all leaves. The paths are assembled first, then stored separately. */
 function readSpec(tags: Tags): i32 {
   const root = Root.the();
   // The spec is read only once, because paths are moved below.
@@ -168,7 +168,7 @@ function isLeaf(tags: Tags, count: u32): bool {
   return false;
 }
 
-/** Writes the path to a node, and a WORD that holds the offset of its beginning. */
+/** Writes the path to a node, and a WORD that holds the offset at which the path begins. */
 function putPath(put: Put, depth: u32, to: usize): void {
   const bytes = Root.the().bytes();
   const word = changetype<Word>(to);

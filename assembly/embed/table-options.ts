@@ -231,7 +231,7 @@ function readSelector(words: TextReader): i32 {
   return exponent == 0 ? kind : exponent;
 }
 
-/** The range of a kind's exponents. */
+/** Returns the least exponent of a kind. `highestExponent` returns the highest one. */
 export function leastExponent(kind: u32): f64 {
   return (kind & KIND) == RECENCY ? 0 : -f64.MAX_VALUE;
 }

@@ -40,7 +40,7 @@ export class TextReader {
     return words;
   }
 
-  /** Moves to the next line with a word, which it reads, and skips the rest of the current line; false at the end of the text. */
+  /** Skips the rest of the current line, moves to the next line with a word, and reads that word. Returns false at the end of the text. */
   nextLine(): bool {
     while (true) {
       if (this.line != 0) {
@@ -109,7 +109,7 @@ export class TextReader {
     return 0;
   }
 
-  /** Refuses a word that is not one of a few known ones. */
+  /** Refuses a word that is not one of the known words. */
   unknown(known: string): i32 {
     return this.refused("the word", known);
   }
@@ -131,7 +131,9 @@ export class TextReader {
     return this.saved != 0 ? refusal.put("the snapshot: ") : refusal.put("line ").number(this.line).put(": ");
   }
 
-  /** Adds a zeroed entry to a list. Returns 0, with a refusal, if there is no memory or there are too many: some lists are compared pairwise. */
+  /**
+   * Adds a zeroed entry to a list. Returns 0, with a refusal, if there is no memory or the list is full. Lists are limited because some are compared pairwise.
+   */
   entry(list: GrowingArray, bytes: u32, what: string): usize {
     if (list.count == MAX_ENTRIES) {
       this.here(INVALID).put("the number of ").put(what).put(" must be at most ").number(MAX_ENTRIES).put(", got more");

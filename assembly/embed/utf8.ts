@@ -44,7 +44,7 @@ export function compareText(a: usize, aBytes: u32, b: usize, bBytes: u32): i32 {
     const x = <i32>load<u8>(a + <usize>i);
     const y = <i32>load<u8>(b + <usize>i);
     if (x == y) continue;
-    // Characters that take two units have smaller units than the last characters that take one.
+    // Characters that take two units have smaller units than the last characters that take one unit.
     if (x >= 0xf0 && y >= 0xee && y < 0xf0) return -1;
     if (y >= 0xf0 && x >= 0xee && x < 0xf0) return 1;
     return x - y;

@@ -4,7 +4,7 @@
  * WRITER, 48 bytes, then NAMED × tables, u32 × rules, LEAF × leaves:
  *    0 │ lanes u32       │ keep u32        │  steps in its window, per lane
  *    8 │ across u32      │ autoreset u32   │  0 not set, 1 disabled, 2 nextStep, 3 sameStep
- *   16 │ transitions u32 │ reward u32      │  1: some rule is of nStep or sequence · the leaf whose values must be finite, by its number + 1
+ *   16 │ transitions u32 │ reward u32      │  1: some rule makes transitions or sequences · the leaf whose values must be finite, by its number + 1
  *   24 │ path u32        │ pathBytes u32   │  the role `observation`
  *   32 │ tables u32      │ rules u32       │
  *   40 │ leaves u32      │ shares u32      │  · the names under which leaves share values

@@ -67,7 +67,7 @@ export class Pair {
     return x >= f64.MIN_NORMAL_VALUE && x < Infinity;
   }
 
-  /** Computes the powers of two normal numbers in parallel, with the same operations in the same order as for one, and so with the same bits. */
+  /** Computes the powers of two normal numbers in parallel, with the same operations in the same order as for one number, and so with the same bits. */
   @inline
   static power(x: v128, y: f64): v128 {
     const t = f64x2.mul(f64x2.splat(y), Pair.log2(x));

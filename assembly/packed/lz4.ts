@@ -2,8 +2,8 @@
  * Keys are frames stored without a base, in the block format of LZ4 (github.com/lz4/lz4, doc/lz4_Block_format.md): sequences of
  *   │ token u8: literals 4 bits, match 4 bits │ more of both, while they are 255 │ literals │ distance u16 │
  *
- * Matches have at least 15 bytes, so that 16 equal bytes make a match; a shorter one costs a reader more time than it saves bytes. Candidates are one element before, a row
- * of the image before, and the last place of the same four bytes. Both builds write the same bytes.
+ * Matches have at least 15 bytes, so that 16 equal bytes make a match; a shorter one costs a reader more time than it saves bytes. The candidates for a match
+ * are one element before, a row of the image before, and the last place of the same four bytes. Both builds write the same bytes.
  */
 import { Bytes } from "../memory/bytes";
 import { Work } from "./work";
@@ -119,8 +119,8 @@ export function encodeBlock(work: usize, from: usize, n: u32, row: u32, element:
 }
 
 /**
- * Reads a block of `size` bytes; returns whether it contains exactly n bytes. Any input is safe: it reads up to 32 bytes past the block, and writes only the n
- * bytes. O(n)
+ * Reads a block of `size` bytes; returns whether it contains exactly n bytes. Any input is safe: the function reads up to 32 bytes past the block, and writes
+ * only the n bytes. O(n)
  */
 export function decodeBlock(work: usize, from: usize, size: u32, to: usize, n: u32): bool {
   const end = from + size;

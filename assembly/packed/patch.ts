@@ -64,7 +64,7 @@ function groupsOf(masks: u64): u32 {
   return groups;
 }
 
-/** Returns a bit for each byte of a stretch that differs. `n`: bytes available from it on. */
+/** Returns a bit for each byte of a stretch that differs. `n`: bytes available from the stretch on. */
 function differing(a: usize, b: usize, n: u32): u64 {
   return n >= STRETCH ? differingBytes(a, b) : differingTail(a, b, n);
 }
@@ -112,7 +112,7 @@ function pickBytes(work: usize, a: usize, b: usize, mask: u32, n: u32, to: usize
   }
 }
 
-/** Applies a patch to n bytes in place. It must be valid (`isPatch`). Reads up to 7 bytes past it. O(n / 512 + groups) */
+/** Applies a patch to n bytes in place. The patch must be valid (`isPatch`). Reads up to 7 bytes past the patch. O(n / 512 + groups) */
 export function applyPatch(work: usize, patch: usize, n: u32, to: usize): void {
   const groups = patch + bitsBytes(n);
   const stretches = Work.tried(work, n, 1);
@@ -157,7 +157,9 @@ function writeOffsets(work: usize, bits: u32, shift: i32, from: u32, to: usize):
   return to;
 }
 
-/** Whether `size` bytes are a valid patch of n bytes: it ends at the right place, and changes nothing past the frame. Reads nothing else. O(size) */
+/**
+ * Whether `size` bytes are a valid patch of n bytes: the patch ends at the right place, and changes nothing past the frame. Reads only these bytes. O(size)
+ */
 export function isPatch(patch: usize, size: u32, n: u32): bool {
   const stretches = (n + STRETCH - 1) >> 6;
   const start = bitsBytes(n);

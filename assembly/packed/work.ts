@@ -111,7 +111,7 @@ export class Work {
     memory.fill(work + PLACES_AT, 0, (<usize>PLACES) << 3);
   }
 
-  /** Returns the entry of PLACES for a frame; it may belong to another one. */
+  /** Returns the entry of PLACES for a frame. The entry may belong to another frame. */
   @inline
   static place(work: usize, frame: u32): usize {
     return work + PLACES_AT + ((<usize>(frame & (PLACES - 1))) << 3);

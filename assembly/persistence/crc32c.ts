@@ -1,6 +1,6 @@
 /**
- * CRC-32C (Castagnoli), as in TFRecord, gRPC and iSCSI. Short messages use eight tables, eight bytes per step. Long ones, with SIMD, are several times as fast,
- * based on the idea of Chorba (S. Russell, 2024): the message is divided by a multiple of the polynomial that has few terms, here
+ * CRC-32C (Castagnoli), as in TFRecord, gRPC and iSCSI. Short messages use eight tables, eight bytes per step. With SIMD, long messages are several times as
+ * fast, based on the idea of Chorba (S. Russell, 2024): the message is divided by a multiple of the polynomial that has few terms, here
  *
  * y^266 + y^143 + y^121 + y^88 + y^71 + 1,   y = x^8
  *

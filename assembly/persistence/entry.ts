@@ -1,12 +1,12 @@
 /**
  * Saves and loads entries of packed frames as records, unchanged, so that a restored Replay packs and evicts like the original.
  *
- * ENTRY: │ number u32 │ base u32 │ size 24 bits, depth 4 bits u32 │ bytes … │   base: the number of the entry that it is a patch on, 0 if it has none
+ * ENTRY: │ number u32 │ base u32 │ size 24 bits, depth 4 bits u32 │ bytes … │   base: the number of the entry to which a patch applies, 0 if the entry is not a patch
  *
  * The payload of a section: │ bytes u32 │ records … │
  *
- * A loaded entry is checked when it is first held, before a frame is made of it. A journal also has entries that are no longer held, whose bases may have changed.
- * Two frames may name one entry: it is counted for both.
+ * A loaded entry is checked when it is first held, before a frame is made of it. A journal also has entries that are no longer held, whose bases may have
+ * changed. If two frames name one entry, the entry counts a hold for each of them.
  */
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
 import { decodeBlock } from "../packed/lz4";
@@ -61,7 +61,7 @@ export function record_changed_entries(entries: usize, segment: u32, live: usize
     } else if (isFreed) forgetEntry(change, live, unit);
     change.word = 0;
     p.changed = next;
-    // The entry's base may be freed with it, and then comes next.
+    // The entry's base may be freed together with the entry. The base is then the next one in the chain.
     if (waited) p.queue(row);
   }
   store<u32>(out, <u32>(at - out - 4));
@@ -127,7 +127,7 @@ function checkEntry(p: Pool, row: u32): bool {
 }
 
 /**
- * Holds an entry once more, and with the first hold also its base; false if one of them is missing or does not make a frame. Bases are by name. O(chain ×
+ * Holds an entry once more; the first hold also holds its base. Returns false if one of the two is missing or does not make a frame. Bases are names. O(chain ×
  * frame)
  */
 export function holdEntry(p: Pool, row: u32): bool {
@@ -152,7 +152,7 @@ function unitOf(packs: Packs): u32 {
   return packs.frame < LARGE_FRAME ? UNIT : LARGE_UNIT;
 }
 
-/** Notes the place of a record of `bytes` bytes. LINKED stores its size, because the link of an entry never changes. */
+/** Notes the place of a record of `bytes` bytes. LINKED stores the size of the record, because the link of an entry never changes. */
 function noteEntry(change: Change, segment: u32, live: usize, bytes: u32, unit: u32): void {
   change.written = <u16>segment;
   change.linked = <u16>((bytes + unit - 1) / unit);

@@ -1,4 +1,4 @@
-/** Contains the parts that the records of rows, entries and slots share: marks of loaded ones, and the bytes that are still valid. */
+/** Contains the parts that the records of rows, entries and slots share: the mark of loaded records, and the bytes that are still valid. */
 import { Change } from "../rows/changes";
 
 /** Set in `refs` while a pool is loaded: the row has a record, or is in the queue of freed rows. */

@@ -28,7 +28,7 @@ export function record_max_bytes(pool: usize): u32 {
   return bytes;
 }
 
-/** Writes a row's record and returns its bytes. `before`: the row of the previous step, 0 for none. */
+/** Writes a row's record and returns the number of its bytes. `before`: the row of the previous step, 0 for none. */
 export function record_write(pool: usize, row: u32, before: u32, out: usize): u32 {
   const p = changetype<Pool>(pool);
   let at = out + p.rowBytes;
@@ -107,7 +107,7 @@ function newFrame(s: Stream, p: Pool, row: u32, i: u32, f: u32, from: usize): u3
   return takeFrame(frames, from, leaf.bytes, frames.packs() ? frameBefore(p, s.last, row, i, f) : 0);
 }
 
-/** Whether the k-th frame exists, before this one. */
+/** Whether the k-th frame exists and is before this one. */
 function canShare(p: Pool, before: u32, like: Leaf, k: u32, frames: u32, frame: u32): bool {
   const own = k >= frames;
   if (own) k -= frames;
@@ -159,7 +159,7 @@ function writeFrame(p: Pool, row: u32, before: u32, leaf: Leaf, f: u32, frame: u
   return at + 2 + leaf.bytes;
 }
 
-/** Returns the code of a frame that the previous step has, or this one before its `frame`-th; 0 if there is none. */
+/** Returns the code of a frame that occurs in the previous step, or in this step before its `frame`-th frame; 0 if it occurs in neither. */
 function findFrame(p: Pool, row: u32, before: u32, like: Leaf, name: u32, frame: u32): u32 {
   let k: u32 = 0;
   let own: u32 = 0;
@@ -175,7 +175,7 @@ function findFrame(p: Pool, row: u32, before: u32, like: Leaf, name: u32, frame:
   return within(own);
 }
 
-/** Codes have 16 bits: a frame with a larger one is written. */
+/** Codes have 16 bits: a frame with a larger code is written. */
 function within(code: u32): u32 {
   return code > 0xffff ? 0 : code;
 }

@@ -3,8 +3,8 @@
  *
  * CHANGE, 8 bytes, one per row (in its block, after the values) and one per slot:
  *   │ next 30 bits, bytes 1, noted 1 │ written u16 │ linked u16 │
- *   next: the row or slot that changed before, 0 = none · bytes: not only the link has changed
- *   written, linked: the journal's segments that hold its record, and a newer link; 0 = none
+ *   next: the row or slot that changed before, 0 = none · bytes: 1 if more than the link has changed
+ *   written, linked: the journal's segments that hold the record, and a newer link; 0 = none
  */
 import { header } from "../memory/layout";
 

@@ -10,8 +10,8 @@ export function frameEquals(frames: Pool, row: u32, bytes: usize, n: u32): bool 
 }
 
 /**
- * Returns a frame with these bytes, held once; there must be room. `before`: the previous frame, 0 for none; the new one may be packed as a patch on it.
- * O(bytes)
+ * Returns a frame with these bytes, held once; there must be room. `before`: the previous frame, 0 for none; the new frame may be packed as a patch on the
+ * previous one. O(bytes)
  */
 export function takeFrame(frames: Pool, bytes: usize, n: u32, before: u32): u32 {
   const row = frames.takeMany(1);

@@ -62,7 +62,7 @@ export class FreeRows {
     return run == this.tail ? this.last : Head.of(run).runEnd;
   }
 
-  /** Returns the run after another, 0 = none. */
+  /** Returns the run after `run`, 0 = none. */
   after(run: u32): u32 {
     if (run == this.tail || this.end == 0) return 0;
     return run == this.first ? this.next : Head.of(run).nextRun;
@@ -82,7 +82,7 @@ export class FreeRows {
     this.tail = row;
   }
 
-  /** Leaves the first run, which is used up. */
+  /** Removes the first run, which is used up. */
   private leaveRun(): void {
     const run = this.end == 0 ? 0 : this.next;
     if (run == 0) this.last = 0;

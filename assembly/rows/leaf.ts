@@ -18,7 +18,7 @@ export const WIDE: u32 = 1;
 export const SHARED: u32 = 2;
 /** The only leaf of a pool of packed frames (packed-frame.ts). */
 export const PACKED: u32 = 3;
-/** The only leaf of the pool of their entries (packs.ts). */
+/** The only leaf of a pool of entries of packed frames (packs.ts). */
 export const ENTRY: u32 = 4;
 
 /** Element types, numbered as in src/schema/dtype.ts. Each has a line in `dtypeBytes`, `dtypeName` and `readNumber`. */

@@ -15,7 +15,7 @@ import { Head, LINK_ROW } from "./row";
 
 /** The most entries of a chain, including the key. */
 export const CHAIN: u32 = 8;
-/** After this many incompressible frames in a row, only every n-th is tried. */
+/** After this many consecutive incompressible frames, only every n-th frame is tried. */
 const RAW_TRIES: u32 = 4;
 const RAW_SKIPS: u32 = 15;
 
@@ -40,7 +40,7 @@ export function packs_number(packs: usize, which: u32): f64 {
   return which == 2 ? <f64>entriesOf(p).live() : <f64>p.moved;
 }
 
-/** Notes opened lanes of writers, or closed ones (`by` negative): their newest frames are compared with the next ones. */
+/** Notes that writers opened lanes, or closed lanes (`by` negative): the newest frames of open lanes are compared with the next ones. */
 export function countLanes(p: Pool, by: i32): void {
   for (let i: u32 = 0; p.shares() && i < p.leaves; i++) {
     const leaf = p.leaf(i);
@@ -61,7 +61,7 @@ export function rawFrame(frames: Pool, row: u32): usize {
   return at;
 }
 
-/** Gives a new row of frames the bytes from `bytes` on. `base`: a frame that it may be a patch on, 0 for none. There must be room. O(frame) */
+/** Stores the bytes at `bytes` for a new row of frames. `base`: a frame on which the new frame may be a patch, 0 for none. There must be room. O(frame) */
 export function packFrame(frames: Pool, row: u32, bytes: usize, base: u32): void {
   const packs = frames.packed();
   const frame = packs.frame;

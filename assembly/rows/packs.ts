@@ -1,7 +1,7 @@
 /**
- * Stores the bytes of packed frames: entries in packs, a queue whose oldest packs are emptied. Entries are rows of a pool that have no bytes there: HEAD.next
- * is the base of an
- * entry that is a patch, HEAD.episode the address of its bytes. So an entry is counted by its frame and by the patches on it, and outlives the frame if needed.
+ * Stores the bytes of packed frames as entries in packs, which form a queue whose oldest packs are emptied. Entries are also rows of a pool, which stores no
+ * bytes of them: HEAD.next is the base if the entry is a patch, HEAD.episode the address of the entry's bytes. So an entry is counted by its frame and by the
+ * patches on it, and outlives the frame if needed.
  *
  * PACKS, 80 bytes:
  *    0 │ frame u32    │ row u32     │  bytes of a frame · of a row of its image
@@ -36,17 +36,17 @@ const PACKS_BYTES: u32 = 80;
 const PACK_BYTES: u32 = 65536;
 /** The most bytes that readers of entries read past them. */
 const SLACK: u32 = 32;
-/** Places in ENTRY's word, and in a record of it. */
+/** The places of the fields in the word of an ENTRY, and in its record. */
 export const SIZE: u32 = 0xffffff;
 export const DEPTH_BITS: u32 = 24;
 export const DEPTH: u32 = 15;
 const GRANULE_AT: u32 = 28;
-/** Empty packs kept for reuse. */
+/** The number of empty packs kept for reuse. */
 const SPARES: u32 = 2;
 /** The most bytes of a cache, and its minimum number of slots. */
 const CACHE_BYTES: u32 = 8 << 20;
 const MIN_SLOTS: u32 = 8;
-/** The most dead packs before one is emptied. */
+/** The most dead packs before a pack is emptied. */
 const DEAD_PACKS: u64 = 4;
 
 @unmanaged
@@ -64,7 +64,7 @@ export class Entry {
     return this.word & SIZE;
   }
 
-  /** The stored value: for an entry that is not a patch, how many in a row were not packed. */
+  /** The stored depth: for an entry that is not a patch, the number of consecutive frames that were not packed. */
   @inline
   get depth(): u32 {
     return (this.word >> DEPTH_BITS) & DEPTH;
@@ -200,7 +200,7 @@ export class Packs {
     if (pack.live == 0 && changetype<usize>(pack) == <usize>this.oldest) this.leaveEmpty();
   }
 
-  /** If more than a third is dead, moves the entries of the oldest pack to the young end. O(bytes of a pack) */
+  /** If more than a third of the bytes is dead, moves the entries of the oldest pack to the young end. O(bytes of a pack) */
   clean(): void {
     if (this.oldest == this.youngest || this.taken * 2 <= this.live * 3 + DEAD_PACKS * <u64>this.packBytes) return;
     const pack = changetype<Pack>(<usize>this.oldest);

@@ -1,14 +1,15 @@
 /**
  * Sliding windows: runs of one length, each beginning a row after the previous one, as rules make them. Rows common to two windows are held once: a window that
- * follows another one holds only its last row, and if the oldest leaves, its first row is released. So items of 1,000 steps cost as much as items of 2 steps.
+ * follows another one holds only its last row, and when the oldest window is removed, its first row is released. So items of 1,000 steps cost as much as items
+ * of 2 steps.
  *
  * HEAD.refs of a row of steps:
  *   │ rows, items and streams that hold it 28 bits │ follows 2 │ windows 2 │
  *   windows: sliding windows that begin with the row, all of one length, at most 3 · follows: the number of these that follow a window that begins with the row before
  *
  * Windows of one row and one length are alike, so it does not matter which of them follow: `follows` is at most `windows`, and at most `windows` of the row
- * before. If a window leaves in the middle, or shares its row with others, `follows` decreases as required, and each neighbour holds the rows that it shared
- * with the window.
+ * before. If a window in the middle is removed, or shares its row with other windows, `follows` decreases as required, and each neighbour holds the rows that
+ * it shared with the window.
  */
 import { Pool } from "./pool";
 import { HEAD_BYTES, Head, HOLD_BITS, LINK_ROW, MOST_WINDOWS, PLACE, WINDOW_BITS } from "./row";
@@ -37,7 +38,9 @@ export class Sliding {
     return SLIDES | Sliding.kindOf(s, p, first, length);
   }
 
-  /** Whether `count` runs that end with the next rows, the first of which begins with `first` and each one place later, may be windows. O(count) */
+  /**
+   * Whether `count` runs that end with the next rows, the first of which begins with `first` and each of the others one place later, may be windows. O(count)
+   */
   static takesMany(s: Stream, first: u32, length: u32, count: u32): bool {
     if (length < SHORTEST || !Sliding.mayBegin(s, length)) return false;
     // New rows are not yet written.
@@ -82,7 +85,7 @@ export class Sliding {
     for (let row = first; row < first + count; row++) {
       const head = Head.of(row);
       const next = changetype<Head>(changetype<usize>(head) + HEAD_BYTES);
-      // This is the oldest of a row of windows, and has a follower.
+      // This window is the oldest of a sequence of windows, and another window follows it.
       if (head.refs >>> HOLD_BITS == ALONE && head.next == row + 1 && next.follows == 1) {
         next.refs -= FOLLOW;
         head.refs -= WINDOW;

@@ -20,9 +20,9 @@ import { HEAD_BYTES, Head, LINK_END, LINK_ENDS, LINK_FINAL } from "./row";
 import { Run } from "./run";
 
 /**
- * The kind of the next step: one more of the open episode; the first of another, before which the recent steps may have to go; LINK_FINAL: the final one;
- * LINK_ENDS: the value of the final one, which was appended as zeros when its episode terminated; DROPPED: the final one of an abandoned episode, which is not
- * stored.
+ * The kind of the next step: one more of the open episode; the first step of another episode, before which the recent steps may have to be released;
+ * LINK_FINAL: the final step; LINK_ENDS: the value of the final step, which was appended as zeros when its episode terminated; DROPPED: the final step of an
+ * abandoned episode, which is not stored.
  */
 export const ONE_MORE: u32 = 0;
 export const FIRST: u32 = 1;
@@ -57,7 +57,7 @@ export class Stream {
     return changetype<Ring>(changetype<usize>(this) + RING_AT);
   }
 
-  /** Returns the row with which the last `length` steps begin; 0 if it holds fewer. */
+  /** Returns the row with which the last `length` steps begin; 0 if the stream holds fewer steps. */
   @inline
   firstOf(length: u32): u32 {
     const recent = this.recent();
@@ -201,7 +201,10 @@ export class Stream {
     return this.episodeStep + 1;
   }
 
-  /** Ends the episode with the newest step as its final one. The recent steps stay until the next one comes, or with `across` as long as there is room. */
+  /**
+   * Ends the episode with the newest step as its final step. The recent steps stay until the next step is appended, or, with `across`, as long as there is
+   * room.
+   */
   finish(how: u32, across: u32): void {
     Head.of(this.last).next |= how;
     if (tracking()) this.rows().noteChange(this.last, LINK);
@@ -226,7 +229,10 @@ export function stream_bytes(room: u32): u32 {
   return STREAM_BYTES + (((room + 1) >> 1) << 3);
 }
 
-/** Initializes a stream in zeroed memory of `stream_bytes(room)`. It holds the last `limit` steps; 0: it grows, and drops none by itself. */
+/**
+ * Initializes a stream in zeroed memory of `stream_bytes(room)`. The stream holds the last `limit` steps. With `limit` 0, it grows and never drops steps by
+ * itself.
+ */
 export function stream_init(stream: usize, pool: u32, room: u32, limit: u32): void {
   const s = changetype<Stream>(stream);
   s.pool = pool;
@@ -236,7 +242,10 @@ export function stream_init(stream: usize, pool: u32, room: u32, limit: u32): vo
   s.recent().capacity = room;
 }
 
-/** Ends the episode with the newest step; the next one opens another. Unless `across`, its steps are released, so that no item spans both. */
+/**
+ * Ends the episode with the newest step; the next step opens another episode. Unless `across` is set, the steps of the ended episode are released, so that no
+ * item spans both episodes.
+ */
 export function stream_end(stream: usize, across: u32): void {
   const s = changetype<Stream>(stream);
   if (s.last != 0 && s.isOpen()) {
@@ -250,7 +259,7 @@ export function stream_end(stream: usize, across: u32): void {
   if (across == 0) stream_clear(stream);
 }
 
-/** Releases its steps and frees those without an item. The next step is not linked to them. */
+/** Releases the stream's steps, and frees the steps that no item holds. The next step is not linked to them. */
 export function stream_clear(stream: usize): void {
   const s = changetype<Stream>(stream);
   const p = s.rows();
@@ -323,7 +332,7 @@ export function placeLeaf(s: Stream, p: Pool, n: u32, i: u32, value: usize): voi
   }
 }
 
-/** Returns the number of a frame: 0 for zeros, that of an equal frame in this step or the previous one, else a new one. */
+/** Returns the number of a frame: 0 for zeros, the number of an equal frame in this step or the previous one, else a new number. */
 function shareFrame(s: Stream, p: Pool, n: u32, i: u32, f: u32, bytes: usize): u32 {
   const leaf = p.leaf(i);
   if (bytesZero(bytes, leaf.bytes)) return 0;
@@ -353,8 +362,8 @@ function searchRow(p: Pool, n: u32, like: Leaf, i: u32, f: u32, bytes: usize): u
 }
 
 /**
- * Returns the frame from which frame f of leaf i of row n is derived, 0 if there is none: the previous one in its stack; for the first one, the newest of this
- * leaf in the previous step; without such a step, the newest of an earlier leaf that shares with it.
+ * Returns the frame from which frame f of leaf i of row n is derived, 0 if there is none: the previous frame in its stack; for the first frame, the newest
+ * frame of this leaf in the previous step; without such a step, the newest frame of an earlier leaf that shares frames with this one.
  */
 export function frameBefore(p: Pool, last: u32, n: u32, i: u32, f: u32): u32 {
   const leaf = p.leaf(i);
