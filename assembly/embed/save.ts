@@ -20,7 +20,10 @@ import { Put } from "./tags";
 import { WriterOptions } from "./writer-options";
 
 const SAVING_AT: usize = memory.data(32, 8);
-/** The most bytes of a section of records, unless one record is larger; the bytes before the records; the first bytes of a cursor of freed rows. */
+/**
+ * The most bytes of a section of records, unless one record is larger. Then the bytes of the count before records, and of the record of a pool, a stream, and a
+ * run of freed rows.
+ */
 export const SECTION_MAX: u32 = 65536;
 export const COUNT_BYTES: u32 = 4;
 export const POOL_BYTES: u32 = 8;

@@ -200,7 +200,7 @@ export class Packs {
     if (pack.live == 0 && changetype<usize>(pack) == <usize>this.oldest) this.leaveEmpty();
   }
 
-  /** If more than a third of the bytes is dead, moves the entries of the oldest pack to the young end. O(bytes of a pack) */
+  /** If more than a third of the bytes are dead, moves the entries of the oldest pack to the young end. O(bytes of a pack) */
   clean(): void {
     if (this.oldest == this.youngest || this.taken * 2 <= this.live * 3 + DEAD_PACKS * <u64>this.packBytes) return;
     const pack = changetype<Pack>(<usize>this.oldest);

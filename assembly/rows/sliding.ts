@@ -94,7 +94,10 @@ export class Sliding {
     }
   }
 
-  /** Whether a window of this length may begin with a row that begins none yet: of several lengths, the longest slides as long as it does. */
+  /**
+   * Whether a window of this length may begin with a row that begins no window yet. Among windows of several lengths, only the longest slide while the newest
+   * one exists.
+   */
   @inline
   private static mayBegin(s: Stream, length: u32): bool {
     return length >= s.windowLength || Head.of(s.window).windows == 0;

@@ -15,7 +15,7 @@ export const LAST_KIND: u32 = RECENCY;
 
 /** Added to a kind that TAKES_MIN: also keep the smallest weight. */
 export const WITH_MIN: u32 = 16;
-/** Added to a remover's kind: it shares the sampler's structure (two that are LINKED, or twice the same kind). */
+/** Added to a remover's kind: it shares the sampler's structure (both kinds are LINKED, or both are the same). */
 export const TOGETHER: u32 = 32;
 /** The bits of the kind number. */
 export const KIND: u32 = 15;
@@ -90,7 +90,9 @@ export function placeWords(kind: u32): u32 {
   return traitsOf(kind) & PLACE_WORDS;
 }
 
-/** Returns whether a remover always evicts before the new item is inserted. This is not observable, because it would never evict the new item. */
+/**
+ * Returns whether a remover always evicts before the new item is inserted. The order is not observable, because such a remover would never evict the new item.
+ */
 export function isFifo(kind: u32): bool {
   return (kind & KIND) == FIFO;
 }

@@ -3,18 +3,17 @@
  *
  * SUM_TREE, 120 bytes, then from a multiple of 32 on, so that no family lies in two cache lines, the levels, then their minima:
  *    0 │ exponent f64                    │  weight = priority^exponent
- *    8 │ lowest f64      │ highest f64   │  the priorities above 0 that it takes
+ *    8 │ lowest f64      │ highest f64   │  the lowest and the highest priority above 0 that the tree accepts
  *   24 │ depth u32       │ minima u32    │  levels above the leaves · the distance from the sum of a family to its minimum, 0 without minima
  *   32 │ sums u32 × 16                   │  addresses: sums[0] the leaves, sums[depth] the root
  *   96 │ cursor: slot u32, partial u32, rest f64 │  the walk of a single draw; partial 1: some branches are cut off (tree-part.ts)
  *  112 │ stale u32       │ last u32      │  leaves from `stale` to `last` were set, and the nodes above them are not renewed; 0: all nodes are renewed
  *
- * Parents are recomputed from their children, never adjusted: no drift. Items that come one after the other take neighbouring slots: their parents are renewed
- * together, before anything reads them. A whole batch walks one level at a time, so that its loads overlap. Separate walks would be slower than plain
- * JavaScript.
+ * Parents are recomputed from their children, never adjusted: no drift. Consecutive items take adjacent slots. The parents of these slots are renewed together,
+ * before anything reads the parents. A whole batch walks one level at a time, so that its loads overlap. Separate walks would be slower than plain JavaScript.
  *
- * A leaf is 0 (nothing there), FAINT (an item of weight 0) or at least LEAST. 2^30 faint leaves together are below LEAST and
- * do not change it. If any item has weight, no faint item is drawn. Otherwise the total counts the faint ones.
+ * A leaf is 0 (no item), FAINT (an item of weight 0) or at least LEAST. 2^30 faint leaves together are below LEAST and do not change it. If any item has
+ * weight, no faint item is drawn. Otherwise the total counts the faint leaves.
  */
 
 import { Pair, power } from "../memory/power";
@@ -25,7 +24,7 @@ import { Items } from "./items";
 const SUMS_AT: usize = 32;
 const CURSOR_AT: usize = 96;
 const PARTIAL_AT: usize = 100;
-/** The levels that fit no cache. */
+/** The levels up to this one are too large for a cache. */
 const COLD: u32 = 4;
 const STALE_AT: usize = 112;
 const LEVELS_AT: usize = 120;
@@ -145,7 +144,7 @@ export class SumTree {
     this.invalidate(slot, slot + n - 1);
   }
 
-  /** Notes that these leaves were set: together with the stale ones, unless that leaves a gap or makes too many. */
+  /** Notes that these leaves were set. They join the stale leaves, unless that leaves a gap or makes too many stale leaves. */
   @inline
   private invalidate(first: u32, last: u32): void {
     const stale = this.stale;
@@ -171,7 +170,7 @@ export class SumTree {
     }
   }
 
-  /** Like `recompute`, above one leaf. It uses single loads: a vector load would wait until the number just stored is in the cache. */
+  /** Like `recompute`, above one leaf. The method uses single loads: a vector load would wait until the number just stored is in the cache. */
   private recomputeOne(slot: u32): void {
     for (let level: u32 = 1; level <= this.depth; level++) {
       slot >>= 2;
@@ -193,7 +192,7 @@ export class SumTree {
     for (let level: u32 = 1; level <= this.depth; level++) {
       const below = this.sums(level - 1);
       const here = this.sums(level);
-      // Levels with fewer nodes than the batch are renewed completely, except those that are cut off.
+      // A level with no more families than the batch has leaves is renewed completely, unless branches are cut off.
       if (this.families(level) <= n && load<u32>(changetype<usize>(this) + PARTIAL_AT) == 0) {
         this.renewMany(level, 0, this.families(level) - 1);
         continue;
@@ -243,7 +242,7 @@ export class SumTree {
     store<u32>(changetype<usize>(this) + PARTIAL_AT, 1);
   }
 
-  /** Runs when all branches that were cut off are renewed. */
+  /** Runs when all branches that were cut off have been renewed. */
   end(): void {
     store<u32>(changetype<usize>(this) + PARTIAL_AT, 0);
   }
@@ -329,8 +328,9 @@ export class SumTree {
   }
 
   /**
-   * Draws up to n distinct slots into `out`, as if drawn one by one without replacement; fewer if fewer have weight. `saved`, `rests` are scratch for f64 × n,
-   * `drawn` for u32 × n. Drawn slots weigh 0 until the end; slots drawn twice in a round are drawn again from the rest, with the same distribution. O(n log n)
+   * Draws up to n distinct slots into `out`, as if drawn one by one without replacement; fewer if fewer slots have weight. `saved`, `rests` are scratch for f64
+   * × n, `drawn` for u32 × n. Drawn slots weigh 0 until the end; slots drawn twice in a round are drawn again from the rest, with the same distribution. O(n
+   * log n)
    */
   drawDistinct(random: usize, n: u32, out: usize, saved: usize, rests: usize, drawn: usize): u32 {
     const floor = this.floor(this.total());
@@ -371,8 +371,8 @@ export class SumTree {
   }
 
   /**
-   * Returns how many slots can be drawn without replacement, up to `most`: those with a weight, or the faint ones if none has any. O(most), and O(slots) if
-   * many are faint
+   * Returns how many slots can be drawn without replacement, up to `most`: the slots with a weight, or the faint slots if no slot has a weight. O(most), and
+   * O(slots) if many are faint
    */
   drawable(most: u32, slots: u32): u32 {
     const floor = this.floor(this.total());
@@ -393,7 +393,7 @@ export class SumTree {
     return total == 0 || total < floor;
   }
 
-  /** Returns the threshold of sums that count: all if every item is faint, else those from FLOOR on. */
+  /** Returns the threshold of sums that count. If every item is faint, all sums count; otherwise, sums from FLOOR on count. */
   @inline
   floor(total: f64): f64 {
     return total < FLOOR ? 0 : FLOOR;
@@ -437,13 +437,13 @@ export class SumTree {
     store<f64>(this.mins(level) + ((<usize>node) << 3), SumTree.min(this.minFamily(level, node)));
   }
 
-  /** Returns the four numbers whose least one is the minimum of a node. */
+  /** Returns the address of the four numbers whose minimum is the minimum of the node. */
   @inline
   private minFamily(level: u32, node: u32): usize {
     return (level == 1 ? this.sums(0) : this.mins(level - 1)) + ((<usize>node) << 5);
   }
 
-  /** Returns the least of four that are at least MIN, 0 if there is none: leaves and families without weight do not count. */
+  /** Returns the least of those among four numbers that are at least MIN; 0 if none of them is. So leaves and families without weight do not count. */
   @inline
   private static min(at: usize): f64 {
     if (ASC_FEATURE_SIMD) {

@@ -86,7 +86,10 @@ export class EvictInPlace {
     return limit;
   }
 
-  /** Inserts `fitting` items of held runs, the first at `first` and each one row later. `priorities`: f64 × n, or 0 for `priority` each. */
+  /**
+   * Inserts `fitting` items of held runs. The first run begins at `first`, and each of the others one row later. `priorities`: f64 × n, or 0 for `priority`
+   * each.
+   */
   @inline
   static many(t: Table, first: u32, word: u32, layout: u32, n: u32, priority: f64, priorities: usize): void {
     const slots = t.slots();
@@ -126,7 +129,7 @@ export class EvictInPlace {
   }
 }
 
-/** Writes the extra data of a renewed slot besides ITEM and priority. A separate function, because most tables have none. */
+/** Writes the extra data of a renewed slot besides ITEM and priority. This is a separate function, because most tables have no extra data. */
 function setExtras(t: Table, slot: u32, layout: u32, oldFirst: u32, oldLength: u32): void {
   const slots = t.slots();
   joinSteps(t, slots.item(slot));

@@ -1,13 +1,13 @@
 /**
  * Tracks the steps of each episode that live items of a table hold, in their order: a tree per episode, in which the place of a step and the step at a place
- * are found in O(log steps). Hindsight goals are drawn from it. It is derived: the first draw that needs it builds it, then each item that enters or leaves
- * updates it. If memory runs out, it is dropped.
+ * are found in O(log steps). Hindsight goals are drawn from this structure. The structure is derived: the first draw that needs it builds it, then each item
+ * that is added or removed updates it. If memory runs out, the structure is dropped.
  *
  * HELD STEPS, 56 bytes, an area of its own:
  *    0 │ directory u32 │ slots u32  │  address of u32 × slots: the chunks of NODEs
  *    8 │ chunks u32    │ pages u32  │  · the last page of EPISODEs
  *   16 │ spare u32     │ spares u32 │  free EPISODEs, chained by `root`; their number
- *   24 │ EPISODES (32)              │  the EPISODE of each, in the place of a count
+ *   24 │ EPISODES (32)              │  the EPISODE of each episode number, in the place of a count
  *
  * NODE, 32 bytes, one per row of the pool by its number, 1,024 per chunk:
  *    0 │ parent u32 │ left u32 │ right u32 │ size u32 │  addresses, 0 = none · steps of its subtree
@@ -20,7 +20,7 @@
  * The tree is a treap (Seidel and Aragon, 1996) whose heap order is a hash of the row: its depth is O(log steps) for any sequence of changes, and its shape has
  * no visible effect. Most episodes have no gap: then labels determine places, and links lead to steps, which touches less memory.
  *
- * Items come in the order of their last steps. So a step that no item has held follows all held steps, except those after it in the same item.
+ * Items are created in the order of their last steps. So a step that no item has held follows all held steps, except the later steps of the same item.
  */
 import { arena_alloc, arena_free } from "../memory/arena";
 import { GRANULE } from "../memory/layout";
@@ -96,7 +96,7 @@ export class HeldEpisode {
     return this.row != 0 ? node.label - this.first : placeOf(node.at);
   }
 
-  /** Returns the last row. O(1), or O(log steps) after the previous last one has left */
+  /** Returns the last row. O(1), or O(log steps) after the previous last row was removed */
   @inline
   lastRow(): u32 {
     if (this.tail == 0) this.tail = Node.of(last(this.root)).row;
@@ -203,7 +203,7 @@ export class HeldSteps {
     }
   }
 
-  /** Frees its memory. */
+  /** Frees the memory of the structure. */
   close(): void {
     const episodes = this.episodes();
     arena_free(episodes.entries, episodes.capacity << 3);
@@ -302,7 +302,7 @@ export function newHeldSteps(): u32 {
   return held;
 }
 
-/** Returns how many steps of the episode are before a node's. O(log steps) */
+/** Returns how many steps of the episode are before the step of a node. O(log steps) */
 export function placeOf(at: u32): u32 {
   let node = Node.of(at);
   let place = node.before();
@@ -349,7 +349,7 @@ function last(at: u32): u32 {
   return at;
 }
 
-/** Inserts a new step of an episode: right after one that is held, or right before it. */
+/** Inserts a new step of an episode: right after a held step, or right before one. */
 function insert(p: Pool, node: Node, behind: u32, before: u32): void {
   const near = Node.of(behind != 0 ? behind : before);
   const episode = HeldEpisode.of(near.episode);

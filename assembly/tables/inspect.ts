@@ -13,7 +13,7 @@ const UNIQUE_SAMPLES: u32 = 6;
 const EPISODES: u32 = 7;
 const DELETED_EPISODES: u32 = 8;
 const RETIRED_SLOTS: u32 = 9;
-/** The column layout of all items since the table was empty, -1 if they had several. */
+/** The column layout of all items since the table was empty, -1 if the items had several layouts. */
 const LAYOUT: u32 = 10;
 /** The lengths of the longest and the shortest of these items. */
 const LONGEST: u32 = 11;
@@ -63,8 +63,8 @@ export function table_layouts(table: usize): u32 {
 }
 
 /**
- * Writes the properties of the item of a key: first row, length, timesSampled, whether it is pending, priority, probability (f64 each). Returns 0 if it is
- * gone.
+ * Writes the properties of the item of a key: first row, length, timesSampled, whether it is pending, priority, probability (f64 each). Returns 0 if the item
+ * is gone.
  */
 export function table_item(table: usize, key: f64, out: usize): bool {
   const t = changetype<Table>(table);
@@ -84,7 +84,7 @@ export function table_item(table: usize, key: f64, out: usize): bool {
 /**
  * Returns how many of n draws pass now, whichever items they pick. `flags`: 1 without replacement, 4 among the newest; `among`: from the k oldest, or newest, 0
  * for all. `counts`: scratch for u32 × (1 + the lower of n and maxTimesSampled), if that is set. O(1), or O(n + slots) if items that leave may end the draws
- * early. It does not foresee waiting items that enter because of `maxSteps` and replace several others.
+ * early. The result does not foresee that waiting items enter and, because of `maxSteps`, replace several other items.
  */
 export function table_sure(table: usize, n: u32, flags: u32, among: u32, counts: usize): u32 {
   const t = changetype<Table>(table);
@@ -93,7 +93,7 @@ export function table_sure(table: usize, n: u32, flags: u32, among: u32, counts:
   if (sure == 0) return 0;
   if (distinct) sure = t.sampler().drawable(t.remover(), among == 0 ? t.count : min(among, t.count), t.count, (flags & NEWEST) != 0, sure, t.slots().high);
   if (t.maxTimesSampled == 0) return sure;
-  // With this many items less, the rest is too small.
+  // After this many items are removed, too few are left.
   const spare = t.count - <u32>Math.ceil(t.limiter().options().minSize) + 1;
   if (sure <= spare) return sure;
   return distinct ? (lastUses(t) < spare ? sure : spare) : usesOf(t, spare, sure, counts);
@@ -106,7 +106,7 @@ function lastUses(t: Table): u32 {
   return n;
 }
 
-/** Returns the minimum number of draws, at most n, before `items` items can have left: in the worst case those with the fewest uses. */
+/** Returns the minimum number of draws, at most n, before `items` items can have left: in the worst case, these are the items with the fewest uses left. */
 function usesOf(t: Table, items: u32, n: u32, counts: usize): u32 {
   const most = min(t.maxTimesSampled, n);
   memory.fill(counts, 0, (<usize>most + 1) << 2);

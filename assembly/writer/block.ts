@@ -22,9 +22,9 @@ const SHORT: u32 = 4;
 
 /**
  * Appends rows given as columns, with the items that the rules make of them. Row r belongs to lane r mod lanes. `columns`: u32 × leaves, the address of each,
- * then u32 × rules: f64 × rows, the priority of the item that ends with the row, or of the transition that begins with it; 0 for the rule's own. `ends`: u8 ×
- * rows, how the lane's episode ends with the row (0 not, 1 without a final step, 2 truncated, 3 terminated); 0 for none. `finals`: u32 × leaves as in
- * `columns`, of final steps, one per row that ends with 2 or 3, in their order; 0 if they are zeros, or (WRITER awaits) come as the next row of their lane.
+ * then u32 × rules: f64 × rows, the priority of the item that ends with the row, or of the transition that begins with it; 0 for the rule's own priority.
+ * `ends`: u8 × rows, how the lane's episode ends with the row (0 not, 1 without a final step, 2 truncated, 3 terminated); 0 for none. `finals`: u32 × leaves as
+ * in `columns`, of final steps, one per row that ends with 2 or 3, in their order; 0 if they are zeros, or (WRITER awaits) come as the next row of their lane.
  * Returns the number of waiting items, or a code if nothing changed. O(rows × (row + items))
  */
 export function writer_append_block(writer: usize, columns: usize, rows: u32, ends: usize, finals: usize): i32 {
@@ -63,7 +63,7 @@ export function writer_append_block(writer: usize, columns: usize, rows: u32, en
       else if (how != GOES_ON) {
         pushFinal(s, pool, finals, ended);
         waiting += finishLane(w, s, how == TERMINATES ? LINK_ENDS : LINK_FINAL);
-        // Nothing after it has value; its own values follow.
+        // Nothing after the final step has value. The values of that step follow.
         if (w.awaits != 0) s.awaits = LINK_ENDS;
         ended += 1;
       }
@@ -135,7 +135,10 @@ function pushOne(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: 
   return waiting;
 }
 
-/** Returns the priority of the transition that the newest step may complete; a priority that comes with the step is for the transition that it begins. */
+/**
+ * Returns the priority of the transition that the newest step may complete; a priority that comes with the step is for the transition that begins with the
+ * step.
+ */
 function duePriority(w: Writer, s: Stream, rule: Rule, comes: usize): f64 {
   const step = s.episodeStep;
   const priority = step < rule.length ? 0 : Dues.take(w, s, rule, step + 1 - rule.length);
@@ -179,8 +182,8 @@ function zeroRow(pool: Pool, row: u32): void {
 }
 
 /**
- * A fast path for the common case: up to `limit` rows from which every rule makes one item each, if all items are runs and each replaces one of the oldest in a
- * full table. Returns the number of rows; 0 if the case does not apply.
+ * A fast path for the common case: up to `limit` rows from which every rule makes one item each, if all items are runs and each replaces one of the oldest
+ * items in a full table. Returns the number of rows; 0 if the case does not apply.
  */
 function pushStraight(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: u32, limit: u32): u32 {
   let count: u32 = s.awaits != ONE_MORE ? 0 : limit;
@@ -205,7 +208,7 @@ function pushStraight(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32
   for (let k: u32 = 0; k < w.rules; k++) {
     const rule = w.rule(k);
     const first = k == sliding ? begins : row + 1 - rule.length;
-    // Across the end of a block, all links are read: those of the first item, and those of the rows.
+    // Across the end of a block, all links are read: the links of the first item, and the links of the rows.
     const kind = first == row + 1 - rule.length ? NEIGHBOURS : s.numbered() >= rule.length + count - 2 ? SINGLE | PIECEWISE | NUMBERED : SINGLE | PIECEWISE;
     const word = rule.length | kind | (k == sliding ? SLIDES : 0);
     let priorities = prioritiesOf(pool, columns, k);
@@ -230,7 +233,7 @@ function firstOf(s: Stream, row: u32, rule: Rule): u32 {
   return rule.length == 1 ? row : s.firstOf(rule.length - 1);
 }
 
-/** Returns the first rule whose items, which end with `row`, the next one, …, may be sliding windows; else the number of rules. */
+/** Returns the first rule whose items, which end with `row` and the rows after it, may be sliding windows; else the number of rules. */
 function slidingRule(w: Writer, s: Stream, row: u32, count: u32): u32 {
   let k: u32 = 0;
   while (k < w.rules && !Sliding.takesMany(s, firstOf(s, row, w.rule(k)), w.rule(k).length, count)) k++;
@@ -248,12 +251,12 @@ function holdEnds(row: u32, count: u32, length: u32): void {
   }
 }
 
-/** Returns how many items that end with `row`, the next one, … can replace old ones together. */
+/** Returns how many items, which end with `row` and the rows after it, can replace old items together. */
 function evictable(w: Writer, k: u32, s: Stream, row: u32, limit: u32): u32 {
   const pool = s.rows();
   const rule = w.rule(k);
-  // Excluded are items that span episodes, sequences, which are not alike, and items whose priorities are in their first steps. If two rules make items for one
-  // table, these alternate.
+  // This excludes items that span episodes, sequences, which differ from each other, and items whose priorities are in their first steps. It also excludes two
+  // rules for one table, whose items alternate.
   if (rule.stride != 1 || rule.isSequence() || rule.leaf() != 0 || !rule.makes(s.nextStep()) || w.making(k, s) != 1) return 0;
   const before = rule.length - 1;
   if (before != 0) {

@@ -25,7 +25,7 @@ export class Dues {
     return rule.dues != 0;
   }
 
-  /** Frees the memory of all rules. */
+  /** Frees the memory of the due priorities of all rules. */
   static close(w: Writer): void {
     for (let k: u32 = 0; k < w.rules; k++) {
       const rule = w.rule(k);
@@ -34,7 +34,10 @@ export class Dues {
     }
   }
 
-  /** Takes the priority of the transition that begins with step number `step` of the open episode and ends with its newest; it is no longer due. */
+  /**
+   * Takes the priority of the transition that begins with step number `step` of the open episode and ends with the newest step. The priority is then no longer
+   * due.
+   */
   static take(w: Writer, s: Stream, rule: Rule, step: u32): f64 {
     const length = s.episodeStep + 1 - step;
     if (rule.dues == 0) return rule.gives(s, length);

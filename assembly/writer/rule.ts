@@ -1,6 +1,6 @@
 /**
- * RULE, 32 bytes: an item of the last `length` steps whenever an episode has `length`, `length + stride`, … of them; of a writer that is across, whenever the
- * lane has.
+ * RULE, 32 bytes: makes an item of the last `length` steps whenever an episode has `length`, `length + stride`, … steps. In a writer that is across, the steps
+ * of the lane count instead.
  *    0 │ table u32     │ length u32      │
  *    8 │ stride u32    │ layout u32      │  for a rule of sequences, its steps of burn-in
  *   16 │ priority f64                    │
@@ -43,14 +43,14 @@ export class Rule {
     return this.stride == 1 || (step - this.length) % this.stride == 0;
   }
 
-  /** Returns the items that end with the final step of an episode, its `step`-th; none begins there. */
+  /** Returns the number of items that end with the final step of an episode, its `step`-th one. No item begins with that step. */
   makesLast(step: u32): u32 {
     if (this.tails()) return min(this.length, step) - 1;
     if (this.isSequence()) return u32(step > 1);
     return u32(this.length > 1 && this.makes(step));
   }
 
-  /** Returns the steps of the sequence that ends an episode, or a lane, of `steps` steps: it begins a stride after the last whole one. */
+  /** Returns the steps of the sequence that ends an episode, or a lane, of `steps` steps: the sequence begins a stride after the last whole one. */
   lastLength(steps: u32): u32 {
     if (steps < this.length) return steps;
     const more = (steps - this.length) % this.stride;
@@ -58,8 +58,9 @@ export class Rule {
   }
 
   /**
-   * Whether, in a writer that is across, an item of the last `length` steps of a lane, `ahead` steps from now, is one of the rule's. None begins with a final
-   * step: such a sequence begins a step later, if that leaves two steps. Recent steps are only released there if there are more than the longest rule needs.
+   * Whether, in a writer that is across, an item of the last `length` steps of a lane, `ahead` steps from now, is one of the rule's. No item begins with a
+   * final step: such a sequence begins a step later, if that leaves two steps. Recent steps are only released there if there are more than the longest rule
+   * needs.
    */
   reaches(s: Stream, ahead: u32): bool {
     const have = s.recent().count;

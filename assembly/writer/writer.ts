@@ -40,7 +40,7 @@ export class Writer {
     return changetype<Rule>(changetype<usize>(this) + RULES_AT + <usize>(k * RULE_BYTES));
   }
 
-  /** Counts the items that the rules up to the k-th make of a lane's next step for the table of the k-th. */
+  /** Counts the items that the rules up to the k-th make of a lane's next step for the table of the k-th rule. */
   making(k: u32, s: Stream): u32 {
     let items: u32 = 0;
     for (let j: u32 = 0; j <= k; j++) items += u32(this.rule(j).table == this.rule(k).table && this.makes(this.rule(j), s));
@@ -137,8 +137,8 @@ export function writer_stream(writer: usize, lane: u32): u32 {
 }
 
 /**
- * Sets a rule; `flags`, `layout`: as in RULE. Returns 0, E_PRIORITY if the table does not accept the priority, or OUT_OF_MEMORY if its slots find no room for a
- * column layout.
+ * Sets a rule; `flags`, `layout`: as in RULE. Returns 0, E_PRIORITY if the table does not accept the priority, or OUT_OF_MEMORY if the table has no room for
+ * column layouts.
  */
 export function writer_rule(writer: usize, k: u32, table: u32, length: u32, stride: u32, layout: u32, priority: f64, flags: u32): i32 {
   const rule = changetype<Writer>(writer).rule(k);
