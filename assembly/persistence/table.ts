@@ -3,7 +3,8 @@
  * draw.
  *
  * TABLE: │ TABLE from `newest` to `shortest` │ the limiter's inserts u64 │ SLOTS from `high` on │ the ends of the sampler's order (12) │ of the remover's (12) │
- *   one of the orders does not need its last word, which holds `since` of SLOTS: the remover's order, unless the remover is a separate uniform selector. In that case the sampler is not uniform, and its order holds `since`
+ *   one of the orders does not need its last word, which holds `since` of SLOTS: the remover's order, unless the remover is a separate uniform selector.
+ *   In that case the sampler is not uniform, and its order holds `since`
  * DRAWN: │ unique f64 │ RANDOM (32) │ the limiter's samples u64 │
  */
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";

@@ -10,8 +10,8 @@
  * (XOR) from that default. So the memory of a ring in which no slot strays is never touched, and the system need not provide it. A draw need not read it
  * either, which saves a cache miss.
  *
- * A removal in the middle moves the oldest entry into the hole. `disorder` is the most places from the head at which such an entry can
- * be: the first k entries are the k oldest items whenever k >= disorder.
+ * A removal from the middle moves the oldest entry into the hole. `disorder` is the greatest distance from the head at which such an entry can be: the first k
+ * entries are the k oldest items whenever k >= disorder.
  */
 import { fillBelow, random_below, random_f64 } from "../memory/random";
 import { Ring } from "../memory/ring";

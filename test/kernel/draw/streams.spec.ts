@@ -90,7 +90,7 @@ describe("a set of streams", () => {
   it("draws windows from the lanes of a writer, which forget", () => {
     const p = newPool();
     const base = zeroed(3 * stream_bytes(4));
-    // Streams that are adjacent, like the lanes of a writer.
+    // The streams are adjacent, like the lanes of a writer.
     const streams: Stream[] = [];
     for (let lane: usize = 0; lane < 3; lane++) {
       const s = newStream(p, 4);
