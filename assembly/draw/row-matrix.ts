@@ -10,7 +10,7 @@ import { Table } from "../tables/table";
 import { Draw, KEY, LENGTH, PROBABILITY, SLOT, START } from "./draw";
 import { StreamSet } from "./windows/streams";
 
-/** The source of an entry's run: an item, a stream of a set, or a single row named by the host. */
+/** The source of an entry's run: an item, a stream of a set, or a single row that the host names. */
 export const OF_ITEMS: u32 = 0;
 export const OF_STREAMS: u32 = 1;
 export const OF_ROWS: u32 = 2;

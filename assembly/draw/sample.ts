@@ -15,7 +15,7 @@ import { DRAWN, Draw, KEY, LENGTH, PIECE, PRIORITY, PROBABILITY, REST, SAVED, SL
 
 /** A flag in addition to the selectors' own: only items with the column layout of the first item. */
 export const SAME_COLUMNS: u32 = 8;
-/** For a look ahead: also find the longest and the shortest item that may be drawn, which costs O(slots) if items leave between two draws. */
+/** For a look ahead: also find the longest and the shortest item that may be drawn, which costs O(slots) if items are removed between two draws. */
 export const SIZED: u32 = 16;
 /**
  * For a draw ahead: only the random state changes, and `table_count_draw` counts the draw when its batch is passed on. Requires a table without
@@ -31,8 +31,8 @@ const BY_COLUMNS: f64 = 4;
 
 /**
  * Draws up to n items into the draw and returns their number. `flags` is a sum of: 1 without replacement; 2 stratified; 4 `among` of the newest; 8 same columns
- * (if items leave between two draws, the call ends before an item with other columns; else call `table_peek` first); 32 ahead. `among`: only the k oldest, or
- * newest; 0 for all. O(n log size) for uniform and prioritized, O(n) for orders. Opens the draw, which `table_close_draw` closes.
+ * (if items are removed between two draws, the call ends before an item with other columns; else call `table_peek` first); 32 ahead. `among`: only the k
+ * oldest, or newest; 0 for all. O(n log size) for uniform and prioritized, O(n) for orders. Opens the draw, which `table_close_draw` closes.
  */
 export function table_sample(table: usize, draw: usize, n: u32, flags: u32, among: u32): i32 {
   const t = changetype<Table>(table);
@@ -89,8 +89,8 @@ export function table_count_draw(table: usize, keys: usize, n: u32, times: usize
 
 /**
  * Previews `table_sample` without changing anything: returns how many items it would draw, and notes the first one's column layout and the rows of the longest
- * and the shortest. If items leave between two draws, it only looks at the first one; with the flag 16, lengths are then those of all items. E_UNLIKE for
- * different columns, with the flag 8.
+ * and the shortest. If items are removed between two draws, the call only looks at the first item; with the flag 16, the lengths are then those of all items.
+ * E_UNLIKE for different columns, with the flag 8.
  */
 export function table_peek(table: usize, draw: usize, n: u32, flags: u32, among: u32): i32 {
   const t = changetype<Table>(table);
@@ -120,8 +120,8 @@ export function table_peek(table: usize, draw: usize, n: u32, flags: u32, among:
 }
 
 /**
- * Looks up the items of n keys in the column KEY, and returns how many still exist, in their order. It is not a real draw: it raises no counts and checks no
- * limiter. E_UNLIKE for different columns, with the flag 8. Items that wait for the limiter are not found. O(n)
+ * Looks up the items of n keys in the column KEY, in the order of the keys, and returns how many still exist. The call is not a real draw: it raises no counts
+ * and checks no limiter. E_UNLIKE for different columns, with the flag 8. Items that wait for the limiter are not found. O(n)
  */
 export function table_get(table: usize, draw: usize, n: u32, flags: u32): i32 {
   const t = changetype<Table>(table);
@@ -166,7 +166,7 @@ export function table_loose(table: usize, n: u32, longest: u32, stepBytes: f64):
   const bytes = <f64>n * <f64>longest * stepBytes;
   if (bytes > LARGE) return true;
   if (bytes <= <f64>n * LOOSE || <f64>longest * <f64>t.count <= 2 * t.steps) return false;
-  // If items may leave between two draws, measuring reads every slot.
+  // If items may be removed between two draws, measuring reads every slot.
   return bytes > LOOSE * <f64>(t.maxTimesSampled == 0 && t.pending == 0 ? n : t.slots().high);
 }
 
@@ -197,7 +197,7 @@ export function table_close_draw(table: usize): void {
 }
 
 function supports(t: Table, flags: u32, among: u32): i32 {
-  // Strata have no meaning in an order, or if an item may leave between two draws.
+  // Strata have no meaning in an order, or if an item may be removed between two draws.
   if ((flags & STRATIFIED) != 0 && ((flags & DISTINCT) != 0 || t.maxTimesSampled != 0 || t.sampler().has(DETERMINISTIC))) return fail(E_UNSUPPORTED, 3, flags);
   const newest = (flags & NEWEST) != 0;
   if (among == 0 || t.sampler().reaches(among, t.count, newest, t.remover(), t.maxTimesSampled != 0)) return 0;
@@ -205,7 +205,8 @@ function supports(t: Table, flags: u32, among: u32): i32 {
 }
 
 /**
- * Whether to draw one by one, because an item may leave or enter between two draws; otherwise the whole batch is drawn together, with the same distribution.
+ * Whether to draw one by one, because an item may be removed or enter between two draws; otherwise the whole batch is drawn together, with the same
+ * distribution.
  */
 function singly(t: Table, flags: u32): bool {
   return (flags & (DISTINCT | STRATIFIED)) == 0 && (t.maxTimesSampled != 0 || t.pending != 0);
@@ -342,7 +343,7 @@ function noteLimiter(t: Table, d: Draw, more: u32): void {
   else d.block(BY_CURSOR, limiter.cursor() - <f64>more - 1, limiter.options().minDiff);
 }
 
-/** Completes the entries `from` … `to` after the draw: raises their counts and fills the columns for learners. */
+/** Completes the entries `from` … `to` after the draw: raises the counts of their items and fills the columns for learners. */
 export function record(t: Table, d: Draw, from: u32, to: u32): void {
   const slots = t.slots();
   const limiter = t.limiter();

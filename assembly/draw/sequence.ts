@@ -25,7 +25,7 @@ import { NONE, Returns } from "./n-step";
 /** A flag: floats are f64. */
 const WIDE: u32 = 1;
 
-/** The flags of a step: it counts; it is the last one of a return. */
+/** The flags of a step: the step counts; the step is the last one of a return. */
 const COUNTS: u8 = 1;
 const STOPS: u8 = 2;
 

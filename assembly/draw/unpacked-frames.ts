@@ -33,9 +33,9 @@ export function openWindow(p: Pool, outputs: usize, end: usize): u32 {
 }
 
 /**
- * Touches the packed data of `many` entries of the draw, from `first` on: unpacking a frame reads one address after the other, so touching many first overlaps
- * their misses. Touches only the first step of each output, and only the way to the key of the first frame, because later frames follow that frame. `list`:
- * scratch, u32 × 2 × many
+ * Touches the packed data of `many` entries of the draw, from `first` on: unpacking a frame reads one address after the other, so touching many frames first
+ * overlaps their cache misses. Touches only the first step of each output, and only the way to the key of the first frame, because later frames follow that
+ * frame. `list`: scratch, u32 × 2 × many
  */
 export function prefetchPacked(d: Draw, p: Pool, outputs: usize, n: u32, first: u32, many: u32, list: usize): void {
   const rows = list + ((<usize>many) << 2);

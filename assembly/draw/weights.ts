@@ -73,7 +73,7 @@ export function priority_of_errors(at: usize, n: u32, alpha: f64, eps: f64, lowe
   return n;
 }
 
-/** Writes the largest of n priorities (f64 each) whose item still exists; 0 if there is none. */
+/** Writes the largest of n priorities (f64 each) whose items still exist; 0 if no item exists. */
 export function priority_max(table: usize, keys: usize, priorities: usize, n: u32, out: usize): void {
   const slots = changetype<Table>(table).slots();
   let largest: f64 = 0;

@@ -18,7 +18,7 @@ import { readView } from "./view";
 import { settleViews } from "./view-columns";
 import { makeWriters, readRule, readWriter, settleWriters } from "./writer-options";
 
-/** Makes the Replay that a text describes. Returns its handle, or 0 if it was refused, in which case nothing exists. */
+/** Makes the Replay that a text describes. Returns the handle of the Replay, or 0 if the text was refused, in which case nothing exists. */
 export function replay_create(text: usize, bytes: u32): u32 {
   const root = vacant();
   if (root === null) return 0;
@@ -30,7 +30,7 @@ export function replay_create(text: usize, bytes: u32): u32 {
   return made(root, make(root, text, bytes, 0, 0, 0, 0));
 }
 
-/** Completes the creation of a Replay: returns its handle, or 0 if it was refused, in which case only the input remains. */
+/** Completes the creation of a Replay: returns the handle, or 0 if the call was refused, in which case only the input remains. */
 export function made(root: Root, code: i32): u32 {
   if (code != 0) {
     reset(root.inputBytes);

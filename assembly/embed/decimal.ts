@@ -1,7 +1,7 @@
 /** Parses numbers to the same double everywhere. The number of digits is limited, so that the result is exact without a table. */
 
 const MAX_DIGITS: u32 = 15;
-/** Whole numbers up to this one are exact. */
+/** Whole numbers up to this value are exact doubles. */
 export const MAX_WHOLE: f64 = 9007199254740991;
 /** Powers of ten up to this exponent are exact doubles. */
 const MAX_POWER: i32 = 22;
@@ -46,7 +46,7 @@ export function numberOf(word: u32, bytes: u32): f64 {
   return negative ? -size : size;
 }
 
-/** Parses a whole number below 2^64 into `out`; returns whether it is one. */
+/** Parses a whole number below 2^64 into `out`. Returns whether the word is such a number. */
 export function wholeOf(word: u32, bytes: u32, out: usize): bool {
   let whole: u64 = 0;
   for (let at = word; at < word + bytes; at++) {

@@ -92,8 +92,8 @@ class Numbers {
 if (offsetof<Numbers>() != NUMBERS_BYTES || offsetof<Numbers>("newest") != COUNTERS << 3) ERROR("NUMBERS is 104 bytes, counters first");
 
 /**
- * Returns COLUMNS of a view's batch, which must be the last one drawn, or of a packed step for view -1. Valid until the next call that describes something. 0:
- * refused.
+ * Returns COLUMNS of a view's batch, which must be the last one drawn, or of a packed step for view -1. The result is valid until the next call that describes
+ * something. 0: refused.
  */
 export function replay_columns(handle: u32, view: u32): u32 {
   const root = opened(handle);

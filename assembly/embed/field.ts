@@ -87,7 +87,7 @@ export class Field {
       : 1;
   }
 
-  /** Whether a frame is an image with channels: its last dimension is at most MAX_CHANNELS and is not the only one besides rows. */
+  /** Whether a frame is an image with channels: the frame has at least three dimensions, and the last one is at most MAX_CHANNELS. */
   private hasChannels(): bool {
     return this.rank - u32(this.stack != 0) > 2 && this.dim(0) <= MAX_CHANNELS;
   }

@@ -78,7 +78,7 @@ function rowsOf(m: Mixture, i: u32, k: u32): u32 {
   return load<u32>(m.rows(i, k));
 }
 
-/** Computes how many rows each source contributes, in the MIXTURE that the draw will leave; null, with a refusal, if there is nothing to draw from. */
+/** Computes how many rows each source contributes, in the MIXTURE that holds the state after the draw; null, with a refusal, if no source has rows. */
 function split(mixture: View, n: u32): Mixture | null {
   const k = mixture.nextCount;
   const own = <usize>mixture.mixture;

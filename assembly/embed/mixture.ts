@@ -117,7 +117,7 @@ function settle(mixture: View): i32 {
   return settleColumns(mixture, first);
 }
 
-/** Sets the columns of a mixture: those of its first source, and the number of the source before the keys. */
+/** Sets the columns of a mixture: the columns of its first source, with a column for the number of the source before the keys. */
 function settleColumns(mixture: View, first: View): i32 {
   mixture.columns = Root.the().columns().count;
   for (let k: u32 = 0; k < first.count; k++) {
@@ -150,7 +150,7 @@ function checkSource(first: View, number: u32): i32 {
     .put(" differs from the first source").code;
 }
 
-/** Returns the mixture of a number that a call names; null, with a refusal, if there is none. */
+/** Returns the mixture of a number that a call names; null, with a refusal, if it does not exist. */
 export function mixtureOf(view: u32): View | null {
   const v = viewOf(view);
   if (v === null) return null;

@@ -142,7 +142,7 @@ function otherFrames(field: Field, bytes: u32): i32 {
   return refusal.put(", got ").number(field.frameBytes()).code;
 }
 
-/** Refuses a leaf that is packed differently from the others of its name. */
+/** Refuses a leaf that is packed differently from the other leaves of its name. */
 function otherRatio(field: Field, ratio: f64): i32 {
   const refusal = Refusal.of(SPEC_MISMATCH).word(field.path, field.bytes).put(" must be ");
   putRatio(refusal, ratio).put(", like the other leaves shared as ").word(field.share, field.shareBytes).put(", got ");

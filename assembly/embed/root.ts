@@ -196,7 +196,7 @@ export function opened(handle: u32): Root | null {
   return null;
 }
 
-/** Returns the root of an instance that can hold a Replay; null, with a refusal, if it already has one. */
+/** Returns the root of an instance that can hold a Replay; null, with a refusal, if the instance already has a Replay. */
 export function vacant(): Root | null {
   const root = Root.the();
   if (root.open == 0) return root;
@@ -204,7 +204,7 @@ export function vacant(): Root | null {
   return null;
 }
 
-/** Makes room for bytes that the host passes; returns 0 if there is no memory. Earlier content is lost if the buffer moves. */
+/** Makes room for bytes that the host passes, and returns their address; returns 0 if there is no memory. Earlier content is lost if the buffer moves. */
 export function replay_input(bytes: u32): u32 {
   const root = Root.the();
   if (header().magic != MAGIC) arena_init(MAX_BYTES >> GRANULE_BITS, 0);

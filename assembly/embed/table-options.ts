@@ -152,7 +152,7 @@ export function tableAt(words: TextReader): i32 {
   return refusal.code;
 }
 
-/** Returns the table of a number that a call names; null, with a refusal, if there is none. */
+/** Returns the table of a number that a call names; null, with a refusal, if it does not exist. */
 export function tableOf(i: u32): TableOptions | null {
   const count = Root.the().tables().count;
   if (i < count) return TableOptions.of(i);

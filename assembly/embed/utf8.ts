@@ -26,7 +26,7 @@ export function isUtf8(at: usize, bytes: u32): bool {
   return true;
 }
 
-/** Returns the number of bytes of a character from its first one. */
+/** Returns the number of bytes of a character, given its first byte. */
 export function characterBytes(lead: u32): u32 {
   return lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
 }

@@ -13,7 +13,7 @@
  *   64 │ entries u32 │ width u32    │  of its last batch
  *   72 │ reward u32  │ discount u32 │  leaves of transitions; NONE
  *   80 │ terminated u32 │ mixture u32 │  … · MIXTURE (mixture.ts)
- *   88 │ share f64                  │  of the items; 0: none
+ *   88 │ share f64                  │  the share of the newest or oldest items to draw from; 0: not set
  */
 import { CROSS, FROM_ANY, FROM_END } from "../draw/row-matrix";
 import { E_UNSUPPORTED } from "../memory/error";
@@ -183,7 +183,7 @@ function readTransitions(words: TextReader, view: View): i32 {
   return 0;
 }
 
-/** Returns the view of a number that a call names; null, with a refusal, if there is none. */
+/** Returns the view of a number that a call names; null, with a refusal, if it does not exist. */
 export function viewOf(i: u32): View | null {
   const count = Root.the().views().count;
   if (i < count) return View.of(i);

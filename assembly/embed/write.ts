@@ -19,8 +19,8 @@ import { ALL, FIRST, ViewColumn } from "./view-columns";
 
 /**
  * Writes values of a column of leaves, for n entries with the keys of their items (f64 each), in the format of the column: `width` steps per entry if the
- * column has such a dimension. Each value goes to the step that its place in a batch of that view shows. Padding and entries whose items are gone are skipped;
- * if several values go to one step, the last one counts. Returns how many were written, or a code if nothing changed. O(n × width + bytes)
+ * column has such a dimension. Each value goes to the step that the same place in a batch of that view shows. Padding and entries whose items are gone are
+ * skipped; if several values go to one step, the last one counts. Returns how many values were written, or a code if nothing changed. O(n × width + bytes)
  */
 export function replay_write(handle: u32, view: u32, column: u32, keys: usize, n: u32, width: u32, values: usize): i32 {
   const root = opened(handle);

@@ -20,7 +20,7 @@ export const E_CORRUPT: i32 = -6;
 export const E_UNSUPPORTED: i32 = -7;
 /** An item cannot begin with the final step of an episode. */
 export const E_FINAL: i32 = -8;
-/** An episode cannot end here: none is open, or its final step has yet to come. */
+/** An episode cannot end here: no episode is open, or the final step of the last episode has not been appended yet. */
 export const E_NO_EPISODE: i32 = -9;
 /** A reward is not finite. */
 export const E_REWARD: i32 = -10;

@@ -4,8 +4,8 @@
  *   F16   sign │ exponent, 5 bits │ fraction, 10 bits │  IEEE 754 binary16
  *   BF16  sign │ exponent, 8 bits │ fraction,  7 bits │  the upper half of an f32
  *
- * `brain`: BF16. Numbers are rounded to nearest, ties to even. The low bits of a NaN are cut off; a NaN that would lose its last bit keeps one, so that it does
- * not become infinite. All 65,536 halves keep their bits. Both builds compute the same bits.
+ * `brain`: BF16. Numbers are rounded to nearest, ties to even. The low bits of a NaN are cut off; a NaN that would lose all bits of its fraction keeps one bit,
+ * so that the NaN does not become infinite. All 65,536 halves keep their bits. Both builds compute the same bits.
  */
 
 const SIGN: u32 = 0x8000;
@@ -88,7 +88,7 @@ export function halfNumber(at: usize, brain: bool): f64 {
 }
 
 /**
- * Converts n numbers of f32 to halves, possibly in place: `to` is at most `from`. Returns how many come before the first finite number that would become
+ * Converts n numbers of f32 to halves, possibly in place: `to` is at most `from`. Returns how many numbers are before the first finite number that would become
  * infinite; nothing is written from there on. O(n)
  */
 export function halves_narrow(to: usize, from: usize, n: u32, brain: bool): u32 {
@@ -132,7 +132,7 @@ function narrowSome(to: usize, from: usize, n: u32, brain: bool): u32 {
   return n;
 }
 
-/** Returns how many of n f32 numbers come before the first finite one that would become infinite as a half. O(n) */
+/** Returns how many of n f32 numbers are before the first finite number that would become infinite as a half. O(n) */
 export function halvesFitting(from: usize, n: u32, brain: bool): u32 {
   const limit = brain ? BF16_OVERFLOW : F16_OVERFLOW;
   for (let i: u32 = 0; i < n; i++, from += 4) if ((load<u32>(from) & MAGNITUDE) - limit < INFINITY - limit) return i;

@@ -81,7 +81,7 @@ export function encodeBlock(work: usize, from: usize, n: u32, row: u32, element:
         distance = row;
       }
     }
-    // The table has 16 bits, so in longer frames the candidates are those of this stretch of 64 KiB.
+    // The table has 16 bits, so in longer frames all candidates are from this stretch of 64 KiB.
     const slot = hashes + hashOf(word);
     const candidate = from + <usize>(done & ~MAX_DISTANCE) + <usize>load<u16>(slot);
     store<u16>(slot, <u16>done);
@@ -170,7 +170,8 @@ function copyMatch(work: usize, to: usize, distance: u32, length: u32, stop: usi
   }
   let far: usize = distance;
   if (ASC_FEATURE_SIMD) {
-    // All distances take one path, because the processor cannot predict a branch on them: a pattern of fewer than 16 bytes repeats at each multiple of its length.
+    // All distances take one path, because the processor cannot predict a branch on the distance: a pattern of fewer than 16 bytes repeats at each multiple of
+    // its length.
     const near = min<u32>(distance, 16);
     v128.store(to, i8x16.swizzle(v128.load(to - distance), v128.load(Work.pattern(work, near))));
     far = max<usize>(distance, Work.repeat(work, near));

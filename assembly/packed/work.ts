@@ -1,5 +1,5 @@
 /**
- * Holds scratch memory for packing and unpacking, and the tables of patches and matches. Each pool of packed frames has one.
+ * Holds scratch memory for packing and unpacking, and the tables of patches and matches. Each pool of packed frames has its own WORK.
  *
  * WORK, then two candidate entries, `room` bytes each, which are also the lists for applying a patch, then a frame:
  *       0 │ SPREAD  8 × 256 │  for each byte of a group, the byte of the patch that it comes from; 0x80 if it does not change

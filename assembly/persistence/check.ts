@@ -77,7 +77,7 @@ function notesHeldSteps(t: Table): bool {
   return true;
 }
 
-/** Returns the distinct episodes of an item, or 0 if one is missing in the map. */
+/** Returns the distinct episodes of an item, or 0 if an episode is missing in the map. */
 function episodesOf(t: Table, item: Item): u32 {
   const rows = t.rows();
   let n = item.first;

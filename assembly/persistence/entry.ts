@@ -25,7 +25,7 @@ const UNIT: u32 = 64;
 const LARGE_UNIT: u32 = 512;
 const LARGE_FRAME: u32 = 2 << 20;
 
-/** Saves held entries from `number` on, as many as fit in `room` bytes, or one. Returns the number to continue with, 0 = done. O(bytes) */
+/** Saves held entries from `number` on, as many as fit in `room` bytes, but at least one. Returns the number to continue with, 0 = done. O(bytes) */
 export function record_entries(entries: usize, number: u32, room: u32, out: usize): u32 {
   const p = changetype<Pool>(entries);
   const end = out + <usize>room;

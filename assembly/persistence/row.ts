@@ -54,9 +54,9 @@ export function record_rows(pool: usize, number: u32, limit: u32, out: usize): u
 }
 
 /**
- * Removes up to `limit` rows from the chain of changes. Saves those with more than a changed link to `out`, and the links of the others to `links`. A row freed
- * in the meantime is only forgotten. If the row waited for the journal (`keeping`), it is also saved and queued for reuse. Returns whether there are more.
- * O(limit)
+ * Removes up to `limit` rows from the chain of changes. Saves rows with more than a changed link to `out`, and the links of the other rows to `links`. A row
+ * freed in the meantime is only forgotten. If the row waited for the journal (`keeping`), it is also saved and queued for reuse. Returns whether there are
+ * more. O(limit)
  */
 export function record_changed_rows(pool: usize, segment: u32, live: usize, limit: u32, out: usize, links: usize): bool {
   const p = changetype<Pool>(pool);
@@ -210,7 +210,7 @@ export function record_name_rows(pool: usize, numbers: usize): i32 {
   return 0;
 }
 
-/** Converts the number of a frame's entry to its name; false if there is none. */
+/** Converts the number of a frame's entry to its name; false if the entry does not exist. */
 function nameEntry(p: Pool, head: Head): bool {
   const entries = entriesOf(p.packed());
   const number = head.episode;

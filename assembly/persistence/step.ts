@@ -1,8 +1,8 @@
 /**
- * Writes a step as bytes without addresses, for files. A frame that also occurs in the previous step, or earlier in this one, is named instead of written.
+ * Writes a step as bytes without addresses, for files. A frame that also occurs in the previous step, or earlier in the same step, is named instead of written.
  *
  * RECORD: │ the row's bytes, the names of shared frames left out │ each WIDE value, and each frame of a SHARED leaf, in the order of the leaves │
- *   a frame: u16, 0 zeros · 1 its bytes follow · 2 + k the k-th frame of the step before, counted over all its leaves, and after those the frames of this step
+ *   a frame: u16, 0 zeros · 1 its bytes follow · 2 + k the k-th frame of the previous step, counted over all leaves; after these frames, the frames of this step are counted
  */
 import { copyBytes } from "../memory/bytes";
 import { E_OUT_OF_MEMORY } from "../memory/error";

@@ -35,7 +35,7 @@ export function stream_reserve(stream: usize, n: u32): i32 {
   return makeRoom(changetype<Stream>(stream), n) ? 0 : E_OUT_OF_MEMORY;
 }
 
-/** Lets an empty writer's stream continue where this one ended: appended steps are linked, shared and numbered as if appended here. */
+/** Lets the empty stream of a writer continue where this stream ended: appended steps are linked, shared and numbered as if appended here. */
 export function stream_lend(stream: usize, to: usize): void {
   continueFrom(changetype<Stream>(to), changetype<Stream>(stream));
 }

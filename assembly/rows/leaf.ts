@@ -36,7 +36,7 @@ export const F64: u32 = 10;
 /** A half float has two bytes in rows, and is f32 for hosts (memory/half.ts). */
 export const F16: u32 = 11;
 export const BF16: u32 = 12;
-/** Text consists of a length, UTF-8 and zeros (src/schema/text.ts). Its number follows those of the numeric types. */
+/** Text consists of a length, UTF-8 and zeros (src/schema/text.ts). The number of TEXT follows the numbers of the numeric types. */
 export const TEXT: u32 = 13;
 
 export const LEAF_BYTES: u32 = 32;

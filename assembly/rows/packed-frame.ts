@@ -49,7 +49,7 @@ export function countLanes(p: Pool, by: i32): void {
   }
 }
 
-/** Returns the bytes of a frame, valid until the next one is requested or packed. At most O(frame) */
+/** Returns the address of a frame's bytes, valid until the next frame is requested or packed. At most O(frame) */
 export function rawFrame(frames: Pool, row: u32): usize {
   const packs = frames.packed();
   const at = packs.cached(row);

@@ -129,7 +129,7 @@ export class Packs {
     return this.isRaw(row) ? 0 : Entry.of(row).depth;
   }
 
-  /** Allocates a cache that fits the open writers, or keeps a smaller one if there is no memory. False: there is no cache. */
+  /** Allocates a cache that fits the open writers, or keeps a smaller one if there is no memory. Returns false if there is no cache. */
   openCache(): bool {
     const most = min(max(CACHE_BYTES / align16(this.frame), MIN_SLOTS), PLACE + 1);
     let slots = MIN_SLOTS;
@@ -295,7 +295,7 @@ export function initPacks(packs: usize, frame: u32, row: u32, element: u32, entr
   p.entries = entries;
   const each = entryBytes(frame);
   const most = max((PACK_BYTES - PACK_HEAD - SLACK) / each, 1);
-  // The pack holds as many of the largest entries as fit, or one fewer if that wastes less.
+  // The pack holds as many of the largest entries as fit, or one entry fewer if that wastes less memory.
   p.most = packOf(most - 1, each) * most < packOf(most, each) * (most - 1) ? most - 1 : most;
   p.packBytes = packOf(p.most, each);
 }

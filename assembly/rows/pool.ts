@@ -1,5 +1,6 @@
 /**
- * Implements the pool: rows of one spec, each counted and linked to its successor. It generalises the ring buffer: no dead rows, no wrap-around, no moves.
+ * Implements the pool: rows of one spec, each counted and linked to its successor. The pool generalises the ring buffer: it has no dead rows, no wrap-around,
+ * and no moves.
  *
  * POOL, 96 bytes, then LEAF × leaves:
  *    0 │ rows u32       │ rowsAt u32    │  rows per block, at most 1,024 · the offset of their bytes in a block
@@ -172,7 +173,7 @@ export class Pool {
     return ((block >> GRANULE_BITS) << PLACE_BITS) | (place - blocks * rows);
   }
 
-  /** Whether a row in the last place of its block is followed by the one with the next number. */
+  /** Whether `row` has the number after that of `last`, which is in the last place of its block. */
   isNext(last: u32, row: u32): bool {
     return (last & PLACE) + 1 == this.rows && this.blockNumber(last) + 1 < this.blocks && row == this.rowBehind(last, 1);
   }
@@ -232,7 +233,7 @@ export class Pool {
     return false;
   }
 
-  /** Releases the parts of a row stored elsewhere. */
+  /** Releases the parts of a row that are stored elsewhere. */
   private releaseParts(row: u32): void {
     if (this.shares()) releaseShared(this, row);
     else if (this.packs()) {
@@ -289,7 +290,7 @@ export class Pool {
     return this.high - this.free().count;
   }
 
-  /** Returns the row with a number; usually it follows the previous one, which saves a division. `row`: the row with the number before, or 0. */
+  /** Returns the row with a number; usually the row follows the previous row, which saves a division. `row`: the row with the number before, or 0. */
   @inline
   rowAfter(row: u32, number: u32): u32 {
     return row != 0 && (row & PLACE) + 1 < this.rows ? row + 1 : rowOf(this, number);
@@ -430,7 +431,7 @@ export function numberOf(p: Pool, row: u32): u32 {
   return row == 0 ? 0 : p.blockNumber(row) * p.rows + (row & PLACE) + 1;
 }
 
-/** Takes n never used rows of one block; returns the first. */
+/** Takes n unused rows of one block; returns the first row. */
 function takeFresh(p: Pool, n: u32): u32 {
   const row = p.fresh;
   assert(row != 0, "room is made before rows are taken");

@@ -1,4 +1,4 @@
-/** A run is a sequence of linked rows. Each item consists of one. */
+/** A run is a sequence of linked rows. Each item consists of one run. */
 import { Pool } from "./pool";
 import { Head, LINK_ENDS, LINK_ROW, PLACE } from "./row";
 

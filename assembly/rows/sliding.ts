@@ -5,7 +5,7 @@
  *
  * HEAD.refs of a row of steps:
  *   │ rows, items and streams that hold it 28 bits │ follows 2 │ windows 2 │
- *   windows: sliding windows that begin with the row, all of one length, at most 3 · follows: the number of these that follow a window that begins with the row before
+ *   windows: sliding windows that begin with the row, all of one length, at most 3 · follows: how many of these windows follow a window that begins with the row before
  *
  * Windows of one row and one length are alike, so it does not matter which of them follow: `follows` is at most `windows`, and at most `windows` of the row
  * before. If a window in the middle is removed, or shares its row with other windows, `follows` decreases as required, and each neighbour holds the rows that
@@ -49,8 +49,8 @@ export class Sliding {
   }
 
   /**
-   * Holds the rows of `count` runs, the first from `first` on and each one place later, after `takesMany` returned true, except the last row of each, which is
-   * held already.
+   * Holds the rows of `count` runs after `takesMany` returned true. The first run begins with `first`, and each of the others one place later. Skips
+   * the last row of each run, which is held already.
    */
   static retainMany(s: Stream, p: Pool, first: u32, length: u32, count: u32): void {
     Sliding.begin(s, first, length);
@@ -80,7 +80,7 @@ export class Sliding {
     } else dropRun(p, first, length);
   }
 
-  /** Releases `count` windows, the first of which begins with `first` and each one place later. Usually O(count) */
+  /** Releases `count` windows. The first window begins with `first`, and each of the others one place later. Usually O(count) */
   static releaseMany(p: Pool, first: u32, count: u32, length: u32, kind: u32): void {
     for (let row = first; row < first + count; row++) {
       const head = Head.of(row);
@@ -111,12 +111,12 @@ export class Sliding {
     s.windowLength = length;
   }
 
-  /** Begins a window. Returns whether it follows the one before it, in which case all of its rows but the last are held. */
+  /** Begins a window. Returns whether the window follows the previous one, in which case all rows of the window but the last are held already. */
   @inline
   private static join(s: Stream, p: Pool, first: u32): bool {
     const head = Head.of(first);
     const before = s.windowBefore;
-    // By now the row may have been reused, without a link to this one.
+    // By now the row may have been reused, without a link to the first row of this window.
     const follows = before != 0 && Head.of(before).windows > head.follows && p.next(before) == first;
     head.refs += follows ? WINDOW + FOLLOW : WINDOW;
     return follows;

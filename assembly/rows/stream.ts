@@ -1,5 +1,5 @@
 /**
- * A stream contains the steps of one writer (or lane) in order and holds the recent ones, from which items are made and buffers read.
+ * A stream contains the steps of one writer (or lane) in order and holds the recent steps, from which items are made and buffers read.
  *
  * STREAM, 64 bytes, then entries of the ring:
  *    0 │ pool u32        │ last u32    │  the newest row, 0 if no step may follow it

@@ -386,7 +386,7 @@ export class SumTree {
     return load<f64>(this.leaf(slot)) > FLOOR;
   }
 
-  /** Whether nothing is left to draw: there is no weight, or only faint leaves are left of a draw that began with heavier ones. */
+  /** Whether nothing is left to draw: there is no weight, or a draw that began with heavier leaves has only faint leaves left. */
   @inline
   exhausted(floor: f64): bool {
     const total = this.total();

@@ -64,7 +64,7 @@ export class Episodes {
     store<u32>(this.left, load<u32>(this.left, 4) - 1, 4);
   }
 
-  /** Removes an item; returns whether it was the last one. */
+  /** Removes an item; returns whether it was the last item of its episode. */
   remove(episode: u32): bool {
     let at = <usize>this.left;
     if (load<u32>(at) != episode) {

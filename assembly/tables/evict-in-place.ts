@@ -75,7 +75,7 @@ export class EvictInPlace {
     // In a piecewise run, each row except those at the ends of blocks is followed by its neighbour.
     if ((word & PLAIN) == 0 && ((word & SLIDES) == 0 || (word & PIECEWISE) == 0)) return 0;
     limit = min(min(limit, t.maxSize), t.episodes().items(left) - 1);
-    // Runs of two rows or more overlap, and none spans two episodes.
+    // Runs of two rows or more overlap, and no run spans two episodes.
     const overlap = (word & MAX_LENGTH) > 1;
     for (let n: u32 = 0; n < limit; n++) {
       if (item.first != first + n || item.form() != word || item.generation >= slots.lastGeneration) return n;

@@ -185,7 +185,7 @@ export function table_chances(table: usize, n: u32, ratio: f64): u32 {
 export function anySlot(t: Table): u32 {
   const slots: Slots = t.slots();
   let slot: u32;
-  // Only the oldest items leave, and their slots are reused next, so few slots are empty.
+  // Only the oldest items are removed, and their slots are reused next, so few slots are empty.
   do slot = 1 + random_below(t.random(), slots.high);
   while (!slots.isLive(slot));
   return slot;

@@ -83,7 +83,7 @@ export function table_item(table: usize, key: f64, out: usize): bool {
 
 /**
  * Returns how many of n draws pass now, whichever items they pick. `flags`: 1 without replacement, 4 among the newest; `among`: from the k oldest, or newest, 0
- * for all. `counts`: scratch for u32 × (1 + the lower of n and maxTimesSampled), if that is set. O(1), or O(n + slots) if items that leave may end the draws
+ * for all. `counts`: scratch for u32 × (1 + the lower of n and maxTimesSampled), if that is set. O(1), or O(n + slots) if removed items may end the draws
  * early. The result does not foresee that waiting items enter and, because of `maxSteps`, replace several other items.
  */
 export function table_sure(table: usize, n: u32, flags: u32, among: u32, counts: usize): u32 {
@@ -99,14 +99,14 @@ export function table_sure(table: usize, n: u32, flags: u32, among: u32, counts:
   return distinct ? (lastUses(t) < spare ? sure : spare) : usesOf(t, spare, sure, counts);
 }
 
-/** Counts the items that leave with their next draw. */
+/** Counts the items that their next draw removes. */
 function lastUses(t: Table): u32 {
   let n: u32 = 0;
   for (let slot: u32 = 1; slot <= t.slots().high; slot++) n += u32(t.slots().isLive(slot) && t.slots().item(slot).timesSampled + 1 >= t.maxTimesSampled);
   return n;
 }
 
-/** Returns the minimum number of draws, at most n, before `items` items can have left: in the worst case, these are the items with the fewest uses left. */
+/** Returns the minimum number of draws, at most n, before `items` items can be gone: in the worst case, these are the items with the fewest uses left. */
 function usesOf(t: Table, items: u32, n: u32, counts: usize): u32 {
   const most = min(t.maxTimesSampled, n);
   memory.fill(counts, 0, (<usize>most + 1) << 2);

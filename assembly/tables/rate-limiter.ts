@@ -61,7 +61,7 @@ export class RateLimiter {
     return this.cursor() - n >= this.options().minDiff;
   }
 
-  /** Returns how many of n single samples would pass in sequence if no item left in between. */
+  /** Returns how many of n single samples would pass in sequence if no item were removed in between. */
   samplesAllowed(n: u32, size: u32): u32 {
     if (n == 0 || !this.canSample(1, size)) return 0;
     if (this.passes(n)) return n;

@@ -16,7 +16,7 @@
  *    8 │ capacity u32 │ since u32    │  slots are 1 … capacity · canonical: the least generation of items to come
  *   16 │ scale f64    │ base f64       │  key = generation × scale + base + slot: scale a power of two, base a different number for each table of a Replay
  *   32 │ bits u16     │ drawn u16 │ lastGeneration u32 │  log2 of the scale · 1: some slots are marked in DRAWN
- *   40 │ layouts u32  │ extras u32     │  column layouts (below), u32 × (capacity + 1), an area of its own; 0 until an item has one · bit 0: there are layouts, stamps or CHANGEs;
+ *   40 │ layouts u32  │ extras u32     │  column layouts (below), u32 × (capacity + 1), a separate area; 0 until an item has one · bit 0: there are layouts, stamps or CHANGEs;
  *      │                               │  above, a multiple of 4,096: HELD STEPS (held-steps.ts), 0 = none. A single test covers all of them, since each test costs time
  *   48 │ high u32     │ freeFirst u32  │  canonical from here: the highest slot ever used, the queue of free ones
  *   56 │ freeLast u32 │ retired u32    │  slots whose generations are used up
@@ -89,7 +89,7 @@ export class Item {
     this.first = slot;
   }
 
-  /** The next item, in an item that waits or that left during a draw. */
+  /** The next item, in an item that waits or that was removed during a draw. */
   @inline
   get nextInChain(): u32 {
     return this.timesSampled;

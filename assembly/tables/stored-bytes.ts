@@ -90,7 +90,7 @@ function admitStored(s: StoredBytes): i32 {
 function evictStored(s: StoredBytes): void {
   if (s.table == 0) return;
   const t = changetype<Table>(<usize>s.table);
-  // Items that leave during a draw release nothing until it is closed.
+  // Items that are removed during a draw release nothing until the draw is closed.
   if (t.drawing != 0) return;
   while (t.count != 0 && s.now() > s.max) removeItem(t, t.remover().pick(t.random(), t.count));
   admitPending(t);

@@ -2,9 +2,9 @@
  * Implements a table: items, a sampler, a remover, a rate limiter, limits. It manages slots, and only retains and releases rows.
  *
  * TABLE, 320 bytes, then the arrays of slots and selectors:
- *    0 │ pool u32            │ drawing u32    │  1 while a draw is open, at whose end items that left are released
+ *    0 │ pool u32            │ drawing u32    │  1 while a draw is open; when it is closed, the items removed in the meantime are released
  *    8 │ maxSize u32         │ maxPending u32 │
- *   16 │ maxTimesSampled u32 │ doomed u32     │  0: no limit · chain of slots that left during the draw
+ *   16 │ maxTimesSampled u32 │ doomed u32     │  0: no limit · chain of slots that were removed during the draw
  *   24 │ maxSteps f64                         │  +Infinity: no limit
  *   32 │ lowest f64          │ highest f64    │  the priorities above 0 that both roles take
  *   48 │ evictsInPlace u32   │ newest u32     │  canonical from byte 52: the slot of the last item created · evictsInPlace 1: a fifo whose only limit is maxSize, so that a full table replaces its oldest item with each new one

@@ -24,8 +24,8 @@ const SHORT: u32 = 4;
  * Appends rows given as columns, with the items that the rules make of them. Row r belongs to lane r mod lanes. `columns`: u32 × leaves, the address of each,
  * then u32 × rules: f64 × rows, the priority of the item that ends with the row, or of the transition that begins with it; 0 for the rule's own priority.
  * `ends`: u8 × rows, how the lane's episode ends with the row (0 not, 1 without a final step, 2 truncated, 3 terminated); 0 for none. `finals`: u32 × leaves as
- * in `columns`, of final steps, one per row that ends with 2 or 3, in their order; 0 if they are zeros, or (WRITER awaits) come as the next row of their lane.
- * Returns the number of waiting items, or a code if nothing changed. O(rows × (row + items))
+ * in `columns`, of final steps, one per row that ends with 2 or 3, in the order of these rows; 0 if the final steps are zeros, or (WRITER awaits) follow as the
+ * next rows of their lanes. Returns the number of waiting items, or a code if nothing changed. O(rows × (row + items))
  */
 export function writer_append_block(writer: usize, columns: usize, rows: u32, ends: usize, finals: usize): i32 {
   const w = changetype<Writer>(writer);
@@ -73,7 +73,7 @@ export function writer_append_block(writer: usize, columns: usize, rows: u32, en
   return waiting;
 }
 
-/** Returns how many of the rows from the r-th on become rows of the pool, before one that is the value of a final step. */
+/** Returns how many of the rows from the r-th on become rows of the pool, before a row that is the value of a final step. */
 function rowsTaken(w: Writer, pool: Pool, ends: usize, r: u32, rows: u32): u32 {
   if (w.awaits == 0) return rows - r;
   let end = r;
@@ -84,7 +84,8 @@ function rowsTaken(w: Writer, pool: Pool, ends: usize, r: u32, rows: u32): u32 {
 }
 
 /**
- * Whether row r is the value of an existing final step, or of a dropped one. @param known whether its lane's stream determines it instead of the previous row
+ * Whether row r is the value of an existing final step, or of a dropped one. @param known whether the lane's stream determines this, instead of the previous
+ * row
  */
 function isValue(w: Writer, ends: usize, r: u32, known: bool): bool {
   if (!known) return endOf(ends, r - w.lanes) == TERMINATES;
@@ -197,7 +198,7 @@ function pushStraight(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32
     refs += w.rule(k).length;
   }
   if (count < SHORT) return 0;
-  // Items of one rule may be sliding windows; those of the others must be plain.
+  // Items of one rule may be sliding windows; the items of the other rules must be plain.
   const sliding = slidingRule(w, s, row, count);
   for (let k: u32 = 0; k < w.rules; k++) if (k != sliding && !inBlock(s, row, w.rule(k))) return 0;
   const begins = sliding < w.rules ? firstOf(s, row, w.rule(sliding)) : 0;
@@ -241,7 +242,7 @@ function slidingRule(w: Writer, s: Stream, row: u32, count: u32): u32 {
 }
 
 /**
- * Adjusts the holds of runs of a length, one ending with each of `count` rows: holds the rows before the first, and releases the last ones, which are in fewer
+ * Adjusts the holds of runs of a length, one ending with each of `count` rows: holds the rows before the first, and releases the last rows, which are in fewer
  * than `length` runs.
  */
 function holdEnds(row: u32, count: u32, length: u32): void {
@@ -261,7 +262,7 @@ function evictable(w: Writer, k: u32, s: Stream, row: u32, limit: u32): u32 {
   const before = rule.length - 1;
   if (before != 0) {
     if (s.straight() < before - 1 || !Run.goesStraight(pool, s.last, row)) return 0;
-    // Items across the end of a block begin before it, each a row after the previous one.
+    // Items that cross the end of a block begin before that end, each a row after the previous one.
     const first = s.firstOf(before);
     if (first != row - before) limit = min(limit, pool.rows - (first & PLACE));
   }
@@ -312,7 +313,7 @@ function admissible(w: Writer, pool: Pool, columns: usize, rows: u32, ends: usiz
   return 0;
 }
 
-/** Checks whether a rule that reads priorities from a leaf can use those of a block. Returns 0 or PRIORITY_LEAF. */
+/** Checks whether a rule that reads priorities from a leaf can use the values of a block. Returns 0 or PRIORITY_LEAF. */
 function checkPriorities(w: Writer, k: u32, pool: Pool, columns: usize, rows: u32): i32 {
   const number = w.rule(k).leaf();
   if (number == 0) return 0;

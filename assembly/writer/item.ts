@@ -29,7 +29,10 @@ export function table_insert_earlier(table: usize, stream: usize, length: u32, b
   return made;
 }
 
-/** Makes an item of a recent run that begins in `episode`: replaces an old one if possible, else inserts. `last`: it ends with the stream's newest step. */
+/**
+ * Makes an item of a recent run that begins in `episode`: replaces an old item if possible, else inserts. `last`: whether the item ends with the stream's
+ * newest step.
+ */
 export function makeItem(s: Stream, episode: u32, t: Table, first: u32, length: u32, layout: u32, priority: f64, last: bool = true): i32 {
   const run = last && length >= SHORTEST ? Sliding.retain(s, t.rows(), first, length) : Run.retain(t.rows(), first, length);
   if ((run & SINGLE) != 0) {

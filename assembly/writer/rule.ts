@@ -4,7 +4,7 @@
  *    0 │ table u32     │ length u32      │
  *    8 │ stride u32    │ layout u32      │  for a rule of sequences, its steps of burn-in
  *   16 │ priority f64                    │
- *   24 │ flags u32     │ dues u32        │  (dues.ts) · TAILS: with the final step, also shorter items, so that each step before it begins one · LARGEST: with the table's maxPriority
+ *   24 │ flags u32     │ dues u32        │  (dues.ts) · TAILS: with the final step, also shorter items, so that an item begins with each step before the final one · LARGEST: with the table's maxPriority
  *                                       SEQUENCE: with the final step one more item of the remaining steps, usually shorter (sequence.ts)
  *   flags, from bit 8 on: 0, or the number + 1 of the leaf whose value in an item's first step is the item's priority
  */
@@ -58,9 +58,9 @@ export class Rule {
   }
 
   /**
-   * Whether, in a writer that is across, an item of the last `length` steps of a lane, `ahead` steps from now, is one of the rule's. No item begins with a
-   * final step: such a sequence begins a step later, if that leaves two steps. Recent steps are only released there if there are more than the longest rule
-   * needs.
+   * Whether, in a writer that is across, an item of the last `length` steps of a lane, `ahead` steps from now, is an item of the rule. No item begins with a
+   * final step: such a sequence begins a step later, if that leaves two steps. There, recent steps are only released if the stream holds more than the longest
+   * rule needs.
    */
   reaches(s: Stream, ahead: u32): bool {
     const have = s.recent().count;

@@ -1,12 +1,13 @@
 /**
- * Implements a writer: one stream per lane, and rules that turn their steps into items. It connects streams and tables, which are independent of each other.
+ * Implements a writer: one stream per lane, and rules that turn their steps into items. A writer connects streams and tables, which are independent of each
+ * other.
  *
  * WRITER, 40 bytes, then RULE (rule.ts) × rules, then STREAM × lanes:
  *    0 │ lanes u32     │ rules u32       │
  *    8 │ streamsAt u32 │ streamBytes u32 │
  *   16 │ across u32    │ awaits u32      │  1: recent steps outlive the ends of their episodes · 1: the final step of an episode is the next step of its lane
  *   24 │ reward u32    │ barren u32      │  the leaf whose values must be finite, + 1; 0 for none · episodes that ended before a rule made an item
- *   32 │ checks u32    │ … u32           │  whether values of steps must be checked: the reward's, or those that are priorities
+ *   32 │ checks u32    │ … u32           │  whether values of steps must be checked: rewards, or values that are priorities
  */
 import { E_OUT_OF_MEMORY, E_PRIORITY, E_PRIORITY_LEAF, E_REWARD, fail } from "../memory/error";
 import { dtypeBytes, readNumber } from "../rows/leaf";
@@ -57,7 +58,7 @@ export class Writer {
     return items;
   }
 
-  /** Whether a rule makes an item that ends with a lane's next step, which is not a final one. */
+  /** Whether a rule makes an item that ends with a lane's next step, which is not a final step. */
   @inline
   makes(rule: Rule, s: Stream): bool {
     return this.spans(rule) ? rule.reaches(s, 1) : rule.makes(s.nextStep());
