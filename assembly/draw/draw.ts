@@ -2,7 +2,7 @@
  * A draw holds the results of one `sample` call, with one entry per item, and the scratch memory of the call.
  *
  * DRAW, 96 bytes, then 16 columns of `stride` bytes each, then the rows, then copies of some rows:
- *    0 │ blocked f64                 │  why the draw is shorter than requested: 0 it is not shorter, 1 below minSize, 2 the rate limiter's cursor, 3 no more distinct items, 4 columns
+ *    0 │ blocked f64                 │  why the draw is shorter than requested: 0 the draw is not shorter, 1 below minSize, 2 the rate limiter's cursor, 3 no more distinct items, 4 columns
  *    8 │ have f64     │ need f64     │  the available amount, the amount needed for one more item
  *   24 │ longest f64  │ layout f64   │  rows of the longest item · column layout of the first item
  *   40 │ count u32    │ stride u32   │
@@ -10,7 +10,7 @@
  *   56 │ addresses u32│ width u32    │  u32 × rows: the addresses of the selected rows' bytes, 0 = padding · rows per entry in `rows`
  *   64 │ single u32   │ ahead u32    │  not 0: each entry is one row, and `rows` and LENGTH are already filled · 1: the draw counts when its batch is passed on
  *   72 │ own u32      │ shortest u32 │  n-step: 1 if a row has its own next observation, so that the last step of a return is its bootstrap · rows of the shortest item, as a transition
- *   80 │ picks u32    │ position u32 │  if only some steps of each entry are looked up, the number of these steps: `rows` then has only these, in the order of the list · the position at which an epoch continues
+ *   80 │ picks u32    │ position u32 │  if only some steps of each entry are looked up, the number of these steps: `rows` then has only these steps, in the order of the list · the position at which an epoch continues
  *   88 │ (8)                         │
  */
 import { align16 } from "../memory/layout";

@@ -110,7 +110,7 @@ function find(t: Table, d: Draw, n: u32, whole: bool, shuffled: bool, seed: u32,
   return count;
 }
 
-/** Fills in the results of `table_peek` for these items. */
+/** Fills in the results of `table_peek` for the first `count` items of the draw. */
 function look(t: Table, d: Draw, count: u32, alike: bool): i32 {
   const slots = t.slots();
   d.layout = count == 0 ? 0 : slots.layout(d.slot(0));

@@ -119,8 +119,8 @@ const PIECE_AT: u32 = 32;
 
 /**
  * Gathers a leaf to `to`, for each step of the return of each entry that has another goal, entry by entry. `which`: 0 the goal, 1 the goal achieved with the
- * step, 2 the goal once per entry. `room`: `draw_goal_bytes` of scratch. If it gathers goals, it notes their places in GOAL_PLACE. Returns the number of
- * values. O(bytes)
+ * step, 2 the goal once per entry. `room`: `draw_goal_bytes` of scratch. For goals, also writes their places to GOAL_PLACE. Returns the number of values.
+ * O(bytes)
  */
 export function draw_goal_values(draw: usize, pool: usize, leaf: u32, which: u32, room: usize, to: usize): u32 {
   const d = changetype<Draw>(draw);

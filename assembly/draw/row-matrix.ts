@@ -40,7 +40,7 @@ export function draw_rows(draw: usize, kind: u32, source: usize, n: u32, width: 
   return n;
 }
 
-/** Returns the address from which `draw_picked_rows` reads the steps that it looks up, i32 each. */
+/** Returns the address from which `draw_picked_rows` reads the steps to look up, i32 each. */
 export function draw_picks(draw: usize): usize {
   return <usize>changetype<Draw>(draw).selected;
 }
@@ -141,7 +141,7 @@ export function draw_starts(draw: usize, table: usize, width: u32): void {
 function fillItems(d: Draw, t: Table, from: u32, cross: bool): void {
   const pool = t.rows();
   const width = d.width;
-  // Read once, because the compiler must assume that each store below changes it.
+  // The count is read once, because the compiler must assume that each store below changes it.
   const count = d.count;
   const slots = d.column(SLOT);
   const lengths = d.column(LENGTH);
@@ -200,7 +200,7 @@ function fillPlain(n: u32, at: usize, end: usize): usize {
   return at;
 }
 
-/** Stores the number of rows of an entry, and empties the places after them. Returns the address at which the next entry begins. */
+/** Stores the number of rows of an entry, and empties the places after these rows. Returns the address at which the next entry begins. */
 function close(length: usize, width: u32, row: usize, filled: usize): usize {
   store<u32>(length, <u32>(filled - row) >> 2);
   const end = row + ((<usize>width) << 2);

@@ -1,6 +1,6 @@
 /**
- * Sampling makes n draws. It checks the limiter before each draw, raises every item's count, and removes exhausted items. Items that are removed during a draw
- * keep their rows until `table_close_draw`, so that the rows can be gathered.
+ * Sampling makes n draws. `table_sample` checks the limiter before each draw, raises every item's count, and removes exhausted items. Items that are removed
+ * during a draw keep their rows until `table_close_draw`, so that the rows can be gathered.
  */
 import { fillWith } from "../memory/bytes";
 import { E_UNLIKE, E_UNSUPPORTED, fail } from "../memory/error";
@@ -88,9 +88,9 @@ export function table_count_draw(table: usize, keys: usize, n: u32, times: usize
 }
 
 /**
- * Previews `table_sample` without changing anything: returns how many items it would draw, and notes the first one's column layout and the rows of the longest
- * and the shortest. If items are removed between two draws, the call only looks at the first item; with the flag 16, the lengths are then those of all items.
- * E_UNLIKE for different columns, with the flag 8.
+ * Previews `table_sample` without changing anything: returns how many items `table_sample` would draw, and notes the column layout of the first item and the
+ * rows of the longest and the shortest item. If items are removed between two draws, the call only looks at the first item; with the flag 16, the lengths are
+ * then those of all items. E_UNLIKE for different columns, with the flag 8.
  */
 export function table_peek(table: usize, draw: usize, n: u32, flags: u32, among: u32): i32 {
   const t = changetype<Table>(table);
@@ -234,7 +234,7 @@ function drawOne(t: Table, d: Draw, i: u32, n: u32, flags: u32, among: u32, alik
 }
 
 /**
- * Like `drawSingly`, if no item waits. Only its last draw removes an item, so the draws before it are made together, with the same result as one by one. In the
+ * Like `drawSingly`, if no item waits. An item is removed only by its last draw, so earlier draws are made together, with the same result as one by one. In the
  * long run, every maxTimesSampled-th draw removes an item. The length of a run is a fraction of that, or the number of draws that succeeded since the last
  * removal. An order draws the same item until it is removed.
  */
@@ -336,7 +336,7 @@ function mayDraw(t: Table, d: Draw): bool {
   return false;
 }
 
-/** Notes the state of the limiter. `more`: the number of samples that it still allows. */
+/** Notes the state of the limiter. `more`: the number of samples that the limiter still allows. */
 function noteLimiter(t: Table, d: Draw, more: u32): void {
   const limiter = t.limiter();
   if (<f64>t.count < limiter.options().minSize) d.block(BY_MIN_SIZE, t.count, limiter.options().minSize);

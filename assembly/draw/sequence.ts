@@ -359,7 +359,7 @@ function look(w: SequenceWork, p: Pool, item: usize, rows: usize, reward: u32, d
     store<u8>(w.bytes(1) + <usize>j, u8(counts && j >= w.burnIn));
     store<u8>(w.bytes(2) + <usize>j, isFirst);
     store<u8>(w.bytes(3) + <usize>j, u8(ends != 0));
-    // The flag is set in a final step or in the step before it; a plain end sets it itself.
+    // The flag is set in a final step or in the step before it; a plain end sets the flag itself.
     store<u8>(w.bytes(4) + <usize>j, u8(ends == LINK_ENDS || (ends == LINK_FINAL ? before == 0 : ends != 0 && alive == 0)));
     isFirst = u8(ends != 0);
   }

@@ -84,8 +84,9 @@ function touchEntries(list: usize, many: u32, links: u32): u32 {
 }
 
 /**
- * Returns the address of a packed frame's bytes: 0 for zeros, its place if stored unpacked, its place in the window if this call has unpacked it before, or
- * `to` after unpacking it now. `before`: the previous frame, 0 for none, whose bytes are at `near`. Most frames follow the previous one.
+ * Returns the address of a packed frame's bytes: 0 for zeros, the stored place of an unpacked frame, the place in the window if this call has unpacked the
+ * frame before, or `to` after unpacking the frame now. `before`: the previous frame, 0 for none, whose bytes are at `near`. Most frames follow the previous
+ * one.
  */
 export function unpackOnce(packs: Packs, name: u32, to: usize, before: u32, near: usize): usize {
   if (name == 0) return 0;

@@ -74,7 +74,7 @@ export function replay_end(handle: u32, writer: u32, lane: u32, how: u32, final:
   return done(root, options, code, lane);
 }
 
-/** Makes an item of a lane's last `length` steps. Returns 1 if it is in the table, 0 if it waits for the rate limiter, or a code if nothing changed. */
+/** Makes an item of a lane's last `length` steps. Returns 1 if the item is in the table, 0 if it waits for the rate limiter, or a code if nothing changed. */
 export function replay_item(handle: u32, writer: u32, lane: u32, table: u32, length: u32, priority: f64): i32 {
   const root = opened(handle);
   if (root === null) return CLOSED;

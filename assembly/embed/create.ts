@@ -1,4 +1,4 @@
-/** Creates a Replay from a short text: reads it line by line, checks it as a whole, then allocates. */
+/** Creates a Replay from a short text: reads the text line by line, checks the text as a whole, then allocates. */
 import { arena_alloc } from "../memory/arena";
 import { GRANULE_BITS, header, MAX_BYTES } from "../memory/layout";
 import { wholeOf } from "./decimal";

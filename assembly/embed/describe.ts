@@ -4,7 +4,7 @@
  * COLUMNS, 24 bytes, then COLUMN × columns:
  *    0 │ columns u32 │ entries u32 │  a packed step has 1 entry
  *    8 │ width u32   │ bytes u32   │  steps of a window · of a packed step
- *   16 │ blocked u32 │ … u32       │  why the batch has fewer entries than requested: 0 it does not, 1 below minSize, 2 the rate limiter, 3 no more distinct items
+ *   16 │ blocked u32 │ … u32       │  why the batch has fewer entries than requested: 0 the batch is complete, 1 below minSize, 2 the rate limiter, 3 no more distinct items
  *
  * COLUMN, 40 bytes:
  *    0 │ name u32  │ nameBytes u32 │  UTF-8

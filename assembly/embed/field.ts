@@ -102,7 +102,7 @@ export class Field {
     return this.pixelBytes() * this.dim(u32(this.hasChannels()));
   }
 
-  /** Whether the leaf is at a path, or below it. */
+  /** Whether the leaf is at a path, or below that path. */
   isIn(path: u32, bytes: u32): bool {
     if (this.bytes < bytes || memory.compare(this.path, path, bytes) != 0) return false;
     return this.bytes == bytes || (<u32>load<u8>(<usize>(this.path + bytes)) == DOT && bytes != 0);

@@ -43,7 +43,7 @@ class Section {
 if (offsetof<Section>() != SECTION_BYTES) ERROR("SECTION is 16 bytes");
 
 /**
- * Restores the Replay of a snapshot, which is stored whole in the input buffer. `text`: lines that are appended to those of the snapshot, such as views or
+ * Restores the Replay of a snapshot, which is stored whole in the input buffer. `text`: lines that are appended to the lines of the snapshot, such as views or
  * bytes; 0 for none. Returns the handle of the Replay, or 0 if the snapshot was refused, in which case nothing exists.
  */
 export function replay_load(snapshot: u32, bytes: u32, text: u32, textBytes: u32): u32 {

@@ -4,7 +4,7 @@
  * SOURCE, 16 bytes: │ view u32 │ width u32 │ share f64 │  rows of the longest transition of the batch that is drawn · as set in the text
  *
  * A mixture has the number of a view. Its MIXTURE (draw/mixture.ts) is stored twice: its current state, and its state after the batch that is being drawn.
- * Before them is the number of sources. A host sees STATE, without the rows.
+ * Before these two states is the number of sources. A host sees STATE, without the rows.
  *
  * STATE: │ sources u32 │ … u32 × 3 │ RANDOM (32) │ share f64 … │ carry f64 … │
  */
@@ -160,8 +160,8 @@ export function mixtureOf(view: u32): View | null {
 }
 
 /**
- * Returns STATE of a mixture: its random state (u32 × 8), the share of each source, and the amount that rounding has withheld from it. Valid until the next
- * draw. 0: refused.
+ * Returns STATE of a mixture: its random state (u32 × 8), the share of each source, and the amount that rounding has withheld from each source. The result is
+ * valid until the next draw. 0: refused.
  */
 export function replay_mixture(handle: u32, view: u32): u32 {
   if (opened(handle) === null) return 0;

@@ -1,10 +1,10 @@
 /**
- * Holds the one Replay of an instance, and the regions through which it exchanges bytes with a host.
+ * Holds the one Replay of an instance, and the regions through which the instance exchanges bytes with a host.
  *
  * ROOT, 396 bytes:
  *    0 │ handle u32      │ open u32        │  of the newest Replay, never 0 · 1: the Replay exists
  *    8 │ REGION × 4 (8 each)               │  input: bytes from the host · batch: the result of a draw · work: scratch memory of a call · description: columns and counters
- *   40 │ dirty u32       │ closes u32      │  memory up to this granule may contain other bytes than zeros, even if the arena has not allocated it · 1: the snapshot's writers end their episodes
+ *   40 │ dirty u32       │ closes u32      │  memory up to this granule may contain other bytes than zeros, even if the arena has not allocated this memory · 1: the snapshot's writers end their episodes
  *   48 │ seed u64                          │
  *   56 │ maxBytes u32    │ changes u32     │  increases with each call that changes something, which ends a snapshot that is being read
  *   64 │ PLACED (12)                       │  rows/layout.ts
@@ -178,7 +178,8 @@ if (offsetof<Root>("stagedBytes") != PLACED_AT || offsetof<Root>("pool") != PLAC
 function move(region: Region, bytes: u64): bool {
   const at = bytes > <u64>MAX_BYTES ? 0 : arena_alloc(<u32>bytes);
   if (at == 0) return false;
-  // The old region is released only now. Releasing it earlier would not make room, because it has fewer bytes and the arena does not join runs.
+  // The old region is released only now. Releasing the old region earlier would not make room, because it is smaller than the new one and the arena does not
+  // join runs.
   arena_free(region.at, region.bytes);
   region.at = at;
   region.bytes = <u32>bytes;
@@ -234,7 +235,7 @@ export function reset(inputBytes: u32): void {
   }
 }
 
-/** Makes sure that later allocations are zeroed like new memory, whatever they contained before. */
+/** Makes sure that later allocations are zeroed like new memory, whatever the memory contained before. */
 export function clean(): void {
   const root = Root.the();
   const top = header().top;

@@ -164,7 +164,7 @@ function copyKeys(draw: usize, keys: usize, n: u32): void {
   memory.copy(changetype<Draw>(draw).column(KEY), keys, (<usize>n) << 3);
 }
 
-/** Returns the most rows that the items of some keys show, or the code of a refusal if they cannot be shown. */
+/** Returns the most rows that the items of some keys show, or the code of a refusal if the items cannot be shown. */
 export function rowsOf(root: Root, view: View, keys: usize, n: u32): i64 {
   if (view.kind == ITEMS && view.n != 0) return view.n;
   const draw = root.region(WORK, draw_bytes(n));
@@ -217,7 +217,7 @@ export function sureDraws(root: Root, view: View, n: u32, flags: u32, among: u32
   return counts == 0 ? noRoomToLook(n) : table_sure(options.handle, n, flags, among, counts);
 }
 
-/** Previews a draw of a view; null, with a refusal, if it cannot be made. */
+/** Previews a draw of a view; null, with a refusal, if the draw is not possible. */
 export function look(root: Root, view: View, n: u32, state: usize): Draw | null {
   const draw = root.region(WORK, draw_bytes(n));
   if (draw == 0) {
@@ -287,7 +287,7 @@ function plan(root: Root, view: View, n: u32, width: u32): usize {
   return at;
 }
 
-/** Returns the number of bytes of a column of n entries, unless it belongs to the draw. */
+/** Returns the number of bytes of a column of n entries, unless the column belongs to the draw. */
 function columnBytes(column: ViewColumn, n: u32, width: u32): f64 {
   if (column.source == DRAWN) return 0;
   if (column.source == SUMMED) return aligned(<f64>n * <f64>column.returnBytes());

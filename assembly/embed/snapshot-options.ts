@@ -1,6 +1,6 @@
 /**
- * Reads the options of a Replay from the head of a snapshot, and those of its writers from their list, into the same structures and with the same checks as the
- * lines of a text. Invalid and out-of-range values break the tags.
+ * Reads the options of a Replay from the head of a snapshot, and the options of its writers from the list of writers, into the same structures and with the
+ * same checks as the lines of a text. Invalid and out-of-range values break the tags.
  */
 
 import { arena_alloc } from "../memory/arena";

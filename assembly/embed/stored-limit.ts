@@ -64,7 +64,7 @@ export function checkStored(root: Root): i32 {
   return refusal.number(root.storedMax).code;
 }
 
-/** Limits the pools, once they and the tables exist. Returns 0 or OUT_OF_MEMORY. */
+/** Limits the pools, once the pools and the tables exist. Returns 0 or OUT_OF_MEMORY. */
 export function makeStored(root: Root): i32 {
   if (root.storedMax == 0) return 0;
   const count = root.shares().count + 1;

@@ -3,7 +3,7 @@
  *
  * TABLE_OPTIONS, 88 bytes:
  *    0 │ name u32    │ bytes u32      │
- *    8 │ handle u32  │ maxSize u32    │  TABLE (tables/table.ts), once it is made
+ *    8 │ handle u32  │ maxSize u32    │  TABLE (tables/table.ts), once the table is made
  *   16 │ maxPending u32 │ maxTimesSampled u32 │  0: no limit
  *   24 │ sampler u32 │ remover u32    │  numbers of the selectors, with WITH_MIN
  *   32 │ maxSteps f64                 │

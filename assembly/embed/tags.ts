@@ -142,7 +142,7 @@ export class Tags {
 }
 if (offsetof<Tags>() != 32) ERROR("TAGS is 32 bytes");
 
-/** Moves to the value of a key in the object that begins at `from`; returns whether it exists. */
+/** Moves to the value of a key in the object that begins at `from`; returns whether the key exists. */
 export function find(tags: Tags, from: u32, key: string): bool {
   tags.at = from;
   for (let left = tags.enter(OBJECT); left > 0 && tags.broken == 0; left--) {

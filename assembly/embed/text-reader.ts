@@ -144,7 +144,7 @@ export class TextReader {
     return at;
   }
 
-  /** Whether the word is a whole number in a range; if so, it is stored in `value`. */
+  /** Whether the word is a whole number in a range; if so, stores the number in `value`. */
   isInteger(least: f64, most: f64): bool {
     return this.isNumber(least, most) && Math.floor(this.value) == this.value;
   }

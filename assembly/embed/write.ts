@@ -1,4 +1,4 @@
-/** Writes values of a view's column back to the stored steps that it shows, which are found by key. */
+/** Writes values of a view's column back to the stored steps that the column shows. The steps are found by the keys of their items. */
 import { Draw, draw_bytes, draw_init, KEY } from "../draw/draw";
 import { draw_n_step, ENDS_BEHIND } from "../draw/n-step";
 import { BOOTSTRAP, OUTPUT_BYTES, Output } from "../draw/output";

@@ -2,7 +2,7 @@
  * Defines the options of a writer in a text, its rules, and the writer made from them.
  *
  * WRITER_OPTIONS, 56 bytes:
- *    0 │ handle u32    │ longest u32 │  WRITER (writer/writer.ts), once it is made · steps of its longest rule
+ *    0 │ handle u32    │ longest u32 │  WRITER (writer/writer.ts), once the writer is made · steps of its longest rule
  *    8 │ lanes u32     │ keep u32  │  0: as many as its longest rule needs, and at least 32
  *   16 │ across u32    │ autoreset u32 │  DISABLED, NEXT_STEP, SAME_STEP; 0: not set
  *   24 │ first u32     │ rules u32 │  the place of its rules in the list of all rules
@@ -11,7 +11,7 @@
  *   48 │ saved u32 │ isRequested u32 │  1: the writer is from the snapshot · in a host's line that names such a writer, the number of that writer + 1; in that writer, 1
  *
  * ITEM_RULE, 40 bytes: │ table u32 │ length u32 │ stride u32 │ nStep u32 │ priority f64 │ largest u32 │ finite u32 │ sequence u32 │ burnIn u32 │
- *   sequence: 1 it makes sequences
+ *   sequence: 1 if the rule makes sequences
  */
 import { arena_alloc } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
@@ -210,7 +210,7 @@ export function beginRule(words: TextReader): ItemRule | null {
   return rule;
 }
 
-/** Checks all words of a rule of the last writer together. `priority`, `stride`: whether they were set. Returns 0 or INVALID. */
+/** Checks all words of a rule of the last writer together. `priority`, `stride`: whether these words were set. Returns 0 or INVALID. */
 export function endRule(words: TextReader, rule: ItemRule, priority: bool, stride: bool): i32 {
   const options = WriterOptions.of(Root.the().writers().count - 1);
   if ((rule.length == 0) == (rule.nStep == 0)) return words.here(INVALID).put("a rule must have exactly one of length, nStep and sequence").code;

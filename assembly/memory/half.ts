@@ -19,7 +19,7 @@ const F16_OVERFLOW: u32 = 0x477ff000;
 const BF16_OVERFLOW: u32 = 0x7f7f8000;
 const F16_NORMAL: u32 = 0x38800000;
 const F16_REBIAS: u32 = 0x38000000;
-/** Adding 0.5 rounds a subnormal number of F16 to its last place, because the spacing of f32 equals it there. */
+/** Adding 0.5 rounds a subnormal number of F16 to its last place, because the spacing of f32 numbers near 0.5 equals that place. */
 const HALF: f32 = 0.5;
 const HALF_BITS: u32 = 0x3f000000;
 /** The factor between the exponents of f32 and F16: 2^112. */

@@ -1,8 +1,8 @@
 /**
  * Keys are frames stored without a base, in the block format of LZ4 (github.com/lz4/lz4, doc/lz4_Block_format.md): sequences of
- *   │ token u8: literals 4 bits, match 4 bits │ more of both, while they are 255 │ literals │ distance u16 │
+ *   │ token u8: literals 4 bits, match 4 bits │ more bytes of both lengths, while these bytes are 255 │ literals │ distance u16 │
  *
- * Matches have at least 15 bytes, so that 16 equal bytes make a match; a shorter one costs a reader more time than it saves bytes. The candidates for a match
+ * Matches have at least 15 bytes, so that 16 equal bytes make a match; a shorter match is not worth the time that it costs a reader. The candidates for a match
  * are one element before, a row of the image before, and the last place of the same four bytes. Both builds write the same bytes.
  */
 import { Bytes } from "../memory/bytes";
@@ -50,7 +50,7 @@ function writeMore(to: usize, n: u32): usize {
 }
 
 /**
- * Writes n bytes as a block. Returns its size, or more than `most` if it does not fit. Nothing is written after `most`. O(n)
+ * Writes n bytes as a block. Returns its size, or more than `most` if the block does not fit. Nothing is written after `most`. O(n)
  * @param row bytes from a row of the image to the next
  * @param element bytes of an element, or of all channels of a pixel
  */

@@ -1,5 +1,6 @@
 /**
- * A patch is the difference between a frame and its base of the same size: the XOR of both without zero bytes. It has stretches of 64 bytes with 8 groups each:
+ * A patch is the difference between a frame and its base of the same size: the XOR of both without zero bytes. A patch divides the frame into stretches of 64
+ * bytes with 8 groups each:
  *
  * │ u1 × stretches, in whole bytes │ groups u8 │ … │ mask u8 │ … │ the bytes that differ, XORed │
  *   a bit for each stretch that differs · groups: for each of these stretches, a bit for each group that differs · mask: for each of these groups, a bit for each byte that differs
@@ -16,7 +17,8 @@ function bitsBytes(n: u32): u32 {
 }
 
 /**
- * Writes the patch that turns `b` into `a`, n bytes each. Returns its size, or more than `most` if it does not fit. Writes at most 16 bytes past `most`. O(n)
+ * Writes the patch that turns `b` into `a`, n bytes each. Returns its size, or more than `most` if the patch does not fit. Writes at most 16 bytes past `most`.
+ * O(n)
  */
 export function encodePatch(work: usize, a: usize, b: usize, n: u32, to: usize, most: u32): u32 {
   const stop = to + most;

@@ -7,7 +7,7 @@
  *    4096 │ HASH  u16 × 4096│  for LZ4: the last place of four bytes with this hash
  *   12288 │ PLACES 8 × 256  │  │ frame u32 │ address u32 │: frames that this call has unpacked, by their name
  *   14336 │ CHAIN u32 × 16  │  the entries from a frame to its key
- *   14400 │ PATTERN 16 × 17 │  for each distance of a match, the sources of its first 16 bytes: below 16 they form a pattern
+ *   14400 │ PATTERN 16 × 17 │  for each distance of a match, the sources of its first 16 bytes: for distances below 16, the bytes form a pattern
  *   14672 │ REPEAT  u8 × 17 │  for each distance of a match, its least multiple from 16 on
  */
 import { align16 } from "../memory/layout";

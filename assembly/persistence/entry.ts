@@ -41,7 +41,9 @@ export function record_entries(entries: usize, number: u32, room: u32, out: usiz
   return number <= p.high ? number : 0;
 }
 
-/** Like `record_entries`, for the entries that changed; removes them from their chain (`record_changed_rows`). Returns whether there are more. */
+/**
+ * Like `record_entries`, for the entries that changed; removes these entries from the chain of changes (`record_changed_rows`). Returns whether there are more.
+ */
 export function record_changed_entries(entries: usize, segment: u32, live: usize, room: u32, out: usize): bool {
   const p = changetype<Pool>(entries);
   const unit = unitOf(p.packed());

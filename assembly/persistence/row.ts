@@ -3,7 +3,7 @@
  *
  * ROW:  │ number u32 │ link u32 │ episode u32 │ bytes … │ wide values … │   names of frames are also numbers; for a packed frame, `episode` is the number of its entry
  * LINK: │ number u32 │ link u32 │   for a row whose successor or end was added after its record
- * FREE: │ number u32 │ rows u32 │   a run of freed rows, in the order in which they are used again
+ * FREE: │ number u32 │ rows u32 │   a run of freed rows, in the order in which the rows are reused
  *
  * The payload of a section: │ count u32 │ records … │
  *
@@ -219,7 +219,8 @@ function nameEntry(p: Pool, head: Head): bool {
 }
 
 /**
- * Once streams and tables hold their rows, lets rows hold their frames, and frees all rows that are not held. Call it for steps first, then for frames. Returns
+ * Once streams and tables hold their rows, lets rows hold their frames, and frees all rows that are not held. Call this function for steps first, then for
+ * frames. Returns
  * 0 or CORRUPT. O(rows)
  */
 export function record_hold_frames(pool: usize, live: usize): i32 {

@@ -81,7 +81,7 @@ export function record_append(stream: usize, from: usize, bytes: u32): i32 {
   return <i32>used;
 }
 
-/** Returns the number of bytes of a record; 0 if it is invalid. */
+/** Returns the number of bytes of a record; 0 if the record is invalid. */
 function measure(p: Pool, before: u32, from: usize, bytes: u32): u32 {
   if (bytes < p.rowBytes) return 0;
   const frames = framesOf(p);

@@ -71,7 +71,7 @@ export function isHalf(dtype: u32): u32 {
   return u32(dtype - F16 <= BF16 - F16);
 }
 
-/** Returns the number of bytes of one element, except for text, whose leaf defines them. */
+/** Returns the number of bytes of one element, except for text, whose leaf defines that number. */
 export function dtypeBytes(dtype: u32): u32 {
   switch (dtype) {
     case BOOL:
@@ -96,7 +96,7 @@ export function dtypeBytes(dtype: u32): u32 {
   }
 }
 
-/** Returns the word for a dtype in snapshots. It is a function, because the core has no data section. */
+/** Returns the word for a dtype in snapshots. The words are in a function, because the core has no data section. */
 export function dtypeName(dtype: u32): string {
   switch (dtype) {
     case BOOL:

@@ -21,7 +21,7 @@ const RAW_SKIPS: u32 = 15;
 
 /**
  * Initializes packs in zeroed memory of `packs_bytes()`, for frames of `frame` bytes, whose pool of entries is `entries`. `row`, `element`: bytes of a row of
- * the image and of an element, or a pixel; they affect only how well frames pack. Returns 0, or OUT_OF_MEMORY
+ * the image and of an element, or a pixel; these sizes affect only how well frames pack. Returns 0, or OUT_OF_MEMORY
  */
 export function packs_init(packs: usize, frame: u32, row: u32, element: u32, entries: u32): i32 {
   const work = arena_alloc(workBytes(frame));
@@ -84,7 +84,7 @@ export function packFrame(frames: Pool, row: u32, bytes: usize, base: u32): void
         on = before;
       }
     }
-    // A key costs its readers less and holds no base, so it is tried if a patch is not much smaller than the chain's key.
+    // A key costs its readers less and holds no base, so a key is tried if a patch is not much smaller than the chain's key.
     if (on == 0 || size * 2 > keyBytes(before)) {
       const at = Work.tried(work, frame, 1);
       const limit = min(most, size);

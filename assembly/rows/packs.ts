@@ -22,7 +22,7 @@
  *
  * ENTRY, 8 bytes, then its bytes:
  *   │ owner u32 │ size 24 bits, depth 4, granule 4 │
- *   owner: its row, 0 if it is no longer held · size: of its bytes; a frame's size means an unpacked frame · granule: the granule of its pack in which it begins
+ *   owner: the entry's row, 0 if the entry is no longer held · size: the number of its bytes; a frame's size means an unpacked frame · granule: the granule of its pack in which it begins
  *   depth: patches from its key to it; for an unpacked frame, the number of unpacked frames in a row
  */
 import { arena_alloc, arena_free } from "../memory/arena";
@@ -34,7 +34,7 @@ const PACK_HEAD: u32 = 16;
 const PACKS_BYTES: u32 = 80;
 /** The number of bytes of a pack, unless a frame is larger. The last entry begins below this offset. */
 const PACK_BYTES: u32 = 65536;
-/** The most bytes that readers of entries read past them. */
+/** The most bytes that readers of entries read past the end of an entry. */
 const SLACK: u32 = 32;
 /** The places of the fields in the word of an ENTRY, and in its record. */
 export const SIZE: u32 = 0xffffff;
@@ -150,7 +150,7 @@ export class Packs {
     return <usize>this.cache + <usize>(this.slots << 2) + <usize>((frame & (this.slots - 1)) * align16(this.frame));
   }
 
-  /** Returns the address at which the cache stores the name of the frame that these bytes belong to. */
+  /** Returns the address at which the cache stores the name of the frame to which the cached bytes belong. */
   tag(frame: u32): usize {
     return <usize>this.cache + ((<usize>(frame & (this.slots - 1))) << 2);
   }

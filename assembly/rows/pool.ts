@@ -154,7 +154,7 @@ export class Pool {
     return load<u32>(Head.block(row) + <usize>this.rowsAt - NUMBER);
   }
 
-  /** Returns the row whose number is n < 2^24 higher; it must exist. */
+  /** Returns the row whose number is n < 2^24 higher. That row must exist. */
   @inline
   rowBehind(row: u32, n: u32): u32 {
     const place = (row & PLACE) + n;
@@ -223,7 +223,7 @@ export class Pool {
     this.free().push(row);
   }
 
-  /** Releases the frames of a freed row, and notes it for a journal. Returns whether it waits until the journal has it. */
+  /** Releases the frames of a freed row, and notes it for a journal. Returns whether the row waits until the journal has saved it. */
   private waits(row: u32): bool {
     if ((this.traits & TRACKED) != 0) {
       this.noteChange(row, LINK);
@@ -296,7 +296,7 @@ export class Pool {
     return row != 0 && (row & PLACE) + 1 < this.rows ? row + 1 : rowOf(this, number);
   }
 
-  /** Whether to take freed rows. They are not taken while the queue has so few rows that it would keep running empty. */
+  /** Whether to take freed rows. Freed rows are not taken while the queue has so few rows that it would keep running empty. */
   @inline
   private reuses(limit: u32): bool {
     return this.free().count >= limit + SPARE || this.fresh == 0;

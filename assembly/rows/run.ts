@@ -16,7 +16,7 @@ export const NEIGHBOURS: u32 = PLAIN | SINGLE | PIECEWISE | NUMBERED;
 /** Following more links than this costs more than a search. */
 const MANY: u32 = 8;
 
-/** Writes n rows of a run from its `from`-th on; they must exist. O(from + n) */
+/** Writes n rows of a run from its `from`-th row on; these rows must exist. O(from + n) */
 export function pool_run(pool: usize, row: u32, from: u32, n: u32, out: usize): void {
   Run.rows(changetype<Pool>(pool), row, from, out, out + ((<usize>n) << 2), true);
 }
@@ -75,7 +75,7 @@ export class Run {
     return count;
   }
 
-  /** Like `rows`, for a piecewise run: it only reads links across the end of a block. */
+  /** Like `rows`, for a piecewise run: reads links only across the end of a block. */
   static pieces(p: Pool, row: u32, from: u32, at: usize, end: usize): usize {
     row = Run.skip(p, row, from, PIECEWISE);
     let left = p.rows - (row & PLACE);

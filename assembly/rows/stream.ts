@@ -4,10 +4,10 @@
  * STREAM, 64 bytes, then entries of the ring:
  *    0 │ pool u32        │ last u32    │  the newest row, 0 if no step may follow it
  *    8 │ episode u32     │ episodeStep u32 │  steps of the episode so far
- *   16 │ awaits u32      │ limit u32   │  the kind of the next step (below) · the most recent steps that it holds, 0 = it grows (held-stream.ts)
+ *   16 │ awaits u32      │ limit u32   │  the kind of the next step (below) · the most recent steps that the stream holds, 0 = the stream grows (held-stream.ts)
  *   24 │ before u32      │ straightAt u32 │  steps of earlier episodes, if recent steps outlive the ends of their episodes · `last` minus the number of straight links up to it (run.ts)
  *   32 │ window u32      │ windowLength u32 │  the row with which the newest sliding window began (sliding.ts), and its length
- *   40 │ windowBefore u32 │ numberedAt u32 │  the same for the window before it, 0 = it follows none · `last` minus the number of links up to it that go to the row with the next number
+ *   40 │ windowBefore u32 │ numberedAt u32 │  the row of the window before that one, 0 = the newest window follows none · `last` minus the number of links up to it that go to the row with the next number
  *   48 │ RING (16)                     │  rows of the recent steps, oldest first; each is held once
  */
 import { Bytes, bytesZero, copyBytes } from "../memory/bytes";
@@ -307,7 +307,7 @@ export function stream_check(stream: usize): i32 {
   return s.awaits == LINK_ENDS && (s.last == 0 || !p.isFinal(s.last)) ? 7 : 0;
 }
 
-/** Returns `straight()` or `numbered()`, as far as the recent steps determine it. O(steps) */
+/** Returns `straight()` or `numbered()`, as far as the recent steps determine this number. O(steps) */
 export function countLinks(s: Stream, numbered: bool): u32 {
   const p = s.rows();
   const recent = s.recent();

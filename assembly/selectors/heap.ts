@@ -73,7 +73,7 @@ export class Heap {
     return this.count == 0 ? 0 : this.slot(0);
   }
 
-  /** Inserts a slot. Call it after writing priority and stamp of the slot. O(log n) */
+  /** Inserts a slot. Call this method after writing priority and stamp of the slot. O(log n) */
   insert(slot: u32): void {
     const i = this.count;
     this.count = i + 1;
@@ -89,7 +89,7 @@ export class Heap {
     return top;
   }
 
-  /** Updates a slot. Call it after priority or stamp of the slot changed. O(log n) */
+  /** Updates a slot. Call this method after priority or stamp of the slot changed. O(log n) */
   update(slot: u32): void {
     this.settle(load<u32>(this.position(slot)), this.entryOf(slot));
   }

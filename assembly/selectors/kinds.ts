@@ -59,7 +59,7 @@ export function traitsOf(kind: u32): u32 {
   }
 }
 
-/** Returns the word for a kind, which `embed.wasm` reads and writes. It is a function, because the core has no data section. */
+/** Returns the word for a kind, which `embed.wasm` reads and writes. The words are in a function, because the core has no data section. */
 export function kindName(kind: u32): string {
   switch (kind & KIND) {
     case FIFO:

@@ -5,11 +5,11 @@
  *    0 │ RING (16)                  │  slots in the order of insertion, the first and the last are live; its count includes the holes of slots that were removed in between
  *   16 │ indices u32 │ live u32     │  address of u32 × (slots + 1): each slot's index in the ring's entries
  *   24 │ bits u32    │ sums u32     │  addresses of u64 × words, a bit for each entry that is live, and of u32 × (words + 1), a Fenwick tree of their counts
- *   32 │ sparse u32  │ due u32      │  1: there may be holes, and bits and sums are kept · inserts until they may be dropped
+ *   32 │ sparse u32  │ due u32      │  1: there may be holes, and bits and sums are kept · inserts until bits and sums may be dropped
  *   40 │ words u32   │ top u32      │  the highest power of 2 up to words
  *
  * Bits and sums cost nothing as long as items are removed only at the ends. They are built, in O(n / 64), at the first removal from the middle, and dropped
- * once no hole is left. The ring has 1.5 times as many entries as there are items. If it is full, its entries move together: O(n), at most once per n / 2
+ * once no hole is left. The ring has 1.5 times as many entries as there are items. If the ring is full, its entries move together: O(n), at most once per n / 2
  * inserts.
  */
 import { Ring } from "../memory/ring";
@@ -172,7 +172,7 @@ export class Ranks {
   /** Builds bits and sums for a ring without holes. O(n / 64) */
   private thin(): void {
     this.sparse = 1;
-    // They are kept at least this long, so that the inserts together pay for building them.
+    // Bits and sums are kept at least this long, so that the cost of building them is spread over many inserts.
     this.due = this.words;
     const end = this.head + this.span;
     for (let word: u32 = 0; word < this.words; word++) {

@@ -140,7 +140,9 @@ export class Selector {
     if (isHeap(this.kind)) this.heap().update(slot);
   }
 
-  /** Runs after the priorities of n slots (u32 × n) changed, for kinds that process them together. `items`: the table's; `nodes`: scratch for u32 × n. */
+  /**
+   * Runs after the priorities of n slots (u32 × n) changed, for kinds that process them together. `items`: the table's items; `nodes`: scratch for u32 × n.
+   */
   updatedMany(slots: usize, n: u32, items: usize, nodes: usize): void {
     if (this.kind == PRIORITIZED) this.tree().update(slots, n, items, nodes);
   }
@@ -186,7 +188,7 @@ export class Selector {
     return this.kind == PRIORITIZED ? this.tree().weight() : 0;
   }
 
-  /** Returns the smallest probability above 0 of `count` items, times `count`; 0 if it is unknown. */
+  /** Returns the smallest probability above 0 of `count` items, times `count`; 0 if the probability is unknown. */
   minShare(count: u32): f64 {
     if (this.kind == RECENCY) return count == 0 ? 0 : <f64>count * this.recency().least();
     if (this.kind != PRIORITIZED) return 0;

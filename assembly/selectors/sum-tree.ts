@@ -38,7 +38,7 @@ const FAINT: f64 = 4.9406564584124654e-324;
 const MIN: f64 = 1.8665272370064378e-301;
 /** The number 2^-1000, which is above every sum of faint leaves and below every weight. */
 const FLOOR: f64 = 9.332636185032189e-302;
-/** The greatest weight, 2^990. The sum of 2^30 of these is finite. */
+/** The greatest weight, 2^990. The sum of 2^30 such weights is finite. */
 const MAX: f64 = 1.0463951242053391e298;
 
 @unmanaged
@@ -257,7 +257,7 @@ export class SumTree {
     store<f64>(this.nodeAt(level, node), SumTree.sum(this.sums(level - 1) + ((<usize>node) << 5)));
   }
 
-  /** Renews a node and its three neighbours in the family, if they have children. */
+  /** Renews a node and its three neighbours in the family, if these nodes have children. */
   renewFamily(level: u32, node: u32): void {
     this.renewMany(level, node & ~3, min(node | 3, this.families(level) - 1));
   }
@@ -443,7 +443,7 @@ export class SumTree {
     return (level == 1 ? this.sums(0) : this.mins(level - 1)) + ((<usize>node) << 5);
   }
 
-  /** Returns the least of those among four numbers that are at least MIN; 0 if none of them is. So leaves and families without weight do not count. */
+  /** Returns the least of those among four numbers that are at least MIN; 0 if no number is. So leaves and families without weight do not count. */
   @inline
   private static min(at: usize): f64 {
     if (ASC_FEATURE_SIMD) {

@@ -1,5 +1,5 @@
 /**
- * Limits a sum tree to some leaves during a draw: those of consecutive ages, or those of a run of the order of insertion.
+ * Limits a sum tree to some leaves during a draw: the leaves of consecutive ages, or of a run of the order of insertion.
  *
  * Whole branches without such a leaf are cut off: the sum of the branch is set to 0 in the family at its top, and the nodes below stay unchanged. So the sums
  * above equal, to the bit, the sums of a tree whose other leaves are 0. Cutting off and restoring each cost O(log n) for each end of a range, or for each leaf

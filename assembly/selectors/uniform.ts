@@ -37,7 +37,7 @@ export class Uniform {
     return this.written == 0 ? slot - 1 : load<u32>(this.positionAt(slot)) ^ (slot - 1);
   }
 
-  /** Reads the memory of a slot's position, if it is in use. */
+  /** Reads the memory of a slot's position, if that memory is in use. */
   @inline
   near(slot: u32): u32 {
     return this.written == 0 ? 0 : load<u32>(this.positionAt(slot));
@@ -83,7 +83,7 @@ export class Uniform {
     return this.at(random_below(random, among));
   }
 
-  /** Draws n of the `among` items after the `first` oldest, with replacement; one out of each n-th of them if `stratified`. O(n) */
+  /** Draws n of the `among` items after the `first` oldest, with replacement; one from each n-th of these items if `stratified`. O(n) */
   drawMany(random: usize, first: u32, among: u32, n: u32, stratified: bool, out: usize): void {
     if (!stratified) fillBelow(random, among, n, out);
     else for (let i: u32 = 0; i < n; i++) store<u32>(out + ((<usize>i) << 2), min(<u32>(((<f64>i + random_f64(random)) / <f64>n) * <f64>among), among - 1));

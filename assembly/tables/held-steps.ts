@@ -11,11 +11,11 @@
  *
  * NODE, 32 bytes, one per row of the pool by its number, 1,024 per chunk:
  *    0 │ parent u32 │ left u32 │ right u32 │ size u32 │  addresses, 0 = none · steps of its subtree
- *   16 │ items u32  │ row u32  │ episode u32 │ label u32 │  live items that hold the row, 0: it is in no tree · the row · its EPISODE · its place in a row of steps without a gap
+ *   16 │ items u32  │ row u32  │ episode u32 │ label u32 │  live items that hold the row, 0: the node is in no tree · the row · its EPISODE · its place in a row of steps without a gap
  *
  * EPISODE, 20 bytes, 204 per page of 4 KiB, whose first 16 bytes name the page before:
  *    0 │ root u32 │ row u32 │ first u32 │ last u32 │  of its tree · its first row if its steps have no gap and each is linked to the next, else 0 · then the labels of its first and last step
- *   16 │ tail u32 │                                  its last row, 0 if it must be searched for
+ *   16 │ tail u32 │                                  its last row, 0 if a search must find the row
  *
  * The tree is a treap (Seidel and Aragon, 1996) whose heap order is a hash of the row: its depth is O(log steps) for any sequence of changes, and its shape has
  * no visible effect. Most episodes have no gap: then labels determine places, and links lead to steps, which touches less memory.
@@ -134,7 +134,7 @@ export class HeldSteps {
     return changetype<Episodes>(changetype<usize>(this) + EPISODES_AT);
   }
 
-  /** Returns the node of a row; there must be room for it. */
+  /** Returns the node of a row; there must be room for the node. */
   @inline
   node(p: Pool, row: u32): Node {
     const number = p.blockNumber(row) * p.rows + (row & PLACE);
@@ -381,7 +381,7 @@ function hang(node: Node, by: Node, behind: bool): void {
   node.parent = parent.at;
 }
 
-/** Counts a new node without children in the nodes above it, and moves it up to the place of its rank. */
+/** Counts a new node without children in the nodes above it, and moves the new node up to the place of its rank. */
 function lift(node: Node): void {
   for (let at = node.parent; at != 0; at = Node.of(at).parent) Node.of(at).size += 1;
   while (node.parent != 0 && node.rank() > Node.of(node.parent).rank()) rotate(node);

@@ -15,7 +15,7 @@ const DELETED_EPISODES: u32 = 8;
 const RETIRED_SLOTS: u32 = 9;
 /** The column layout of all items since the table was empty, -1 if the items had several layouts. */
 const LAYOUT: u32 = 10;
-/** The lengths of the longest and the shortest of these items. */
+/** The lengths of the longest and the shortest item since the table was empty. */
 const LONGEST: u32 = 11;
 const SHORTEST: u32 = 12;
 const MAX_PRIORITY: u32 = 13;

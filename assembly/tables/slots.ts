@@ -6,7 +6,7 @@
  *   │ prev u32 │ next u32 │ of an order of insertion (assembly/selectors/order.ts)
  *   single: no episode ends before its last row · plain: single, and the rows follow each other in one block · piecewise: the rows follow each other in each of the run's blocks
  *   slides: its run is a sliding window (rows/sliding.ts), which is also derived: a restored Replay has no such item
- *   settled: `ends` is how an episode ends with its last row, which cannot change any more. It was looked up, and is derived
+ *   settled: `ends` is how an episode ends with its last row, which cannot change any more. This value was looked up, and is derived
  *   in free slots `first` is `nextFree`; in pending and doomed ones `timesSampled` is `nextInChain`
  *
  * The state of a slot is in its priority: +Infinity free · sign bit set pending · else live. There is no slot 0.
@@ -153,7 +153,7 @@ export class Item {
     return this.single() ? 1 : this.length();
   }
 
-  /** Raises the count of draws and returns it. It saturates at 2^32 - 1. */
+  /** Raises the count of draws and returns the new count, which saturates at 2^32 - 1. */
   @inline
   raise(): u32 {
     const before = this.timesSampled;
@@ -336,7 +336,9 @@ export class Slots {
     return max(item.generation + 1, this.since);
   }
 
-  /** Gives all later items an unused generation above all earlier ones, and returns that generation; 0 if it would exceed the last one. O(slots) */
+  /**
+   * Gives all later items an unused generation above all earlier ones, and returns that generation; 0 if that generation would exceed the last one. O(slots)
+   */
   begin(): u32 {
     let last: u32 = 0;
     for (let slot: u32 = 1; slot <= this.high; slot++) last = max(last, this.item(slot).generation);

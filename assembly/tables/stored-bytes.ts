@@ -72,7 +72,7 @@ export function stored_bytes_now(limit: usize): f64 {
   return changetype<StoredBytes>(limit).now();
 }
 
-/** Runs before a step. Returns 0, or E_STORED if there is no room for it and no item to evict. */
+/** Runs before a step. Returns 0, or E_STORED if there is no room for the step and no item to evict. */
 export function canStore(p: Pool): i32 {
   return p.limit == 0 ? 0 : admitStored(changetype<StoredBytes>(<usize>p.limit));
 }

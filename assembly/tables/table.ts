@@ -1,5 +1,5 @@
 /**
- * Implements a table: items, a sampler, a remover, a rate limiter, limits. It manages slots, and only retains and releases rows.
+ * Implements a table: items, a sampler, a remover, a rate limiter, limits. A table manages its slots, but only retains and releases rows.
  *
  * TABLE, 320 bytes, then the arrays of slots and selectors:
  *    0 │ pool u32            │ drawing u32    │  1 while a draw is open; when it is closed, the items removed in the meantime are released

@@ -22,7 +22,7 @@ const SHORT: u32 = 4;
 
 /**
  * Appends rows given as columns, with the items that the rules make of them. Row r belongs to lane r mod lanes. `columns`: u32 × leaves, the address of each,
- * then u32 × rules: f64 × rows, the priority of the item that ends with the row, or of the transition that begins with it; 0 for the rule's own priority.
+ * then u32 × rules: f64 × rows, the priority of the item that ends with the row, or of the transition that begins with the row; 0 for the rule's own priority.
  * `ends`: u8 × rows, how the lane's episode ends with the row (0 not, 1 without a final step, 2 truncated, 3 terminated); 0 for none. `finals`: u32 × leaves as
  * in `columns`, of final steps, one per row that ends with 2 or 3, in the order of these rows; 0 if the final steps are zeros, or (WRITER awaits) follow as the
  * next rows of their lanes. Returns the number of waiting items, or a code if nothing changed. O(rows × (row + items))

@@ -22,8 +22,8 @@ export function endOf(ends: usize, r: u32): u8 {
 }
 
 /**
- * Ends a lane's episode with its final step in a staging record; `how`: LINK_FINAL, or LINK_ENDS if it terminated. Returns the number of waiting items, or a
- * code if nothing changed. O(row + items)
+ * Ends a lane's episode with its final step in a staging record; `how`: LINK_FINAL, or LINK_ENDS if the episode terminated. Returns the number of waiting
+ * items, or a code if nothing changed. O(row + items)
  */
 export function writer_finish(writer: usize, lane: u32, staged: usize, how: u32): i32 {
   const w = changetype<Writer>(writer);

@@ -1,4 +1,4 @@
-/** Creates items from runs of recent steps, as far as their table lets them in. */
+/** Creates items from runs of recent steps, as far as the tables let the items in. */
 import { E_FINAL, E_LENGTH, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED, fail } from "../memory/error";
 import { Head } from "../rows/row";
 import { Run, SINGLE } from "../rows/run";
@@ -7,7 +7,7 @@ import { Stream } from "../rows/stream";
 import { EvictInPlace } from "../tables/evict-in-place";
 import { insertItem, Table, UNORDERED } from "../tables/table";
 
-/** Inserts an item of a stream's last `length` steps. Returns 1 if it is in the table, 0 if it waits for the limiter, or a code. O(length + log n) */
+/** Inserts an item of a stream's last `length` steps. Returns 1 if the item is in the table, 0 if it waits for the limiter, or a code. O(length + log n) */
 export function table_insert(table: usize, stream: usize, length: u32, layout: u32, priority: f64): i32 {
   return table_insert_earlier(table, stream, length, 0, layout, priority, 0);
 }

@@ -1,4 +1,4 @@
-/** Walks the steps that a block brings to one lane, one by one, before any of them is stored, to count the items that the rules will make of them. */
+/** Walks the steps that a block brings to one lane, one by one, before any step is stored, to count the items that the rules will make of these steps. */
 import { LINK_ENDS, LINK_FINAL } from "../rows/row";
 import { DROPPED, Stream } from "../rows/stream";
 import { ENDS, endOf, TERMINATES } from "./ends";

@@ -19,7 +19,7 @@ import { Writer } from "./writer";
 export function writer_append(writer: usize, staged: usize): i32 {
   const w = changetype<Writer>(writer);
   const s = w.stream(0);
-  // The usual step inside an episode has its own function: with the rest in it, V8 would keep its numbers in memory.
+  // The usual step inside an episode has its own function: with the other cases in the same function, V8 would keep local numbers in memory.
   if ((s.awaits | w.across | s.rows().limit | (w.lanes - 1)) != 0) return appendOther(w, s, staged);
   if (w.checks != 0) {
     const code = checkValues(w, s, staged);

@@ -154,7 +154,7 @@ export function writer_rule(writer: usize, k: u32, table: u32, length: u32, stri
   return (layout == 0 && !rule.isSequence()) || rule.to().slots().reserveLayouts() ? 0 : E_OUT_OF_MEMORY;
 }
 
-/** Returns how many episodes ended before a rule made an item of them. */
+/** Returns how many episodes ended before a rule made an item of their steps. */
 export function writer_barren(writer: usize): u32 {
   return changetype<Writer>(writer).barren;
 }

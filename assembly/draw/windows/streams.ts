@@ -110,7 +110,7 @@ export function streams_show(set: usize, i: u32, visible: u32): void {
   store<u8>(<usize>s.visible + <usize>i, <u8>(visible != 0));
 }
 
-/** Call this function when a stream has gained or lost steps. Draws by LEVEL do not need it. */
+/** Call this function when a stream has gained or lost steps. Draws by LEVEL do not need this call. */
 export function streams_changed(set: usize): void {
   changetype<StreamSet>(set).stale = 1;
 }
