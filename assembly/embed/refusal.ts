@@ -133,7 +133,7 @@ export class Refusal {
 }
 if (offsetof<Refusal>() != 8) ERROR("REFUSAL is 8 bytes");
 
-/** Refuses a text because there is no memory for the text. */
+/** Refuses a call because there is no memory for the described Replay. */
 export function noRoom(): i32 {
   return Refusal.of(E_OUT_OF_MEMORY).put("there is no memory for the described Replay. Increase bytes").code;
 }

@@ -152,7 +152,7 @@ export function decodeBlock(work: usize, from: usize, size: u32, to: usize, n: u
   return false;
 }
 
-/** Copies `count` bytes, and may write past them, but not past `stop`. */
+/** Copies `count` bytes, and may write past the copied bytes, but not past `stop`. */
 function copyLiterals(to: usize, from: usize, count: u32, stop: usize): void {
   if (to + 16 > stop) memory.copy(to, from, count);
   else {
@@ -161,7 +161,7 @@ function copyLiterals(to: usize, from: usize, count: u32, stop: usize): void {
   }
 }
 
-/** Copies `length` bytes from `distance` before `to`, which may overlap them. It may write past them, but not past `stop`. */
+/** Copies `length` bytes from `distance` before `to`, which may overlap the copied bytes. May write past these bytes, but not past `stop`. */
 function copyMatch(work: usize, to: usize, distance: u32, length: u32, stop: usize): void {
   if (to + 16 > stop) {
     const next = to + length;
@@ -190,8 +190,8 @@ function copyMatch(work: usize, to: usize, distance: u32, length: u32, stop: usi
 }
 
 /**
- * Copies `count` bytes, of which the first 16 are copied already, from at least 16 bytes before them, or from elsewhere. It may write past them, but not past
- * `stop`.
+ * Copies `count` bytes, of which the first 16 are copied already, from at least 16 bytes before them, or from elsewhere. May write past the copied bytes, but not
+ * past `stop`.
  */
 function copyRest(to: usize, from: usize, count: u32, stop: usize): void {
   const next = to + count;
