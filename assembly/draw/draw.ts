@@ -28,7 +28,7 @@ export const WEIGHT: u32 = 6;
 export const RETURN: u32 = 7;
 export const DISCOUNT: u32 = 8;
 export const STEPS: u32 = 9;
-/** The place at which an entry's run begins in its item or stream, until STEPS holds the length of an n-step return. */
+/** The place in its item or stream at which an entry's run begins. Holds this place until STEPS holds the length of an n-step return. */
 export const START: u32 = STEPS;
 export const TERMINATED: u32 = 10;
 export const TRUNCATED: u32 = 11;

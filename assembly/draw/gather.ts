@@ -87,7 +87,7 @@ export function gather(draw: usize, pool: usize, outputs: usize, n: u32): void {
   }
 }
 
-/** An empty list has no address of its own. */
+/** Compares the lists of two outputs. An empty list has no address of its own. */
 function sameRows(a: Output, b: Output): bool {
   return a.steps == b.steps && a.count == b.count;
 }
@@ -263,7 +263,7 @@ function prefetchRuns(at: usize, end: usize): void {
   Prefetch.keep(sum);
 }
 
-/** Returns the first of consecutive steps, counted from the start of the window, or -1 if the steps are not consecutive. */
+/** Returns the first step of a list of consecutive steps, counted from the start of the window, or -1 if the steps are not consecutive. */
 function firstOf(steps: usize, count: u32): i32 {
   const first = load<i32>(steps);
   if (first < 0 || first == BOOTSTRAP) return -1;

@@ -18,8 +18,8 @@ export const SAME_COLUMNS: u32 = 8;
 /** For a look ahead: also find the longest and the shortest item that may be drawn, which costs O(slots) if items are removed between two draws. */
 export const SIZED: u32 = 16;
 /**
- * For a draw ahead: only the random state changes, and `table_count_draw` counts the draw when its batch is passed on. Requires a table without
- * maxTimesSampled, in which no item waits.
+ * For a draw ahead: only the random state changes, and `table_count_draw` counts the draw when its batch is passed on. Requires a table that has no
+ * maxTimesSampled and no waiting items.
  */
 export const AHEAD: u32 = 32;
 

@@ -31,7 +31,7 @@ import { ALL, capital, headName, MASKED, NEXT, SUMMED, ViewColumn } from "./view
 const COLUMNS_BYTES: u32 = 24;
 const COLUMN_BYTES: u32 = 40;
 const NUMBERS_BYTES: u32 = 104;
-/** The longest word that a name begins with. */
+/** The number of bytes of the longest word with which a name begins. */
 const HEAD_BYTES: u32 = 16;
 /** The number that denotes a packed step instead of a view. */
 const STEP: u32 = u32.MAX_VALUE;
@@ -93,7 +93,7 @@ if (offsetof<Numbers>() != NUMBERS_BYTES || offsetof<Numbers>("newest") != COUNT
 
 /**
  * Returns COLUMNS of a view's batch, which must be the last one drawn, or of a packed step for view -1. The result is valid until the next call that describes
- * something. 0: refused.
+ * something. Returns 0 if the call is refused.
  */
 export function replay_columns(handle: u32, view: u32): u32 {
   const root = opened(handle);
@@ -106,7 +106,7 @@ export function replay_columns(handle: u32, view: u32): u32 {
   return 0;
 }
 
-/** Returns NUMBERS of a table: its ten counters, the key of its newest item, the steps in use, and the bytes in use. 0: refused. */
+/** Returns NUMBERS of a table: its ten counters, the key of its newest item, the steps in use, and the bytes in use. Returns 0 if the call is refused. */
 export function replay_stats(handle: u32, table: u32): u32 {
   const root = opened(handle);
   if (root === null) return 0;

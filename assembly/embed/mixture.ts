@@ -161,7 +161,7 @@ export function mixtureOf(view: u32): View | null {
 
 /**
  * Returns STATE of a mixture: its random state (u32 × 8), the share of each source, and the amount that rounding has withheld from each source. The result is
- * valid until the next draw. 0: refused.
+ * valid until the next draw. Returns 0 if the call is refused.
  */
 export function replay_mixture(handle: u32, view: u32): u32 {
   if (opened(handle) === null) return 0;

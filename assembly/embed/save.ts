@@ -188,7 +188,7 @@ function roomFor(id: u32): u32 {
   return max(SECTION_MAX, COUNT_BYTES + record_row_bytes(poolOf(id)));
 }
 
-/** Moves on after the last record of a pool's rows: to its freed rows, then to the next pool. */
+/** Moves on after the last record of a pool's rows: to the freed rows of the pool, then to the next pool. */
 function next(s: Saving): void {
   if (s.stage == OF_ROWS) {
     s.stage = OF_FREE;

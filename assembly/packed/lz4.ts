@@ -12,7 +12,7 @@ const MIN_MATCH: u32 = 15;
 /** Rules of the format: the last match begins at least this many bytes before the end, and the last bytes are literals. */
 const LAST_MATCH: u32 = 12;
 const LAST_LITERALS: u32 = 5;
-/** The most bytes that a copy of 32 bytes at a time writes past its end. */
+/** The most bytes that a copy in pieces of 32 bytes writes past its end. */
 const BEHIND: usize = 32;
 /** A distance has 16 bits. */
 const MAX_DISTANCE: u32 = 65535;
@@ -21,7 +21,7 @@ function hashOf(word: u32): usize {
   return (<usize>((word * 2654435761) >> 20)) << 1;
 }
 
-/** Returns how many bytes from `a` on equal those from `b` on, before `end`. */
+/** Returns how many bytes from `a` on, before `end`, equal the bytes from `b` on. */
 function common(a: usize, b: usize, end: usize): u32 {
   const from = a;
   if (ASC_FEATURE_SIMD) {
@@ -42,7 +42,7 @@ function common(a: usize, b: usize, end: usize): u32 {
   return <u32>(a - from);
 }
 
-/** Writes the rest of a length that does not fit into its 4 bits. */
+/** Writes the rest of a length that does not fit into the 4 bits of the token. */
 function writeMore(to: usize, n: u32): usize {
   for (; n >= 255; n -= 255) store<u8>(to++, 255);
   store<u8>(to, <u8>n);
@@ -190,8 +190,8 @@ function copyMatch(work: usize, to: usize, distance: u32, length: u32, stop: usi
 }
 
 /**
- * Copies `count` bytes, of which the first 16 are copied already, from at least 16 bytes before them, or from elsewhere. May write past the copied bytes, but not
- * past `stop`.
+ * Copies `count` bytes, of which the first 16 are already copied, from at least 16 bytes before them, or from elsewhere. May write past the copied bytes, but
+ * not past `stop`.
  */
 function copyRest(to: usize, from: usize, count: u32, stop: usize): void {
   const next = to + count;

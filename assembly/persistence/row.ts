@@ -83,7 +83,7 @@ export function record_changed_rows(pool: usize, segment: u32, live: usize, limi
     } else {
       forget(change, live, bytes);
       if (keeps) {
-        // For a row that is not held, only the end of its episode is new.
+        // For a row that is not held, the end of its episode is the only change.
         if (isSaved) at = saveRow(p, row, numberOf(p, row), at);
         else if ((Head.of(row).next & LINK_ENDS) != 0) link = saveLink(p, row, link);
         p.queue(row);

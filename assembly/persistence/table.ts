@@ -1,6 +1,6 @@
 /**
- * A table's numbers as two records: TABLE changes when items are created, changed or removed, DRAWN changes with each draw. So a journal writes little per
- * draw.
+ * Saves the numbers of a table as two records: TABLE changes when items are created, changed or removed, DRAWN changes with each draw. So a journal writes
+ * little per draw.
  *
  * TABLE: │ TABLE from `newest` to `shortest` │ the limiter's inserts u64 │ SLOTS from `high` on │ the ends of the sampler's order (12) │ of the remover's (12) │
  *   one of the orders does not need its last word, which holds `since` of SLOTS: the remover's order, unless the remover is a separate uniform selector.

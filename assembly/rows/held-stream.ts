@@ -30,7 +30,7 @@ export function stream_rows(stream: usize, from: u32, max: u32, out: usize): u32
   return count;
 }
 
-/** Makes room for n more steps, or for as many as the stream may hold. Returns 0, or OUT_OF_MEMORY if nothing changed. Amortized O(1) per step */
+/** Makes room for n more steps, or for as many steps as the stream may hold. Returns 0, or OUT_OF_MEMORY if nothing changed. Amortized O(1) per step */
 export function stream_reserve(stream: usize, n: u32): i32 {
   return makeRoom(changetype<Stream>(stream), n) ? 0 : E_OUT_OF_MEMORY;
 }

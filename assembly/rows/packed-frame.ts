@@ -1,6 +1,6 @@
 /**
  * Implements packed frames: a pool of frames whose rows have no bytes. HEAD.episode of a row is its entry: a key, which has no base, a patch on the entry of an
- * earlier frame, or the unpacked frame. From a frame to its key there are at most 7 patches. The kind of an entry depends only on the frame and its base, so a
+ * earlier frame, or the unpacked frame. A frame is at most 7 patches away from its key. The kind of an entry depends only on the frame and its base, so a
  * restored Replay packs alike.
  */
 import { arena_alloc } from "../memory/arena";

@@ -35,7 +35,7 @@ const RECIPROCAL_BITS: u32 = 38;
 const SPARE: u32 = 16;
 /**
  * Traits of a pool: leaves outside the row; leaves in frames of other pools; changes tracked for a journal; packed frames as rows; entries of packed frames as
- * rows. One test covers all traits, because each test costs time.
+ * rows. One test covers all traits, because every test costs time.
  */
 const APART: u32 = 1;
 const SHARES: u32 = 2;
@@ -367,7 +367,7 @@ export function pool_open(pool: usize): void {
   }
 }
 
-/** Returns the rows that are held. */
+/** Returns the number of rows that are held. */
 export function pool_live(pool: usize): u32 {
   return changetype<Pool>(pool).live();
 }

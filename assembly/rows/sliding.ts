@@ -7,9 +7,9 @@
  *   │ rows, items and streams that hold it 28 bits │ follows 2 │ windows 2 │
  *   windows: sliding windows that begin with the row, all of one length, at most 3 · follows: how many of these windows follow a window that begins with the row before
  *
- * Windows of one row and one length are alike, so it does not matter which of them follow: `follows` is at most `windows`, and at most `windows` of the row
- * before. If a window in the middle is removed, or shares its row with other windows, `follows` decreases as required, and each neighbour holds the rows that
- * it shared with the window.
+ * Windows of one row and one length are alike, so it does not matter which of these windows follow one: `follows` is at most `windows`, and at most `windows`
+ * of the row before. If a window in the middle is removed, or shares its row with other windows, `follows` decreases as required, and each neighbour holds the
+ * rows that it shared with the window.
  */
 import { Pool } from "./pool";
 import { HEAD_BYTES, Head, HOLD_BITS, LINK_ROW, MOST_WINDOWS, PLACE, WINDOW_BITS } from "./row";
@@ -49,8 +49,8 @@ export class Sliding {
   }
 
   /**
-   * Holds the rows of `count` runs after `takesMany` returned true. The first run begins with `first`, and each of the others one place later. Skips
-   * the last row of each run, which is held already.
+   * Holds the rows of `count` runs after `takesMany` returned true. The first run begins with `first`, and each of the others one place later. Skips the last
+   * row of each run, which is already held.
    */
   static retainMany(s: Stream, p: Pool, first: u32, length: u32, count: u32): void {
     Sliding.begin(s, first, length);
@@ -61,7 +61,7 @@ export class Sliding {
     s.window = last;
   }
 
-  /** Releases a window; `kind` is its kind of run. O(1) at an end of its row of windows, else O(length) */
+  /** Releases a window; `kind` is its kind of run. O(1) at an end of a sequence of windows, else O(length) */
   static release(p: Pool, first: u32, length: u32, kind: u32): void {
     const head = Head.of(first);
     const second = head.next & LINK_ROW;
@@ -103,7 +103,7 @@ export class Sliding {
     return length >= s.windowLength || Head.of(s.window).windows == 0;
   }
 
-  /** Notes the newest window, and the one before it, if it can be followed. */
+  /** Notes the newest window, and the window before it, if the new window can follow that window. */
   @inline
   private static begin(s: Stream, first: u32, length: u32): void {
     s.windowBefore = length == s.windowLength ? s.window : 0;

@@ -2,13 +2,13 @@
  * A stream contains the steps of one writer (or lane) in order and holds the recent steps, from which items are made and buffers read.
  *
  * STREAM, 64 bytes, then entries of the ring:
- *    0 │ pool u32        │ last u32    │  the newest row, 0 if no step may follow it
+ *    0 │ pool u32        │ last u32    │  the newest row, 0 if the next step must not be linked to it
  *    8 │ episode u32     │ episodeStep u32 │  steps of the episode so far
  *   16 │ awaits u32      │ limit u32   │  the kind of the next step (below) · the most recent steps that the stream holds, 0 = the stream grows (held-stream.ts)
  *   24 │ before u32      │ straightAt u32 │  steps of earlier episodes, if recent steps outlive the ends of their episodes · `last` minus the number of straight links up to it (run.ts)
  *   32 │ window u32      │ windowLength u32 │  the row with which the newest sliding window began (sliding.ts), and its length
  *   40 │ windowBefore u32 │ numberedAt u32 │  the row of the window before that one, 0 = the newest window follows none · `last` minus the number of links up to it that go to the row with the next number
- *   48 │ RING (16)                     │  rows of the recent steps, oldest first; each is held once
+ *   48 │ RING (16)                     │  rows of the recent steps, oldest first; each row is held once
  */
 import { Bytes, bytesZero, copyBytes } from "../memory/bytes";
 import { Ring } from "../memory/ring";
@@ -20,9 +20,9 @@ import { HEAD_BYTES, Head, LINK_END, LINK_ENDS, LINK_FINAL } from "./row";
 import { Run } from "./run";
 
 /**
- * The kind of the next step: one more of the open episode; the first step of another episode, before which the recent steps may have to be released;
- * LINK_FINAL: the final step; LINK_ENDS: the value of the final step, which was appended as zeros when its episode terminated; DROPPED: the final step of an
- * abandoned episode, which is not stored.
+ * The kind of the next step: ONE_MORE: another step of the open episode; the first step of another episode, before which the recent steps may have to be
+ * released; LINK_FINAL: the final step; LINK_ENDS: the value of the final step, which was appended as zeros when its episode terminated; DROPPED: the final
+ * step of an abandoned episode, which is not stored.
  */
 export const ONE_MORE: u32 = 0;
 export const FIRST: u32 = 1;
@@ -61,7 +61,7 @@ export class Stream {
   @inline
   firstOf(length: u32): u32 {
     const recent = this.recent();
-    // The length 0 wraps to more than any count.
+    // The length 0 wraps around to more than any count.
     return length - 1 < recent.count ? recent.get(recent.count - length) : 0;
   }
 
@@ -91,14 +91,14 @@ export class Stream {
     return this.last - this.numberedAt;
   }
 
-  /** Runs if the newest row is the first one (`last` is 0), or if the one before it is linked to a non-adjacent row. */
+  /** Runs if the newest row is the first one (`last` is 0), or if the row before it is linked to a non-adjacent row. */
   private jump(p: Pool, last: u32, row: u32): void {
     if (last != 0) p.noteJump(last);
     this.straightAt = row - (last != 0 && Run.goesStraight(p, last, row) ? last - this.straightAt + 1 : 0);
     this.numberedAt = row - (last != 0 && p.isNext(last, row) ? last - this.numberedAt + 1 : 0);
   }
 
-  /** Notes the row, and the link to it, for a journal; called before `push`. */
+  /** Notes the row, and the link to it, for a journal. Runs before `push`. */
   notePush(p: Pool, row: u32): void {
     if (!tracking()) return;
     p.noteChange(row, BYTES);
@@ -139,13 +139,13 @@ export class Stream {
 
   /**
    * Writes the late value of the final step of a terminated episode, which was zeros so far. `staged` has the bytes of the leaves, or, if 0, the r-th row of
-   * `columns`. There must be room for its frames. O(row)
+   * `columns`. There must be room for the frames of the step. O(row)
    */
   fill(staged: usize, columns: usize, r: u32, across: u32): void {
     const p = this.rows();
     const row = this.last;
     const recent = this.recent();
-    // Frames are shared with the previous step, as if this one had just been appended.
+    // Frames are shared with the previous step, as if the final step had just been appended.
     if (recent.count > 1) this.last = recent.get(recent.count - 2);
     if (staged != 0) Bytes.copy(p.bytes(row), staged, p.rowBytes);
     for (let i: u32 = 0; i < p.leaves && (p.hasSeparateLeaves() || staged == 0); i++) {
@@ -188,7 +188,7 @@ export class Stream {
     return this.awaits == ONE_MORE || this.awaits == LINK_FINAL;
   }
 
-  /** Whether the next step is the final one of an episode, or its value, and so cannot end another one. */
+  /** Whether the next step is the final one of an episode, or the value of that step, and so cannot end another episode. */
   @inline
   awaitsFinal(): bool {
     return this.awaits >= DROPPED;
@@ -230,8 +230,8 @@ export function stream_bytes(room: u32): u32 {
 }
 
 /**
- * Initializes a stream in zeroed memory of `stream_bytes(room)`. The stream holds the last `limit` steps. With `limit` 0, it grows and never drops steps by
- * itself.
+ * Initializes a stream in zeroed memory of `stream_bytes(room)`. The stream holds the last `limit` steps. With `limit` 0, the stream grows and never drops
+ * steps by itself.
  */
 export function stream_init(stream: usize, pool: u32, room: u32, limit: u32): void {
   const s = changetype<Stream>(stream);
@@ -346,7 +346,7 @@ function shareFrame(s: Stream, p: Pool, n: u32, i: u32, f: u32, bytes: usize): u
   return takeFrame(frames, bytes, leaf.bytes, frames.packs() ? frameBefore(p, s.last, n, i, f) : 0);
 }
 
-/** Finds an equal frame in row n: in leaves before the i-th, and in the first f frames of that leaf. */
+/** Finds an equal frame in row n: in the leaves before the i-th one, and in the first f frames of the i-th leaf. */
 function searchRow(p: Pool, n: u32, like: Leaf, i: u32, f: u32, bytes: usize): u32 {
   const frames = changetype<Pool>(<usize>like.pool);
   for (let j: u32 = 0; j <= i && j < p.leaves; j++) {

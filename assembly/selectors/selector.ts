@@ -51,7 +51,7 @@ export class Selector {
     return changetype<Recency>(<usize>this.handle);
   }
 
-  /** Whether its kind has a trait (kinds.ts). */
+  /** Whether the selector's kind has a trait (kinds.ts). */
   has(trait: u32): bool {
     return kindHas(this.kind, trait);
   }
@@ -198,7 +198,7 @@ export class Selector {
 
   /**
    * Whether draws can be limited to the k oldest, or newest, of `count` items; the remover may know ages that this selector does not know. `removes`: whether a
-   * draw may remove its item before the next one.
+   * draw may remove its item before the next draw.
    */
   reaches(k: u32, count: u32, newest: bool, remover: Selector, removes: bool): bool {
     switch (this.kind) {
@@ -239,8 +239,8 @@ export class Selector {
   }
 
   /**
-   * Runs before and after a draw from only the k oldest, or newest, items: sets the weights of the others to 0 (`hidden`), or restores them. O(log n) for each
-   * of the k items, or for each of the other items if they are fewer. `high`: the highest slot ever used.
+   * Runs before and after a draw from only the k oldest, or newest, items: sets the weights of the other items to 0 (`hidden`), or restores these weights.
+   * O(log n) for each of the k items, or for each of the other items if they are fewer. `high`: the highest slot ever used.
    */
   weighPart(remover: Selector, k: u32, count: u32, newest: bool, items: usize, high: u32, hidden: bool): void {
     if (this.kind != PRIORITIZED) return;
@@ -385,7 +385,7 @@ export class Selector {
     return at + ((<usize>END_WORDS) << 2);
   }
 
-  /** Re-adds a live slot whose place, priority and stamp were loaded; call `rebuild` after all of them. Returns false if the place is invalid. */
+  /** Re-adds a live slot whose place, priority and stamp were loaded; call `rebuild` after all slots are restored. Returns false if the place is invalid. */
   restore(slot: u32, priority: f64): bool {
     switch (this.kind) {
       case FIFO:
@@ -426,7 +426,7 @@ export class Selector {
     }
   }
 
-  /** Picks one slot of `count` > 0; some kinds draw from `random`. */
+  /** Picks one of `count` > 0 slots. Some kinds draw from `random`. */
   pick(random: usize, count: u32): u32 {
     switch (this.kind) {
       case FIFO:
@@ -509,8 +509,8 @@ function copyState<T>(state: usize, at: usize, loads: bool): usize {
 }
 
 /**
- * Returns the number of a remover next to a sampler: TOGETHER if one structure serves both, because they keep the same order. `alike`: whether their exponents
- * are the same.
+ * Returns the number of a remover next to a sampler: TOGETHER if one structure serves both, because both roles keep the same order. `alike`: whether the
+ * exponents of the roles are the same.
  */
 export function table_remover(sampler: u32, remover: u32, alike: bool): u32 {
   const both = (kindHas(sampler, LINKED) && kindHas(remover, LINKED)) || ((sampler & KIND) == (remover & KIND) && alike);

@@ -1,19 +1,20 @@
 /**
  * Draws items in proportion to their weights: a 4-ary tree of f64 sums with one leaf per slot.
  *
- * SUM_TREE, 120 bytes, then from a multiple of 32 on, so that no family lies in two cache lines, the levels, then their minima:
+ * SUM_TREE, 120 bytes, then the levels, then their minima, from a multiple of 32 on, so that no family lies in two cache lines:
  *    0 │ exponent f64                    │  weight = priority^exponent
  *    8 │ lowest f64      │ highest f64   │  the lowest and the highest priority above 0 that the tree accepts
  *   24 │ depth u32       │ minima u32    │  levels above the leaves · the distance from the sum of a family to its minimum, 0 without minima
  *   32 │ sums u32 × 16                   │  addresses: sums[0] the leaves, sums[depth] the root
  *   96 │ cursor: slot u32, partial u32, rest f64 │  the walk of a single draw; partial 1: some branches are cut off (tree-part.ts)
- *  112 │ stale u32       │ last u32      │  leaves from `stale` to `last` were set, and the nodes above them are not renewed; 0: all nodes are renewed
+ *  112 │ stale u32       │ last u32      │  leaves from `stale` to `last` were set, and the nodes above these leaves are not renewed; 0: all nodes are renewed
  *
- * Parents are recomputed from their children, never adjusted: no drift. Consecutive items take adjacent slots. The parents of these slots are renewed together,
- * before anything reads the parents. A whole batch walks one level at a time, so that its loads overlap. Separate walks would be slower than plain JavaScript.
+ * Parents are recomputed from their children, never adjusted, so that they do not drift. Consecutive items take adjacent slots. The parents of these slots are
+ * renewed together, before anything reads the parents. A whole batch walks one level at a time, so that its loads overlap. Separate walks would be slower than
+ * plain JavaScript.
  *
- * A leaf is 0 (no item), FAINT (an item of weight 0) or at least LEAST. 2^30 faint leaves together are below LEAST and do not change it. If any item has
- * weight, no faint item is drawn. Otherwise the total counts the faint leaves.
+ * A leaf is 0 (no item), FAINT (an item of weight 0) or at least MIN. FLOOR separates the sums of up to 2^30 faint leaves from the sums that contain a weight.
+ * If any item has weight, no faint item is drawn. Otherwise the total counts the faint leaves.
  */
 
 import { Pair, power } from "../memory/power";
@@ -287,7 +288,7 @@ export class SumTree {
         const at = below + ((<usize>node) << 5);
         let k: u32;
         let before: f64;
-        // The sums that the point has passed, as masks: V8 compiles a select of f64 to a branch, and this one would be unpredictable.
+        // These are the sums that the point has passed, as masks: V8 compiles a select of f64 to a branch, and this branch would be unpredictable.
         if (ASC_FEATURE_SIMD) {
           const zero = i64x2.splat(0);
           const first = v128.load(at);
@@ -299,7 +300,7 @@ export class SumTree {
           const over3 = f64x2.ge(point, s3);
           const passed = v128.bitmask<i64>(over12);
           k = <u32>(passed - (passed >> 1) + (v128.bitmask<i64>(over3) & 1));
-          // The largest sum that was passed: sums only grow.
+          // This is the largest sum that was passed, because sums only grow.
           const sums = f64x2.pmax(v128.and(over12, s12), v128.and(over3, s3));
           before = f64x2.extract_lane(f64x2.pmax(sums, v128.shuffle<i64>(sums, zero, 1, 2)), 0);
         } else {
@@ -316,7 +317,7 @@ export class SumTree {
         }
         // A single test is almost never true; two tests would be unpredictable.
         if ((u32(k == 3) & u32(load<f64>(at, 24) <= floor)) != 0) {
-          // Rounding led past the end: use the start of the last child that counts.
+          // Rounding led past the end, so the draw uses the start of the last child that counts.
           k = SumTree.lastChild(at, floor);
           before = r;
         }
@@ -416,7 +417,7 @@ export class SumTree {
     return 0;
   }
 
-  /** Returns the nodes of a level that have children. */
+  /** Returns the number of nodes of a level that have children. */
   @inline
   private families(level: u32): u32 {
     return <u32>(this.sums(level) - this.sums(level - 1)) >> 5;
@@ -470,7 +471,7 @@ export class SumTree {
     return lowest == Infinity ? 0 : lowest;
   }
 
-  /** Adds four children in one order, scalar and SIMD: (c0 + c2) + (c1 + c3). */
+  /** Adds four children in the same order in scalar and SIMD code: (c0 + c2) + (c1 + c3). */
   @inline
   private static sum(at: usize): f64 {
     if (ASC_FEATURE_SIMD) {

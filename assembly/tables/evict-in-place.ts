@@ -1,6 +1,6 @@
 /**
- * A fast path for the common case: in a full fifo table each new item replaces the oldest one. The result equals insert and evict, but the slot stays, the
- * order only moves its head, a full ring only rotates, and a tree is updated once.
+ * A fast path for the common case: in a full fifo table each new item replaces the oldest one. The result is the same as with an insert and an eviction, but
+ * the slot stays, the order only moves its head, a full ring only rotates, and a tree is updated once.
  */
 import { tracking } from "../rows/changes";
 import { PIECEWISE, PLAIN, Run } from "../rows/run";
@@ -130,7 +130,7 @@ export class EvictInPlace {
   }
 }
 
-/** Writes the extra data of a renewed slot besides ITEM and priority. This is a separate function, because most tables have no extra data. */
+/** Writes the extra data of a reused slot, apart from ITEM and priority. This is a separate function, because most tables have no extra data. */
 function setExtras(t: Table, slot: u32, layout: u32, oldFirst: u32, oldLength: u32): void {
   const slots = t.slots();
   joinSteps(t, slots.item(slot));

@@ -3,7 +3,7 @@
  * are found in O(log steps). Hindsight goals are drawn from this structure. The structure is derived: the first draw that needs it builds it, then each item
  * that is added or removed updates it. If memory runs out, the structure is dropped.
  *
- * HELD STEPS, 56 bytes, an area of its own:
+ * HELD STEPS, 56 bytes, in a separate area:
  *    0 │ directory u32 │ slots u32  │  address of u32 × slots: the chunks of NODEs
  *    8 │ chunks u32    │ pages u32  │  · the last page of EPISODEs
  *   16 │ spare u32     │ spares u32 │  free EPISODEs, chained by `root`; their number
@@ -14,7 +14,7 @@
  *   16 │ items u32  │ row u32  │ episode u32 │ label u32 │  live items that hold the row, 0: the node is in no tree · the row · its EPISODE · its place in a row of steps without a gap
  *
  * EPISODE, 20 bytes, 204 per page of 4 KiB, whose first 16 bytes name the page before:
- *    0 │ root u32 │ row u32 │ first u32 │ last u32 │  of its tree · its first row if its steps have no gap and each is linked to the next, else 0 · then the labels of its first and last step
+ *    0 │ root u32 │ row u32 │ first u32 │ last u32 │  root of its tree · its first row if its steps have no gap and each step is linked to the next, else 0 · then the labels of its first and last step
  *   16 │ tail u32 │                                  its last row, 0 if a search must find the row
  *
  * The tree is a treap (Seidel and Aragon, 1996) whose heap order is a hash of the row: its depth is O(log steps) for any sequence of changes, and its shape has
@@ -103,7 +103,7 @@ export class HeldEpisode {
     return this.tail;
   }
 
-  /** Returns the row at a place below `size`. `near`: a node of the episode. O(blocks) without a gap in blocks of its own, else O(log steps) */
+  /** Returns the row at a place below `size`. `near`: a node of the episode. O(blocks) if the episode has no gap and its own blocks, else O(log steps) */
   rowAt(p: Pool, place: u32, near: Node): u32 {
     let row: u32 = 0;
     if (this.row != 0) {
@@ -161,7 +161,9 @@ export class HeldSteps {
     return this.episodes().reserve(n);
   }
 
-  /** Notes that an item holds the rows of a run, for which there is room. O(length × log steps), and O(length) if other items hold all of them already */
+  /**
+   * Notes that an item holds the rows of a run, for which there is room. O(length × log steps), and O(length) if other items hold all of these rows already
+   */
   join(p: Pool, first: u32, length: u32): void {
     let before: u32 = 0;
     let number: u32 = 0;
@@ -190,7 +192,7 @@ export class HeldSteps {
     }
   }
 
-  /** Notes that an item releases the rows of a run, which are still held. O(length × log steps), and O(length) if other items hold all of them */
+  /** Notes that an item releases the rows of a run, which are still held. O(length × log steps), and O(length) if other items hold all of these rows */
   leave(p: Pool, first: u32, length: u32): void {
     let row = first;
     for (let left = length; left > 0; left--) {
@@ -239,7 +241,7 @@ export class HeldSteps {
     this.spares += 1;
   }
 
-  /** Returns the first row after the first one of a run that is in the same episode and held by an item; 0 = none. */
+  /** Returns the first row, after the beginning of a run, that is in the same episode and held by an item; 0 = none. */
   private firstHeld(p: Pool, row: u32, length: u32): u32 {
     const episode = Head.of(row).episode;
     for (; length > 1; length--) {
@@ -251,7 +253,7 @@ export class HeldSteps {
     return 0;
   }
 
-  /** Removes a node from its tree: it sinks until it has at most one child, which replaces it. */
+  /** Removes a node from its tree: the node sinks until it has at most one child, which replaces the node. */
   private remove(p: Pool, node: Node, number: u32): void {
     const episode = HeldEpisode.of(node.episode);
     while (node.left != 0 && node.right != 0) {
@@ -359,14 +361,14 @@ function insert(p: Pool, node: Node, behind: u32, before: u32): void {
   lift(node);
   if (node.parent == 0) episode.root = node.at;
   if (episode.row == 0) return;
-  // Steps in between, or after a gap, have no labels.
+  // A step in between, or after a gap, has no label.
   if (behind != 0 && near.label == episode.last && p.next(near.row) == node.row) {
     node.label = near.label + 1;
     episode.last = node.label;
   } else episode.row = 0;
 }
 
-/** Inserts a new node into a tree, right after or right before another one. */
+/** Inserts a new node into a tree, right after or right before another node. */
 function hang(node: Node, by: Node, behind: bool): void {
   let parent = by;
   if (behind && by.right != 0) {
@@ -387,7 +389,7 @@ function lift(node: Node): void {
   while (node.parent != 0 && node.rank() > Node.of(node.parent).rank()) rotate(node);
 }
 
-/** Replaces a node's parent by the node; the parent becomes its child. */
+/** Replaces a node's parent with the node; the parent becomes a child of the node. */
 function rotate(node: Node): void {
   const parent = Node.of(node.parent);
   const above = parent.parent;

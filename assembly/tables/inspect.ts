@@ -124,7 +124,7 @@ function usesOf(t: Table, items: u32, n: u32, counts: usize): u32 {
   return <u32>min(draws, <u64>n);
 }
 
-/** Drops every live item and sets all counters to 0, like Reverb's reset; then lets waiting items in. O(n log n) */
+/** Removes every live item and sets all counters to 0, like Reverb's reset. Then lets waiting items in. O(n log n) */
 export function table_clear(table: usize): void {
   const t = changetype<Table>(table);
   for (let slot: u32 = 1; slot <= t.slots().high; slot++) {

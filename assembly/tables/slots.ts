@@ -5,27 +5,27 @@
  *   │ priority f64 │ first u32 │ length 24 bits, plain 1, single 1, piecewise 1, numbered 1, slides 1, settled 1 (at bit 29), ends 2 │ generation u32 │ timesSampled u32 │
  *   │ prev u32 │ next u32 │ of an order of insertion (assembly/selectors/order.ts)
  *   single: no episode ends before its last row · plain: single, and the rows follow each other in one block · piecewise: the rows follow each other in each of the run's blocks
- *   slides: its run is a sliding window (rows/sliding.ts), which is also derived: a restored Replay has no such item
+ *   slides: the item's run is a sliding window (rows/sliding.ts). The bit is also derived: in a restored Replay, no item has it
  *   settled: `ends` is how an episode ends with its last row, which cannot change any more. This value was looked up, and is derived
- *   in free slots `first` is `nextFree`; in pending and doomed ones `timesSampled` is `nextInChain`
+ *   in free slots `first` is `nextFree`; in pending and doomed slots `timesSampled` is `nextInChain`
  *
- * The state of a slot is in its priority: +Infinity free · sign bit set pending · else live. There is no slot 0.
+ * The state of a slot is in its priority: +Infinity free · sign bit set pending · else live. Slot 0 does not exist.
  *
  * SLOTS, 64 bytes:
  *    0 │ items u32    │ stamps u32   │  ITEM × (capacity + 1); f64 × (capacity + 1), 0 if there is no heap
  *    8 │ capacity u32 │ since u32    │  slots are 1 … capacity · canonical: the least generation of items to come
  *   16 │ scale f64    │ base f64       │  key = generation × scale + base + slot: scale a power of two, base a different number for each table of a Replay
  *   32 │ bits u16     │ drawn u16 │ lastGeneration u32 │  log2 of the scale · 1: some slots are marked in DRAWN
- *   40 │ layouts u32  │ extras u32     │  column layouts (below), u32 × (capacity + 1), a separate area; 0 until an item has one · bit 0: there are layouts, stamps or CHANGEs;
+ *   40 │ layouts u32  │ extras u32     │  column layouts (below), u32 × (capacity + 1), a separate area; 0 until an item has a layout · bit 0: there are layouts, stamps or CHANGEs;
  *      │                               │  above, a multiple of 4,096: HELD STEPS (held-steps.ts), 0 = none. A single test covers all of them, since each test costs time
- *   48 │ high u32     │ freeFirst u32  │  canonical from here: the highest slot ever used, the queue of free ones
+ *   48 │ high u32     │ freeFirst u32  │  canonical from here: the highest slot ever used, the queue of free slots
  *   56 │ freeLast u32 │ retired u32    │  slots whose generations are used up
  *
  * A column layout has its form in the upper 16 bits, and its steps in the lower bits (src/memory/column-layouts.ts). Form 0 is whole steps: the lower bits are
  * 0, or, for an item that a sequence rule made, 1 + 2 × steps of burn-in + (1 if the item begins with the first step of an episode).
  *
- * If changes are tracked, the arrays end with CHANGE × (capacity + 1); the first one names the slot that changed last. Then DRAWN, u64 × (capacity / 64 + 1): a
- * bit for each slot whose count of draws is newer than its records. A draw marks nothing else, and the bits of a large table stay in the cache.
+ * If changes are tracked, the arrays end with CHANGE × (capacity + 1); the first CHANGE names the slot that changed last. DRAWN follows, u64 × (capacity / 64 +
+ * 1): a bit for each slot whose count of draws is newer than its records. A draw marks nothing else, and the bits of a large table stay in the cache.
  */
 import { arena_alloc } from "../memory/arena";
 import { GRANULE } from "../memory/layout";
@@ -35,11 +35,11 @@ import { NUMBERED, PIECEWISE, PLAIN, SINGLE } from "../rows/run";
 import { SLIDES } from "../rows/sliding";
 import { ITEM_BYTES, Items, LINKS } from "../selectors/items";
 
-/** The longest run that an item can name. */
+/** The length of the longest run that an item can name. */
 export const MAX_LENGTH: u32 = 0xffffff;
 const SETTLED: u32 = 1 << 29;
 
-/** Bits of a column layout: its form is above, its steps below. */
+/** The number of low bits of a column layout, which contain its steps. Its form is in the bits above. */
 export const FORM_BITS: u32 = 16;
 
 /** Returns the column layout of a sequence: whole steps. */
@@ -65,7 +65,7 @@ export function beginsEpisode(layout: u32): bool {
 /** The priority of a free slot. */
 export const FREE: f64 = Infinity;
 const SIGN_BIT: u64 = 0x8000000000000000;
-/** Keys are exact in a double. */
+/** Keys have at most this many bits, so that they are exact in a double. */
 const KEY_BITS: u32 = 53;
 
 @unmanaged
@@ -289,14 +289,14 @@ export class Slots {
     for (; at < end; at += 4) this.trackDraw(load<u32>(at));
   }
 
-  /** Clears the mark of a slot, because a record has its count. */
+  /** Clears the mark of a slot, because a record contains the slot's count. */
   @inline
   forgetDraws(slot: u32): void {
     const word = this.drawnAt(slot);
     store<u64>(word, load<u64>(word) & ~((<u64>1) << (slot & 63)));
   }
 
-  /** Takes a slot in a new generation; the slot that was freed first comes first. Returns 0 if no slot is free. */
+  /** Takes a slot in a new generation; free slots are reused in the order in which they were freed. Returns 0 if no slot is free. */
   @inline
   take(): u32 {
     let slot = this.freeFirst;

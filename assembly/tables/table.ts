@@ -6,14 +6,14 @@
  *    8 │ maxSize u32         │ maxPending u32 │
  *   16 │ maxTimesSampled u32 │ doomed u32     │  0: no limit · chain of slots that were removed during the draw
  *   24 │ maxSteps f64                         │  +Infinity: no limit
- *   32 │ lowest f64          │ highest f64    │  the priorities above 0 that both roles take
+ *   32 │ lowest f64          │ highest f64    │  the lowest and the highest priority above 0 that both roles accept
  *   48 │ evictsInPlace u32   │ newest u32     │  canonical from byte 52: the slot of the last item created · evictsInPlace 1: a fifo whose only limit is maxSize, so that a full table replaces its oldest item with each new one
  *   56 │ steps f64           │ stamp f64      │  sum of the live items' lengths · the last stamp
  *   72 │ deletedEpisodes f64                  │
  *   80 │ maxPriority f64                      │  the larger of 1 and every priority given to a live item since the table was made or cleared
  *   88 │ count u32           │ pending u32    │
  *   96 │ pendingFirst u32    │ pendingLast u32 │
- *  104 │ layout u32          │ mixed u32      │  the column layout of all items that were created; mixed: MIXED, the items had several layouts; UNORDERED
+ *  104 │ layout u32          │ mixed u32      │  the column layout of all items that were created · mixed: MIXED, the items had several layouts; UNORDERED
  *  112 │ longest u32         │ shortest u32   │  rows of the items that were created; the shortest as a transition
  *  120 │ unique f64                           │  items that were drawn. Every draw changes the state from here to the limiter's samples, byte 168
  *  128 │ RANDOM (32)                          │
@@ -121,7 +121,7 @@ export class Table {
     return changetype<Episodes>(changetype<usize>(this) + EPISODES_AT);
   }
 
-  /** Whether the remover has a structure of its own. */
+  /** Whether the remover has a separate structure. */
   @inline
   hasSeparateRemover(): bool {
     return this.remover().handle != this.sampler().handle;
@@ -141,13 +141,13 @@ export class Table {
     return priority == 0;
   }
 
-  /** Returns the rows of an item as a transition: an item that begins with the last step of an episode has only that row. */
+  /** Returns the rows of an item as a transition: an item that begins with the last step of an episode counts only that row. */
   @inline
   transitionRows(item: Item): u32 {
     return item.single() || !this.rows().ends(item.first) ? item.length() : 1;
   }
 
-  /** Notes the form of an item that is created. @param shown its rows as a transition */
+  /** Notes the form of a new item. @param shown the number of its rows as a transition */
   @inline
   sees(layout: u32, length: u32, shown: u32): void {
     if (layout != this.layout) this.seesLayout(layout);
@@ -245,7 +245,7 @@ export function table_init(table: usize, pool: u32, maxSize: u32, maxPending: u3
   at = align16(at + <u32>slotsBytes(slots, stamped));
   const items = t.slots().items;
   const stamps = t.slots().stamps;
-  // A fifo makes room before the insert, any other remover after it.
+  // A fifo makes room before the insert, any other remover makes room after it.
   const places = isFifo(remover) ? maxSize : maxSize + 1;
   assert(
     (remover & TOGETHER) != 0 || !kindHas(sampler, LINKED) || !kindHas(remover, LINKED),
@@ -337,7 +337,7 @@ export function admitPending(t: Table): void {
   }
 }
 
-/** Removes a live item. Its rows are released immediately, or when the open draw ends. */
+/** Removes a live item. The rows of the item are released immediately, or when the open draw is closed. */
 export function removeItem(t: Table, slot: u32): void {
   leave(t, slot, t.hasSeparateRemover());
 }
@@ -459,7 +459,7 @@ function enqueue(t: Table, slot: u32, priority: f64, episodes: u32): void {
   t.pending += 1;
 }
 
-/** Counts an item in or out of the episodes of its first rows. */
+/** Adds an item to the counts of the episodes of its first rows, or removes it from them. */
 export function countEpisodes(t: Table, first: u32, rows: u32, joins: bool): void {
   const pool = t.rows();
   let last: u32 = 0;
@@ -503,7 +503,7 @@ function forgetSteps(t: Table): void {
 
 /**
  * Begins to note which steps live items hold, and in which order; requires a table with an order of insertion. Returns 0, or UNSUPPORTED if items are
- * UNORDERED, or OUT_OF_MEMORY; then nothing is noted. O(1) if that is done already, else O(steps of all items × log steps)
+ * UNORDERED, or OUT_OF_MEMORY; then nothing is noted. O(1) if held steps are already noted, else O(steps of all items × log steps)
  */
 export function table_hold_steps(table: usize): i32 {
   const t = changetype<Table>(table);

@@ -21,11 +21,11 @@ import { Writer } from "./writer";
 const SHORT: u32 = 4;
 
 /**
- * Appends rows given as columns, with the items that the rules make of them. Row r belongs to lane r mod lanes. `columns`: u32 × leaves, the address of each,
- * then u32 × rules: f64 × rows, the priority of the item that ends with the row, or of the transition that begins with the row; 0 for the rule's own priority.
- * `ends`: u8 × rows, how the lane's episode ends with the row (0 not, 1 without a final step, 2 truncated, 3 terminated); 0 for none. `finals`: u32 × leaves as
- * in `columns`, of final steps, one per row that ends with 2 or 3, in the order of these rows; 0 if the final steps are zeros, or (WRITER awaits) follow as the
- * next rows of their lanes. Returns the number of waiting items, or a code if nothing changed. O(rows × (row + items))
+ * Appends rows given as columns, with the items that the rules make of these rows. Row r belongs to lane r mod lanes. `columns`: u32 × leaves, the address of
+ * each, then u32 × rules: f64 × rows, the priority of the item that ends with the row, or of the transition that begins with the row; 0 for the rule's own
+ * priority. `ends`: u8 × rows, how the lane's episode ends with the row (0 not, 1 without a final step, 2 truncated, 3 terminated); 0 for none. `finals`: u32 ×
+ * leaves as in `columns`, of final steps, one per row that ends with 2 or 3, in the order of these rows; 0 if the final steps are zeros, or (WRITER awaits)
+ * follow as the next rows of their lanes. Returns the number of waiting items, or a code if nothing changed. O(rows × (row + items))
  */
 export function writer_append_block(writer: usize, columns: usize, rows: u32, ends: usize, finals: usize): i32 {
   const w = changetype<Writer>(writer);
@@ -84,8 +84,8 @@ function rowsTaken(w: Writer, pool: Pool, ends: usize, r: u32, rows: u32): u32 {
 }
 
 /**
- * Whether row r is the value of an existing final step, or of a dropped one. @param known whether the lane's stream determines this, instead of the previous
- * row
+ * Whether row r is the value of an existing final step, or of a dropped final step. @param known whether the lane's stream determines this, instead of the
+ * previous row
  */
 function isValue(w: Writer, ends: usize, r: u32, known: bool): bool {
   if (!known) return endOf(ends, r - w.lanes) == TERMINATES;
@@ -224,12 +224,12 @@ function pushStraight(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32
   return count;
 }
 
-/** Whether the run of a rule that ends with `row`, the next one, is contiguous in its block: names could also match by chance over several blocks. */
+/** Whether the run of a rule's item that ends with `row`, the next row, is contiguous in its block: names could also match by chance over several blocks. */
 function inBlock(s: Stream, row: u32, rule: Rule): bool {
   return (row & PLACE) + 1 >= rule.length && firstOf(s, row, rule) == row + 1 - rule.length;
 }
 
-/** Returns the row with which the item of a rule begins that ends with `row`, the next one. */
+/** Returns the first row of a rule's item that ends with `row`, the next row. */
 function firstOf(s: Stream, row: u32, rule: Rule): u32 {
   return rule.length == 1 ? row : s.firstOf(rule.length - 1);
 }
@@ -269,7 +269,7 @@ function evictable(w: Writer, k: u32, s: Stream, row: u32, limit: u32): u32 {
   return EvictInPlace.fitting(rule.to(), s.episode, limit);
 }
 
-/** Checks everything that could fail half-way. */
+/** Checks everything that could fail halfway. */
 function admissible(w: Writer, pool: Pool, columns: usize, rows: u32, ends: usize): i32 {
   let episodes = w.lanes;
   let finals: u32 = 0;

@@ -1,4 +1,4 @@
-/** Handles the ends of episodes: the items that the rules make there, and the fate of the recent steps. */
+/** Handles the ends of episodes: the items that the rules make at these ends, and the fate of the recent steps. */
 import { E_NO_EPISODE, E_OUT_OF_MEMORY, fail } from "../memory/error";
 import { countLanes } from "../rows/packed-frame";
 import { LINK_FINAL } from "../rows/row";
