@@ -44,10 +44,11 @@ export function table_epoch_resume(table: usize, since: u32, high: u32, position
 }
 
 /**
- * Writes the next items of an epoch from a position on, up to n, into the draw and returns their number, which is lower only at the end of the epoch. RESULT 6
- * of the draw is the position after them. `flags`: 8 requires the same columns, if the call only looks (E_UNLIKE); 32 draws ahead; 128 uses a seeded order
- * instead of slot order; 256 only looks. `since` and `high`: the lowest generation of newer items and the highest slot when the epoch began. Requires a table
- * without maxTimesSampled, and a limiter that lets n draws pass. Opens the draw, unless the call only looks. O(n), and O(positions) if items are gone.
+ * Writes the next items of an epoch from a position on, up to n, into the draw and returns the number of items, which is below n only at the end of the epoch.
+ * RESULT 6 of the draw is the position after these items. `flags`: 8 requires the same columns, if the call only looks (E_UNLIKE); 32 draws ahead; 128 uses a
+ * seeded order instead of slot order; 256 only looks. `since` and `high`: the lowest generation of newer items and the highest slot when the epoch began.
+ * Requires a table without maxTimesSampled, and a limiter that lets n draws pass. Opens the draw, unless the call only looks. O(n), and O(positions) if items
+ * are gone.
  */
 export function table_epoch(table: usize, draw: usize, n: u32, flags: u32, seed: u32, epoch: u32, since: u32, high: u32, position: u32): i32 {
   const t = changetype<Table>(table);
@@ -76,7 +77,7 @@ export function table_epoch(table: usize, draw: usize, n: u32, flags: u32, seed:
   return count;
 }
 
-/** Writes the slots of the next items and returns their number. `whole`: every slot belongs to the epoch. */
+/** Writes the slots of the next items and returns the number of slots. `whole`: every slot belongs to the epoch. */
 function find(t: Table, d: Draw, n: u32, whole: bool, shuffled: bool, seed: u32, epoch: u32, since: u32, high: u32, position: u32): u32 {
   const slots = t.slots();
   const items = <usize>slots.items;

@@ -19,7 +19,7 @@ import { gather } from "./gather";
 import { NONE, Returns } from "./n-step";
 import { Output } from "./output";
 
-/** The steps of the episode from which goals are taken: any later step, the last one, or any but the first. */
+/** The steps of the episode from which goals are taken: any later step, the last step, or any step but the first. */
 const FUTURE: u32 = 0;
 const FINAL: u32 = 1;
 
@@ -41,7 +41,7 @@ export function draw_goals(draw: usize, table: usize, ask: u32, strategy: u32): 
   ask = min(ask, left);
   for (let i: u32 = 0; i < d.count; i++) {
     const isAble = load<u8>(relabelled + <usize>i) != 0;
-    // Selection sampling (Knuth, volume 2, algorithm 3.4.2S).
+    // This is selection sampling (Knuth, volume 2, algorithm 3.4.2S).
     const chosen = isAble && ask != 0 && (ask == left || random_below(random, left) < ask);
     left -= u32(isAble);
     store<u8>(relabelled + <usize>i, u8(chosen));

@@ -111,7 +111,7 @@ function pickSteps(d: Draw, t: Table, i: u32, width: u32, from: u32, to: usize):
       store<u32>(to, pool.rowBehind(first, step));
       continue;
     }
-    // Continues from the previous step, unless that is later.
+    // The walk continues from the previous step, unless that step is later.
     const back = step < at;
     row = Run.skip(pool, back ? first : row, back ? step : step - at, kind);
     at = step;
@@ -178,7 +178,7 @@ function fillStreams(d: Draw, set: StreamSet): void {
   for (let i: u32 = 0; i < d.count; i++) {
     const stream = d.slot(i);
     const start = d.start(i);
-    // The host named the stream; a stream that does not exist has no steps.
+    // The host names the stream. A stream that does not exist has no steps.
     const recent = set.stream(min(stream, set.n - 1)).recent();
     const length = stream < set.n && start < recent.count ? min(width, recent.count - start) : 0;
     for (let k: u32 = 0; k < length; k++) store<u32>(row + ((<usize>k) << 2), recent.get(start + k));

@@ -1,4 +1,4 @@
-/** Changes to items by key. A key whose item is gone is skipped and never affects another item. */
+/** Changes items by key. A key whose item is gone is skipped and never affects another item. */
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { header } from "../memory/layout";
 import { table_delete, table_update } from "../tables/keys";

@@ -1,5 +1,5 @@
 /**
- * Draws of mixtures: each source fills its rows of one batch in the batch region. All checks precede the first draw.
+ * Draws batches of mixtures: each source fills its rows of one batch in the batch region. All checks precede the first draw.
  *
  * batch │ OUTPUT × columns │ i32 × 2: the steps that they show │ a column each │ DRAW of one source after the other, with its columns │
  */

@@ -1,7 +1,7 @@
 /**
  * Implements mixtures of views of transitions: their lines in the text, and the state that a host reads and sets.
  *
- * SOURCE, 16 bytes: │ view u32 │ width u32 │ share f64 │  rows of the longest transition of the batch that is drawn · as set in the text
+ * SOURCE, 16 bytes: │ view u32 │ width u32 │ share f64 │  rows of the longest transition in the current batch · the share as set in the text
  *
  * A mixture has the number of a view. Its MIXTURE (draw/mixture.ts) is stored twice: its current state, and its state after the batch that is being drawn.
  * Before these two states is the number of sources. A host sees STATE, without the rows.

@@ -2,17 +2,17 @@
  * Holds the one Replay of an instance, and the regions through which the instance exchanges bytes with a host.
  *
  * ROOT, 396 bytes:
- *    0 │ handle u32      │ open u32        │  of the newest Replay, never 0 · 1: the Replay exists
+ *    0 │ handle u32      │ open u32        │  the handle of the newest Replay, never 0 · 1: the Replay exists
  *    8 │ REGION × 4 (8 each)               │  input: bytes from the host · batch: the result of a draw · work: scratch memory of a call · description: columns and counters
  *   40 │ dirty u32       │ closes u32      │  memory up to this granule may contain other bytes than zeros, even if the arena has not allocated this memory · 1: the snapshot's writers end their episodes
  *   48 │ seed u64                          │
- *   56 │ maxBytes u32    │ changes u32     │  increases with each call that changes something, which ends a snapshot that is being read
+ *   56 │ maxBytes u32    │ changes u32     │  changes increases with each call that changes something, which ends a snapshot that is being read
  *   64 │ PLACED (12)                       │  rows/layout.ts
  *   76 │ pool u32                          │  the steps' POOL
  *   80 │ checked u32     │ shown u32       │  1: some leaves are flags, text or half floats · number + 1 of the view whose batch is in the batch region, 0: none
  *   88 │ draw u32        │ evictFrom u32   │  the DRAW of that batch · number + 1 of the table that evicts when steps take more than storedMax, 0: none
  *   96 │ storedMax f64                     │  bytes that steps may take, 0: any (tables/stored-bytes.ts)
- *  104 │ stepBytes u32                     │  bytes of a packed step: more than the staged bytes, because half floats are f32
+ *  104 │ stepBytes u32                     │  bytes of a packed step: more than the staged bytes if there are half floats, which are f32 here
  *  108 │ ROLE × 5 (16 each)                │  path u32, bytes u32, isSet u32, … : transition-roles.ts
  *  188 │ LIST × 13 (16 each)               │  fields, dims, lists, shares, tables, writers, rules, views, nexts, columns, bytes, pools, sources
  *
@@ -167,7 +167,7 @@ export class Root {
     return move(region, more) || move(region, bytes) ? <usize>region.at : 0;
   }
 
-  /** Whether bytes named by a host lie in the input buffer. */
+  /** Whether bytes that a host names are inside the input buffer. */
   holds(at: usize, bytes: f64): bool {
     return <u64>at >= <u64>this.input && <f64>at + bytes <= <f64>this.input + <f64>this.inputBytes && this.input != 0;
   }

@@ -1,5 +1,5 @@
 /**
- * Draws take n items of a view's table and write them as a batch to the batch region.
+ * Draws take n items from a view's table and write them as a batch to the batch region.
  *
  * batch │ OUTPUT × leaves │ i32: the steps that they show │ one column per leaf │ mask │ DRAW, with its columns │
  */
@@ -42,7 +42,7 @@ const SLOTS_AT: usize = 40;
 /**
  * Returns the next items of an epoch as a batch of a view, at most n: each item that existed when the epoch began is returned once. Returns the number of
  * items; 0 if the epoch is over, in which case the next call begins another epoch. `state`: f64 × 6 in the input buffer, which the call changes: 1 for a random
- * order or 0 for slot order, the seed, the number of the epoch, the position, and two internal values. Initially 1, a seed, and zeros.
+ * order or 0 for slot order, the seed, the number of the epoch, the position, and two internal values. The initial values are 1, a seed, and zeros.
  */
 export function replay_epoch(handle: u32, view: u32, n: u32, state: usize): i32 {
   const root = opened(handle);
@@ -90,7 +90,7 @@ export function replay_epoch(handle: u32, view: u32, n: u32, state: usize): i32 
   return count;
 }
 
-/** Whether an epoch of the table can have the numbers of a state. */
+/** Whether the numbers of a state are possible for an epoch of the table. */
 function resumes(table: u32, state: usize): bool {
   const flags = load<f64>(state) != 0 ? SHUFFLED : 0;
   return table_epoch_resume(table, <u32>load<f64>(state, SINCE_AT), <u32>load<f64>(state, SLOTS_AT), <u32>load<f64>(state, POSITION_AT), flags);

@@ -65,8 +65,8 @@ class Saving {
 if (offsetof<Saving>() != 32) ERROR("SAVING is 32 bytes");
 
 /**
- * Returns the next chunk of a snapshot, as the address of │ at u32 │ bytes u32 │, with 0 bytes after the last one. `first`: 1 begins a snapshot. Valid until
- * the next call; nothing may change before all chunks are read. 0: refused.
+ * Returns the next chunk of a snapshot, as the address of │ at u32 │ bytes u32 │, with 0 bytes after the last one. `first`: 1 begins a snapshot. The chunk is
+ * valid until the next call; nothing may change before all chunks are read. Returns 0 if the call is refused.
  */
 export function replay_save(handle: u32, first: u32): u32 {
   const root = opened(handle);

@@ -53,7 +53,7 @@ export function readWriters(at: u32, bytes: u32): i32 {
   let code = 0;
   for (let left = tags.enter(ARRAY); left > 0 && tags.broken == 0 && code == 0; left--) code = readWriter(tags);
   if (tags.odd == NOT_UTF8) return notUtf8();
-  // The snapshot has items that show columns of their own, or a text with half of a surrogate pair.
+  // The snapshot has items with their own columns, or a text with half of a surrogate pair.
   if (tags.odd != 0)
     return Refusal.of(E_UNSUPPORTED).put(
       "the snapshot has rules with columns, or with priorities from a leaf, or with a name that is not UTF-8. Load it in TypeScript",
@@ -342,7 +342,7 @@ function readRule(tags: Tags): i32 {
   return tags.broken == 0 ? endRule(source(), rule, true, rule.sequence != 0) : 0;
 }
 
-/** Marks rules whose items show columns of their own, which embed.wasm does not support. */
+/** Marks rules whose items have their own columns, which embed.wasm does not support. */
 function noLayouts(tags: Tags): void {
   for (let left = tags.enter(ARRAY); left > 0 && tags.broken == 0; left--) if (tags.number() != 0) tags.odd = 1;
 }

@@ -21,10 +21,10 @@ const LAST_WORD: u32 = TRUE;
 const BIGINT: u32 = 5;
 const UNITS: u32 = 7;
 const DATE: u32 = 8;
-/** Types from here on are bytes, or an array of numbers: a length, then the content. */
+/** Values of this type and of later types are bytes or arrays of numbers: a length, then the content. */
 const BUFFER: u32 = 13;
 const MAX_DEPTH: u32 = 128;
-/** Stored in `odd` instead of 1: a name that must be kept is not valid UTF-8. */
+/** The value of `odd`, instead of 1, if a name that must be kept is not valid UTF-8. */
 export const NOT_UTF8: u32 = 2;
 
 const TAGS_AT: usize = memory.data(32, 8);
@@ -123,7 +123,7 @@ export class Tags {
       for (let i: u32 = 0; i < count && this.broken == 0; i++) {
         if (tag == OBJECT) this.text();
         this.skip(depth + 1);
-        // A map also has values.
+        // A map has a value for each key.
         if (tag == OBJECT + 1) this.skip(depth + 1);
       }
     }

@@ -11,7 +11,7 @@ import { INVALID, noRoom, Refusal } from "./refusal";
 import { isText } from "./utf8";
 
 const WORDS_AT: usize = memory.data(40, 8);
-/** The most lines of a kind, and names after `next`. */
+/** The most lines of one kind, and the most names after `next`. */
 const MAX_ENTRIES: u32 = 4096;
 
 const NEWLINE: u32 = 10;

@@ -1,5 +1,5 @@
 /**
- * Defines the columns of a view: the leaf or number and the name of each.
+ * Defines the columns of a view: the name of each column, and the leaf or number that the column shows.
  *
  * VIEW_COLUMN, 32 bytes, a column:
  *    0 │ head u32  │ rest u32 │ bytes u32 │ source u32 │  the beginning of its name (below) · the rest of the name, in the text · FIRST, LAST, ALL, DRAWN, MASKED, …
@@ -31,8 +31,8 @@ export const MIXED: u32 = 5;
 export const SUMMED: u32 = 6;
 
 /**
- * The beginning of a name: none, a word of its own, or `next` before the rest, which then begins with a capital letter. Numbers from COLUMN on are columns of
- * the draw.
+ * The beginning of a name: none, a separate word, or `next` before the rest, which then begins with a capital letter. Numbers from COLUMN on are columns of the
+ * draw.
  */
 export const PLAIN: u32 = 0;
 export const OBSERVED: u32 = 1;
@@ -143,7 +143,7 @@ function checkLengths(view: View): i32 {
   return longest == 0 || view.n < longest ? 0 : tooManySteps(view, longest);
 }
 
-/** Checks that each name after `next` is the name of a part. Returns 0 or NOT_FOUND. */
+/** Checks that each name after `next` in a line is the name of a part. Returns 0 or NOT_FOUND. */
 function checkNexts(view: View): i32 {
   for (let k: u32 = 0; k < view.nextCount; k++) {
     const next = nextOf(view, k);

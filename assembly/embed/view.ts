@@ -6,11 +6,11 @@
  *    8 │ n u32       │ flags u32    │  steps of a window, or of a transition at most; 0: as many as items have · DISTINCT, STRATIFIED, NEWEST
  *   16 │ among u32   │ from u32     │  0: all items, or a share of them · which part of a longer item (draw/row-matrix.ts)
  *   24 │ mask u32    │ weighs u32   │  1: with a mask · 0: without weights; else the kind of their divisor, + 1
- *   32 │ gamma f64                  │  of a mixture its seed, u64
+ *   32 │ gamma f64                  │  for a mixture, its seed, u64
  *   40 │ double u32  │ … u32        │  1: returns, discounts and weights are f64
- *   48 │ nexts u32   │ count u32    │  in the list of all views; for a mixture, its sources
+ *   48 │ nexts u32   │ count u32    │  places in the list of all views; for a mixture, its sources
  *   56 │ columns u32 │ count u32    │
- *   64 │ entries u32 │ width u32    │  of its last batch
+ *   64 │ entries u32 │ width u32    │  the size of its last batch
  *   72 │ reward u32  │ discount u32 │  leaves of transitions; NONE
  *   80 │ terminated u32 │ mixture u32 │  … · MIXTURE (mixture.ts)
  *   88 │ share f64                  │  the share of the newest or oldest items to draw from; 0: not set

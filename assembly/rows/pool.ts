@@ -173,7 +173,7 @@ export class Pool {
     return ((block >> GRANULE_BITS) << PLACE_BITS) | (place - blocks * rows);
   }
 
-  /** Whether `row` has the number after that of `last`, which is in the last place of its block. */
+  /** Whether `last` is in the last place of its block and `row` has the next number. */
   isNext(last: u32, row: u32): bool {
     return (last & PLACE) + 1 == this.rows && this.blockNumber(last) + 1 < this.blocks && row == this.rowBehind(last, 1);
   }

@@ -13,7 +13,7 @@ export const RECENCY: u32 = 7;
 /** The number of the last kind. */
 export const LAST_KIND: u32 = RECENCY;
 
-/** Added to a kind that TAKES_MIN: also keep the smallest weight. */
+/** Added to a kind that TAKES_MIN: the kind also keeps the smallest weight. */
 export const WITH_MIN: u32 = 16;
 /** Added to a remover's kind: it shares the sampler's structure (both kinds are LINKED, or both are the same). */
 export const TOGETHER: u32 = 32;

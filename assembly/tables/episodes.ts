@@ -86,7 +86,7 @@ export class Episodes {
     store<u32>(at, load<u32>(at, 4) - n, 4);
   }
 
-  /** Sets the number of an episode, in a map that stores another nonzero number instead of a count; there must be room. */
+  /** Sets the number of an episode in a map that stores other nonzero numbers instead of counts; there must be room. */
   put(episode: u32, number: u32): void {
     const at = this.seek(episode);
     this.count += u32(load<u32>(at, 4) == 0);

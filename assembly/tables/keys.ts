@@ -1,4 +1,4 @@
-/** Changes to items by key. A key whose item is gone is skipped and never affects another item. */
+/** Changes items by key. A key whose item is gone is skipped and never affects another item. */
 import { E_PRIORITY, fail } from "../memory/error";
 import { tracking } from "../rows/changes";
 import { admitPending, cancelItem, removeItem, Table } from "./table";

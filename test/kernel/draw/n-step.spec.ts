@@ -16,8 +16,8 @@ const TERMINAL: u32 = 4;
 const NONE: u32 = 0xffff;
 
 /**
- * Returns the n-step columns of one item whose steps have these rewards and discounts. `ends`: whether its episode ends with the last step, `mark`: how it
- * ends.
+ * Returns the n-step columns of one item whose steps have these rewards and discounts. `ends`: whether its episode ends with the last step, `mark`: how the
+ * episode ends.
  */
 function nStep(rewards: f64[], discounts: f64[], ends: bool, leaf: u32, n: u32, flags: u32, mark: u32 = 0, whole: bool = false): Draw {
   openArena(1 << 20);

@@ -37,7 +37,7 @@ function newSet(n: u32, first: usize, stride: u32): usize {
   return at;
 }
 
-/** Returns streams in a set that grows. */
+/** Returns a set of growing streams. */
 function grown(pool: Pool, n: u32): usize {
   const first = zeroed(n * stream_bytes(0));
   for (let i: u32 = 0; i < n; i++) stream_init(first + i * stream_bytes(0), <u32>changetype<usize>(pool), 0, 0);
