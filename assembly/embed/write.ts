@@ -67,9 +67,7 @@ function columnOf(view: View, column: u32): ViewColumn | null {
   return null;
 }
 
-/**
- * WORK │ OUTPUT, the list of steps │ values of the entries that were found │ DRAW │
- */
+/** WORK │ OUTPUT, the list of steps │ values of the entries that were found │ DRAW │ */
 function writeTo(root: Root, view: View, c: ViewColumn, keys: usize, n: u32, rows: u32, steps: u32, values: usize): i32 {
   const field = Field.of(c.which);
   const each = <usize>steps * field.valueBytes;
