@@ -13,12 +13,12 @@ import { FORM_BITS, Item, Slots } from "../tables/slots";
 import { admitPending, discard, leaveSteps, removeItem, Table } from "../tables/table";
 import { DRAWN, Draw, KEY, LENGTH, PIECE, PRIORITY, PROBABILITY, REST, SAVED, SLOT, TABLE_SIZE, TIMES_SAMPLED, WEIGHT } from "./draw";
 
-/** A flag in addition to the selectors' own: only items with the column layout of the first item. */
+/** A flag in addition to the flags of selectors: only items with the column layout of the first item. */
 export const SAME_COLUMNS: u32 = 8;
-/** For a look ahead: also find the longest and the shortest item that may be drawn, which costs O(slots) if items are removed between two draws. */
+/** A flag for a look ahead: also find the longest and the shortest item that may be drawn, which costs O(slots) if items are removed between two draws. */
 export const SIZED: u32 = 16;
 /**
- * For a draw ahead: only the random state changes, and `table_count_draw` counts the draw when its batch is passed on. Requires a table that has no
+ * A flag for a draw ahead: only the random state changes, and `table_count_draw` counts the draw when its batch is passed on. Requires a table that has no
  * maxTimesSampled and no waiting items.
  */
 export const AHEAD: u32 = 32;
@@ -30,9 +30,9 @@ const BY_ITEMS: f64 = 3;
 const BY_COLUMNS: f64 = 4;
 
 /**
- * Draws up to n items into the draw and returns their number. `flags` is a sum of: 1 without replacement; 2 stratified; 4 `among` of the newest; 8 same columns
- * (if items are removed between two draws, the call ends before an item with other columns; else call `table_peek` first); 32 ahead. `among`: only the k
- * oldest, or newest; 0 for all. O(n log size) for uniform and prioritized, O(n) for orders. Opens the draw, which `table_close_draw` closes.
+ * Draws up to n items into the draw and returns the number of items. `flags` is a sum of: 1 without replacement; 2 stratified; 4 `among` of the newest; 8 same
+ * columns (if items are removed between two draws, the call ends before an item with other columns; else call `table_peek` first); 32 ahead. `among`: only the
+ * k oldest, or newest; 0 for all. O(n log size) for uniform and prioritized, O(n) for orders. Opens the draw, which `table_close_draw` closes.
  */
 export function table_sample(table: usize, draw: usize, n: u32, flags: u32, among: u32): i32 {
   const t = changetype<Table>(table);
@@ -90,7 +90,7 @@ export function table_count_draw(table: usize, keys: usize, n: u32, times: usize
 /**
  * Previews `table_sample` without changing anything: returns how many items `table_sample` would draw, and notes the column layout of the first item and the
  * rows of the longest and the shortest item. If items are removed between two draws, the call only looks at the first item; with the flag 16, the lengths are
- * then those of all items. E_UNLIKE for different columns, with the flag 8.
+ * then those of all items. Returns E_UNLIKE for different columns, with the flag 8.
  */
 export function table_peek(table: usize, draw: usize, n: u32, flags: u32, among: u32): i32 {
   const t = changetype<Table>(table);
@@ -121,7 +121,7 @@ export function table_peek(table: usize, draw: usize, n: u32, flags: u32, among:
 
 /**
  * Looks up the items of n keys in the column KEY, in the order of the keys, and returns how many still exist. The call is not a real draw: it raises no counts
- * and checks no limiter. E_UNLIKE for different columns, with the flag 8. Items that wait for the limiter are not found. O(n)
+ * and checks no limiter. Returns E_UNLIKE for different columns, with the flag 8. Items that wait for the limiter are not found. O(n)
  */
 export function table_get(table: usize, draw: usize, n: u32, flags: u32): i32 {
   const t = changetype<Table>(table);
@@ -415,7 +415,7 @@ function retireExhausted(t: Table, d: Draw, i: u32): void {
   if (t.maxTimesSampled != 0 && t.slots().item(slot).timesSampled >= t.maxTimesSampled) removeItem(t, slot);
 }
 
-/** Draws n slots and their probabilities from entry `at` on; returns their number. */
+/** Draws n slots and their probabilities from entry `at` on; returns the number of slots. */
 function drawSlots(t: Table, d: Draw, at: u32, n: u32, flags: u32, among: u32): u32 {
   const sampler = t.sampler();
   const size = t.count;

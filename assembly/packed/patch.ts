@@ -3,7 +3,7 @@
  * bytes with 8 groups each:
  *
  * │ u1 × stretches, in whole bytes │ groups u8 │ … │ mask u8 │ … │ the bytes that differ, XORed │
- *   a bit for each stretch that differs · groups: for each of these stretches, a bit for each group that differs · mask: for each of these groups, a bit for each byte that differs
+ *   u1: a bit for each stretch that differs · groups: for each of these stretches, a bit for each group that differs · mask: for each of these groups, a bit for each byte that differs
  *
  * Each kind is contiguous, so that a reader has loops without branches. Both builds write the same bytes.
  */
@@ -146,7 +146,7 @@ export function applyPatch(work: usize, patch: usize, n: u32, to: usize): void {
   }
 }
 
-/** Writes `from` + 2^shift × k for each bit k of eight that is set, u32 each. Returns the end of that list. Up to 32 bytes after it are overwritten. */
+/** Writes `from` + 2^shift × k for each bit k of eight that is set, u32 each. Returns the end of that list. Up to 32 bytes after the list are overwritten. */
 function writeOffsets(work: usize, bits: u32, shift: i32, from: u32, to: usize): usize {
   if (ASC_FEATURE_SIMD) {
     const wide = i16x8.extend_low_i8x16_u(v128.load64_zero(Work.pick(work, bits)));

@@ -1,5 +1,5 @@
 /**
- * Tracks which rows and slots have changed since the last journal write, only if the arena was opened with `tracking`, since a CHANGE takes room.
+ * Tracks which rows and slots have changed since the last journal write. Only an arena opened with `tracking` has CHANGEs, because a CHANGE takes room.
  *
  * CHANGE, 8 bytes, one per row (in its block, after the values) and one per slot:
  *   │ next 30 bits, bytes 1, noted 1 │ written u16 │ linked u16 │
