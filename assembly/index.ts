@@ -1,10 +1,10 @@
 /**
- * The ABI page: every export of the core and nothing else, by noun; src/base/abi.ts mirrors it. It uses only numbers: i32, u32, f64; a handle is an offset, 0 =
- * none. The module imports nothing and has no data section: all its state is in its memory.
+ * The ABI page: every export of the core and nothing else, by noun; src/base/abi.ts mirrors it. All arguments and results are numbers: i32, u32, f64. A handle
+ * is an offset, 0 = none. The module imports nothing and has no data section: all its state is in its memory.
  */
 // biome-ignore-all assist/source/organizeImports: nouns have an order of their own
 
-// The debug build finds it by name as its `abort`; nothing in it is exported.
+// The debug build finds `trapAbort` by name and uses it as `abort`. This page does not export it.
 import "./memory/trap";
 
 export { ABI_VERSION, SECTIONS_AT } from "./memory/layout";

@@ -1,16 +1,16 @@
 /**
- * A draw: the results of one call to sample, with one entry per item, and its scratch memory.
+ * A draw holds the results of one `sample` call, with one entry per item, and the scratch memory of the call.
  *
- * DRAW, 96 bytes, then 16 columns of `stride` bytes each, then the rows, then copies of some:
- *    0 │ blocked f64                 │  the reason why it is shorter than requested: 0 it is not shorter, 1 below minSize, 2 the rate limiter's cursor, 3 no more distinct items, 4 columns
+ * DRAW, 96 bytes, then 16 columns of `stride` bytes each, then the rows, then copies of some rows:
+ *    0 │ blocked f64                 │  why the draw is shorter than requested: 0 the draw is not shorter, 1 below minSize, 2 the rate limiter's cursor, 3 no more distinct items, 4 columns
  *    8 │ have f64     │ need f64     │  the available amount, the amount needed for one more item
  *   24 │ longest f64  │ layout f64   │  rows of the longest item · column layout of the first item
  *   40 │ count u32    │ stride u32   │
- *   48 │ rows u32     │ selected u32 │  u32 × rows each: rows, entry by entry · those of one output column
- *   56 │ addresses u32│ width u32    │  u32 × rows: where the selected rows' bytes are, 0 = padding · rows per entry in `rows`
- *   64 │ single u32   │ ahead u32    │  not 0: each entry is one row, and `rows` and LENGTH have it already · 1: it counts when its batch is passed on
- *   72 │ own u32      │ shortest u32 │  n-step: 1 where a row has its own next observation, so that the last step of a return is its bootstrap · rows of the shortest item, as a transition
- *   80 │ picks u32    │ position u32 │  if only some steps of each entry are looked up, their number: `rows` then has only these, in the order of their list · where an epoch continues
+ *   48 │ rows u32     │ selected u32 │  u32 × rows each: rows, entry by entry · the rows of one output column
+ *   56 │ addresses u32│ width u32    │  u32 × rows: the addresses of the selected rows' bytes, 0 = padding · rows per entry in `rows`
+ *   64 │ single u32   │ ahead u32    │  not 0: each entry is one row, and `rows` and LENGTH are already filled · 1: the draw counts when its batch is passed on
+ *   72 │ own u32      │ shortest u32 │  n-step: 1 if a row has its own next observation, so that the last step of a return is its bootstrap · rows of the shortest item, as a transition
+ *   80 │ picks u32    │ position u32 │  if only some steps of each entry are looked up, the number of these steps: `rows` then has only these steps, in the order of the list · the position at which an epoch continues
  *   88 │ (8)                         │
  */
 import { align16 } from "../memory/layout";
@@ -28,7 +28,7 @@ export const WEIGHT: u32 = 6;
 export const RETURN: u32 = 7;
 export const DISCOUNT: u32 = 8;
 export const STEPS: u32 = 9;
-/** The place at which an entry's run begins in its item or stream, until STEPS holds the length of an n-step return. */
+/** The place in its item or stream at which an entry's run begins. Holds this place until STEPS holds the length of an n-step return. */
 export const START: u32 = STEPS;
 export const TERMINATED: u32 = 10;
 export const TRUNCATED: u32 = 11;
@@ -36,14 +36,14 @@ export const REST: u32 = 12;
 export const SAVED: u32 = 13;
 export const SLOT: u32 = 14;
 export const DRAWN: u32 = 15;
-/** Written once the items are drawn: 1 if an entry has another goal (u8), the row of that goal, and its place among the goals that are read. */
+/** Written once the items are drawn: 1 if an entry has another goal (u8), the row of that goal, and the goal's place among the goals that are read. */
 export const RELABELLED: u32 = REST;
 export const GOAL: u32 = SAVED;
 export const GOAL_PLACE: u32 = DRAWN;
 /** The rows follow the last column, at the place of the next column number. */
 export const ROWS: u32 = 16;
 
-/** Entries, or rows, handled at a time: their items, or copies of their rows, fit the first-level cache, and their misses overlap. */
+/** The number of entries or rows processed together. Their items, or copies of the rows, fit in the first-level cache, and the cache misses overlap. */
 export const PIECE: u32 = 256;
 /** Memory for copies of a piece's rows. */
 export const NEAR_BYTES: u32 = 16384;
@@ -94,7 +94,7 @@ export class Draw {
     return load<u32>(this.u32At(START, i));
   }
 
-  /** The places of an entry in `rows`; the last of them may be empty. */
+  /** The number of places of an entry in `rows`. The last places may be empty. */
   @inline
   rowsOf(i: u32): u32 {
     return this.picks != 0 ? this.width : load<u32>(this.u32At(LENGTH, i));
@@ -106,7 +106,7 @@ export class Draw {
     return align16(2 * this.addresses - this.selected);
   }
 
-  /** Whether the draw was made for that many entries of that many rows (`draw_init`). The memory after it belongs to others. */
+  /** Whether the draw was created (`draw_init`) for that many entries of that many rows. The memory after the draw belongs to other structures. */
   fits(n: u32, width: u32): bool {
     return n <= this.stride >> 3 && <u64>n * <u64>width <= <u64>((this.selected - this.rows) >> 2);
   }
@@ -125,7 +125,7 @@ function strideOf(items: u32): u32 {
   return align16(items << 3);
 }
 
-/** Returns the number of bytes of a draw of up to `items` items, with room to gather. Each row that their windows may have takes 12 more. */
+/** Returns the number of bytes of a draw of up to `items` items, with room to gather. Each row that an item's window may have takes 12 more bytes. */
 export function draw_bytes(items: u32): u32 {
   return <u32>COLUMNS_AT + ROWS * strideOf(items) + 16 + NEAR_BYTES;
 }

@@ -1,6 +1,6 @@
 /**
- * An epoch draws each item that existed when it began once, in a computed seeded order of the slots or in slot order. The caller keeps its state, which is a
- * few numbers. The items of an epoch have lower generations than items inserted since.
+ * An epoch draws each item that existed at its start exactly once, in a computed seeded order of the slots or in slot order. The caller keeps the state of the
+ * epoch, which is a few numbers. The items of an epoch have lower generations than items inserted since.
  */
 import { fillWith } from "../memory/bytes";
 import { E_UNLIKE, fail } from "../memory/error";
@@ -11,7 +11,7 @@ import { Draw, PIECE, PROBABILITY, SLOT, WEIGHT } from "./draw";
 import { Permutation, placesOf } from "./permutation";
 import { AHEAD, fitsWith, prefetchItems, record, SAME_COLUMNS, see, takeBack } from "./sample";
 
-/** The flags in addition to those of table_sample: use a seeded order; only look, and change nothing. */
+/** The flags in addition to those of table_sample: use a seeded order; look without changing anything. */
 export const SHUFFLED: u32 = 128;
 export const LOOKS: u32 = 256;
 
@@ -44,10 +44,11 @@ export function table_epoch_resume(table: usize, since: u32, high: u32, position
 }
 
 /**
- * Writes the next items of an epoch from a position on, up to n, into the draw and returns their number, which is lower only at the end of the epoch. RESULT 6
- * of the draw is the position after them. `flags`: 8 requires the same columns, if it only looks (E_UNLIKE); 32 draws ahead; 128 uses a seeded order instead of
- * slot order; 256 only looks. `since` and `high`: the lowest generation of newer items and the highest slot when the epoch began. Requires a table without
- * maxTimesSampled, and a limiter that lets n pass. Opens the draw, unless it only looks. O(n), and O(positions) if items are gone.
+ * Writes the next items of an epoch from a position on, up to n, into the draw and returns the number of items, which is below n only at the end of the epoch.
+ * RESULT 6 of the draw is the position after these items. `flags`: 8 requires the same columns, if the call only looks (E_UNLIKE); 32 draws ahead; 128 uses a
+ * seeded order instead of slot order; 256 only looks. `since` and `high`: the lowest generation of newer items and the highest slot when the epoch began.
+ * Requires a table without maxTimesSampled, and a limiter that lets n draws pass. Opens the draw, unless the call only looks. O(n), and O(positions) if items
+ * are gone.
  */
 export function table_epoch(table: usize, draw: usize, n: u32, flags: u32, seed: u32, epoch: u32, since: u32, high: u32, position: u32): i32 {
   const t = changetype<Table>(table);
@@ -59,7 +60,7 @@ export function table_epoch(table: usize, draw: usize, n: u32, flags: u32, seed:
   d.width = 1;
   d.single = u32(!looks && t.longest == 1 && d.fits(n, 1));
   d.ahead = u32((flags & AHEAD) != 0);
-  // No item has left or arrived, so every slot belongs to the epoch.
+  // No item was removed or added, so every slot belongs to the epoch.
   const slots = t.slots();
   const whole = t.count == slots.high && slots.item(t.newest).generation < since;
   const count = find(t, d, n, whole, (flags & SHUFFLED) != 0, seed, epoch, since, high, position);
@@ -76,7 +77,7 @@ export function table_epoch(table: usize, draw: usize, n: u32, flags: u32, seed:
   return count;
 }
 
-/** Writes the slots of the next items and returns their number. `whole`: every slot belongs to the epoch. */
+/** Writes the slots of the next items and returns the number of slots. `whole`: every slot belongs to the epoch. */
 function find(t: Table, d: Draw, n: u32, whole: bool, shuffled: bool, seed: u32, epoch: u32, since: u32, high: u32, position: u32): u32 {
   const slots = t.slots();
   const items = <usize>slots.items;
@@ -110,7 +111,7 @@ function find(t: Table, d: Draw, n: u32, whole: bool, shuffled: bool, seed: u32,
   return count;
 }
 
-/** Fills in the results of `table_peek` for these items. */
+/** Fills in the results of `table_peek` for the first `count` items of the draw. */
 function look(t: Table, d: Draw, count: u32, alike: bool): i32 {
   const slots = t.slots();
   d.layout = count == 0 ? 0 : slots.layout(d.slot(0));

@@ -1,9 +1,9 @@
 /**
  * Gather copies the bytes of a draw's rows, leaf by leaf, each into one contiguous run.
  *
- * RUN, 16 bytes, neighbours in memory that are copied as one:
+ * RUN, 16 bytes, adjacent bytes in memory that are copied in one go:
  * │ from u32 │ bytes u32 │ output u32 │ to u32 │
- * from: their address, 0 = padding · output: its number · to: the offset in its array, in bytes
+ * from: the address of the bytes, 0 = padding · output: the number of the output · to: the offset in its array, in bytes
  */
 import { Bytes, copyBytes } from "../memory/bytes";
 import { halvesWiden } from "../memory/half";
@@ -45,8 +45,8 @@ class CopyRun {
   }
 
   /**
-   * Adds bytes to an output: extends the last RUN if they follow it, or begins the next one. Returns the RUN that contains them. `last` before `out` means that
-   * there is no run yet.
+   * Adds bytes to an output: extends the last RUN if the bytes follow it, or begins the next RUN. Returns the RUN that contains the bytes. `last` before `out`
+   * means that no run exists yet.
    */
   @inline
   static add(out: usize, last: usize, from: u32, output: u32, to: u32, bytes: u32): usize {
@@ -87,12 +87,12 @@ export function gather(draw: usize, pool: usize, outputs: usize, n: u32): void {
   }
 }
 
-/** An empty list has no address of its own. */
+/** Compares the lists of two outputs. An empty list has no address of its own. */
 function sameRows(a: Output, b: Output): bool {
   return a.steps == b.steps && a.count == b.count;
 }
 
-/** Gathers `count` of the selected rows, from the k-th on, to the places from `at` on of outputs with the same list. */
+/** Gathers `count` of the selected rows, from the k-th on, into outputs with the same list, from place `at` on. */
 function gatherRows(d: Draw, p: Pool, k: u32, count: u32, at: u32, outputs: usize, end: usize): void {
   const selected = <usize>d.selected + ((<usize>k) << 2);
   const addresses = <usize>d.addresses + ((<usize>k) << 2);
@@ -107,7 +107,7 @@ function gatherRows(d: Draw, p: Pool, k: u32, count: u32, at: u32, outputs: usiz
     const leaf = p.leaf(o.leaf);
     const half = leaf.half();
     const array = <usize>o.to + ((<usize>at * leaf.valueBytes()) << half);
-    // Halves are written to the end of their place, and widened to all of it while they are cached.
+    // Halves are written to the end of their area, then widened to fill the whole area while they are cached.
     const to = array + <usize>half * count * leaf.valueBytes();
     if (leaf.kind != NARROW) gatherApart(p, leaf, selected, count, to);
     else if (short) spread(prefetched + leaf.at - p.rowsAt, count, p.rowBytes, leaf.bytes, to);
@@ -149,9 +149,9 @@ function spread(from: usize, count: u32, step: u32, bytes: u32, to: usize): void
 }
 
 /**
- * Writes where the values of WIDE and SHARED leaves are to `out`, as RUNs from entry `first` on, and returns their number. The host copies from there directly
- * to its own arrays. The order is entry by entry, so that frames shared by two outputs are copied again while they are cached. The `to` of these outputs has no
- * meaning. O(values)
+ * Writes the addresses of the values of WIDE and SHARED leaves to `out`, as RUNs from entry `first` on, and returns the number of RUNs. The host copies from
+ * there directly to its own arrays. The order is entry by entry, so that frames shared by two outputs are copied again while they are cached. The `to` of these
+ * outputs has no meaning. O(values)
  *
  * Packed frames are unpacked to a WINDOW (unpacked-frames.ts) of `room` bytes, and halves become f32 there, for as many entries as are sure to fit. The first
  * entry must fit. `window` 0 means that there are neither packed frames nor halves.
@@ -164,7 +164,7 @@ export function gather_runs(draw: usize, pool: usize, outputs: usize, n: u32, fi
   let to = window + WINDOW_HEAD;
   const full = window + <usize>room - <usize>most;
   let last = out - RUN_BYTES;
-  // The list that was read last.
+  // The address of the list that was read last.
   let list: u32 = 0;
   let count: u32 = 0;
   let start: i32 = 0;
@@ -172,7 +172,7 @@ export function gather_runs(draw: usize, pool: usize, outputs: usize, n: u32, fi
   const piece = window == 0 ? 0 : max(room / max(most, 1), 1);
   let prefetched = first;
   for (; i < d.count && (window == 0 || i == first || to <= full); i++) {
-    // Frames stored unpacked take no room in the window, so more entries than fit there may follow.
+    // Frames stored unpacked take no room in the window, so the loop may reach more entries than `piece`.
     if (window != 0 && i == prefetched) {
       const many = min(d.count - i, piece);
       prefetchPacked(d, p, outputs, n, i, many, last + RUN_BYTES);
@@ -192,7 +192,7 @@ export function gather_runs(draw: usize, pool: usize, outputs: usize, n: u32, fi
       let at = <usize>d.selected;
       let there = count;
       if (start >= 0) {
-        // Consecutive steps, in the order of the window.
+        // The steps are consecutive and in the order of the window.
         const length = <i32>d.rowsOf(i);
         at = <usize>d.rows + <usize>((i * d.width + start) << 2);
         there = <u32>min(<i32>there, max(length - start, 0));
@@ -251,7 +251,7 @@ function widened(leaf: Leaf, from: usize, to: usize): usize {
   return to;
 }
 
-/** Reads one byte per page, so that the address misses overlap here instead of in the copies. */
+/** Reads one byte per page, so that the misses of address translation (TLB) overlap here instead of delaying each copy. */
 function prefetchRuns(at: usize, end: usize): void {
   let sum: u32 = 0;
   for (; at < end; at += RUN_BYTES) {
@@ -263,7 +263,7 @@ function prefetchRuns(at: usize, end: usize): void {
   Prefetch.keep(sum);
 }
 
-/** Returns the first of consecutive steps, counted from the start of the window, or -1 if the steps are not consecutive. */
+/** Returns the first step of a list of consecutive steps, counted from the start of the window, or -1 if the steps are not consecutive. */
 function firstOf(steps: usize, count: u32): i32 {
   const first = load<i32>(steps);
   if (first < 0 || first == BOOTSTRAP) return -1;
@@ -283,7 +283,9 @@ function neighbours(at: usize, stop: usize): u32 {
   return <u32>(at - from) >> 2;
 }
 
-/** Chooses rows of each entry's window for one list. Padding reads the header's zeros if rows are copied whole, or address 0 otherwise. O(entries × count) */
+/**
+ * Chooses rows of each entry's window for one list. Padding has the address of the header's zeros if rows are copied whole, else address 0. O(entries × count)
+ */
 function select(d: Draw, p: Pool, first: u32, entries: u32, steps: usize, count: u32, each: u32): void {
   if (d.picks != 0) return selectPicked(d, p, first, entries, steps, count);
   if (count == 1 && each == 0) return selectOne(d, p, first, entries, load<i32>(steps));
@@ -306,7 +308,7 @@ function select(d: Draw, p: Pool, first: u32, entries: u32, steps: usize, count:
   }
 }
 
-/** Like `select`, if `rows` has only some steps: `places` are their places there. */
+/** Like `select`, for a draw whose `rows` has only some steps: `places` lists the places of the steps in `rows`. */
 function selectPicked(d: Draw, p: Pool, first: u32, entries: u32, places: usize, count: u32): void {
   const padding: u32 = isShort(p) ? <u32>ZEROS_AT : 0;
   const width = <usize>(d.width << 2);

@@ -1,10 +1,10 @@
 /**
- * Draws hindsight goals (Andrychowicz et al., 2017): transitions of a draw get a goal that was achieved later in their episode, with returns from the
- * rewards of that goal.
+ * Draws hindsight goals (Andrychowicz et al., 2017): transitions of a draw get a goal that was achieved later in their episode, with returns from the rewards
+ * of that goal.
  *
- * A goal is the value of a leaf at a step of the transition's episode that is held by a live item of the table, or by one that left with this draw. Such items
- * hold the row until the draw is closed. The final step of an episode that terminated may be zeros if its observation was omitted or has not arrived. That step
- * is never a goal, and a transition that reaches it keeps its own goal.
+ * A goal is the value of a leaf at a step of the transition's episode that is held by a live item of the table, or by an item that this draw removed. Removed
+ * items hold their rows until the draw is closed. The final step of an episode that terminated may be zeros if its observation was omitted or has not arrived.
+ * That step is never a goal, and a transition that reaches it keeps its own goal.
  */
 import { copyBytes } from "../memory/bytes";
 import { Prefetch } from "../memory/prefetch";
@@ -19,13 +19,13 @@ import { gather } from "./gather";
 import { NONE, Returns } from "./n-step";
 import { Output } from "./output";
 
-/** The steps of the episode from which goals are taken: any later step, the last one, or any but the first. */
+/** The steps of the episode from which goals are taken: any later step, the last step, or any step but the first. */
 const FUTURE: u32 = 0;
 const FINAL: u32 = 1;
 
 /**
- * Chooses `ask` of the entries at random, or all that can get a goal if these are fewer, and a goal for each. Fills RELABELLED and GOAL. Each entry uses one
- * random number for the choice if it is open, then one for its goal, unless the goal is the last step. O(count × log steps)
+ * Chooses `ask` of the entries at random, or all entries that can get a goal if there are fewer, and a goal for each. Fills RELABELLED and GOAL. Each entry
+ * uses one random number for the choice if the choice is open, then one for its goal, unless the goal is the last step. O(count × log steps)
  */
 export function draw_goals(draw: usize, table: usize, ask: u32, strategy: u32): void {
   const d = changetype<Draw>(draw);
@@ -41,7 +41,7 @@ export function draw_goals(draw: usize, table: usize, ask: u32, strategy: u32): 
   ask = min(ask, left);
   for (let i: u32 = 0; i < d.count; i++) {
     const isAble = load<u8>(relabelled + <usize>i) != 0;
-    // Selection sampling (Knuth, volume 2, algorithm 3.4.2S).
+    // This is selection sampling (Knuth, volume 2, algorithm 3.4.2S).
     const chosen = isAble && ask != 0 && (ask == left || random_below(random, left) < ask);
     left -= u32(isAble);
     store<u8>(relabelled + <usize>i, u8(chosen));
@@ -64,7 +64,7 @@ export function draw_goals(draw: usize, table: usize, ask: u32, strategy: u32): 
   }
 }
 
-/** Marks in RELABELLED the entries that can get another goal because the goals achieved at their ends are known. Returns their number. */
+/** Marks in RELABELLED the entries that can get another goal because the goals achieved at their ends are known. Returns the number of marked entries. */
 function able(d: Draw, p: Pool): u32 {
   const relabelled = d.column(RELABELLED);
   const terminals = d.column(TERMINATED);
@@ -78,7 +78,7 @@ function able(d: Draw, p: Pool): u32 {
   return count;
 }
 
-/** Whether a row is the final step of an episode that terminated, and zeros in every leaf. */
+/** Whether a row is the final step of a terminated episode and has zeros in every leaf. */
 function isUnknown(p: Pool, row: u32): bool {
   if ((Head.of(row).next & LINK_ENDS) != LINK_ENDS) return false;
   if (!isZeros(p.bytes(row), p.rowBytes)) return false;
@@ -119,7 +119,8 @@ const PIECE_AT: u32 = 32;
 
 /**
  * Gathers a leaf to `to`, for each step of the return of each entry that has another goal, entry by entry. `which`: 0 the goal, 1 the goal achieved with the
- * step, 2 the goal once per entry. `room`: `draw_goal_bytes` of scratch. Goals note their places in GOAL_PLACE. Returns the number of values. O(bytes)
+ * step, 2 the goal once per entry. `room`: `draw_goal_bytes` of scratch. For goals, also writes their places to GOAL_PLACE. Returns the number of values.
+ * O(bytes)
  */
 export function draw_goal_values(draw: usize, pool: usize, leaf: u32, which: u32, room: usize, to: usize): u32 {
   const d = changetype<Draw>(draw);
@@ -155,7 +156,7 @@ export function draw_goal_values(draw: usize, pool: usize, leaf: u32, which: u32
   return count;
 }
 
-/** The contents that `draw_goal_values` gathers. */
+/** The kinds of values that `draw_goal_values` gathers. */
 const ACHIEVED: u32 = 1;
 const ONCE: u32 = 2;
 
@@ -165,7 +166,7 @@ function flush(rows: Draw, pool: usize, output: Output, bytes: u32): void {
   rows.count = 0;
 }
 
-/** Copies the goals at `goals` into a column with `bytes` bytes per entry, for entries that have one. O(bytes) */
+/** Copies the goals at `goals` into a column with `bytes` bytes per entry, for entries that have another goal. O(bytes) */
 export function draw_put_goals(draw: usize, goals: usize, bytes: u32, to: usize): void {
   const d = changetype<Draw>(draw);
   for (let i: u32 = 0; i < d.count; i++, to += bytes) {
@@ -210,7 +211,7 @@ export function draw_goal_returns(
       let alive: f64 = discount == NONE ? 1 : Returns.number(p, p.bytes(load<u32>(window + ((<usize>k) << 2))), discount);
       if (terminals != 0) {
         terminated = load<u8>(terminals + <usize>k);
-        // A stored 0 marked the end for the stored goal.
+        // A stored discount of 0 marked the end for the stored goal.
         if (alive == 0) alive = 1;
       }
       factor *= gamma * alive;

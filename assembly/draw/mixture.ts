@@ -12,7 +12,7 @@ const SHARES_AT: usize = 32;
 
 @unmanaged
 export class Mixture {
-  /** Returns the bytes for `sources` sources. */
+  /** Returns the number of bytes for `sources` sources. */
   static bytes(sources: u32): u32 {
     return <u32>SHARES_AT + 20 * sources;
   }
@@ -45,9 +45,9 @@ export function mixture_seed(mixture: usize, seedLow: u32, seedHigh: u32): void 
 }
 
 /**
- * Divides n rows among the sources, whose shares are not negative and not all 0. `exact`: each source has n × share / total rows, rounded to the largest
- * remainders, and to the first source among equals; the rounding error is carried to the next batch, so that shares are exact over many batches. Otherwise the
- * source of each row is drawn at random. O(n + sources²)
+ * Divides n rows among the sources, whose shares are not negative and not all 0. `exact`: each source has n × share / total rows, rounded with the
+ * largest-remainder method (ties favour the first source); the rounding error is carried to the next batch, so that shares are exact over many batches.
+ * Otherwise the source of each row is drawn at random. O(n + sources²)
  */
 export function mixture_split(mixture: usize, sources: u32, n: u32, exact: u32): void {
   const m = changetype<Mixture>(mixture);
@@ -70,7 +70,7 @@ function splitExactly(m: Mixture, sources: u32, n: u32, total: f64): void {
   for (; left < 0; left++) move(m, richest(m, sources), sources, -1);
 }
 
-/** Returns the source with a share from which rounding has withheld the most. */
+/** Returns the source from which rounding has withheld the most, among sources with a share. */
 function neediest(m: Mixture, sources: u32): u32 {
   let found: u32 = 0;
   let most: f64 = -Infinity;
@@ -83,7 +83,7 @@ function neediest(m: Mixture, sources: u32): u32 {
   return found;
 }
 
-/** Returns the source with rows to which rounding has added the most. */
+/** Returns the source to which rounding has added the most, among sources with rows. */
 function richest(m: Mixture, sources: u32): u32 {
   let found: u32 = 0;
   let least: f64 = Infinity;

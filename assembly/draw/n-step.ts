@@ -4,7 +4,7 @@
  * Row j holds the observation and the action at time j, and their result: reward r_j, discount d_j, and whether the episode terminated, which makes d_j 0.
  *   return    R = r_0 + γ d_0 r_1 + … + γ^(k-1) d_0 … d_(k-2) r_(k-1)
  *   discount  γ^k d_0 … d_(k-1): the factor of the value after step k, 0 if the episode terminated
- * k is n, or less if the window or the episode ends before. Row k is the bootstrap. A final step is only a bootstrap, and records whether the episode
+ * k is n, or less if the window or the episode ends earlier. Row k is the bootstrap. A final step is only a bootstrap, and records whether the episode
  * terminated.
  */
 
@@ -25,11 +25,11 @@ const OWN: u32 = 1;
 export const ENDS_BEHIND: u32 = 2;
 
 /**
- * Fills RETURN, DISCOUNT, STEPS, TERMINATED and TRUNCATED. `reward`, `discount`, `terminatedLeaf`: numbers of leaves; the latter two may be NONE. If rows do
- * not contain their own next observation, the last row of a window or episode only serves as one, and its reward is not read. STEPS is then also the place of
- * the bootstrap row; otherwise that is STEPS - 1, which `own` of the draw tells `gather_select`. `table`: the table whose items the windows begin with, which
- * remember how their last rows end; else 0. Returns how many windows bootstrap from the last row of an episode that ended plainly and that has a reward or a
- * terminated flag: no return ever counts these. O(count × n)
+ * Fills RETURN, DISCOUNT, STEPS, TERMINATED and TRUNCATED. `reward`, `discount`, `terminatedLeaf`: numbers of leaves; `discount` and `terminatedLeaf` may be
+ * NONE. If rows do not contain their own next observation, the last row of a window or episode only serves as the next observation of the row before, and its
+ * reward is not read. STEPS is then also the place of the bootstrap row; otherwise that place is STEPS - 1, and `own` of the draw is set. `table`: the table of
+ * the items with which the windows begin, which store how their last rows end; else 0. Returns how many windows bootstrap from the last row of an episode that
+ * ended plainly and that has a reward or a terminated flag, which never counts in any return. O(count × n)
  */
 export function draw_n_step(draw: usize, pool: usize, table: usize, reward: u32, discount: u32, terminatedLeaf: u32, n: u32, gamma: f64, flags: u32): u32 {
   const d = changetype<Draw>(draw);
@@ -67,7 +67,7 @@ export function draw_n_step(draw: usize, pool: usize, table: usize, reward: u32,
     let ends: u32 = 0;
     while (at < end) {
       ends = Returns.ends(item, <u32>(at - window) >> 2, load<u32>(at));
-      // A final step never counts in a return; nor does the last step of an episode if the next row contains the next observation.
+      // A final step never counts in a return. If the next row contains the next observation, the last step of an episode does not count either.
       if ((ends & LINK_FINAL) != 0 || (ends != 0 && !own)) break;
       const bytes = <usize>load<u32>(at + addresses);
       ret += factor * (plainly ? <f64>load<f32>(bytes + rewardAt) : readNumber(bytes + rewardAt, rewards.dtype));
@@ -75,7 +75,7 @@ export function draw_n_step(draw: usize, pool: usize, table: usize, reward: u32,
       if (terminatedLeaf != NONE && Returns.number(p, bytes, terminatedLeaf) != 0) alive = 0;
       factor *= gamma * alive;
       at += 4;
-      // Tested first, because this branch is predictable and `alive` is not.
+      // This test comes first, because its branch is predictable and that of `alive` is not.
       if (at == end) break;
       if (alive == 0 || ends != 0) break;
     }
@@ -83,7 +83,7 @@ export function draw_n_step(draw: usize, pool: usize, table: usize, reward: u32,
     const behind = ends == 0 && steps < length;
     if (behind) ends = Returns.ends(item, steps, load<u32>(at));
     if (ends == LINK_END && !own && alive != 0) lost += Returns.says(p, load<u32>(at), reward, terminatedLeaf);
-    // After a whole return.
+    // The return is whole, so an end at the bootstrap does not count.
     if (behind && steps == n && (ends & LINK_FINAL) == 0 && (flags & ENDS_BEHIND) == 0) ends = 0;
     if (ends == LINK_ENDS) factor = 0;
     const terminated = u8(alive == 0) | u8(ends == LINK_ENDS);
@@ -119,7 +119,9 @@ function prefetch(d: Draw, p: Pool, t: Table): void {
 
 @unmanaged
 export class Returns {
-  /** Returns how an episode ends with the k-th row of an item, or with any row: two bits of its link. Most items store it, which saves a cache miss. */
+  /**
+   * Returns how an episode ends with the k-th row of an item, or with any row: two bits of its link. Most items store these bits, which saves a cache miss.
+   */
   @inline
   static ends(item: usize, k: u32, row: u32): u32 {
     if (item == 0 || !changetype<Item>(item).single()) return Head.of(row).next & LINK_ENDS;

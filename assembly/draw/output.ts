@@ -3,8 +3,8 @@
  *
  * OUTPUT, 20 bytes, one output column:
  * │ leaf u32 │ steps u32 │ count u32 │ each u32 │ to u32 │
- * steps: address of i32 × count, a list of steps in any order; negative ones count from the window's end; steps outside the window are padding.
- * If a draw has looked up only some steps (`picks` of DRAW), places among these
+ * steps: address of i32 × count, a list of steps in any order; negative steps count from the window's end; steps outside the window are padding
+ *   if a draw has looked up only some steps (`picks` of DRAW), the list has places among these steps
  * each: the distance from an entry's list to the next list; 0 if all entries share one list
  */
 
@@ -12,7 +12,7 @@ import { Leaf } from "../rows/leaf";
 import { Pool } from "../rows/pool";
 import { Draw, STEPS } from "./draw";
 
-/** Replaces the number of a step: the step at which the n-step return ends. */
+/** Stands in a list of steps for the step at which the n-step return ends. */
 export const BOOTSTRAP: i32 = i32.MAX_VALUE;
 
 @unmanaged

@@ -1,11 +1,10 @@
 /**
- * Computes a seeded order of the numbers below 2^bits, without storing it: four rounds of a Feistel network (Luby and Rackoff, 1988, with lighter outer
- * rounds as
- * in Naor and Reingold, 1999) over two halves, of which the upper one may be a bit shorter. Each number below the least power of 2 has one place in it; to
- * order fewer numbers, skip the others.
+ * Computes a seeded order of the numbers below 2^bits, without storing it: four rounds of a Feistel network (Luby and Rackoff, 1988, with lighter outer rounds
+ * as in Naor and Reingold, 1999) over two halves, of which the upper one may be a bit shorter. Each number below 2^bits has one place in the order. To order
+ * fewer numbers, skip the others.
  *
  * PERMUTATION, 64 bytes:
- * 0 │ RANDOM (32)                    │  its words are the keys of the rounds, u64 each: seeded by a seed, with the epoch as the stream
+ * 0 │ RANDOM (32)                    │  its words are the keys of the rounds, u64 each, generated from a seed with the epoch as the stream
  * 32 │ lowBits u32      │ highBits u32 │
  * 40 │ (24)                           │
  */
@@ -27,7 +26,7 @@ export class Permutation {
   unused1: u64;
   unused2: u64;
 
-  /** Begins an order of the numbers below `n` and of those up to the next power of 2. Returns how many these are. */
+  /** Begins an order of the numbers below a power of 2 that is at least `n`. Returns that power, which is the number of places. */
   begin(n: u32, seed: u32, epoch: u32): u32 {
     random_init(changetype<usize>(this), seed, 0, epoch);
     const bits = bitsOf(n);

@@ -10,7 +10,7 @@ import { Table } from "../tables/table";
 import { Draw, KEY, LENGTH, PROBABILITY, SLOT, START } from "./draw";
 import { StreamSet } from "./windows/streams";
 
-/** The source of an entry's run: an item, a stream of a set, or a single row named by the host. */
+/** The source of an entry's run: an item, a stream of a set, or a single row that the host names. */
 export const OF_ITEMS: u32 = 0;
 export const OF_STREAMS: u32 = 1;
 export const OF_ROWS: u32 = 2;
@@ -19,14 +19,14 @@ export const OF_ROWS: u32 = 2;
 export const FROM_END: u32 = 1;
 export const FROM_ANY: u32 = 2;
 const FROM_START: u32 = 3;
-/** A flag in addition to these: read past the end of an episode. */
+/** A flag that can be added to each of these values: read past the end of an episode. */
 export const CROSS: u32 = 4;
 
 /**
  * Fills `width` rows for each of n entries, and the column LENGTH (rows that exist). `kind`: 0 items of a table (SLOT); 1 streams of a set (SLOT), from START
- * on; 2 rows named by the host, one per entry, of the stream `source` (all with equal probability) or of none (0). `from`, for items: 0 begins with the first
- * step, 1 ends with the last step, 2 picks uniformly among the starts that fit, 3 uses START; + 4 reads past the end of an episode. Returns n, or 0 if the draw
- * has no room for n, in which case nothing is written. O(n × width), and O(start) for an item whose rows are not adjacent
+ * on; 2 rows named by the host, one per entry, of the stream `source` (all with equal probability) or of no stream (0). `from`, for items: 0 begins with the
+ * first step, 1 ends with the last step, 2 picks uniformly among the starts that fit, 3 uses START; + 4 reads past the end of an episode. Returns n, or 0 if
+ * the draw has no room for n, in which case nothing is written. O(n × width), and O(start) for an item whose rows are not adjacent
  */
 export function draw_rows(draw: usize, kind: u32, source: usize, n: u32, width: u32, from: u32): u32 {
   const d = changetype<Draw>(draw);
@@ -40,15 +40,15 @@ export function draw_rows(draw: usize, kind: u32, source: usize, n: u32, width: 
   return n;
 }
 
-/** Returns the address from which `draw_picked_rows` reads the steps that it looks up, i32 each. */
+/** Returns the address from which `draw_picked_rows` reads the steps to look up, i32 each. */
 export function draw_picks(draw: usize): usize {
   return <usize>changetype<Draw>(draw).selected;
 }
 
 /**
- * Like `draw_rows` for n items of a table, but looks up only `picks` steps of each window. `draw_picks` has them, from the start of the window, or negative
- * from its end. LENGTH is that of the window. O(n × picks); more if rows are neither adjacent nor in whole blocks (all steps up to the last one looked up) or
- * if an episode ends inside an item (all steps up to that end)
+ * Like `draw_rows` for n items of a table, but looks up only `picks` steps of each window. The steps are at `draw_picks`, counted from the start of the window,
+ * or negative from its end. LENGTH is the length of the window. O(n × picks); more if rows are neither adjacent nor in whole blocks (all steps up to the last
+ * one looked up) or if an episode ends inside an item (all steps up to that end)
  */
 export function draw_picked_rows(draw: usize, table: usize, n: u32, width: u32, from: u32, picks: u32): u32 {
   const d = changetype<Draw>(draw);
@@ -111,7 +111,7 @@ function pickSteps(d: Draw, t: Table, i: u32, width: u32, from: u32, to: usize):
       store<u32>(to, pool.rowBehind(first, step));
       continue;
     }
-    // Continues from the previous step, unless that is later.
+    // The walk continues from the previous step, unless that step is later.
     const back = step < at;
     row = Run.skip(pool, back ? first : row, back ? step : step - at, kind);
     at = step;
@@ -123,7 +123,7 @@ function pickSteps(d: Draw, t: Table, i: u32, width: u32, from: u32, to: usize):
 @unmanaged
 class Step {
   /**
-   * Returns the place of a step in a window of `length`; a negative step counts from the end. A result of `length` or more means that there is no such step.
+   * Returns the place of a step in a window of `length`; a negative step counts from the end. A result of `length` or more means that the step does not exist.
    */
   @inline
   static of(pick: i32, length: u32): u32 {
@@ -131,7 +131,7 @@ class Step {
   }
 }
 
-/** Chooses the place in a longer item at which its `width` steps begin, all starts with equal probability; 0 in an item that is not longer. */
+/** Chooses the place at which a window of `width` steps begins in a longer item, with equal probability for each start. In other items, the place is 0. */
 export function draw_starts(draw: usize, table: usize, width: u32): void {
   const t = changetype<Table>(table);
   const d = changetype<Draw>(draw);
@@ -141,7 +141,7 @@ export function draw_starts(draw: usize, table: usize, width: u32): void {
 function fillItems(d: Draw, t: Table, from: u32, cross: bool): void {
   const pool = t.rows();
   const width = d.width;
-  // Read once, because the compiler must assume that each store below changes it.
+  // The count is read once, because the compiler must assume that each store below changes it.
   const count = d.count;
   const slots = d.column(SLOT);
   const lengths = d.column(LENGTH);
@@ -178,7 +178,7 @@ function fillStreams(d: Draw, set: StreamSet): void {
   for (let i: u32 = 0; i < d.count; i++) {
     const stream = d.slot(i);
     const start = d.start(i);
-    // The host named the stream; a stream that does not exist has no steps.
+    // The host names the stream. A stream that does not exist has no steps.
     const recent = set.stream(min(stream, set.n - 1)).recent();
     const length = stream < set.n && start < recent.count ? min(width, recent.count - start) : 0;
     for (let k: u32 = 0; k < length; k++) store<u32>(row + ((<usize>k) << 2), recent.get(start + k));
@@ -200,7 +200,7 @@ function fillPlain(n: u32, at: usize, end: usize): usize {
   return at;
 }
 
-/** Stores the number of rows of an entry, and empties the places after them. Returns the address at which the next entry begins. */
+/** Stores the number of rows of an entry, and empties the places after these rows. Returns the address at which the next entry begins. */
 function close(length: usize, width: u32, row: usize, filled: usize): usize {
   store<u32>(length, <u32>(filled - row) >> 2);
   const end = row + ((<usize>width) << 2);

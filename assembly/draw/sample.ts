@@ -1,6 +1,6 @@
 /**
- * Sampling makes n draws. It checks the limiter before each draw, raises every item's count, and removes exhausted items. Items that leave during a draw keep
- * their rows until `table_close_draw`, so that they can be gathered.
+ * Sampling makes n draws. `table_sample` checks the limiter before each draw, raises every item's count, and removes exhausted items. Items that are removed
+ * during a draw keep their rows until `table_close_draw`, so that the rows can be gathered.
  */
 import { fillWith } from "../memory/bytes";
 import { E_UNLIKE, E_UNSUPPORTED, fail } from "../memory/error";
@@ -13,13 +13,13 @@ import { FORM_BITS, Item, Slots } from "../tables/slots";
 import { admitPending, discard, leaveSteps, removeItem, Table } from "../tables/table";
 import { DRAWN, Draw, KEY, LENGTH, PIECE, PRIORITY, PROBABILITY, REST, SAVED, SLOT, TABLE_SIZE, TIMES_SAMPLED, WEIGHT } from "./draw";
 
-/** A flag in addition to the selectors' own: only items with the column layout of the first. */
+/** A flag in addition to the flags of selectors: only items with the column layout of the first item. */
 export const SAME_COLUMNS: u32 = 8;
-/** For a look ahead: also find the longest and the shortest item that may be drawn, which costs O(slots) if items leave between two draws. */
+/** A flag for a look ahead: also find the longest and the shortest item that may be drawn, which costs O(slots) if items are removed between two draws. */
 export const SIZED: u32 = 16;
 /**
- * For a draw ahead: only the random state changes, and `table_count_draw` counts the draw when its batch is passed on. Requires a table without
- * maxTimesSampled, in which no item waits.
+ * A flag for a draw ahead: only the random state changes, and `table_count_draw` counts the draw when its batch is passed on. Requires a table that has no
+ * maxTimesSampled and no waiting items.
  */
 export const AHEAD: u32 = 32;
 
@@ -30,9 +30,9 @@ const BY_ITEMS: f64 = 3;
 const BY_COLUMNS: f64 = 4;
 
 /**
- * Draws up to n items into the draw and returns their number. `flags` is a sum of: 1 without replacement; 2 stratified; 4 `among` of the newest; 8 same columns
- * (if items leave between two draws, the call ends before an item with other columns; else call `table_peek` first); 32 ahead. `among`: only the k oldest, or
- * newest; 0 for all. O(n log size) for uniform and prioritized, O(n) for orders. Opens the draw, which `table_close_draw` closes.
+ * Draws up to n items into the draw and returns the number of items. `flags` is a sum of: 1 without replacement; 2 stratified; 4 `among` of the newest; 8 same
+ * columns (if items are removed between two draws, the call ends before an item with other columns; else call `table_peek` first); 32 ahead. `among`: only the
+ * k oldest, or newest; 0 for all. O(n log size) for uniform and prioritized, O(n) for orders. Opens the draw, which `table_close_draw` closes.
  */
 export function table_sample(table: usize, draw: usize, n: u32, flags: u32, among: u32): i32 {
   const t = changetype<Table>(table);
@@ -57,10 +57,10 @@ export function table_sample(table: usize, draw: usize, n: u32, flags: u32, amon
   return d.count;
 }
 
-/** Reverts the counts of a draw. Its columns keep the values that it would have counted. */
+/** Reverts the counts of a draw. The columns keep the values that the draw would have counted. */
 export function takeBack(t: Table, d: Draw): void {
   const slots = t.slots();
-  // Starts with the last one, because an item drawn more than once counts from its first draw.
+  // Starts with the last entry, because an item that was drawn more than once counts from its first draw.
   for (let i = d.count; i > 0; i--) {
     const item = slots.item(d.slot(i - 1));
     item.timesSampled = load<u32>(d.u32At(TIMES_SAMPLED, i - 1)) - 1;
@@ -70,8 +70,8 @@ export function takeBack(t: Table, d: Draw): void {
 }
 
 /**
- * Counts a draw that was made ahead, by the keys of its items, if these still exist. `times`, u32 each, becomes their counts and stays unchanged for the
- * others. O(n)
+ * Counts a draw that was made ahead, by the keys of its items, if these still exist. Sets `times` (u32 each) to the counts of these items, and leaves the other
+ * entries unchanged. O(n)
  */
 export function table_count_draw(table: usize, keys: usize, n: u32, times: usize): void {
   const t = changetype<Table>(table);
@@ -88,9 +88,9 @@ export function table_count_draw(table: usize, keys: usize, n: u32, times: usize
 }
 
 /**
- * Previews `table_sample` without changing anything: returns how many items it would draw, and notes the first one's column layout and the rows of the longest
- * and the shortest. If items leave between two draws, it only looks at the first one; with the flag 16, lengths are then those of all items. E_UNLIKE for
- * different columns, with the flag 8.
+ * Previews `table_sample` without changing anything: returns how many items `table_sample` would draw, and notes the column layout of the first item and the
+ * rows of the longest and the shortest item. If items are removed between two draws, the call only looks at the first item; with the flag 16, the lengths are
+ * then those of all items. Returns E_UNLIKE for different columns, with the flag 8.
  */
 export function table_peek(table: usize, draw: usize, n: u32, flags: u32, among: u32): i32 {
   const t = changetype<Table>(table);
@@ -102,7 +102,7 @@ export function table_peek(table: usize, draw: usize, n: u32, flags: u32, among:
   const first = singly(t, how);
   const ask = allowed(t, d, first ? min(n, 1) : n, how, among);
   const random = t.random();
-  // No draw writes into it, as far as it reaches.
+  // No draw writes into this part of the column.
   const saved = d.column(WEIGHT);
   memory.copy(saved, random, 32);
   const drawn = drawSlots(t, d, 0, ask, how, among);
@@ -120,8 +120,8 @@ export function table_peek(table: usize, draw: usize, n: u32, flags: u32, among:
 }
 
 /**
- * Looks up the items of n keys in the column KEY, and returns how many still exist, in their order. It is not a real draw: it raises no counts and checks no
- * limiter. E_UNLIKE for different columns, with the flag 8. Items that wait for the limiter are not found. O(n)
+ * Looks up the items of n keys in the column KEY, in the order of the keys, and returns how many still exist. The call is not a real draw: it raises no counts
+ * and checks no limiter. Returns E_UNLIKE for different columns, with the flag 8. Items that wait for the limiter are not found. O(n)
  */
 export function table_get(table: usize, draw: usize, n: u32, flags: u32): i32 {
   const t = changetype<Table>(table);
@@ -152,25 +152,25 @@ export function table_get(table: usize, draw: usize, n: u32, flags: u32): i32 {
   return count;
 }
 
-/** The number of bytes of a batch above which it is worthwhile to measure its items before room is made for it. */
+/** The number of bytes of a batch above which it pays to measure the items before making room for the batch. */
 const LARGE: f64 = 16777216;
 /** The number of bytes of room per slot above which measuring pays off if a longer item may have been evicted. */
 const LOOSE: f64 = 512;
 
 /**
  * Whether to measure the items of a draw (`table_peek` with the flag 16) before making room for n items of `longest` steps, `stepBytes` each: the longest item
- * ever stored may have left long ago. If most items are at least half as long, nothing is measured.
+ * ever stored may be long gone. If most items are at least half as long, nothing is measured.
  */
 export function table_loose(table: usize, n: u32, longest: u32, stepBytes: f64): bool {
   const t = changetype<Table>(table);
   const bytes = <f64>n * <f64>longest * stepBytes;
   if (bytes > LARGE) return true;
   if (bytes <= <f64>n * LOOSE || <f64>longest * <f64>t.count <= 2 * t.steps) return false;
-  // If items may leave between two draws, measuring reads every slot.
+  // If items may be removed between two draws, measuring reads every slot.
   return bytes > LOOSE * <f64>(t.maxTimesSampled == 0 && t.pending == 0 ? n : t.slots().high);
 }
 
-/** Whether an item's columns have the form of the first one's: the upper half of their numbers. */
+/** Whether an item's column layout has the same form as that of the first item. The form is the upper half of the layout's number. */
 export function fitsWith(d: Draw, layout: u32): bool {
   return layout >> FORM_BITS == <u32>d.layout >> FORM_BITS;
 }
@@ -181,7 +181,7 @@ export function see(t: Table, d: Draw, slot: u32): void {
   d.shortest = min(d.shortest, t.transitionRows(item));
 }
 
-/** Closes the draw: releases the items that left and lets waiting items in. */
+/** Closes the draw: releases the items that the draw removed, and lets waiting items in. */
 export function table_close_draw(table: usize): void {
   const t = changetype<Table>(table);
   t.drawing = 0;
@@ -197,7 +197,7 @@ export function table_close_draw(table: usize): void {
 }
 
 function supports(t: Table, flags: u32, among: u32): i32 {
-  // Strata have no meaning in an order, or if an item may leave between two draws.
+  // Strata have no meaning in an order, or if an item may be removed between two draws.
   if ((flags & STRATIFIED) != 0 && ((flags & DISTINCT) != 0 || t.maxTimesSampled != 0 || t.sampler().has(DETERMINISTIC))) return fail(E_UNSUPPORTED, 3, flags);
   const newest = (flags & NEWEST) != 0;
   if (among == 0 || t.sampler().reaches(among, t.count, newest, t.remover(), t.maxTimesSampled != 0)) return 0;
@@ -205,19 +205,20 @@ function supports(t: Table, flags: u32, among: u32): i32 {
 }
 
 /**
- * Whether to draw one by one, because an item may leave or enter between two draws; otherwise the whole batch is drawn together, with the same distribution.
+ * Whether to draw one by one, because an item may be removed or enter between two draws; otherwise the whole batch is drawn together, with the same
+ * distribution.
  */
 function singly(t: Table, flags: u32): bool {
   return (flags & (DISTINCT | STRATIFIED)) == 0 && (t.maxTimesSampled != 0 || t.pending != 0);
 }
 
-/** Makes each draw from the items that the previous one left. If entering items may displace the oldest, they enter when all are drawn. */
+/** Makes each draw from the items that remain after the previous draw. If entering items may displace the oldest items, they enter after the last draw. */
 function drawSingly(t: Table, d: Draw, n: u32, flags: u32, among: u32, alike: bool): void {
   const admits = among == 0 || t.sampler().keepsReach(t.remover());
   for (let i: u32 = 0; i < n && mayDraw(t, d) && drawOne(t, d, i, n, flags, among, alike); i++) if (admits) admitPending(t);
 }
 
-/** Makes the i-th of n draws; false if it has other columns than the first, and so is the first of the next call. */
+/** Makes the i-th of n draws; false if the item has other columns than the first one. The next call then begins with this draw. */
 function drawOne(t: Table, d: Draw, i: u32, n: u32, flags: u32, among: u32, alike: bool): bool {
   const random = t.random();
   if (alike) memory.copy(d.column(WEIGHT), random, 32);
@@ -233,9 +234,9 @@ function drawOne(t: Table, d: Draw, i: u32, n: u32, flags: u32, among: u32, alik
 }
 
 /**
- * Like `drawSingly`, if no item waits. An item leaves only with its last draw, so earlier draws are made together, with the same result as one by one. In the
- * long run an item leaves with each maxTimesSampled-th draw: a run is a fraction of that, or as long as the draws that succeeded since the last item left. In
- * an order, the same item comes until it leaves.
+ * Like `drawSingly`, if no item waits. An item is removed only by its last draw, so earlier draws are made together, with the same result as one by one. In the
+ * long run, every maxTimesSampled-th draw removes an item. The length of a run is a fraction of that, or the number of draws that succeeded since the last
+ * removal. An order draws the same item until it is removed.
  */
 function drawUntilLast(t: Table, d: Draw, n: u32, flags: u32, among: u32, alike: bool): void {
   const least = t.sampler().has(DETERMINISTIC) ? t.maxTimesSampled : max(t.maxTimesSampled >> 2, 1);
@@ -253,8 +254,8 @@ function drawUntilLast(t: Table, d: Draw, n: u32, flags: u32, among: u32, alike:
 }
 
 /**
- * Makes up to `ask` of n draws, from the i-th on, and ends with the first one that is its item's last. The random state then equals that after the same number
- * of single draws. Returns false like `drawOne`.
+ * Makes up to `ask` of n draws, from the i-th on, and stops after the first draw that is the last one of its item. The random state then equals the state after
+ * the same number of single draws. Returns false like `drawOne`.
  */
 function drawRun(t: Table, d: Draw, i: u32, ask: u32, n: u32, flags: u32, among: u32, alike: bool): bool {
   const random = t.random();
@@ -281,7 +282,7 @@ function drawRun(t: Table, d: Draw, i: u32, ask: u32, n: u32, flags: u32, among:
   return left || next == i + ask;
 }
 
-/** Returns the end of the draws `from` … `to` that have the columns of the first one. */
+/** Returns the first of the draws `from` … `to` whose columns differ from those of the first entry; `to` if there is none. */
 function alikeUntil(t: Table, d: Draw, from: u32, to: u32): u32 {
   const slots = t.slots();
   if (from == 0) d.layout = slots.columns(d.slot(0));
@@ -289,7 +290,7 @@ function alikeUntil(t: Table, d: Draw, from: u32, to: u32): u32 {
   return from;
 }
 
-/** Returns the place after the first of the draws `from` … `to` that is its item's last; 0 if there is none. Raises counts to find out, and reverts them. */
+/** Returns the place after the first of the draws `from` … `to` that is the last one of its item; 0 if there is none. Raises counts and then reverts them. */
 function lastDraw(t: Table, d: Draw, from: u32, to: u32): u32 {
   const slots = t.slots();
   const max = t.maxTimesSampled;
@@ -335,14 +336,14 @@ function mayDraw(t: Table, d: Draw): bool {
   return false;
 }
 
-/** Notes the state of the limiter. `more`: the number of samples that it still allows. */
+/** Notes the state of the limiter. `more`: the number of samples that the limiter still allows. */
 function noteLimiter(t: Table, d: Draw, more: u32): void {
   const limiter = t.limiter();
   if (<f64>t.count < limiter.options().minSize) d.block(BY_MIN_SIZE, t.count, limiter.options().minSize);
   else d.block(BY_CURSOR, limiter.cursor() - <f64>more - 1, limiter.options().minDiff);
 }
 
-/** Completes the entries `from` … `to` after the draw: raises their counts and fills the columns for learners. */
+/** Completes the entries `from` … `to` after the draw: raises the counts of their items and fills the columns for learners. */
 export function record(t: Table, d: Draw, from: u32, to: u32): void {
   const slots = t.slots();
   const limiter = t.limiter();
@@ -355,7 +356,7 @@ export function record(t: Table, d: Draw, from: u32, to: u32): void {
   limiter.samples += to - from;
 }
 
-/** Writes the values of each item; returns how many were drawn for the first time. */
+/** Writes the values of each item; returns how many items were drawn for the first time. */
 function recordRuns(slots: Slots, d: Draw, from: u32, to: u32): u32 {
   const drawn = d.column(SLOT);
   const times = d.column(TIMES_SAMPLED);
@@ -414,7 +415,7 @@ function retireExhausted(t: Table, d: Draw, i: u32): void {
   if (t.maxTimesSampled != 0 && t.slots().item(slot).timesSampled >= t.maxTimesSampled) removeItem(t, slot);
 }
 
-/** Draws n slots and their probabilities from entry `at` on; returns their number. */
+/** Draws n slots and their probabilities from entry `at` on; returns the number of slots. */
 function drawSlots(t: Table, d: Draw, at: u32, n: u32, flags: u32, among: u32): u32 {
   const sampler = t.sampler();
   const size = t.count;

@@ -1,4 +1,4 @@
-/** Scatter writes the values of outputs back to the steps that they show. It is the inverse of `gather`. */
+/** Scatter writes the values of outputs back to the steps that the outputs show. Scatter is the inverse of `gather`. */
 import { copyBytes } from "../memory/bytes";
 import { BYTES, tracking } from "../rows/changes";
 import { Pool } from "../rows/pool";
@@ -6,8 +6,8 @@ import { Draw } from "./draw";
 import { chooseRows, OUTPUT_BYTES, Output } from "./output";
 
 /**
- * Writes the values of outputs (OUTPUT × n), stored where `to` points, to the steps of all entries that they show, and skips padding. If several values go to
- * the same step, the last one is kept. Works for leaves in rows and wide ones. Returns how many values were written. O(bytes)
+ * Writes the values of outputs (OUTPUT × n), stored where `to` points, to the steps that the outputs show in all entries, and skips padding. If several values
+ * go to the same step, the last one is kept. Works for leaves in rows and wide ones. Returns how many values were written. O(bytes)
  */
 export function scatter(draw: usize, pool: usize, outputs: usize, n: u32): u32 {
   const d = changetype<Draw>(draw);

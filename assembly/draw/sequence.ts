@@ -1,15 +1,15 @@
 /**
  * Computes per-step columns for sequence learners: masks, ends of episodes, and an n-step return that stays inside the window.
  *
- * Arrays of `items` × width each, which follow each other, each from a multiple of 16 on:
- * returns float │ discounts float │ bootstraps u32 │ mask u8 │ learningMask u8 │ isFirst u8 │ isLast u8 │ isTerminal u8       float: f32, or f64 with the flag
- * WIDE
+ * The arrays have `items` × width elements each and follow each other. Each begins at a multiple of 16:
+ * returns float │ discounts float │ bootstraps u32 │ mask u8 │ learningMask u8 │ isFirst u8 │ isLast u8 │ isTerminal u8
+ *   float: f32, or f64 with the flag WIDE
  * The rest of a shorter entry is zeros. If rewards have several numbers, each step has as many returns.
  *
- * A step counts if the window has a step to bootstrap from, or if nothing after the step has value. The first holds for the next step, which may be the final
- * one of the episode; the second if the episode ended plainly with this step and a leaf marks it as terminated. The return of a step sums the rewards of n
- * steps that count, or of those before the first step that does not, and bootstraps from the step after these. The return of a step that does not count is 0
- * and bootstraps from the step itself.
+ * A step counts if the window has a step to bootstrap from, or if nothing after the step has value. The step to bootstrap from is the next one, which may be
+ * the final step of the episode. Nothing has value after a step if the episode ended plainly with the step and a leaf marks it as terminated. The return of a
+ * step sums the rewards of n steps that count, or of all steps before the first one that does not count, and bootstraps from the step after the summed ones.
+ * The return of a step that does not count is 0 and bootstraps from the step itself.
  */
 import { fillWith } from "../memory/bytes";
 import { align16 } from "../memory/layout";
@@ -25,7 +25,7 @@ import { NONE, Returns } from "./n-step";
 /** A flag: floats are f64. */
 const WIDE: u32 = 1;
 
-/** The flags of a step: it counts; it is the last one of a return. */
+/** The flags of a step: the step counts; the step is the last one of a return. */
 const COUNTS: u8 = 1;
 const STOPS: u8 = 2;
 
@@ -33,7 +33,7 @@ const STOPS: u8 = 2;
  * SEQUENCE_WORK, 64 bytes, then f64 × width each: rewards │ factors, γ times the discount of a step │ powers of γ; then COUNTS and STOPS, u8 × width:
  *    0 │ rewards u32   │ factors u32    │
  *    8 │ powers u32    │ states u32     │
- *   16 │ returns u32   │ discounts u32  │  of the entry at hand, as those below
+ *   16 │ returns u32   │ discounts u32  │  of the current entry, like the addresses below
  *   24 │ bootstraps u32│ mask u32       │
  *   32 │ stride u32    │ wide u32       │  from the mask to the next array of u8, and so on
  *   40 │ n u32         │ burnIn u32     │
@@ -83,7 +83,7 @@ class SequenceWork {
     }
   }
 
-  /** Fills all entries with the values of most steps in entries as long as the window; exceptions are written one by one. */
+  /** Fills all entries with the values that most steps have if an entry is as long as the window. Exceptions are written one by one. */
   expect(cells: u32, width: u32): void {
     const full = load<f64>(<usize>this.powers + ((<usize>min(this.n, width - 1)) << 3));
     if (this.wide != 0) fillWith<f64>(<usize>this.discounts, cells, full);
@@ -115,10 +115,10 @@ const HEAD_BYTES: usize = 64;
 if (offsetof<SequenceWork>() != HEAD_BYTES) ERROR("SEQUENCE_WORK is 64 bytes");
 
 /**
- * Fills the arrays above, from `out` on, for items of a table. `work`: SEQUENCE_WORK. `reward`, `discount`, `terminatedLeaf`: numbers of leaves; the latter two
- * may be NONE. `components`: numbers per reward. `rewards`: the address of rewards already gathered, f32 × width per entry, or 0 to read them from rows.
- * Returns how many steps end an episode plainly and have a reward or a terminated flag although another step follows: no return ever counts these. O(count ×
- * width × n)
+ * Fills the arrays above, from `out` on, for items of a table. `work`: SEQUENCE_WORK. `reward`, `discount`, `terminatedLeaf`: numbers of leaves; `discount` and
+ * `terminatedLeaf` may be NONE. `components`: numbers per reward. `rewards`: the address of rewards already gathered, f32 × width per entry, or 0 to read them
+ * from rows. Returns how many steps end an episode plainly and have a reward or a terminated flag although another step follows. These values never count in a
+ * return. O(count × width × n)
  */
 export function draw_sequences(
   draw: usize,
@@ -199,7 +199,7 @@ function ofOneEpisode(w: SequenceWork, p: Pool, item: Item, rows: usize, reward:
   const isTerminal = ends == LINK_ENDS;
   const n = min(w.n, max(last, 1));
   const bootstraps = <usize>w.bootstraps;
-  // First the steps whose return is whole, then those that bootstrap from the last one.
+  // The steps whose return is whole come first, then the steps that bootstrap from the last one.
   const whole = last - min(n, last);
   if (isDirect) copyRewards(rewards, <usize>w.returns, last);
   else sumAll(w, last, n);
@@ -219,7 +219,7 @@ function ofOneEpisode(w: SequenceWork, p: Pool, item: Item, rows: usize, reward:
   return isPlainEnd ? Returns.says(p, load<u32>(rows + ((<usize>last) << 2)), reward, NONE) : 0;
 }
 
-/** Computes returns of n rewards for `steps` steps; those of the last steps have fewer, and the zeros that follow add nothing. */
+/** Computes returns of n rewards for `steps` steps; the returns of the last steps have fewer rewards, and the zeros that follow add nothing. */
 function sumAll(w: SequenceWork, steps: u32, n: u32): void {
   // Each array has only a few numbers, for which V8 would call memory.fill.
   fillWith<f64>(<usize>w.rewards + ((<usize>steps) << 3), n - 1, 0);
@@ -359,7 +359,7 @@ function look(w: SequenceWork, p: Pool, item: usize, rows: usize, reward: u32, d
     store<u8>(w.bytes(1) + <usize>j, u8(counts && j >= w.burnIn));
     store<u8>(w.bytes(2) + <usize>j, isFirst);
     store<u8>(w.bytes(3) + <usize>j, u8(ends != 0));
-    // The flag is set in a final step or in the step before it; a plain end sets it itself.
+    // The flag is set in a final step or in the step before it; a plain end sets the flag itself.
     store<u8>(w.bytes(4) + <usize>j, u8(ends == LINK_ENDS || (ends == LINK_FINAL ? before == 0 : ends != 0 && alive == 0)));
     isFirst = u8(ends != 0);
   }

@@ -1,8 +1,7 @@
 /**
- * Unpacks the packed frames of a batch: each is unpacked once, into a WINDOW, from which the host copies it as often as needed. Half floats become f32
- * there.
+ * Unpacks the packed frames of a batch: each is unpacked once, into a WINDOW, from which the host copies it as often as needed. Half floats become f32 there.
  *
- * WINDOW: │ next u32 │ … u32 × 3 │ frames, aligned … │   next: the entry to continue with if no other one is sure to fit, 0 if all are done
+ * WINDOW: │ next u32 │ … u32 × 3 │ frames, aligned … │   next: the entry with which the next call continues, because it may not fit; 0 if all entries are done
  */
 import { align16 } from "../memory/layout";
 import { Prefetch } from "../memory/prefetch";
@@ -34,9 +33,9 @@ export function openWindow(p: Pool, outputs: usize, end: usize): u32 {
 }
 
 /**
- * Touches the packed data of `many` entries of the draw, from `first` on: unpacking a frame reads one address after the other, so touching many first overlaps
- * their misses. It covers the first step of each output and only the way to the key of its first frame, since later frames follow it. `list`: scratch, u32 × 2
- * × many
+ * Touches the packed data of `many` entries of the draw, from `first` on: unpacking a frame reads one address after the other, so touching many frames first
+ * overlaps their cache misses. Touches only the first step of each output, and only the way to the key of the first frame, because later frames follow that
+ * frame. `list`: scratch, u32 × 2 × many
  */
 export function prefetchPacked(d: Draw, p: Pool, outputs: usize, n: u32, first: u32, many: u32, list: usize): void {
   const rows = list + ((<usize>many) << 2);
@@ -64,7 +63,7 @@ export function prefetchPacked(d: Draw, p: Pool, outputs: usize, n: u32, first: 
   Prefetch.keep(sum);
 }
 
-/** Reads the head and the first bytes of entries, and of as many bases after them. */
+/** Reads the heads and the first bytes of entries and of the bases that follow them, up to `links` entries of each chain. */
 function touchEntries(list: usize, many: u32, links: u32): u32 {
   const end = list + ((<usize>many) << 2);
   let sum: u32 = 0;
@@ -85,8 +84,9 @@ function touchEntries(list: usize, many: u32, links: u32): u32 {
 }
 
 /**
- * Returns the address of a packed frame's bytes: 0 for zeros, its place if stored unpacked, its place in the window if this call has unpacked it before, or
- * `to` after unpacking it now. `before`: the previous frame, 0 for none, whose bytes are at `near`. Most frames follow the previous one.
+ * Returns the address of a packed frame's bytes: 0 for zeros, the stored place of an unpacked frame, the place in the window if this call has unpacked the
+ * frame before, or `to` after unpacking the frame now. `before`: the previous frame, 0 for none, whose bytes are at `near`. Most frames follow the previous
+ * one.
  */
 export function unpackOnce(packs: Packs, name: u32, to: usize, before: u32, near: usize): usize {
   if (name == 0) return 0;

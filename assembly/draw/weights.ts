@@ -24,7 +24,7 @@ export function draw_weights(draw: usize, table: usize, beta: f64, normalize: u3
   for (let i: u32 = 0; i < d.count; i++) largest = max(largest, load<f64>(d.f64At(WEIGHT, i)));
   if (normalize == 2) {
     const lowest = t.sampler().minShare(t.count);
-    // An item that left with this draw may have had a lower weight than the remaining ones.
+    // An item that this draw removed may have had a lower weight than the remaining items.
     if (lowest > 0) largest = max(largest, power(lowest, -beta));
   }
   for (let i: u32 = 0; i < d.count; i++) {
@@ -73,7 +73,7 @@ export function priority_of_errors(at: usize, n: u32, alpha: f64, eps: f64, lowe
   return n;
 }
 
-/** Writes the largest of n priorities (f64 each) whose item still exists; 0 if there is none. */
+/** Writes the largest of n priorities (f64 each) whose items still exist; 0 if no item exists. */
 export function priority_max(table: usize, keys: usize, priorities: usize, n: u32, out: usize): void {
   const slots = changetype<Table>(table).slots();
   let largest: f64 = 0;

@@ -1,4 +1,4 @@
-/** Calls that append steps, end episodes and create items. */
+/** Defines the calls that append steps, end episodes and create items. */
 import { E_FINAL, E_KEYS_EXHAUSTED, E_LENGTH, E_NO_EPISODE, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED, E_REWARD, E_STORED } from "../memory/error";
 import { header } from "../memory/layout";
 import { LINK_ENDS, LINK_FINAL } from "../rows/row";
@@ -17,9 +17,9 @@ import { numberIn, REWARD } from "./transition-roles";
 import { NEXT_STEP, WriterOptions, writerOf } from "./writer-options";
 
 /**
- * Appends n packed steps; with several lanes step i belongs to lane i mod lanes. `ends`: u8 × n, how the lane's episode ends with the step (0 not, 1 without a
- * final step, 2 truncated, 3 terminated), or 0 for no ends. `finals`: packed final steps in order, one for each 2 or 3, or 0 for none. Returns the number of
- * waiting items, or a code if nothing changed.
+ * Appends n packed steps; with several lanes, step i belongs to lane i mod lanes. `ends`: u8 × n, how the lane's episode ends with the step (0 not, 1 without a
+ * final step, 2 truncated, 3 terminated), or 0 for no ends. `finals`: packed final steps in order, one for each 2 or 3 in `ends`, or 0 for none. Returns the
+ * number of waiting items, or a code if nothing changed.
  */
 export function replay_append(handle: u32, writer: u32, steps: usize, n: u32, ends: usize, finals: usize): i32 {
   const root = opened(handle);
@@ -74,7 +74,7 @@ export function replay_end(handle: u32, writer: u32, lane: u32, how: u32, final:
   return done(root, options, code, lane);
 }
 
-/** Makes an item of a lane's last `length` steps. Returns 1 if it is in the table, 0 if it waits for the rate limiter, or a code if nothing changed. */
+/** Makes an item of a lane's last `length` steps. Returns 1 if the item is in the table, 0 if it waits for the rate limiter, or a code if nothing changed. */
 export function replay_item(handle: u32, writer: u32, lane: u32, table: u32, length: u32, priority: f64): i32 {
   const root = opened(handle);
   if (root === null) return CLOSED;

@@ -1,4 +1,4 @@
-/** Changes to items by key. A key whose item is gone is skipped and never affects another item. */
+/** Changes items by key. A key whose item is gone is skipped and never affects another item. */
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { header } from "../memory/layout";
 import { table_delete, table_update } from "../tables/keys";
@@ -10,7 +10,7 @@ import { TableOptions, tableOf } from "./table-options";
 /** A number above every key. Generations and slots have 53 bits together. */
 const KEY_END: f64 = 9007199254740992;
 
-/** Sets new priorities (f64 × n) of items by key (f64 × n). Returns how many exist, or a code if nothing changed. */
+/** Sets new priorities (f64 × n) of items by key (f64 × n). Returns how many items exist, or a code if nothing changed. */
 export function replay_update(handle: u32, table: u32, keys: usize, priorities: usize, n: u32): i32 {
   const options = keyed(handle, table, keys, n);
   if (options === null) return Refusal.last();
@@ -28,7 +28,7 @@ export function replay_update(handle: u32, table: u32, keys: usize, priorities: 
   return refusal.put(" must be a finite number >= 0, with a weight (priority^exponent) of at most 2^990, got ").number(header().errorValue).code;
 }
 
-/** Deletes items by key (f64 × n). Returns how many existed, or a code if nothing changed. */
+/** Deletes items by key (f64 × n). Returns how many items existed, or a code if nothing changed. */
 export function replay_delete(handle: u32, table: u32, keys: usize, n: u32): i32 {
   const options = keyed(handle, table, keys, n);
   if (options === null) return Refusal.last();
@@ -53,7 +53,9 @@ export function checkKeys(root: Root, keys: usize, n: u32): i32 {
   return n == 0 || areKeys(keys, n) ? 0 : INVALID;
 }
 
-/** Whether all of n numbers (f64 each) can be keys, even of items that are gone; else refuses with the number of invalid keys and the first one. */
+/**
+ * Whether all of n numbers (f64 each) can be keys, even of items that are gone. Otherwise refuses with the number of invalid keys and the first invalid key.
+ */
 function areKeys(keys: usize, n: u32): bool {
   let wrong: u32 = 0;
   let first: u32 = 0;

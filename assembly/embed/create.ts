@@ -1,4 +1,4 @@
-/** Creates a Replay from a short text: reads it line by line, checks it as a whole, then allocates. */
+/** Creates a Replay from a short text: reads the text line by line, checks the text as a whole, then allocates. */
 import { arena_alloc } from "../memory/arena";
 import { GRANULE_BITS, header, MAX_BYTES } from "../memory/layout";
 import { wholeOf } from "./decimal";
@@ -18,7 +18,7 @@ import { readView } from "./view";
 import { settleViews } from "./view-columns";
 import { makeWriters, readRule, readWriter, settleWriters } from "./writer-options";
 
-/** Makes the Replay that a text describes. Returns its handle, or 0 if it was refused, in which case nothing exists. */
+/** Makes the Replay that a text describes. Returns the handle of the Replay, or 0 if the text was refused, in which case nothing exists. */
 export function replay_create(text: usize, bytes: u32): u32 {
   const root = vacant();
   if (root === null) return 0;
@@ -30,7 +30,7 @@ export function replay_create(text: usize, bytes: u32): u32 {
   return made(root, make(root, text, bytes, 0, 0, 0, 0));
 }
 
-/** Completes the creation of a Replay: returns its handle, or 0 if it was refused, in which case only the input remains. */
+/** Completes the creation of a Replay: returns the handle, or 0 if the call was refused, in which case only the input remains. */
 export function made(root: Root, code: i32): u32 {
   if (code != 0) {
     reset(root.inputBytes);
@@ -45,7 +45,7 @@ export function made(root: Root, code: i32): u32 {
 /** Makes the Replay of a text, after the head and the list of writers of a snapshot, if any (0 bytes: none). Returns 0, or the code of a refusal. */
 export function make(root: Root, text: usize, bytes: u32, head: usize, headBytes: u32, writers: usize, writersBytes: u32): i32 {
   if (!isUtf8(text, bytes)) return notUtf8();
-  // A copy, because names stay in it. The names of the roles precede it.
+  // The text is copied, because names stay in it. The names of the roles precede the copy.
   const own = arena_alloc(NAMES_BYTES + headBytes + writersBytes + bytes);
   if (own == 0) return noRoom();
   initRoles(own);
@@ -61,7 +61,7 @@ export function make(root: Root, text: usize, bytes: u32, head: usize, headBytes
   if (code == 0) code = readLines(TextReader.of(textAt, bytes));
   if (code != 0) return code;
   header().limit = root.maxBytes >> GRANULE_BITS;
-  // The order is that of TypeScript, which first makes a Replay of the spec, then writers, then views.
+  // The order is the same as in TypeScript, which first makes a Replay of the spec, then writers, then views.
   code = settleFields();
   if (code == 0) code = makePools(root);
   if (code == 0) code = checkStored(root);

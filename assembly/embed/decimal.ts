@@ -1,12 +1,12 @@
-/** Parses numbers to the same double everywhere; limiting the digits makes that exact without a table. */
+/** Parses numbers to the same double everywhere. The number of digits is limited, so that the result is exact without a table. */
 
 const MAX_DIGITS: u32 = 15;
-/** Whole numbers up to this one are exact. */
+/** Whole numbers up to this value are exact doubles. */
 export const MAX_WHOLE: f64 = 9007199254740991;
 /** Powers of ten up to this exponent are exact doubles. */
 const MAX_POWER: i32 = 22;
 
-/** Parses a decimal number of at most 15 digits, or the bits of a double as 0x and 16 hexadecimal digits; NaN if it is neither. */
+/** Parses a decimal number of at most 15 digits, or the bits of a double as 0x and 16 hexadecimal digits; NaN if the word is neither. */
 export function numberOf(word: u32, bytes: u32): f64 {
   const end = word + bytes;
   if (bytes == 18 && load<u16>(word) == 0x7830) return ofBits(word + 2, end);
@@ -46,7 +46,7 @@ export function numberOf(word: u32, bytes: u32): f64 {
   return negative ? -size : size;
 }
 
-/** Parses a whole number below 2^64 into `out`; returns whether it is one. */
+/** Parses a whole number below 2^64 into `out`. Returns whether the word is such a number. */
 export function wholeOf(word: u32, bytes: u32, out: usize): bool {
   let whole: u64 = 0;
   for (let at = word; at < word + bytes; at++) {
@@ -65,7 +65,7 @@ export function placeOf(whole: u64): u64 {
   return place;
 }
 
-/** Parses an exponent such as `e-3`; NaN if it is invalid. */
+/** Parses an exponent such as `e-3`; NaN if the text is invalid. */
 function exponentOf(at: u32, end: u32): f64 {
   if ((load<u8>(at) | 32) != 101) return NaN;
   at += 1;

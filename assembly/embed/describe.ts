@@ -4,12 +4,12 @@
  * COLUMNS, 24 bytes, then COLUMN × columns:
  *    0 │ columns u32 │ entries u32 │  a packed step has 1 entry
  *    8 │ width u32   │ bytes u32   │  steps of a window · of a packed step
- *   16 │ blocked u32 │ … u32       │  the reason for fewer entries than requested: 0 there are not fewer, 1 below minSize, 2 the rate limiter, 3 no more distinct items
+ *   16 │ blocked u32 │ … u32       │  why the batch has fewer entries than requested: 0 the batch is complete, 1 below minSize, 2 the rate limiter, 3 no more distinct items
  *
  * COLUMN, 40 bytes:
  *    0 │ name u32  │ nameBytes u32 │  UTF-8
  *    8 │ dtype u32 │ maxBytes u32  │  as in rows/leaf.ts, half floats as f32 · of text, whose elements are a length u32, UTF-8, and zeros up to a multiple of 4
- *   16 │ dims u32  │ rank u32      │  where u32 × rank are: the shape of a value
+ *   16 │ dims u32  │ rank u32      │  address of u32 × rank: the shape of a value
  *   24 │ steps u32 │ drawn u32     │  steps per entry if the column has that dimension, else 0 · 1 if the column belongs to the draw, and not to a leaf
  *   32 │ at u32    │ bytes u32     │  address of the column, or its offset in a packed step · bytes per entry
  *
@@ -31,7 +31,7 @@ import { ALL, capital, headName, MASKED, NEXT, SUMMED, ViewColumn } from "./view
 const COLUMNS_BYTES: u32 = 24;
 const COLUMN_BYTES: u32 = 40;
 const NUMBERS_BYTES: u32 = 104;
-/** The longest word that a name begins with. */
+/** The number of bytes of the longest word with which a name begins. */
 const HEAD_BYTES: u32 = 16;
 /** The number that denotes a packed step instead of a view. */
 const STEP: u32 = u32.MAX_VALUE;
@@ -92,8 +92,8 @@ class Numbers {
 if (offsetof<Numbers>() != NUMBERS_BYTES || offsetof<Numbers>("newest") != COUNTERS << 3) ERROR("NUMBERS is 104 bytes, counters first");
 
 /**
- * Returns COLUMNS of a view's batch, which must be the last one drawn, or of a packed step for view -1. Valid until the next call that describes something. 0:
- * refused.
+ * Returns COLUMNS of a view's batch, which must be the last one drawn, or of a packed step for view -1. The result is valid until the next call that describes
+ * something. Returns 0 if the call is refused.
  */
 export function replay_columns(handle: u32, view: u32): u32 {
   const root = opened(handle);
@@ -106,7 +106,7 @@ export function replay_columns(handle: u32, view: u32): u32 {
   return 0;
 }
 
-/** Returns NUMBERS of a table: its ten counters, the key of its newest item, the steps in use, and the bytes in use. 0: refused. */
+/** Returns NUMBERS of a table: its ten counters, the key of its newest item, the steps in use, and the bytes in use. Returns 0 if the call is refused. */
 export function replay_stats(handle: u32, table: u32): u32 {
   const root = opened(handle);
   if (root === null) return 0;

@@ -1,5 +1,6 @@
 /**
- * Defines the leaves of a step as the text has them, and their order: names by UTF-16 code units, the parts of a list by number, as TypeScript has it.
+ * Defines the leaves of a step as given in the text, and their order, which is the same as in TypeScript: names by UTF-16 code units, the parts of a list by
+ * number.
  *
  * FIELD, 80 bytes:
  *    0 │ PLACE (24)                   │  rows/layout.ts
@@ -74,7 +75,7 @@ export class Field {
     return this.valueBytes / this.frames;
   }
 
-  /** Returns the dimension `back` places before the last one, of the value without its stack; 1 if there is none. */
+  /** Returns the dimension `back` places before the last one, of the value without its stack; 1 if that dimension does not exist. */
   private dim(back: u32): u32 {
     const rank = this.rank - u32(this.stack != 0);
     return back < rank
@@ -86,7 +87,7 @@ export class Field {
       : 1;
   }
 
-  /** Whether a frame is an image with channels: its last dimension is at most MAX_CHANNELS and is not the only one besides rows. */
+  /** Whether a frame is an image with channels: the frame has at least three dimensions, and the last one is at most MAX_CHANNELS. */
   private hasChannels(): bool {
     return this.rank - u32(this.stack != 0) > 2 && this.dim(0) <= MAX_CHANNELS;
   }
@@ -101,7 +102,7 @@ export class Field {
     return this.pixelBytes() * this.dim(u32(this.hasChannels()));
   }
 
-  /** Whether the leaf is at a path, or below it. */
+  /** Whether the leaf is at a path, or below that path. */
   isIn(path: u32, bytes: u32): bool {
     if (this.bytes < bytes || memory.compare(this.path, path, bytes) != 0) return false;
     return this.bytes == bytes || (<u32>load<u8>(<usize>(this.path + bytes)) == DOT && bytes != 0);
@@ -160,7 +161,7 @@ function noDtype(words: TextReader): i32 {
 /** Reads the rest of a leaf's line. A stack is the first of the dims. */
 function readShape(words: TextReader, field: Field): i32 {
   const dims = Root.the().dims();
-  // Reserves a place for the stack, because frames come after the sizes.
+  // Reserves a place for the stack, because the text has the number of frames after the sizes.
   const first = dims.push(4);
   if (first == 0) return noRoom();
   while (words.next()) {
@@ -186,7 +187,7 @@ function readShape(words: TextReader, field: Field): i32 {
 
 /** Sets the size of a leaf's value from its shape. Returns 0 or INVALID. */
 export function endField(words: TextReader, field: Field): i32 {
-  // A float does not wrap around.
+  // The size is a float, because a float does not wrap around.
   let size: f64 = 1;
   for (let i: u32 = 0; i < field.rank; i++) size *= <f64>load<u32>(
       Root.the()
@@ -306,7 +307,7 @@ function checkPath(field: Field): i32 {
   return Refusal.of(INVALID).put("the path ").word(field.path, field.bytes).put(" must have at most 64 parts, got ").number(depth).code;
 }
 
-/** Checks that every number from 0 on exists. Returns 0 or INVALID. */
+/** Checks that the parts of each list have all numbers from 0 on. Returns 0 or INVALID. */
 function checkLists(lists: GrowingArray): i32 {
   const fields = Root.the().fields();
   for (let k: u32 = 0; k < lists.count; k++) {

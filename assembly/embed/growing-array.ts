@@ -1,5 +1,5 @@
 /**
- * Implements a growing list of structs of one size. Its entries move until it is complete. It lives in zeroed memory of the root (root.ts).
+ * Implements a growing list of structs of one size. The entries may move until the list is complete. The list is stored in zeroed memory of the root (root.ts).
  *
  * LIST, 16 bytes: │ at u32 │ count u32 │ capacity u32 │ each u32 │
  */

@@ -38,7 +38,7 @@ function limiterDefault(i: u32): f64 {
   }
 }
 
-/** Returns the least value of an option; f64.MIN_VALUE if it must be above 0. */
+/** Returns the least value of an option; f64.MIN_VALUE if the option must be above 0. */
 function limiterLeast(i: u32): f64 {
   switch (i) {
     case 0:

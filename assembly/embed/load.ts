@@ -43,8 +43,8 @@ class Section {
 if (offsetof<Section>() != SECTION_BYTES) ERROR("SECTION is 16 bytes");
 
 /**
- * Restores the Replay of a snapshot, which lies whole in the input. `text`: lines that are appended to those of the snapshot, such as views or bytes; 0 for
- * none. Returns its handle, or 0 if it was refused, in which case nothing exists.
+ * Restores the Replay of a snapshot, which is stored whole in the input buffer. `text`: lines that are appended to the lines of the snapshot, such as views or
+ * bytes; 0 for none. Returns the handle of the Replay, or 0 if the snapshot was refused, in which case nothing exists.
  */
 export function replay_load(snapshot: u32, bytes: u32, text: u32, textBytes: u32): u32 {
   const root = vacant();
@@ -79,7 +79,7 @@ function loaded(root: Root, snapshot: u32, bytes: u32, text: u32, textBytes: u32
   return code;
 }
 
-/** Checks that rows have the current layout: another version may lay them out differently. Returns 0, or the code of a refusal. */
+/** Checks that rows have the current layout: another version may lay rows out differently. Returns 0, or the code of a refusal. */
 function checkLayout(root: Root, head: Section): i32 {
   const put = Put.begin();
   putLayout(put);
@@ -102,7 +102,7 @@ function noRoom(): i32 {
   return Refusal.of(E_OUT_OF_MEMORY).put("there is no room for the Replay and its snapshot. Increase bytes with a line of the text").code;
 }
 
-/** Checks that every section exists and has its checksum; the last one contains their number. Returns 0, or the code of a refusal. */
+/** Checks that every section exists and has its checksum; the last section contains the number of sections. Returns 0, or the code of a refusal. */
 function checkSections(snapshot: u32, bytes: u32): i32 {
   if (bytes < MAGIC_BYTES || load<u32>(<usize>snapshot) != 0x52504552 || (load<u32>(<usize>snapshot, 4) & 0xffffff) != 0x455349)
     return corrupt("it does not begin with REPRISE1");
@@ -205,7 +205,7 @@ function finish(root: Root, first: u32, end: u32, streams: u32): i32 {
   const pools = newest(first, end, POOLS, 0);
   if (pools === null || pools.bytes != poolCount() * POOL_BYTES) return corrupt("the record of a pool is missing");
   for (let id: u32 = 0; code == 0 && id < poolCount(); id++) code = record_name_rows(poolOf(id), pools.payload() + <usize>(id * POOL_BYTES));
-  // A section of streams exists even if there are none.
+  // A section of streams exists even if there are no streams.
   for (let id: u32 = 0; code == 0 && (id == 0 || id < streams); id += STREAMS_EACH) code = takeStreams(first, end, id, min(STREAMS_EACH, streams - id));
   for (let id: u32 = 0; code == 0 && id < root.tables().count; id++) {
     const table = newest(first, end, TABLE, id);

@@ -1,5 +1,5 @@
 /**
- * Draws of mixtures: each source fills its rows of one batch in the batch region. All checks precede the first draw.
+ * Draws batches of mixtures: each source fills its rows of one batch in the batch region. All checks precede the first draw.
  *
  * batch │ OUTPUT × columns │ i32 × 2: the steps that they show │ a column each │ DRAW of one source after the other, with its columns │
  */
@@ -78,7 +78,7 @@ function rowsOf(m: Mixture, i: u32, k: u32): u32 {
   return load<u32>(m.rows(i, k));
 }
 
-/** Computes how many rows each source contributes, in the MIXTURE that the draw will leave; null, with a refusal, if there is nothing to draw from. */
+/** Computes how many rows each source contributes, in the MIXTURE that holds the state after the draw; null, with a refusal, if no source has rows. */
 function split(mixture: View, n: u32): Mixture | null {
   const k = mixture.nextCount;
   const own = <usize>mixture.mixture;
@@ -107,7 +107,7 @@ function split(mixture: View, n: u32): Mixture | null {
   return m;
 }
 
-/** Returns the rows of the longest transition that a source may contribute, or why it cannot contribute its rows now. */
+/** Returns the rows of the longest transition that a source may contribute, or the code of a refusal if the source cannot contribute its rows now. */
 function rowsIn(root: Root, mixture: View, m: Mixture, i: u32): i64 {
   const k = mixture.nextCount;
   const view = View.of(Source.of(mixture, i).view);
@@ -128,7 +128,7 @@ function rowsIn(root: Root, mixture: View, m: Mixture, i: u32): i64 {
   if (sources < 2) return width;
   if (view.amongNow() != 0 && view.tableOptions().table().maxTimesSampled != 0)
     return Refusal.of(E_UNSUPPORTED).put("among needs a table without timesSampled if another source draws from the same table").code;
-  // First whichever items the draws take, then as many distinct ones.
+  // The first check covers draws of any items, the second one draws of distinct items.
   let sure = sureDraws(root, view, n, 0, 0);
   if (sure >= <i64>n && flags != 0) sure = sureDraws(root, view, n, flags, 0);
   return sure < <i64>n ? (sure < 0 ? sure : notReady(view, n, <u32>sure)) : width;

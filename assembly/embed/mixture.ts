@@ -1,10 +1,10 @@
 /**
  * Implements mixtures of views of transitions: their lines in the text, and the state that a host reads and sets.
  *
- * SOURCE, 16 bytes: │ view u32 │ width u32 │ share f64 │  rows of the longest transition of the batch that is drawn · as set in the text
+ * SOURCE, 16 bytes: │ view u32 │ width u32 │ share f64 │  rows of the longest transition in the current batch · the share as set in the text
  *
  * A mixture has the number of a view. Its MIXTURE (draw/mixture.ts) is stored twice: its current state, and its state after the batch that is being drawn.
- * Before them is the number of sources. A host sees STATE, without the rows.
+ * Before these two states is the number of sources. A host sees STATE, without the rows.
  *
  * STATE: │ sources u32 │ … u32 × 3 │ RANDOM (32) │ share f64 … │ carry f64 … │
  */
@@ -117,7 +117,7 @@ function settle(mixture: View): i32 {
   return settleColumns(mixture, first);
 }
 
-/** Sets the columns of a mixture: those of its first source, and the number of the source before the keys. */
+/** Sets the columns of a mixture: the columns of its first source, with a column for the number of the source before the keys. */
 function settleColumns(mixture: View, first: View): i32 {
   mixture.columns = Root.the().columns().count;
   for (let k: u32 = 0; k < first.count; k++) {
@@ -150,7 +150,7 @@ function checkSource(first: View, number: u32): i32 {
     .put(" differs from the first source").code;
 }
 
-/** Returns the mixture of a number that a call names; null, with a refusal, if there is none. */
+/** Returns the mixture of a number that a call names; null, with a refusal, if it does not exist. */
 export function mixtureOf(view: u32): View | null {
   const v = viewOf(view);
   if (v === null) return null;
@@ -160,8 +160,8 @@ export function mixtureOf(view: u32): View | null {
 }
 
 /**
- * Returns STATE of a mixture: its random state (u32 × 8), the share of each source, and the amount that rounding has withheld from it. Valid until the next
- * draw. 0: refused.
+ * Returns STATE of a mixture: its random state (u32 × 8), the share of each source, and the amount that rounding has withheld from each source. The result is
+ * valid until the next draw. Returns 0 if the call is refused.
  */
 export function replay_mixture(handle: u32, view: u32): u32 {
   if (opened(handle) === null) return 0;

@@ -15,7 +15,7 @@ import { noRoom, Refusal, SPEC_MISMATCH } from "./refusal";
 import { Root } from "./root";
 import { sameWord } from "./text-reader";
 
-/** SHARE, 24 bytes: the pool of the frames that leaves of one name share. `ratio` is 0 if the frames are not packed. */
+/** SHARE, 24 bytes: the pool of the frames that the leaves with one share name have in common. `ratio` is 0 if the frames are not packed. */
 @unmanaged
 class Share {
   name: u32;
@@ -72,7 +72,7 @@ export function makePools(root: Root): i32 {
   return 0;
 }
 
-/** Places the leaves in packed steps; half floats are there as f32, after the staged part. Returns the number of bytes of a step. */
+/** Places the leaves in packed steps; half floats are stored there as f32, after the staged part. Returns the number of bytes of a step. */
 function placeArrays(root: Root): f64 {
   let bytes = root.stagedBytes;
   for (let i: u32 = 0; i < root.fields().count; i++) {
@@ -85,7 +85,7 @@ function placeArrays(root: Root): f64 {
   return bytes;
 }
 
-/** Returns the pool of a leaf that shares its values, by its number + 1; makes one for the first leaf of a name. Returns 0, or the code of a refusal. */
+/** Returns the pool of a leaf that shares its values, by its number + 1; makes the pool for the first leaf of a name. Returns 0, or the code of a refusal. */
 function share(root: Root, field: Field): i32 {
   const shares = root.shares();
   const bytes = field.frameBytes();
@@ -135,14 +135,14 @@ function list(pool: u32): bool {
   return at != 0;
 }
 
-/** A leaf that shares values must have frames as large as the others of its name. */
+/** Refuses a leaf whose frames have another size than those of the other leaves of its name. */
 function otherFrames(field: Field, bytes: u32): i32 {
   const refusal = Refusal.of(SPEC_MISMATCH).put("a frame of ").word(field.path, field.bytes).put(" must have ").number(bytes);
   refusal.put(" bytes, like the other leaves shared as ").word(field.share, field.shareBytes);
   return refusal.put(", got ").number(field.frameBytes()).code;
 }
 
-/** Refuses a leaf that is packed differently from the others of its name. */
+/** Refuses a leaf that is packed differently from the other leaves of its name. */
 function otherRatio(field: Field, ratio: f64): i32 {
   const refusal = Refusal.of(SPEC_MISMATCH).word(field.path, field.bytes).put(" must be ");
   putRatio(refusal, ratio).put(", like the other leaves shared as ").word(field.share, field.shareBytes).put(", got ");

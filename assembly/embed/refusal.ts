@@ -2,7 +2,7 @@
  * Holds the reason why the last call was refused, as zero-terminated UTF-8: `CODE: subject must be rule, got value`. Codes have the same names as in
  * TypeScript.
  *
- * REFUSAL, 8 bytes, then the text: │ code i32 │ end u32 │   end: where the next part of the text goes
+ * REFUSAL, 8 bytes, then the text: │ code i32 │ end u32 │   end: the address at which the next part of the text is written
  */
 import { E_CORRUPT, E_KEYS_EXHAUSTED, E_OUT_OF_MEMORY, E_RATE_LIMITED, E_UNSUPPORTED } from "../memory/error";
 import { MAX_WHOLE, placeOf } from "./decimal";
@@ -118,7 +118,7 @@ export class Refusal {
     if (this.fits(1)) this.byte(48 + digit);
   }
 
-  /** Whether there is room for `bytes` more. If not, the text ends here. */
+  /** Whether there is room for `bytes` more bytes. If not, the text ends here. */
   private fits(bytes: u32): bool {
     if (<usize>(this.end + bytes) <= LAST) return true;
     this.end = <u32>LAST;
@@ -133,7 +133,7 @@ export class Refusal {
 }
 if (offsetof<Refusal>() != 8) ERROR("REFUSAL is 8 bytes");
 
-/** Refuses a text if there is no memory for it. */
+/** Refuses a call because there is no memory for the described Replay. */
 export function noRoom(): i32 {
   return Refusal.of(E_OUT_OF_MEMORY).put("there is no memory for the described Replay. Increase bytes").code;
 }

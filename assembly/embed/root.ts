@@ -1,18 +1,18 @@
 /**
- * Holds the one Replay of an instance, and the regions through which it exchanges bytes with a host.
+ * Holds the one Replay of an instance, and the regions through which the instance exchanges bytes with a host.
  *
  * ROOT, 396 bytes:
- *    0 │ handle u32      │ open u32        │  of the newest Replay, never 0 · 1: the Replay exists
+ *    0 │ handle u32      │ open u32        │  the handle of the newest Replay, never 0 · 1: the Replay exists
  *    8 │ REGION × 4 (8 each)               │  input: bytes from the host · batch: the result of a draw · work: scratch memory of a call · description: columns and counters
- *   40 │ dirty u32       │ closes u32      │  memory up to this granule may not be zeros, even if the arena has not allocated it · 1: the snapshot's writers end their episodes
+ *   40 │ dirty u32       │ closes u32      │  memory up to this granule may contain other bytes than zeros, even if the arena has not allocated this memory · 1: the snapshot's writers end their episodes
  *   48 │ seed u64                          │
- *   56 │ maxBytes u32    │ changes u32     │  increases with each call that changes something, which ends a snapshot that is being read
+ *   56 │ maxBytes u32    │ changes u32     │  changes increases with each call that changes something, which ends a snapshot that is being read
  *   64 │ PLACED (12)                       │  rows/layout.ts
  *   76 │ pool u32                          │  the steps' POOL
- *   80 │ checked u32     │ shown u32       │  1: some leaves are flags, text or half floats · number of the view + 1 whose batch lies in its region, 0: none
- *   88 │ draw u32        │ evictFrom u32   │  its DRAW · number of the table + 1 that evicts when steps take more than storedMax, 0: none
+ *   80 │ checked u32     │ shown u32       │  1: some leaves are flags, text or half floats · number + 1 of the view whose batch is in the batch region, 0: none
+ *   88 │ draw u32        │ evictFrom u32   │  the DRAW of that batch · number + 1 of the table that evicts when steps take more than storedMax, 0: none
  *   96 │ storedMax f64                     │  bytes that steps may take, 0: any (tables/stored-bytes.ts)
- *  104 │ stepBytes u32                     │  bytes of a packed step: more than the staged bytes, because half floats are f32
+ *  104 │ stepBytes u32                     │  bytes of a packed step: more than the staged bytes if there are half floats, which are f32 here
  *  108 │ ROLE × 5 (16 each)                │  path u32, bytes u32, isSet u32, … : transition-roles.ts
  *  188 │ LIST × 13 (16 each)               │  fields, dims, lists, shares, tables, writers, rules, views, nexts, columns, bytes, pools, sources
  *
@@ -156,7 +156,9 @@ export class Root {
     return this.list(12);
   }
 
-  /** Returns a region with that much room; its content is lost if it moves. Returns 0 and leaves the region unchanged if there is no memory. */
+  /**
+   * Returns a region with room for `bytes` bytes. The content is lost if the region moves. Returns 0 and leaves the region unchanged if there is no memory.
+   */
   region(which: u32, bytes: u64): usize {
     const region = changetype<Region>(ROOT_AT + REGIONS_AT + <usize>(which << 3));
     if (bytes <= <u64>region.bytes && region.at != 0) return region.at;
@@ -165,7 +167,7 @@ export class Root {
     return move(region, more) || move(region, bytes) ? <usize>region.at : 0;
   }
 
-  /** Whether bytes named by a host lie in the input buffer. */
+  /** Whether bytes that a host names are inside the input buffer. */
   holds(at: usize, bytes: f64): bool {
     return <u64>at >= <u64>this.input && <f64>at + bytes <= <f64>this.input + <f64>this.inputBytes && this.input != 0;
   }
@@ -176,7 +178,8 @@ if (offsetof<Root>("stagedBytes") != PLACED_AT || offsetof<Root>("pool") != PLAC
 function move(region: Region, bytes: u64): bool {
   const at = bytes > <u64>MAX_BYTES ? 0 : arena_alloc(<u32>bytes);
   if (at == 0) return false;
-  // The old region is released only now. Releasing it earlier would not make room, because it has fewer bytes and the arena does not join runs.
+  // The old region is released only now. Releasing the old region earlier would not make room, because it is smaller than the new one and the arena does not
+  // join runs.
   arena_free(region.at, region.bytes);
   region.at = at;
   region.bytes = <u32>bytes;
@@ -194,7 +197,7 @@ export function opened(handle: u32): Root | null {
   return null;
 }
 
-/** Returns the root of an instance that can hold a Replay; null, with a refusal, if it already has one. */
+/** Returns the root of an instance that can hold a Replay; null, with a refusal, if the instance already has a Replay. */
 export function vacant(): Root | null {
   const root = Root.the();
   if (root.open == 0) return root;
@@ -202,7 +205,7 @@ export function vacant(): Root | null {
   return null;
 }
 
-/** Makes room for bytes that the host passes; returns 0 if there is no memory. Earlier content is lost if the buffer moves. */
+/** Makes room for bytes that the host passes, and returns their address; returns 0 if there is no memory. Earlier content is lost if the buffer moves. */
 export function replay_input(bytes: u32): u32 {
   const root = Root.the();
   if (header().magic != MAGIC) arena_init(MAX_BYTES >> GRANULE_BITS, 0);
@@ -232,7 +235,7 @@ export function reset(inputBytes: u32): void {
   }
 }
 
-/** Makes sure that later allocations are zeroed like new memory, whatever they contained before. */
+/** Makes sure that later allocations are zeroed like new memory, whatever the memory contained before. */
 export function clean(): void {
   const root = Root.the();
   const top = header().top;

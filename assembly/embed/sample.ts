@@ -1,5 +1,5 @@
 /**
- * Draws take n items of a view's table and write them as a batch to the batch region.
+ * Draws take n items from a view's table and write them as a batch to the batch region.
  *
  * batch │ OUTPUT × leaves │ i32: the steps that they show │ one column per leaf │ mask │ DRAW, with its columns │
  */
@@ -40,9 +40,9 @@ const SINCE_AT: usize = 32;
 const SLOTS_AT: usize = 40;
 
 /**
- * Returns the next items of an epoch as a batch of a view, at most n: each item that existed when the epoch began comes once. Returns their number; 0 if the
- * epoch is over, and the next call begins another. `state`: f64 × 6 in the input buffer, which the call changes: 1 for a random order or 0 for slot order, the
- * seed, the number of the epoch, the position, and two internal values. Initially 1, a seed, and zeros.
+ * Returns the next items of an epoch as a batch of a view, at most n: each item that existed when the epoch began is returned once. Returns the number of
+ * items; 0 if the epoch is over, in which case the next call begins another epoch. `state`: f64 × 6 in the input buffer, which the call changes: 1 for a random
+ * order or 0 for slot order, the seed, the number of the epoch, the position, and two internal values. The initial values are 1, a seed, and zeros.
  */
 export function replay_epoch(handle: u32, view: u32, n: u32, state: usize): i32 {
   const root = opened(handle);
@@ -90,7 +90,7 @@ export function replay_epoch(handle: u32, view: u32, n: u32, state: usize): i32 
   return count;
 }
 
-/** Whether an epoch of the table can have the numbers of a state. */
+/** Whether the numbers of a state are possible for an epoch of the table. */
 function resumes(table: u32, state: usize): bool {
   const flags = load<f64>(state) != 0 ? SHUFFLED : 0;
   return table_epoch_resume(table, <u32>load<f64>(state, SINCE_AT), <u32>load<f64>(state, SLOTS_AT), <u32>load<f64>(state, POSITION_AT), flags);
@@ -113,7 +113,10 @@ function epochOf(table: u32, draw: usize, n: u32, flags: u32, state: usize): i32
   );
 }
 
-/** Draws n items of a view, whose number is `index`, or those of an epoch (`state`, or 0), and gathers them. Returns how many, or a code. */
+/**
+ * Draws n items of a view with the number `index`, or the next n items of an epoch if `state` is not 0, and gathers them. Returns the number of items, or a
+ * code.
+ */
 export function drawBatch(root: Root, v: View, index: u32, n: u32, beta: f64, state: usize): i32 {
   const width = v.kind == TRANSITIONS ? transitionRows(root, v, n, state, true) : windowRows(root, v, n, state);
   if (width < 0) return <i32>width;
@@ -130,8 +133,8 @@ export function drawBatch(root: Root, v: View, index: u32, n: u32, beta: f64, st
 }
 
 /**
- * Reads the items of n keys (f64 each) that still exist, in their order, and returns how many. It is not a draw: it raises no count, takes no random number and
- * checks no rate limiter. The columns are those of `replay_sample`.
+ * Reads the items of n keys (f64 each) that still exist, in the order of the keys, and returns the number of items. The call is not a draw: it raises no count,
+ * takes no random number and checks no rate limiter. The columns are those of `replay_sample`.
  */
 export function replay_get(handle: u32, view: u32, keys: usize, n: u32): i32 {
   const root = opened(handle);
@@ -161,7 +164,7 @@ function copyKeys(draw: usize, keys: usize, n: u32): void {
   memory.copy(changetype<Draw>(draw).column(KEY), keys, (<usize>n) << 3);
 }
 
-/** Returns the most rows that the items of some keys show, or why they cannot be shown. */
+/** Returns the most rows that the items of some keys show, or the code of a refusal if the items cannot be shown. */
 export function rowsOf(root: Root, view: View, keys: usize, n: u32): i64 {
   if (view.kind == ITEMS && view.n != 0) return view.n;
   const draw = root.region(WORK, draw_bytes(n));
@@ -185,7 +188,10 @@ function windowRows(root: Root, view: View, n: u32, state: usize): i64 {
   return draw === null ? <i64>Refusal.last() : <i64>draw.longest;
 }
 
-/** Returns the rows of the longest transition that may be drawn, or why n of them cannot be. `sure`: nothing else is drawn before, so a look ahead is exact. */
+/**
+ * Returns the rows of the longest transition that may be drawn, or the code of a refusal if n transitions cannot be drawn. `sure`: nothing else is drawn
+ * before, so a look ahead is exact.
+ */
 export function transitionRows(root: Root, view: View, n: u32, state: usize, sure: bool): i64 {
   const options = view.tableOptions();
   const t = options.table();
@@ -211,7 +217,7 @@ export function sureDraws(root: Root, view: View, n: u32, flags: u32, among: u32
   return counts == 0 ? noRoomToLook(n) : table_sure(options.handle, n, flags, among, counts);
 }
 
-/** Previews a draw of a view; null, with a refusal, if it cannot be made. */
+/** Previews a draw of a view; null, with a refusal, if the draw is not possible. */
 export function look(root: Root, view: View, n: u32, state: usize): Draw | null {
   const draw = root.region(WORK, draw_bytes(n));
   if (draw == 0) {
@@ -281,7 +287,7 @@ function plan(root: Root, view: View, n: u32, width: u32): usize {
   return at;
 }
 
-/** Returns the number of bytes of a column of n entries, unless it belongs to the draw. */
+/** Returns the number of bytes of a column of n entries, unless the column belongs to the draw. */
 function columnBytes(column: ViewColumn, n: u32, width: u32): f64 {
   if (column.source == DRAWN) return 0;
   if (column.source == SUMMED) return aligned(<f64>n * <f64>column.returnBytes());
@@ -293,7 +299,7 @@ function aligned(bytes: f64): f64 {
   return Math.ceil(bytes / 16) * 16;
 }
 
-/** Draws, and gathers the drawn items. Returns how many, or a code if nothing was drawn. */
+/** Draws, and gathers the drawn items. Returns the number of items, or a code if nothing was drawn. */
 function drawInto(root: Root, view: View, draw: usize, n: u32, width: u32, beta: f64, state: usize): i32 {
   const d = changetype<Draw>(draw);
   const table = view.tableOptions().handle;

@@ -20,7 +20,10 @@ import { Put } from "./tags";
 import { WriterOptions } from "./writer-options";
 
 const SAVING_AT: usize = memory.data(32, 8);
-/** The most bytes of a section of records, unless one record is larger; the bytes before them; the first bytes of a cursor of freed rows. */
+/**
+ * The most bytes of a section of records, unless one record is larger. Then the bytes of the count before records, and of the record of a pool, a stream, and a
+ * run of freed rows.
+ */
 export const SECTION_MAX: u32 = 65536;
 export const COUNT_BYTES: u32 = 4;
 export const POOL_BYTES: u32 = 8;
@@ -62,8 +65,8 @@ class Saving {
 if (offsetof<Saving>() != 32) ERROR("SAVING is 32 bytes");
 
 /**
- * Returns the next chunk of a snapshot, as the address of │ at u32 │ bytes u32 │, with 0 bytes after the last one. `first`: 1 begins a snapshot. Valid until
- * the next call; nothing may change before all chunks are read. 0: refused.
+ * Returns the next chunk of a snapshot, as the address of │ at u32 │ bytes u32 │, with 0 bytes after the last one. `first`: 1 begins a snapshot. The chunk is
+ * valid until the next call; nothing may change before all chunks are read. Returns 0 if the call is refused.
  */
 export function replay_save(handle: u32, first: u32): u32 {
   const root = opened(handle);
@@ -168,7 +171,7 @@ function records(root: Root, s: Saving): bool {
   return true;
 }
 
-/** Writes entries of packed frames instead of rows; as many as fit, because their sizes differ. */
+/** Writes entries of packed frames instead of rows, as many as fit, because entries differ in size. */
 function entries(root: Root, s: Saving): bool {
   const room = roomFor(s.id);
   const at = root.region(WORK, SECTION_BYTES + room);
@@ -180,12 +183,12 @@ function entries(root: Root, s: Saving): bool {
   return true;
 }
 
-/** Returns room for a payload of records of a pool, at least for one. */
+/** Returns the number of bytes for a payload of a pool's records, at least for one record. */
 function roomFor(id: u32): u32 {
   return max(SECTION_MAX, COUNT_BYTES + record_row_bytes(poolOf(id)));
 }
 
-/** Moves on after the last record of a pool's rows: to its freed rows, then to the next pool. */
+/** Moves on after the last record of a pool's rows: to the freed rows of the pool, then to the next pool. */
 function next(s: Saving): void {
   if (s.stage == OF_ROWS) {
     s.stage = OF_FREE;
@@ -262,7 +265,7 @@ function seal(s: Saving, at: u32, kind: u32, id: u32, bytes: u32): void {
   s.sections += 1;
 }
 
-/** Returns the lanes of the first `writers` writers. */
+/** Returns the number of lanes of the first `writers` writers. */
 export function streamCount(writers: u32): u32 {
   let count: u32 = 0;
   for (let i: u32 = 0; i < writers; i++) count += WriterOptions.of(i).lanes;

@@ -1,6 +1,6 @@
 /**
- * Formats a double with the fewest decimal digits that parse to the same double, like JavaScript. It uses multi-word integers, so that nothing is rounded
- * (Steele and White's algorithm in the form of Burger and Dybvig).
+ * Formats a double with the fewest decimal digits that parse to the same double, like JavaScript. The calculation uses multi-word integers, so that nothing is
+ * rounded (Steele and White's algorithm in the form of Burger and Dybvig).
  *
  * SHORTEST, 32 bytes: │ count u32 │ point i32 │ digits u8 × 24 │   point: the number of digits before the decimal point
  */
@@ -75,7 +75,7 @@ function reaches(even: bool): bool {
   return compareWhole(SUM, SCALE) >= i32(!even);
 }
 
-/** Whether the rest is nearer to the next digit; half way, the even digit is taken. */
+/** Whether the rest is nearer to the next digit. In a tie, the even digit is taken. */
 function nearerAbove(digit: u32): bool {
   add(SUM, VALUE, VALUE);
   return compareWhole(SUM, SCALE) >= i32((digit & 1) == 0);

@@ -90,7 +90,7 @@ function putNode(put: Put, first: u32, end: u32, from: u32): void {
   }
 }
 
-/** Returns the first leaf after the i-th with a different part there. */
+/** Returns the first leaf after the i-th one whose path has a different part at `from`. */
 function nextPart(i: u32, end: u32, from: u32): u32 {
   const field = Field.of(i);
   const stop = partEnd(field, from);

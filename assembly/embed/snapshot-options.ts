@@ -1,6 +1,6 @@
 /**
- * Reads the options of a Replay from the head of a snapshot, and those of its writers from their list, into the same structures and with the same checks as the
- * lines of a text. Invalid and out-of-range values break the tags.
+ * Reads the options of a Replay from the head of a snapshot, and the options of its writers from the list of writers, into the same structures and with the
+ * same checks as the lines of a text. Invalid and out-of-range values break the tags.
  */
 
 import { arena_alloc } from "../memory/arena";
@@ -53,7 +53,7 @@ export function readWriters(at: u32, bytes: u32): i32 {
   let code = 0;
   for (let left = tags.enter(ARRAY); left > 0 && tags.broken == 0 && code == 0; left--) code = readWriter(tags);
   if (tags.odd == NOT_UTF8) return notUtf8();
-  // The snapshot has items that show columns of their own, or a text with half of a surrogate pair.
+  // The snapshot has items with their own columns, or a text with half of a surrogate pair.
   if (tags.odd != 0)
     return Refusal.of(E_UNSUPPORTED).put(
       "the snapshot has rules with columns, or with priorities from a leaf, or with a name that is not UTF-8. Load it in TypeScript",
@@ -105,7 +105,7 @@ function seedOf(tags: Tags): u64 {
   return negative ? 0 - seed : seed;
 }
 
-/** Reads all leaves. Their paths are assembled first, then stored in a place of their own. */
+/** Reads all leaves. The paths are assembled first, then stored separately. */
 function readSpec(tags: Tags): i32 {
   const root = Root.the();
   // The spec is read only once, because paths are moved below.
@@ -168,7 +168,7 @@ function isLeaf(tags: Tags, count: u32): bool {
   return false;
 }
 
-/** Writes the path to a node, and a WORD that holds the offset of its beginning. */
+/** Writes the path to a node, and a WORD that holds the offset at which the path begins. */
 function putPath(put: Put, depth: u32, to: usize): void {
   const bytes = Root.the().bytes();
   const word = changetype<Word>(to);
@@ -342,7 +342,7 @@ function readRule(tags: Tags): i32 {
   return tags.broken == 0 ? endRule(source(), rule, true, rule.sequence != 0) : 0;
 }
 
-/** Marks rules whose items show columns of their own, which embed.wasm does not support. */
+/** Marks rules whose items have their own columns, which embed.wasm does not support. */
 function noLayouts(tags: Tags): void {
   for (let left = tags.enter(ARRAY); left > 0 && tags.broken == 0; left--) if (tags.number() != 0) tags.odd = 1;
 }

@@ -7,7 +7,7 @@ import { INVALID_DATA, Refusal } from "./refusal";
 import { Root, WORK } from "./root";
 import { isUtf8 } from "./utf8";
 
-/** The bytes before a text, which hold its length. */
+/** The number of bytes before a text, which contain the length of the text. */
 const TEXT_HEAD: u32 = 4;
 
 /** Checks n packed steps: flags must be 0 or 1, texts valid, and numbers representable as half floats where these are used. Returns 0 or INVALID_DATA. */
@@ -21,8 +21,8 @@ export function checkSteps(root: Root, at: usize, n: u32): i32 {
 }
 
 /**
- * Returns a packed step in the format of rows, with f32 converted to half floats: in place, or in a copy, since the host's bytes must not change. 0: there is
- * no memory.
+ * Returns a packed step in the format of rows, with f32 converted to half floats: in place, or in a copy, since the host's bytes must not change. Returns 0 if
+ * there is no memory.
  */
 export function narrowStep(root: Root, at: usize): usize {
   if (<f64>root.stepBytes <= root.stagedBytes) return at;

@@ -26,7 +26,7 @@ export function readStored(words: TextReader): i32 {
   return words.done();
 }
 
-/** Reads the limit from a snapshot. `source`: reads the name. */
+/** Reads the limit from a snapshot. `source`: the reader for the table's name. */
 export function loadStored(tags: Tags, source: TextReader): i32 {
   const root = Root.the();
   const from = tags.at;
@@ -64,7 +64,7 @@ export function checkStored(root: Root): i32 {
   return refusal.number(root.storedMax).code;
 }
 
-/** Limits the pools, once they and the tables exist. Returns 0 or OUT_OF_MEMORY. */
+/** Limits the pools, once the pools and the tables exist. Returns 0 or OUT_OF_MEMORY. */
 export function makeStored(root: Root): i32 {
   if (root.storedMax == 0) return 0;
   const count = root.shares().count + 1;
@@ -89,7 +89,7 @@ function maxStepBytes(root: Root): f64 {
   return bytes;
 }
 
-/** Returns the number of bytes of a frame with its head; for a packed one also with the head of its entry. */
+/** Returns the number of bytes of a frame with its head; for a packed frame also with the head of its entry. */
 function frameRoom(field: Field): u32 {
   return field.ratio == 0 ? HEAD_BYTES + ((field.frameBytes() + 7) & ~7) : 2 * HEAD_BYTES + entryBytes(field.frameBytes());
 }

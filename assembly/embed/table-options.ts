@@ -3,7 +3,7 @@
  *
  * TABLE_OPTIONS, 88 bytes:
  *    0 │ name u32    │ bytes u32      │
- *    8 │ handle u32  │ maxSize u32    │  TABLE (tables/table.ts), once it is made
+ *    8 │ handle u32  │ maxSize u32    │  TABLE (tables/table.ts), once the table is made
  *   16 │ maxPending u32 │ maxTimesSampled u32 │  0: no limit
  *   24 │ sampler u32 │ remover u32    │  numbers of the selectors, with WITH_MIN
  *   32 │ maxSteps f64                 │
@@ -152,7 +152,7 @@ export function tableAt(words: TextReader): i32 {
   return refusal.code;
 }
 
-/** Returns the table of a number that a call names; null, with a refusal, if there is none. */
+/** Returns the table of a number that a call names; null, with a refusal, if it does not exist. */
 export function tableOf(i: u32): TableOptions | null {
   const count = Root.the().tables().count;
   if (i < count) return TableOptions.of(i);
@@ -231,7 +231,7 @@ function readSelector(words: TextReader): i32 {
   return exponent == 0 ? kind : exponent;
 }
 
-/** The range of a kind's exponents. */
+/** Returns the least exponent of a kind. `highestExponent` returns the highest one. */
 export function leastExponent(kind: u32): f64 {
   return (kind & KIND) == RECENCY ? 0 : -f64.MAX_VALUE;
 }

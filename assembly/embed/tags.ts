@@ -3,7 +3,7 @@
  * list of writers.
  *
  * TAGS, 32 bytes: │ at u32 │ end u32 │ broken u32 │ odd u32 │ word u32 │ bytes u32 │ value f64 │
- *   at, end: the rest to read · broken: the rest is cut, or has another type than requested · odd: it has values that only TypeScript supports · word, bytes: the last text · value: the last number
+ *   at, end: the rest to read · broken: the rest is cut, or has another type than requested · odd: the data has values that only TypeScript supports · word, bytes: the last text · value: the last number
  */
 import { ZEROS_AT } from "../memory/layout";
 import { placeOf } from "./decimal";
@@ -21,10 +21,10 @@ const LAST_WORD: u32 = TRUE;
 const BIGINT: u32 = 5;
 const UNITS: u32 = 7;
 const DATE: u32 = 8;
-/** Types from here on are bytes, or an array of numbers: a length, then the content. */
+/** Values of this type and of later types are bytes or arrays of numbers: a length, then the content. */
 const BUFFER: u32 = 13;
 const MAX_DEPTH: u32 = 128;
-/** Stored in `odd` instead of 1: a name that must be kept is not valid UTF-8. */
+/** The value of `odd`, instead of 1, if a name that must be kept is not valid UTF-8. */
 export const NOT_UTF8: u32 = 2;
 
 const TAGS_AT: usize = memory.data(32, 8);
@@ -123,7 +123,7 @@ export class Tags {
       for (let i: u32 = 0; i < count && this.broken == 0; i++) {
         if (tag == OBJECT) this.text();
         this.skip(depth + 1);
-        // A map also has values.
+        // A map has a value for each key.
         if (tag == OBJECT + 1) this.skip(depth + 1);
       }
     }
@@ -142,7 +142,7 @@ export class Tags {
 }
 if (offsetof<Tags>() != 32) ERROR("TAGS is 32 bytes");
 
-/** Moves to the value of a key in the object that begins at `from`; returns whether it exists. */
+/** Moves to the value of a key in the object that begins at `from`; returns whether the key exists. */
 export function find(tags: Tags, from: u32, key: string): bool {
   tags.at = from;
   for (let left = tags.enter(OBJECT); left > 0 && tags.broken == 0; left--) {

@@ -11,7 +11,7 @@ import { INVALID, noRoom, Refusal } from "./refusal";
 import { isText } from "./utf8";
 
 const WORDS_AT: usize = memory.data(40, 8);
-/** The most lines of a kind, and names after `next`. */
+/** The most lines of one kind, and the most names after `next`. */
 const MAX_ENTRIES: u32 = 4096;
 
 const NEWLINE: u32 = 10;
@@ -40,7 +40,7 @@ export class TextReader {
     return words;
   }
 
-  /** Moves to the next line with a word, which it reads, and skips the rest of the current line; false at the end of the text. */
+  /** Skips the rest of the current line, moves to the next line with a word, and reads that word. Returns false at the end of the text. */
   nextLine(): bool {
     while (true) {
       if (this.line != 0) {
@@ -109,7 +109,7 @@ export class TextReader {
     return 0;
   }
 
-  /** Refuses a word that is not one of a few known ones. */
+  /** Refuses a word that is not one of the known words. */
   unknown(known: string): i32 {
     return this.refused("the word", known);
   }
@@ -131,7 +131,9 @@ export class TextReader {
     return this.saved != 0 ? refusal.put("the snapshot: ") : refusal.put("line ").number(this.line).put(": ");
   }
 
-  /** Adds a zeroed entry to a list. Returns 0, with a refusal, if there is no memory or there are too many: some lists are compared pairwise. */
+  /**
+   * Adds a zeroed entry to a list. Returns 0, with a refusal, if there is no memory or the list is full. Lists are limited because some are compared pairwise.
+   */
   entry(list: GrowingArray, bytes: u32, what: string): usize {
     if (list.count == MAX_ENTRIES) {
       this.here(INVALID).put("the number of ").put(what).put(" must be at most ").number(MAX_ENTRIES).put(", got more");
@@ -142,7 +144,7 @@ export class TextReader {
     return at;
   }
 
-  /** Whether the word is a whole number in a range; if so, it is stored in `value`. */
+  /** Whether the word is a whole number in a range; if so, stores the number in `value`. */
   isInteger(least: f64, most: f64): bool {
     return this.isNumber(least, most) && Math.floor(this.value) == this.value;
   }

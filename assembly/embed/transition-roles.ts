@@ -1,7 +1,7 @@
 /**
- * Maps leaves to roles in a transition. A role without a line is played by the leaf with its own name, or by the leaves below that name.
+ * Maps leaves to roles in a transition. A role that no line maps is played by the leaf with the name of the role, or by the leaves below that name.
  *
- * ROLE, 16 bytes: │ path u32 │ bytes u32 │ said u32 │ … u32 │
+ * ROLE, 16 bytes: │ path u32 │ bytes u32 │ isSet u32 │ … u32 │
  */
 import { NONE } from "../draw/n-step";
 import { BOOL, TEXT } from "../rows/leaf";
@@ -99,8 +99,8 @@ export function required(role: u32, what: string): i32 {
 }
 
 /**
- * Returns the index of a role's leaf, which must be one number per step, or for a reward one or several; NONE if there is none, SPEC_MISMATCH if it has another
- * shape.
+ * Returns the index of a role's leaf, which must have one number per step; a reward may have several. Returns NONE if no leaf plays the role, or SPEC_MISMATCH
+ * if the leaf has another shape.
  */
 export function numberIn(role: u32): i32 {
   const first = firstOf(role);

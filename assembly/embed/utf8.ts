@@ -26,7 +26,7 @@ export function isUtf8(at: usize, bytes: u32): bool {
   return true;
 }
 
-/** Returns the number of bytes of a character from its first one. */
+/** Returns the number of bytes of a character, given its first byte. */
 export function characterBytes(lead: u32): u32 {
   return lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
 }
@@ -44,7 +44,7 @@ export function compareText(a: usize, aBytes: u32, b: usize, bBytes: u32): i32 {
     const x = <i32>load<u8>(a + <usize>i);
     const y = <i32>load<u8>(b + <usize>i);
     if (x == y) continue;
-    // Characters that take two units have smaller units than the last characters that take one.
+    // Characters that take two units have smaller units than the last characters that take one unit.
     if (x >= 0xf0 && y >= 0xee && y < 0xf0) return -1;
     if (y >= 0xf0 && x >= 0xee && x < 0xf0) return 1;
     return x - y;

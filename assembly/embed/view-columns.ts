@@ -1,9 +1,9 @@
 /**
- * Defines the columns of a view: the leaf or number and the name of each.
+ * Defines the columns of a view: the name of each column, and the leaf or number that the column shows.
  *
  * VIEW_COLUMN, 32 bytes, a column:
  *    0 │ head u32  │ rest u32 │ bytes u32 │ source u32 │  the beginning of its name (below) · the rest of the name, in the text · FIRST, LAST, ALL, DRAWN, MASKED, …
- *   16 │ which u32 │ dtype u32 │ at u32   │ … u32      │  a leaf, or a column of the draw · the dtype of the latter · its address in the last batch
+ *   16 │ which u32 │ dtype u32 │ at u32   │ … u32      │  a leaf, or a column of the draw · the dtype of that column of the draw · its address in the last batch
  */
 import { DISCOUNT, KEY, LENGTH, PRIORITY, PROBABILITY, RETURN, STEPS, TABLE_SIZE, TERMINATED, TIMES_SAMPLED, TRUNCATED, WEIGHT } from "../draw/draw";
 import { E_UNSUPPORTED } from "../memory/error";
@@ -30,7 +30,10 @@ export const MASKED: u32 = 4;
 export const MIXED: u32 = 5;
 export const SUMMED: u32 = 6;
 
-/** The beginning of a name: none, a word of its own, or `next` before the rest with a capital letter. From COLUMN on, the columns of the draw by number. */
+/**
+ * The beginning of a name: none, a separate word, or `next` before the rest, which then begins with a capital letter. Numbers from COLUMN on are columns of the
+ * draw.
+ */
 export const PLAIN: u32 = 0;
 export const OBSERVED: u32 = 1;
 export const DONE: u32 = 2;
@@ -133,14 +136,14 @@ function settleTransitions(view: View): i32 {
   return done ? 0 : noRoom();
 }
 
-/** Checks that the rules for the view's table make items that it can show. Returns 0, or the code of a refusal. */
+/** Checks that the rules for the view's table make items that the view can show. Returns 0, or the code of a refusal. */
 function checkLengths(view: View): i32 {
   const longest = longestRule(view.table);
   if (makesSingles(view.table)) return singleRow(view.tableOptions());
   return longest == 0 || view.n < longest ? 0 : tooManySteps(view, longest);
 }
 
-/** Checks that each name after `next` is that of a part. Returns 0 or NOT_FOUND. */
+/** Checks that each name after `next` in a line is the name of a part. Returns 0 or NOT_FOUND. */
 function checkNexts(view: View): i32 {
   for (let k: u32 = 0; k < view.nextCount; k++) {
     const next = nextOf(view, k);
@@ -224,7 +227,7 @@ function nextOf(view: View, k: u32): Word {
   );
 }
 
-/** Whether a name occurred before. */
+/** Whether the k-th name after `next` occurs earlier in the list. */
 function isAgain(view: View, k: u32): bool {
   for (let j: u32 = 0; j < k; j++) if (sameWord(nextOf(view, j).at, nextOf(view, j).bytes, nextOf(view, k).at, nextOf(view, k).bytes)) return true;
   return false;
@@ -265,7 +268,7 @@ function roleColumns(role: u32, head: u32, source: u32): bool {
   return true;
 }
 
-/** Adds the leaves that play no part; with a name, only those below it. */
+/** Adds the leaves that play no role; with a name, only the leaves below that name. */
 function otherColumns(view: View, name: u32, bytes: u32, head: u32, source: u32): bool {
   for (let i: u32 = 0; i < Root.the().fields().count; i++) {
     const field = Field.of(i);
@@ -284,7 +287,7 @@ function drawnColumn(column: u32, dtype: u32): bool {
   return addColumn(COLUMN + column, 0, 0, DRAWN, column, dtype);
 }
 
-/** Adds the returns: a column of the draw, or one that is computed if each component of a reward has its own. */
+/** Adds the returns: a column of the draw, or a computed column if each component of a reward has its own return. */
 function returnsColumn(reward: u32, dtype: u32): bool {
   return Field.of(reward).size == 1 ? drawnColumn(RETURN, dtype) : addColumn(COLUMN + RETURN, 0, 0, SUMMED, reward, dtype);
 }

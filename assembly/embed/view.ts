@@ -6,14 +6,14 @@
  *    8 │ n u32       │ flags u32    │  steps of a window, or of a transition at most; 0: as many as items have · DISTINCT, STRATIFIED, NEWEST
  *   16 │ among u32   │ from u32     │  0: all items, or a share of them · which part of a longer item (draw/row-matrix.ts)
  *   24 │ mask u32    │ weighs u32   │  1: with a mask · 0: without weights; else the kind of their divisor, + 1
- *   32 │ gamma f64                  │  of a mixture its seed, u64
+ *   32 │ gamma f64                  │  for a mixture, its seed, u64
  *   40 │ double u32  │ … u32        │  1: returns, discounts and weights are f64
- *   48 │ nexts u32   │ count u32    │  in the list of all views; for a mixture, its sources
+ *   48 │ nexts u32   │ count u32    │  places in the list of all views; for a mixture, its sources
  *   56 │ columns u32 │ count u32    │
- *   64 │ entries u32 │ width u32    │  of its last batch
+ *   64 │ entries u32 │ width u32    │  the size of its last batch
  *   72 │ reward u32  │ discount u32 │  leaves of transitions; NONE
  *   80 │ terminated u32 │ mixture u32 │  … · MIXTURE (mixture.ts)
- *   88 │ share f64                  │  of the items; 0: none
+ *   88 │ share f64                  │  the share of the newest or oldest items to draw from; 0: not set
  */
 import { CROSS, FROM_ANY, FROM_END } from "../draw/row-matrix";
 import { E_UNSUPPORTED } from "../memory/error";
@@ -28,7 +28,7 @@ export const ITEMS: u32 = 1;
 export const TRANSITIONS: u32 = 2;
 export const MIXTURE: u32 = 3;
 
-/** The flags of a mixture: draw the source of each row; let the other sources replace one with too few items. */
+/** The flags of a mixture: draw the source of each row; let the other sources replace a source with too few items. */
 export const RANDOM: u32 = 1;
 export const FALLBACK: u32 = 2;
 
@@ -66,7 +66,7 @@ export class View {
     return TableOptions.of(this.table);
   }
 
-  /** Checks whether items can be shown without being drawn. Returns 0 or UNSUPPORTED. */
+  /** Checks whether the view can show items that are not drawn. Returns 0 or UNSUPPORTED. */
   keeps(): i32 {
     if (this.kind == MIXTURE) return Refusal.of(E_UNSUPPORTED).put("a mixture shows only items that are drawn. Use the view of one of its sources").code;
     const isWeighed = this.weighs != 0;
@@ -183,7 +183,7 @@ function readTransitions(words: TextReader, view: View): i32 {
   return 0;
 }
 
-/** Returns the view of a number that a call names; null, with a refusal, if there is none. */
+/** Returns the view of a number that a call names; null, with a refusal, if it does not exist. */
 export function viewOf(i: u32): View | null {
   const count = Root.the().views().count;
   if (i < count) return View.of(i);

@@ -1,4 +1,4 @@
-/** Writes values of a view's column back to the stored steps that it shows, which are found by key. */
+/** Writes values of a view's column back to the stored steps that the column shows. The steps are found by the keys of their items. */
 import { Draw, draw_bytes, draw_init, KEY } from "../draw/draw";
 import { draw_n_step, ENDS_BEHIND } from "../draw/n-step";
 import { BOOTSTRAP, OUTPUT_BYTES, Output } from "../draw/output";
@@ -19,8 +19,8 @@ import { ALL, FIRST, ViewColumn } from "./view-columns";
 
 /**
  * Writes values of a column of leaves, for n entries with the keys of their items (f64 each), in the format of the column: `width` steps per entry if the
- * column has such a dimension. Each value goes to the step that its place in a batch of that view shows. Padding and entries whose items are gone are skipped;
- * if several values go to one step, the last one counts. Returns how many were written, or a code if nothing changed. O(n × width + bytes)
+ * column has such a dimension. Each value goes to the step that the same place in a batch of that view shows. Padding and entries whose items are gone are
+ * skipped; if several values go to one step, the last one counts. Returns how many values were written, or a code if nothing changed. O(n × width + bytes)
  */
 export function replay_write(handle: u32, view: u32, column: u32, keys: usize, n: u32, width: u32, values: usize): i32 {
   const root = opened(handle);
@@ -67,7 +67,7 @@ function columnOf(view: View, column: u32): ViewColumn | null {
   return null;
 }
 
-/** WORK │ OUTPUT, the list of steps │ values of the entries that are there │ DRAW │ */
+/** WORK │ OUTPUT, the list of steps │ values of the entries that were found │ DRAW │ */
 function writeTo(root: Root, view: View, c: ViewColumn, keys: usize, n: u32, rows: u32, steps: u32, values: usize): i32 {
   const field = Field.of(c.which);
   const each = <usize>steps * field.valueBytes;

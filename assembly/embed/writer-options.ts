@@ -2,16 +2,16 @@
  * Defines the options of a writer in a text, its rules, and the writer made from them.
  *
  * WRITER_OPTIONS, 56 bytes:
- *    0 │ handle u32    │ longest u32 │  WRITER (writer/writer.ts), once it is made · steps of its longest rule
+ *    0 │ handle u32    │ longest u32 │  WRITER (writer/writer.ts), once the writer is made · steps of its longest rule
  *    8 │ lanes u32     │ keep u32  │  0: as many as its longest rule needs, and at least 32
  *   16 │ across u32    │ autoreset u32 │  DISABLED, NEXT_STEP, SAME_STEP; 0: not set
- *   24 │ first u32     │ rules u32 │  its rules, in the list of all
+ *   24 │ first u32     │ rules u32 │  the place of its rules in the list of all rules
  *   32 │ transitions u32 │ finite u32 │  1: some rule makes transitions or sequences · 1: such a rule requires finite rewards
- *   40 │ name u32  │ nameBytes u32 │  UTF-8; 0 bytes: it has none
- *   48 │ saved u32 │ asked u32 │  1: the writer is from the snapshot · in a host's line that names such a writer, the number of that writer + 1; in that writer, 1
+ *   40 │ name u32  │ nameBytes u32 │  UTF-8; 0 bytes: no name
+ *   48 │ saved u32 │ isRequested u32 │  1: the writer is from the snapshot · in a host's line that names such a writer, the number of that writer + 1; in that writer, 1
  *
  * ITEM_RULE, 40 bytes: │ table u32 │ length u32 │ stride u32 │ nStep u32 │ priority f64 │ largest u32 │ finite u32 │ sequence u32 │ burnIn u32 │
- *   sequence: 1 it makes sequences
+ *   sequence: 1 if the rule makes sequences
  */
 import { arena_alloc } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
@@ -138,7 +138,7 @@ export function autoresetNamed(words: TextReader): u32 {
   return words.is("disabled") ? DISABLED : words.is("nextStep") ? NEXT_STEP : words.is("sameStep") ? SAME_STEP : 0;
 }
 
-/** Sets the name of a writer: its own, or that of a writer of the snapshot to which the line then refers. Returns 0 or INVALID. */
+/** Sets the name of a writer. If a writer of the snapshot has the same name, the line refers to that writer. Returns 0 or INVALID. */
 export function nameWriter(words: TextReader, options: WriterOptions): i32 {
   options.name = words.word;
   options.nameBytes = words.bytes;
@@ -210,7 +210,7 @@ export function beginRule(words: TextReader): ItemRule | null {
   return rule;
 }
 
-/** Checks all words of a rule of the last writer together. `priority`, `stride`: whether they were set. Returns 0 or INVALID. */
+/** Checks all words of a rule of the last writer together. `priority`, `stride`: whether these words were set. Returns 0 or INVALID. */
 export function endRule(words: TextReader, rule: ItemRule, priority: bool, stride: bool): i32 {
   const options = WriterOptions.of(Root.the().writers().count - 1);
   if ((rule.length == 0) == (rule.nStep == 0)) return words.here(INVALID).put("a rule must have exactly one of length, nStep and sequence").code;
@@ -243,7 +243,7 @@ export function settleWriters(): i32 {
   if (writers.count == 0 && !firstWriter()) return noRoom();
   for (let i: u32 = 0; i < writers.count; i++) {
     const options = WriterOptions.of(i);
-    // The previous step shows whether a sequence across episodes begins with the first step of one.
+    // The previous step shows whether a sequence across episodes begins with the first step of an episode.
     for (let k: u32 = 0; options.across != 0 && k < options.rules; k++) {
       const rule = ItemRule.of(options.first + k);
       options.longest = max(options.longest, rule.length + rule.sequence);
@@ -353,7 +353,7 @@ export function makesSingles(table: u32): bool {
   return false;
 }
 
-/** Returns the writer of a number that a call names; null, with a refusal, if there is none. */
+/** Returns the writer of a number that a call names; null, with a refusal, if it does not exist. */
 export function writerOf(i: u32): WriterOptions | null {
   const count = Root.the().writers().count;
   if (i < count) return WriterOptions.of(i);

@@ -4,7 +4,7 @@
  * WRITER, 48 bytes, then NAMED × tables, u32 × rules, LEAF × leaves:
  *    0 │ lanes u32       │ keep u32        │  steps in its window, per lane
  *    8 │ across u32      │ autoreset u32   │  0 not set, 1 disabled, 2 nextStep, 3 sameStep
- *   16 │ transitions u32 │ reward u32      │  1: some rule is of nStep or sequence · the leaf whose values must be finite, by its number + 1
+ *   16 │ transitions u32 │ reward u32      │  1: some rule makes transitions or sequences · the leaf whose values must be finite, by its number + 1
  *   24 │ path u32        │ pathBytes u32   │  the role `observation`
  *   32 │ tables u32      │ rules u32       │
  *   40 │ leaves u32      │ shares u32      │  · the names under which leaves share values
@@ -59,7 +59,7 @@ class LeafDescription {
 }
 if (offsetof<LeafDescription>() != LEAF_BYTES) ERROR("LEAF is 16 bytes");
 
-/** Returns WRITER of a writer. Valid until the next call that describes something. 0: refused. */
+/** Returns WRITER of a writer, which is valid until the next call that describes something. Returns 0 if the call is refused. */
 export function replay_writer(handle: u32, writer: u32): u32 {
   const root = opened(handle);
   if (root === null) return 0;
@@ -102,7 +102,7 @@ export function replay_writer(handle: u32, writer: u32): u32 {
   return <u32>at;
 }
 
-/** Deletes the items that begin in the open episode of a lane, and releases its steps. Returns how many, or a code if nothing changed. */
+/** Deletes the items that begin in the open episode of a lane, and releases its steps. Returns the number of deleted items, or a code if nothing changed. */
 export function replay_discard(handle: u32, writer: u32, lane: u32): i32 {
   const root = opened(handle);
   if (root === null) return CLOSED;
@@ -127,7 +127,7 @@ export function replay_truncate(handle: u32, writer: u32): i32 {
   const options = writerOf(writer);
   if (options === null) return NOT_FOUND;
   writer_close(options.handle);
-  // The writer stays, so its share of the caches of packed frames is restored.
+  // The writer remains open, so its share of the caches of packed frames is restored.
   countLanes(options.writer().stream(0).rows(), options.lanes);
   root.changes += 1;
   return 0;

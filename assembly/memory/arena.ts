@@ -1,5 +1,5 @@
 /**
- * Implements the arena: runs of zeroed granules of 4 KiB. Its state is the header's, so a copy of the memory is a copy of the arena.
+ * Implements the arena: runs of zeroed granules of 4 KiB. Its state is in the header, so a copy of the memory is a copy of the arena.
  *
  * A free run begins with
  *   0 │ next u32 │ granules u32 │   next: granule number of the next run in its class, 0 = none
@@ -18,7 +18,7 @@ const GROW_PAGES: u32 = 16;
 
 /**
  * Opens the arena. `limit` is in granules and includes header and static data. `tracking` 1: notes changes for a journal; pools and tables reserve room for
- * that.
+ * these notes.
  */
 export function arena_init(limit: u32, tracking: u32): void {
   const h = header();
@@ -31,7 +31,7 @@ export function arena_init(limit: u32, tracking: u32): void {
   memory.fill(RUNS_AT, 0, (<usize>RUN_CLASSES) << 2);
 }
 
-/** Allocates `bytes` rounded up to granules, zeroed; returns 0 with OUT_OF_MEMORY if they do not fit. */
+/** Allocates `bytes` rounded up to granules, zeroed; returns 0 with OUT_OF_MEMORY if the bytes do not fit. */
 export function arena_alloc(bytes: u32): u32 {
   const n = granules(bytes);
   const reused = takeRun(n);
@@ -116,7 +116,7 @@ function putRun(run: u32, n: u32): void {
   setRuns(c, run);
 }
 
-/** Returns a free run of n granules and puts the rest of a longer one back; 0 = none. */
+/** Returns a free run of n granules and puts the rest of a longer run back; 0 = none. */
 function takeRun(n: u32): u32 {
   for (let c = classOf(n); c < RUN_CLASSES; c++) {
     let before: u32 = 0;

@@ -22,7 +22,7 @@ export class Bytes {
       to += 32;
       from += 32;
     }
-    // Between 1 and 32 bytes are left. The last sixteen may overlap copied ones.
+    // Between 1 and 32 bytes are left. The last sixteen may overlap bytes that were already copied.
     if (left > 16) Bytes.copy16(to, from);
     Bytes.copy16(to + left - 16, from + left - 16);
   }
@@ -58,7 +58,7 @@ export class Bytes {
   }
 }
 
-/** The number of bytes.copy as a call, for code outside hot loops. */
+/** Calls `Bytes.copy`, for code outside hot loops. */
 export function copyBytes(to: usize, from: usize, bytes: u32): void {
   Bytes.copy(to, from, bytes);
 }
@@ -69,7 +69,7 @@ export function fillWith<T>(at: usize, n: u32, value: T): void {
   if (ASC_FEATURE_SIMD && at + 16 <= end) {
     const wide = v128.splat<T>(value);
     for (; at + 16 <= end; at += 16) v128.store(at, wide);
-    // The last ones overlap earlier ones.
+    // The last 16 bytes may overlap bytes that were already written.
     v128.store(end - 16, wide);
     return;
   }

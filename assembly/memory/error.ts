@@ -1,11 +1,12 @@
 /**
- * Defines the error codes of the core. Functions that return counts return these; functions that return handles return 0 and leave the code in the error cell.
+ * Defines the error codes of the core. Functions that return counts return these codes; functions that return handles return 0 and leave the code in the error
+ * cell.
  */
 import { header } from "./layout";
 
 /** The memory limit is reached; nothing changed. */
 export const E_OUT_OF_MEMORY: i32 = -1;
-/** The rate limiter refuses and `maxPending` items wait already. */
+/** The rate limiter does not let the item in, and `maxPending` items are waiting already. */
 export const E_RATE_LIMITED: i32 = -2;
 /** A priority is negative, NaN, infinite, or its weight would overflow the tree. */
 export const E_PRIORITY: i32 = -3;
@@ -15,18 +16,18 @@ export const E_LENGTH: i32 = -4;
 export const E_KEYS_EXHAUSTED: i32 = -5;
 /** Restored state contradicts itself. */
 export const E_CORRUPT: i32 = -6;
-/** This selector does not support such a draw. */
+/** The selector does not support the requested kind of draw. */
 export const E_UNSUPPORTED: i32 = -7;
 /** An item cannot begin with the final step of an episode. */
 export const E_FINAL: i32 = -8;
-/** An episode cannot end here: none is open, or its final step has yet to come. */
+/** An episode cannot end here: no episode is open, or the final step of the last episode has not been appended yet. */
 export const E_NO_EPISODE: i32 = -9;
 /** A reward is not finite. */
 export const E_REWARD: i32 = -10;
 
 /** The items of a draw have different columns. */
 export const E_UNLIKE: i32 = -11;
-/** `storedBytes` is reached, and its table has no item to evict. */
+/** `storedBytes` is reached, and the table that evicts has no item left. */
 export const E_STORED: i32 = -12;
 
 /** A rule reads priorities from a leaf, and a step's value is not a valid priority. */

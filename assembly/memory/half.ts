@@ -4,25 +4,25 @@
  *   F16   sign │ exponent, 5 bits │ fraction, 10 bits │  IEEE 754 binary16
  *   BF16  sign │ exponent, 8 bits │ fraction,  7 bits │  the upper half of an f32
  *
- * `brain`: BF16. To nearest, ties to even. The bits of NaN are cut off; a NaN that would lose its last bit keeps one, so that it does not become infinite. All
- * 65,536 halves keep their bits. Both builds compute the same bits.
+ * `brain`: BF16. Numbers are rounded to nearest, ties to even. The low bits of a NaN are cut off; a NaN that would lose all bits of its fraction keeps one bit,
+ * so that the NaN does not become infinite. All 65,536 halves keep their bits. Both builds compute the same bits.
  */
 
 const SIGN: u32 = 0x8000;
 const MAGNITUDE: u32 = 0x7fffffff;
 /**
- * Bits of f32: infinity, the bounds that round to infinity as F16 and as BF16, the least normal number of F16, and the difference between the exponents of
- * both.
+ * Bits of f32: infinity, the bounds that round to infinity as F16 and as BF16, the least normal number of F16, and the difference between the exponents of f32
+ * and F16.
  */
 const INFINITY: u32 = 0x7f800000;
 const F16_OVERFLOW: u32 = 0x477ff000;
 const BF16_OVERFLOW: u32 = 0x7f7f8000;
 const F16_NORMAL: u32 = 0x38800000;
 const F16_REBIAS: u32 = 0x38000000;
-/** Adding 0.5 rounds a subnormal number of F16 to its last place, because the spacing of f32 equals it there. */
+/** Adding 0.5 rounds a subnormal number of F16 to its last place, because the spacing of f32 numbers near 0.5 equals that place. */
 const HALF: f32 = 0.5;
 const HALF_BITS: u32 = 0x3f000000;
-/** The factor between the exponents of both: 2^112. */
+/** The factor between the exponents of f32 and F16: 2^112. */
 const F16_SCALE: f32 = 5.192296858534828e33;
 /** The least positive F16: 2^-24. */
 const F16_LEAST: f32 = 5.9604644775390625e-8;
@@ -88,7 +88,7 @@ export function halfNumber(at: usize, brain: bool): f64 {
 }
 
 /**
- * Converts n numbers of f32 to halves, possibly in place: `to` is at most `from`. Returns how many come before the first finite number that would become
+ * Converts n numbers of f32 to halves, possibly in place: `to` is at most `from`. Returns how many numbers are before the first finite number that would become
  * infinite; nothing is written from there on. O(n)
  */
 export function halves_narrow(to: usize, from: usize, n: u32, brain: bool): u32 {
@@ -107,7 +107,7 @@ export function halves_narrow(to: usize, from: usize, n: u32, brain: bool): u32 
     const b = v128.load(from, 16);
     const restA = v128.and(a, magnitude);
     const restB = v128.and(b, magnitude);
-    // Infinite, NaN, or too large.
+    // At least one number is infinite, NaN, or too large.
     if (v128.any_true(v128.gt<i32>(v128.max<i32>(restA, restB), top))) {
       const done = narrowSome(to, from, 8, brain);
       if (done < 8) return i + done;
@@ -132,14 +132,14 @@ function narrowSome(to: usize, from: usize, n: u32, brain: bool): u32 {
   return n;
 }
 
-/** Returns how many of n f32 numbers come before the first finite one that would become infinite as a half. O(n) */
+/** Returns how many of n f32 numbers are before the first finite number that would become infinite as a half. O(n) */
 export function halvesFitting(from: usize, n: u32, brain: bool): u32 {
   const limit = brain ? BF16_OVERFLOW : F16_OVERFLOW;
   for (let i: u32 = 0; i < n; i++, from += 4) if ((load<u32>(from) & MAGNITUDE) - limit < INFINITY - limit) return i;
   return n;
 }
 
-/** Widens n halves to f32. They may overlap the result: `from` is at least `to`, and at least 2 × n bytes after it if they overlap. O(n) */
+/** Widens n halves to f32. The halves may overlap the result: `from` is at least `to`, and with an overlap at least 2 × n bytes after `to`. O(n) */
 export function halvesWiden(to: usize, from: usize, n: u32, brain: bool): void {
   if (!ASC_FEATURE_SIMD) widenSome(to, from, n, brain);
   else if (brain) {

@@ -6,7 +6,7 @@
  *   0x0400 ├──────────────┤
  *          │ CHECKSUM     │ 8 KiB: the tables of CRC-32C, filled on first use
  *   0x2400 ├──────────────┤
- *          │ FOLDED       │ a stretch of a message while its checksum folds it, with the preceding bytes, and zeros after it
+ *          │ FOLDED       │ a stretch of a message while the checksum folds it, with the preceding bytes, and zeros after it
  *   0x4800 ├──────────────┤
  *          │ REST         │ the rest after everything is folded
  *   0x5000 ├──────────────┤ the end of static memory (memoryBase in asconfig.json)

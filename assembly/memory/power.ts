@@ -1,6 +1,6 @@
 /**
- * x^y for x > 0, with the same bits everywhere, in half a kilobyte; the pow of AssemblyScript adds 7 KB of tables and code. It uses additions, multiplications
- * and one division, which IEEE 754 fixes to the bit. Relative error below (4 + |y log2 x|) × 2^-52.
+ * x^y for x > 0, with the same bits everywhere, in half a kilobyte; the pow of AssemblyScript adds 7 KB of tables and code. The algorithm uses additions,
+ * multiplications and one division, which IEEE 754 fixes to the bit. Relative error below (4 + |y log2 x|) × 2^-52.
  */
 
 const LOG2_E: f64 = 1.4426950408889634;
@@ -55,7 +55,7 @@ function exp2(t: f64): f64 {
   return e * reinterpret<f64>((half + 1023) << 52) * reinterpret<f64>((<i64>whole - half + 1023) << 52);
 }
 
-/** The number 1.5 × 2^52. Added to a whole number below 2^51, it leaves that number in the low bits. */
+/** The number 1.5 × 2^52. A sum of this number and a whole number below 2^51 has the whole number in its low bits. */
 const WHOLE: f64 = 6755399441055744.0;
 const WHOLE_BITS: u64 = 0x4338000000000000;
 
@@ -67,7 +67,7 @@ export class Pair {
     return x >= f64.MIN_NORMAL_VALUE && x < Infinity;
   }
 
-  /** Computes the powers of two normal numbers in parallel, with the same operations in the same order as for one, and so with the same bits. */
+  /** Computes the powers of two normal numbers in parallel, with the same operations in the same order as for one number, and so with the same bits. */
   @inline
   static power(x: v128, y: f64): v128 {
     const t = f64x2.mul(f64x2.splat(y), Pair.log2(x));

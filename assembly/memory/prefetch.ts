@@ -71,7 +71,7 @@ export class Prefetch {
     for (; at < end; at += 4, to += bytes) Prefetch.copyOne(to, load<u32>(at), bytes, wide);
   }
 
-  /** Copies `wide` times 16 bytes; the last 16 may overlap others. */
+  /** Copies `wide` times 16 bytes; the last 16 bytes may overlap the bytes before. */
   @inline
   private static copyOne(to: usize, from: usize, bytes: u32, wide: u32): void {
     const last = <usize>bytes - 16;

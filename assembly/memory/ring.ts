@@ -10,7 +10,7 @@ export class Ring {
   head: u32;
   count: u32;
 
-  /** Returns the index in `entries` of the i-th oldest. */
+  /** Returns the index in `entries` of the i-th oldest entry. */
   @inline
   index(i: u32): u32 {
     const at = this.head + i;
@@ -33,7 +33,7 @@ export class Ring {
     return load<u32>(<usize>this.entries + ((<usize>this.index(i)) << 2));
   }
 
-  /** Adds at the young end and returns the index. */
+  /** Adds an entry at the young end and returns its index. */
   @inline
   push(value: u32): u32 {
     if (!ASC_NO_ASSERT) assert(this.count < this.capacity, "a ring holds no more than its capacity");
@@ -43,7 +43,7 @@ export class Ring {
     return at;
   }
 
-  /** Adds to a full ring and returns the oldest, which leaves. */
+  /** Adds an entry to a full ring. Removes the oldest entry and returns it. */
   @inline
   replace(value: u32): u32 {
     const at = <usize>this.entries + ((<usize>this.head) << 2);
@@ -53,7 +53,7 @@ export class Ring {
     return oldest;
   }
 
-  /** Makes the n oldest of a full ring the youngest; n <= capacity. */
+  /** Makes the n oldest entries of a full ring the youngest; n <= capacity. */
   @inline
   rotate(n: u32): void {
     this.head = this.index(n);

@@ -1,7 +1,7 @@
 /** Stores the last message of a debug build (32 bytes inside the header page): line, column, message. */
 export const TRAP_AT: usize = 256;
 
-/** Replaces `abort`, which would be an import. The release builds compile it away. */
+/** Replaces `abort`, which would be an import. The release builds omit this function. */
 export function trapAbort(message: string | null, _file: string | null, line: u32, column: u32): void {
   store<u32>(TRAP_AT, line);
   store<u32>(TRAP_AT, column, 4);

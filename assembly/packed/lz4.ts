@@ -1,9 +1,9 @@
 /**
  * Keys are frames stored without a base, in the block format of LZ4 (github.com/lz4/lz4, doc/lz4_Block_format.md): sequences of
- *   │ token u8: literals 4 bits, match 4 bits │ more of both, while they are 255 │ literals │ distance u16 │
+ *   │ token u8: literals 4 bits, match 4 bits │ more bytes of both lengths, while these bytes are 255 │ literals │ distance u16 │
  *
- * Matches have at least 15 bytes, so that 16 equal bytes make a match; a shorter one costs a reader more time than it saves bytes. Candidates are one element before, a row
- * of the image before, and the last place of the same four bytes. Both builds write the same bytes.
+ * Matches have at least 15 bytes, so that 16 equal bytes make a match; a shorter match is not worth the time that it costs a reader. The candidates for a match
+ * are one element before, a row of the image before, and the last place of the same four bytes. Both builds write the same bytes.
  */
 import { Bytes } from "../memory/bytes";
 import { Work } from "./work";
@@ -12,7 +12,7 @@ const MIN_MATCH: u32 = 15;
 /** Rules of the format: the last match begins at least this many bytes before the end, and the last bytes are literals. */
 const LAST_MATCH: u32 = 12;
 const LAST_LITERALS: u32 = 5;
-/** The most bytes that a copy of 32 bytes at a time writes past its end. */
+/** The most bytes that a copy in pieces of 32 bytes writes past its end. */
 const BEHIND: usize = 32;
 /** A distance has 16 bits. */
 const MAX_DISTANCE: u32 = 65535;
@@ -21,7 +21,7 @@ function hashOf(word: u32): usize {
   return (<usize>((word * 2654435761) >> 20)) << 1;
 }
 
-/** Returns how many bytes from `a` on equal those from `b` on, before `end`. */
+/** Returns how many bytes from `a` on, before `end`, equal the bytes from `b` on. */
 function common(a: usize, b: usize, end: usize): u32 {
   const from = a;
   if (ASC_FEATURE_SIMD) {
@@ -42,7 +42,7 @@ function common(a: usize, b: usize, end: usize): u32 {
   return <u32>(a - from);
 }
 
-/** Writes the rest of a length that does not fit into its 4 bits. */
+/** Writes the rest of a length that does not fit into the 4 bits of the token. */
 function writeMore(to: usize, n: u32): usize {
   for (; n >= 255; n -= 255) store<u8>(to++, 255);
   store<u8>(to, <u8>n);
@@ -50,7 +50,7 @@ function writeMore(to: usize, n: u32): usize {
 }
 
 /**
- * Writes n bytes as a block. Returns its size, or more than `most` if it does not fit. Nothing is written after `most`. O(n)
+ * Writes n bytes as a block. Returns its size, or more than `most` if the block does not fit. Nothing is written after `most`. O(n)
  * @param row bytes from a row of the image to the next
  * @param element bytes of an element, or of all channels of a pixel
  */
@@ -81,7 +81,7 @@ export function encodeBlock(work: usize, from: usize, n: u32, row: u32, element:
         distance = row;
       }
     }
-    // The table has 16 bits, so in longer frames the candidates are those of this stretch of 64 KiB.
+    // The table has 16 bits, so in longer frames all candidates are from this stretch of 64 KiB.
     const slot = hashes + hashOf(word);
     const candidate = from + <usize>(done & ~MAX_DISTANCE) + <usize>load<u16>(slot);
     store<u16>(slot, <u16>done);
@@ -119,8 +119,8 @@ export function encodeBlock(work: usize, from: usize, n: u32, row: u32, element:
 }
 
 /**
- * Reads a block of `size` bytes; returns whether it contains exactly n bytes. Any input is safe: it reads up to 32 bytes past the block, and writes only the n
- * bytes. O(n)
+ * Reads a block of `size` bytes; returns whether it contains exactly n bytes. Any input is safe: the function reads up to 32 bytes past the block, and writes
+ * only the n bytes. O(n)
  */
 export function decodeBlock(work: usize, from: usize, size: u32, to: usize, n: u32): bool {
   const end = from + size;
@@ -152,7 +152,7 @@ export function decodeBlock(work: usize, from: usize, size: u32, to: usize, n: u
   return false;
 }
 
-/** Copies `count` bytes, and may write past them, but not past `stop`. */
+/** Copies `count` bytes, and may write past the copied bytes, but not past `stop`. */
 function copyLiterals(to: usize, from: usize, count: u32, stop: usize): void {
   if (to + 16 > stop) memory.copy(to, from, count);
   else {
@@ -161,7 +161,7 @@ function copyLiterals(to: usize, from: usize, count: u32, stop: usize): void {
   }
 }
 
-/** Copies `length` bytes from `distance` before `to`, which may overlap them. It may write past them, but not past `stop`. */
+/** Copies `length` bytes from `distance` before `to`, which may overlap the copied bytes. May write past these bytes, but not past `stop`. */
 function copyMatch(work: usize, to: usize, distance: u32, length: u32, stop: usize): void {
   if (to + 16 > stop) {
     const next = to + length;
@@ -170,7 +170,8 @@ function copyMatch(work: usize, to: usize, distance: u32, length: u32, stop: usi
   }
   let far: usize = distance;
   if (ASC_FEATURE_SIMD) {
-    // All distances take one path, because the processor cannot predict a branch on them: a pattern of fewer than 16 bytes repeats at each multiple of its length.
+    // All distances take one path, because the processor cannot predict a branch on the distance: a pattern of fewer than 16 bytes repeats at each multiple of
+    // its length.
     const near = min<u32>(distance, 16);
     v128.store(to, i8x16.swizzle(v128.load(to - distance), v128.load(Work.pattern(work, near))));
     far = max<usize>(distance, Work.repeat(work, near));
@@ -189,8 +190,8 @@ function copyMatch(work: usize, to: usize, distance: u32, length: u32, stop: usi
 }
 
 /**
- * Copies `count` bytes, of which the first 16 are copied already, from at least 16 bytes before them, or from elsewhere. It may write past them, but not past
- * `stop`.
+ * Copies `count` bytes, of which the first 16 are already copied, from at least 16 bytes before them, or from elsewhere. May write past the copied bytes, but
+ * not past `stop`.
  */
 function copyRest(to: usize, from: usize, count: u32, stop: usize): void {
   const next = to + count;

@@ -1,8 +1,9 @@
 /**
- * A patch is the difference between a frame and its base of the same size: the XOR of both without zero bytes. It has stretches of 64 bytes with 8 groups each:
+ * A patch is the difference between a frame and its base of the same size: the XOR of both without zero bytes. A patch divides the frame into stretches of 64
+ * bytes with 8 groups each:
  *
  * │ u1 × stretches, in whole bytes │ groups u8 │ … │ mask u8 │ … │ the bytes that differ, XORed │
- *   a bit for each stretch that differs · groups: for each of these stretches, a bit for each group that differs · mask: for each of these groups, a bit for each byte that differs
+ *   u1: a bit for each stretch that differs · groups: for each of these stretches, a bit for each group that differs · mask: for each of these groups, a bit for each byte that differs
  *
  * Each kind is contiguous, so that a reader has loops without branches. Both builds write the same bytes.
  */
@@ -16,7 +17,8 @@ function bitsBytes(n: u32): u32 {
 }
 
 /**
- * Writes the patch that turns `b` into `a`, n bytes each. Returns its size, or more than `most` if it does not fit. Writes at most 16 bytes past `most`. O(n)
+ * Writes the patch that turns `b` into `a`, n bytes each. Returns its size, or more than `most` if the patch does not fit. Writes at most 16 bytes past `most`.
+ * O(n)
  */
 export function encodePatch(work: usize, a: usize, b: usize, n: u32, to: usize, most: u32): u32 {
   const stop = to + most;
@@ -64,7 +66,7 @@ function groupsOf(masks: u64): u32 {
   return groups;
 }
 
-/** Returns a bit for each byte of a stretch that differs. `n`: bytes available from it on. */
+/** Returns a bit for each byte of a stretch that differs. `n`: bytes available from the stretch on. */
 function differing(a: usize, b: usize, n: u32): u64 {
   return n >= STRETCH ? differingBytes(a, b) : differingTail(a, b, n);
 }
@@ -112,7 +114,7 @@ function pickBytes(work: usize, a: usize, b: usize, mask: u32, n: u32, to: usize
   }
 }
 
-/** Applies a patch to n bytes in place. It must be valid (`isPatch`). Reads up to 7 bytes past it. O(n / 512 + groups) */
+/** Applies a patch to n bytes in place. The patch must be valid (`isPatch`). Reads up to 7 bytes past the patch. O(n / 512 + groups) */
 export function applyPatch(work: usize, patch: usize, n: u32, to: usize): void {
   const groups = patch + bitsBytes(n);
   const stretches = Work.tried(work, n, 1);
@@ -144,7 +146,7 @@ export function applyPatch(work: usize, patch: usize, n: u32, to: usize): void {
   }
 }
 
-/** Writes `from` + 2^shift × k for each bit k of eight that is set, u32 each. Returns the end of that list. Up to 32 bytes after it are overwritten. */
+/** Writes `from` + 2^shift × k for each bit k of eight that is set, u32 each. Returns the end of that list. Up to 32 bytes after the list are overwritten. */
 function writeOffsets(work: usize, bits: u32, shift: i32, from: u32, to: usize): usize {
   if (ASC_FEATURE_SIMD) {
     const wide = i16x8.extend_low_i8x16_u(v128.load64_zero(Work.pick(work, bits)));
@@ -157,7 +159,9 @@ function writeOffsets(work: usize, bits: u32, shift: i32, from: u32, to: usize):
   return to;
 }
 
-/** Whether `size` bytes are a valid patch of n bytes: it ends at the right place, and changes nothing past the frame. Reads nothing else. O(size) */
+/**
+ * Whether `size` bytes are a valid patch of n bytes: the patch ends at the right place, and changes nothing past the frame. Reads only these bytes. O(size)
+ */
 export function isPatch(patch: usize, size: u32, n: u32): bool {
   const stretches = (n + STRETCH - 1) >> 6;
   const start = bitsBytes(n);

@@ -1,5 +1,5 @@
 /**
- * Holds scratch memory for packing and unpacking, and the tables of patches and matches. Each pool of packed frames has one.
+ * Holds scratch memory for packing and unpacking, and the tables of patches and matches. Each pool of packed frames has its own WORK.
  *
  * WORK, then two candidate entries, `room` bytes each, which are also the lists for applying a patch, then a frame:
  *       0 │ SPREAD  8 × 256 │  for each byte of a group, the byte of the patch that it comes from; 0x80 if it does not change
@@ -7,7 +7,7 @@
  *    4096 │ HASH  u16 × 4096│  for LZ4: the last place of four bytes with this hash
  *   12288 │ PLACES 8 × 256  │  │ frame u32 │ address u32 │: frames that this call has unpacked, by their name
  *   14336 │ CHAIN u32 × 16  │  the entries from a frame to its key
- *   14400 │ PATTERN 16 × 17 │  for each distance of a match, the sources of its first 16 bytes: below 16 they form a pattern
+ *   14400 │ PATTERN 16 × 17 │  for each distance of a match, the sources of its first 16 bytes: for distances below 16, the bytes form a pattern
  *   14672 │ REPEAT  u8 × 17 │  for each distance of a match, its least multiple from 16 on
  */
 import { align16 } from "../memory/layout";
@@ -111,7 +111,7 @@ export class Work {
     memory.fill(work + PLACES_AT, 0, (<usize>PLACES) << 3);
   }
 
-  /** Returns the entry of PLACES for a frame; it may belong to another one. */
+  /** Returns the entry of PLACES for a frame. The entry may belong to another frame. */
   @inline
   static place(work: usize, frame: u32): usize {
     return work + PLACES_AT + ((<usize>(frame & (PLACES - 1))) << 3);

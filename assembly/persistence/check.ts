@@ -42,7 +42,7 @@ export function table_check(table: usize): i32 {
   return remover != 0 ? 30 + remover : 0;
 }
 
-/** Whether the notes of held steps match the steps that live items hold, each next to its neighbours in its episode. */
+/** Whether the notes of held steps match the steps that live items hold, and each step is next to its neighbours in its episode. */
 function notesHeldSteps(t: Table): bool {
   const p = t.rows();
   const held = changetype<HeldSteps>(<usize>t.slots().heldSteps);
@@ -77,7 +77,7 @@ function notesHeldSteps(t: Table): bool {
   return true;
 }
 
-/** Returns the distinct episodes of an item, or 0 if one is missing in the map. */
+/** Returns the distinct episodes of an item, or 0 if an episode is missing in the map. */
 function episodesOf(t: Table, item: Item): u32 {
   const rows = t.rows();
   let n = item.first;
@@ -93,7 +93,7 @@ function episodesOf(t: Table, item: Item): u32 {
   return episodes;
 }
 
-/** Returns the length of the queue of free slots, or more than there are slots if it does not end or leads to a slot that is not free. */
+/** Returns the length of the queue of free slots, or more than the number of slots if the queue does not end or leads to a slot that is not free. */
 function chainOf(t: Table, first: u32): u32 {
   let length: u32 = 0;
   let last: u32 = 0;

@@ -1,12 +1,12 @@
 /**
  * Saves and loads entries of packed frames as records, unchanged, so that a restored Replay packs and evicts like the original.
  *
- * ENTRY: │ number u32 │ base u32 │ size 24 bits, depth 4 bits u32 │ bytes … │   base: the number of the entry that it is a patch on, 0 if it has none
+ * ENTRY: │ number u32 │ base u32 │ size 24 bits, depth 4 bits u32 │ bytes … │   base: the number of the entry to which a patch applies, 0 if the entry is not a patch
  *
  * The payload of a section: │ bytes u32 │ records … │
  *
- * A loaded entry is checked when it is first held, before a frame is made of it. A journal also has entries that are no longer held, whose bases may have changed.
- * Two frames may name one entry: it is counted for both.
+ * A loaded entry is checked when it is first held, before a frame is made of it. A journal also has entries that are no longer held, whose bases may have
+ * changed. If two frames name one entry, the entry counts a hold for each of them.
  */
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
 import { decodeBlock } from "../packed/lz4";
@@ -25,7 +25,7 @@ const UNIT: u32 = 64;
 const LARGE_UNIT: u32 = 512;
 const LARGE_FRAME: u32 = 2 << 20;
 
-/** Saves held entries from `number` on, as many as fit in `room` bytes, or one. Returns the number to continue with, 0 = done. O(bytes) */
+/** Saves held entries from `number` on, as many as fit in `room` bytes, but at least one. Returns the number to continue with, 0 = done. O(bytes) */
 export function record_entries(entries: usize, number: u32, room: u32, out: usize): u32 {
   const p = changetype<Pool>(entries);
   const end = out + <usize>room;
@@ -41,7 +41,9 @@ export function record_entries(entries: usize, number: u32, room: u32, out: usiz
   return number <= p.high ? number : 0;
 }
 
-/** Like `record_entries`, for the entries that changed; removes them from their chain (`record_changed_rows`). Returns whether there are more. */
+/**
+ * Like `record_entries`, for the entries that changed; removes these entries from the chain of changes (`record_changed_rows`). Returns whether there are more.
+ */
 export function record_changed_entries(entries: usize, segment: u32, live: usize, room: u32, out: usize): bool {
   const p = changetype<Pool>(entries);
   const unit = unitOf(p.packed());
@@ -61,7 +63,7 @@ export function record_changed_entries(entries: usize, segment: u32, live: usize
     } else if (isFreed) forgetEntry(change, live, unit);
     change.word = 0;
     p.changed = next;
-    // The entry's base may be freed with it, and then comes next.
+    // The entry's base may be freed together with the entry. The base is then the next one in the chain.
     if (waited) p.queue(row);
   }
   store<u32>(out, <u32>(at - out - 4));
@@ -127,7 +129,7 @@ function checkEntry(p: Pool, row: u32): bool {
 }
 
 /**
- * Holds an entry once more, and with the first hold also its base; false if one of them is missing or does not make a frame. Bases are by name. O(chain ×
+ * Holds an entry once more; the first hold also holds its base. Returns false if one of the two is missing or does not make a frame. Bases are names. O(chain ×
  * frame)
  */
 export function holdEntry(p: Pool, row: u32): bool {
@@ -152,7 +154,7 @@ function unitOf(packs: Packs): u32 {
   return packs.frame < LARGE_FRAME ? UNIT : LARGE_UNIT;
 }
 
-/** Notes the place of a record of `bytes` bytes. LINKED stores its size, because the link of an entry never changes. */
+/** Notes the place of a record of `bytes` bytes. LINKED stores the size of the record, because the link of an entry never changes. */
 function noteEntry(change: Change, segment: u32, live: usize, bytes: u32, unit: u32): void {
   change.written = <u16>segment;
   change.linked = <u16>((bytes + unit - 1) / unit);

@@ -1,4 +1,4 @@
-/** Contains the parts that the records of rows, entries and slots share: marks of loaded ones, and the bytes that are still valid. */
+/** Contains the parts that the records of rows, entries and slots share: the mark of loaded records, and the bytes that are still valid. */
 import { Change } from "../rows/changes";
 
 /** Set in `refs` while a pool is loaded: the row has a record, or is in the queue of freed rows. */
@@ -11,7 +11,7 @@ export function account(live: usize, segment: u32, bytes: u32): void {
   store<u32>(at, load<u32>(at) + bytes);
 }
 
-/** The number of bytes of the short record that supplements a whole one, and may be newer: the LINK of a row, the COUNT of a slot. */
+/** The number of bytes of the short record that supplements a whole record and may be newer: the LINK of a row, the COUNT of a slot. */
 export const LINK_BYTES: u32 = 8;
 
 /** Notes that the newest short record is now in this segment. */
@@ -27,7 +27,7 @@ export function noteRecord(change: Change, segment: u32, live: usize, bytes: u32
   change.written = <u16>segment;
 }
 
-/** Invalidates all records of a row or slot; the whole one has `bytes` bytes. */
+/** Invalidates all records of a row or slot; the whole record has `bytes` bytes. */
 export function forget(change: Change, live: usize, bytes: u32): void {
   if (change.written != 0) account(live, change.written, 0 - bytes);
   if (change.linked != 0) account(live, change.linked, 0 - LINK_BYTES);

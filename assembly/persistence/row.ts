@@ -1,14 +1,14 @@
 /**
  * Saves and loads rows as records: all of them by number, or the changed ones. Rows are identified by number, so records contain no addresses.
  *
- * ROW:  │ number u32 │ link u32 │ episode u32 │ bytes … │ wide values … │   names of frames are numbers too; of a packed frame `episode` is the number of its entry
- * LINK: │ number u32 │ link u32 │   of a row whose successor or end came after its record
- * FREE: │ number u32 │ rows u32 │   a run of freed rows, in the order in which they are used again
+ * ROW:  │ number u32 │ link u32 │ episode u32 │ bytes … │ wide values … │   names of frames are also numbers; for a packed frame, `episode` is the number of its entry
+ * LINK: │ number u32 │ link u32 │   for a row whose successor or end was added after its record
+ * FREE: │ number u32 │ rows u32 │   a run of freed rows, in the order in which the rows are reused
  *
  * The payload of a section: │ count u32 │ records … │
  *
- * Loading: records in the order in which they were written, while links and frames stay numbers; then names; then streams and tables hold
- * their rows; then rows that are not held are free. Until then two bits of `refs` contain the state of a row.
+ * Loading first puts records in place in the order in which they were written, while links and frames stay numbers. Then numbers become names, streams and
+ * tables hold their rows, and rows that are not held are freed. Until then two bits of `refs` contain the state of a row.
  */
 import { Bytes } from "../memory/bytes";
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
@@ -54,8 +54,9 @@ export function record_rows(pool: usize, number: u32, limit: u32, out: usize): u
 }
 
 /**
- * Removes up to `limit` rows from the chain of changes. Saves those with more than a changed link to `out`, and the links of the others to `links`. A row freed
- * since is only forgotten; or, if it waited for this (`keeping`), it is also saved and queues for reuse. Returns whether there are more. O(limit)
+ * Removes up to `limit` rows from the chain of changes. Saves rows with more than a changed link to `out`, and the links of the other rows to `links`. A row
+ * freed in the meantime is only forgotten. If the row waited for the journal (`keeping`), it is also saved and queued for reuse. Returns whether there are
+ * more. O(limit)
  */
 export function record_changed_rows(pool: usize, segment: u32, live: usize, limit: u32, out: usize, links: usize): bool {
   const p = changetype<Pool>(pool);
@@ -82,7 +83,7 @@ export function record_changed_rows(pool: usize, segment: u32, live: usize, limi
     } else {
       forget(change, live, bytes);
       if (keeps) {
-        // For a row that is not held, only the end of its episode is new.
+        // For a row that is not held, the end of its episode is the only change.
         if (isSaved) at = saveRow(p, row, numberOf(p, row), at);
         else if ((Head.of(row).next & LINK_ENDS) != 0) link = saveLink(p, row, link);
         p.queue(row);
@@ -183,8 +184,8 @@ export function record_load_free(pool: usize, count: u32, from: usize): i32 {
 }
 
 /**
- * Once all records are loaded, converts links and frames to names; pools of frames come first. `numbers`: record_pool's. Returns 0, CORRUPT, or OUT_OF_MEMORY.
- * O(rows)
+ * Once all records are loaded, converts links and frames to names; pools of frames come first. `numbers`: the result of `record_pool`. Returns 0, CORRUPT, or
+ * OUT_OF_MEMORY. O(rows)
  */
 export function record_name_rows(pool: usize, numbers: usize): i32 {
   const p = changetype<Pool>(pool);
@@ -209,7 +210,7 @@ export function record_name_rows(pool: usize, numbers: usize): i32 {
   return 0;
 }
 
-/** Converts the number of a frame's entry to its name; false if there is none. */
+/** Converts the number of a frame's entry to its name; false if the entry does not exist. */
 function nameEntry(p: Pool, head: Head): bool {
   const entries = entriesOf(p.packed());
   const number = head.episode;
@@ -218,7 +219,8 @@ function nameEntry(p: Pool, head: Head): bool {
 }
 
 /**
- * Once streams and tables hold their rows, lets rows hold their frames, and frees all rows that are not held. Call it for steps first, then for frames. Returns
+ * Once streams and tables hold their rows, lets rows hold their frames, and frees all rows that are not held. Call this function for steps first, then for
+ * frames. Returns
  * 0 or CORRUPT. O(rows)
  */
 export function record_hold_frames(pool: usize, live: usize): i32 {
@@ -283,7 +285,7 @@ function copyWide(p: Pool, row: u32, at: usize, saving: bool): usize {
   return at;
 }
 
-/** Converts names of a row's frames to numbers, in its bytes or in a copy of them (`saving`), or back; false if there is no such frame. */
+/** Converts names of a row's frames to numbers, in its bytes or in a copy of them (`saving`), or back. Returns false if a frame does not exist. */
 function nameFrames(p: Pool, row: u32, bytes: usize, saving: bool): bool {
   const moved = bytes - p.bytes(row);
   for (let i: u32 = 0; i < p.leaves; i++) {

@@ -1,5 +1,5 @@
 /**
- * A section, as snapshots and journals have it:
+ * Defines a section of snapshots and journals:
  *   0 │ kind u32  │ id u32  │
  *   8 │ bytes u32 │ crc u32 │  then the payload; crc over kind, id, bytes and the payload
  */
@@ -26,7 +26,7 @@ export function section_sum(at: usize): u32 {
   return crc32c(crc32c(0, at, 12), at + 16, load<u32>(at, 8));
 }
 
-/** Writes the head of a section whose payload is written. */
+/** Writes the head of a section whose payload is already written. */
 export function section_seal(at: usize, kind: u32, id: u32, bytes: u32): void {
   store<u32>(at, kind);
   store<u32>(at, id, 4);

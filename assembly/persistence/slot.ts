@@ -3,7 +3,7 @@
  *
  * COUNT: │ slot u32 │ timesSampled u32 │   for a slot that was drawn after its record, and has not changed otherwise
  * SLOT: │ slot u32 │ number of the first row u32 │ length u32 │ generation u32 │ timesSampled u32 │ column layout u32 │ priority f64 │ stamp f64, if there are any │ place in the sampler's order │ in the remover's │
- *   a place has the form of its selector, and is zeros if the slot is not live; there is one for both roles if they share a structure
+ *   a place has the form that its selector defines, and is zeros if the slot is not live; both roles have one place in common if they share a structure
  *
  * The payload of a section: │ count u32 │ records … │
  */
@@ -55,7 +55,7 @@ export function record_changed_slots(table: usize, segment: u32, live: usize, li
 
 /**
  * Saves up to `limit` counts of drawn slots, from `slot` on. Returns the slot to continue with, 0 = done. `due`: 0 saves only counts that decide when an item
- * leaves. O(slots / 64 + limit), after `record_changed_slots`
+ * is removed. O(slots / 64 + limit), after `record_changed_slots`
  */
 export function record_changed_counts(table: usize, segment: u32, live: usize, due: u32, slot: u32, limit: u32, out: usize): u32 {
   const t = changetype<Table>(table);

@@ -1,8 +1,8 @@
 /**
- * Writes a step as bytes without addresses, for files. A frame that also occurs in the previous step, or earlier in this one, is named instead of written.
+ * Writes a step as bytes without addresses, for files. A frame that also occurs in the previous step, or earlier in the same step, is named instead of written.
  *
  * RECORD: │ the row's bytes, the names of shared frames left out │ each WIDE value, and each frame of a SHARED leaf, in the order of the leaves │
- *   a frame: u16, 0 zeros · 1 its bytes follow · 2 + k the k-th frame of the step before, counted over all its leaves, and after those the frames of this step
+ *   a frame: u16, 0 zeros · 1 its bytes follow · 2 + k the k-th frame of the previous step, counted over all leaves; after these frames, the frames of this step are counted
  */
 import { copyBytes } from "../memory/bytes";
 import { E_OUT_OF_MEMORY } from "../memory/error";
@@ -28,7 +28,7 @@ export function record_max_bytes(pool: usize): u32 {
   return bytes;
 }
 
-/** Writes a row's record and returns its bytes. `before`: the row of the previous step, 0 for none. */
+/** Writes a row's record and returns the number of its bytes. `before`: the row of the previous step, 0 for none. */
 export function record_write(pool: usize, row: u32, before: u32, out: usize): u32 {
   const p = changetype<Pool>(pool);
   let at = out + p.rowBytes;
@@ -81,7 +81,7 @@ export function record_append(stream: usize, from: usize, bytes: u32): i32 {
   return <i32>used;
 }
 
-/** Returns the number of bytes of a record; 0 if it is invalid. */
+/** Returns the number of bytes of a record; 0 if the record is invalid. */
 function measure(p: Pool, before: u32, from: usize, bytes: u32): u32 {
   if (bytes < p.rowBytes) return 0;
   const frames = framesOf(p);
@@ -107,7 +107,7 @@ function newFrame(s: Stream, p: Pool, row: u32, i: u32, f: u32, from: usize): u3
   return takeFrame(frames, from, leaf.bytes, frames.packs() ? frameBefore(p, s.last, row, i, f) : 0);
 }
 
-/** Whether the k-th frame exists, before this one. */
+/** Whether the k-th frame exists and is before this one. */
 function canShare(p: Pool, before: u32, like: Leaf, k: u32, frames: u32, frame: u32): bool {
   const own = k >= frames;
   if (own) k -= frames;
@@ -159,7 +159,7 @@ function writeFrame(p: Pool, row: u32, before: u32, leaf: Leaf, f: u32, frame: u
   return at + 2 + leaf.bytes;
 }
 
-/** Returns the code of a frame that the previous step has, or this one before its `frame`-th; 0 if there is none. */
+/** Returns the code of a frame that occurs in the previous step, or in this step before its `frame`-th frame; 0 if it occurs in neither. */
 function findFrame(p: Pool, row: u32, before: u32, like: Leaf, name: u32, frame: u32): u32 {
   let k: u32 = 0;
   let own: u32 = 0;
@@ -175,7 +175,7 @@ function findFrame(p: Pool, row: u32, before: u32, like: Leaf, name: u32, frame:
   return within(own);
 }
 
-/** Codes have 16 bits: a frame with a larger one is written. */
+/** Codes have 16 bits: a frame with a larger code is written. */
 function within(code: u32): u32 {
   return code > 0xffff ? 0 : code;
 }

@@ -1,6 +1,6 @@
 /**
- * Saves streams as records: │ last u32 │ oldest u32 │ count u32 │ episode u32 │ its steps u32 │ awaits u32 │, rows by number. The rows of its recent steps are
- * linked, so the oldest and their count determine them all.
+ * Saves streams as records: │ last u32 │ oldest u32 │ count u32 │ episode u32 │ its steps u32 │ awaits u32 │, rows by number. The rows of a stream's recent
+ * steps are linked, so the oldest row and the count determine all of them.
  */
 import { E_CORRUPT, fail } from "../memory/error";
 import { numberOf, rowOf } from "../rows/pool";

@@ -1,8 +1,10 @@
 /**
- * A table's numbers as two records: TABLE changes when items are created, changed or removed, DRAWN changes with each draw. So a journal writes little per draw.
+ * Saves the numbers of a table as two records: TABLE changes when items are created, changed or removed, DRAWN changes with each draw. So a journal writes
+ * little per draw.
  *
  * TABLE: │ TABLE from `newest` to `shortest` │ the limiter's inserts u64 │ SLOTS from `high` on │ the ends of the sampler's order (12) │ of the remover's (12) │
- *   in the last word of one of the orders, which it does not need, is `since` of SLOTS: of the remover's, unless that is a uniform one of its own; then the sampler is not
+ *   one of the orders does not need its last word, which holds `since` of SLOTS: the remover's order, unless the remover is a separate uniform selector.
+ *   In that case the sampler is not uniform, and its order holds `since`
  * DRAWN: │ unique f64 │ RANDOM (32) │ the limiter's samples u64 │
  */
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";

@@ -1,19 +1,19 @@
 /**
- * Tracks which rows and slots have changed since the last journal write, only if the arena was opened with `tracking`, since a CHANGE takes room.
+ * Tracks which rows and slots have changed since the last journal write. Only an arena opened with `tracking` has CHANGEs, because a CHANGE takes room.
  *
  * CHANGE, 8 bytes, one per row (in its block, after the values) and one per slot:
  *   │ next 30 bits, bytes 1, noted 1 │ written u16 │ linked u16 │
- *   next: the row or slot that changed before, 0 = none · bytes: not only the link has changed
- *   written, linked: the journal's segments that hold its record, and a newer link; 0 = none
+ *   next: the row or slot that changed before, 0 = none · bytes: 1 if more than the link has changed
+ *   written, linked: the journal's segments that hold the record, and a newer link; 0 = none
  */
 import { header } from "../memory/layout";
 
-/** Whether changes are noted. `--use REPRISE_UNTRACKED=1` compiles it away, to measure the cost of the switch. */
+/** Whether changes are noted. `--use REPRISE_UNTRACKED=1` removes the tracking code from a build, to measure the cost of the switch. */
 export function tracking(): bool {
   return isDefined(REPRISE_UNTRACKED) ? false : header().tracking != 0;
 }
 
-/** Whether freed rows wait for the journal, which must save them: they are reused once it has written them. */
+/** Whether freed rows wait for the journal, which must save them: the rows are reused once the journal has written them. */
 export function keeping(): bool {
   return isDefined(REPRISE_UNTRACKED) ? false : header().tracking == KEEPING;
 }
@@ -44,7 +44,10 @@ export class Change {
 }
 if (offsetof<Change>() != CHANGE_BYTES) ERROR("CHANGE is 8 bytes");
 
-/** Puts a row or slot at the head of the chain of changed ones, unless the chain has it already. `head`: address of the u32 that names the newest. */
+/**
+ * Puts a row or slot at the head of the chain of changes, unless the row or slot is already in the chain. `head`: the address of the u32 that names the newest
+ * entry of the chain.
+ */
 export function chain(head: usize, change: Change, name: u32, how: u32): void {
   if (change.word == 0) {
     change.word = NOTED | load<u32>(head);

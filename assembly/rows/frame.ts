@@ -1,4 +1,4 @@
-/** Frames are rows of a pool that steps of another pool share, packed or unpacked. */
+/** Frames are rows of a pool, packed or unpacked, that the steps of another pool share. */
 import { bytesEqual, copyBytes } from "../memory/bytes";
 import { packFrame, rawFrame, unpackFrame } from "./packed-frame";
 import { Pool } from "./pool";
@@ -10,8 +10,8 @@ export function frameEquals(frames: Pool, row: u32, bytes: usize, n: u32): bool 
 }
 
 /**
- * Returns a frame with these bytes, held once; there must be room. `before`: the previous frame, 0 for none; the new one may be packed as a patch on it.
- * O(bytes)
+ * Returns a frame with these bytes, held once; there must be room. `before`: the previous frame, 0 for none; the new frame may be packed as a patch on the
+ * previous one. O(bytes)
  */
 export function takeFrame(frames: Pool, bytes: usize, n: u32, before: u32): u32 {
   const row = frames.takeMany(1);

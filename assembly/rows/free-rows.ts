@@ -1,9 +1,9 @@
 /**
- * Implements the queue of a pool's freed rows, oldest first, as runs of neighbours: a row freed after its predecessor costs no write,
- * and a block of steps takes a whole run in one go.
+ * Implements the queue of a pool's freed rows, oldest first, as runs of neighbours: a row freed after its predecessor costs no write, and a block of steps
+ * takes a whole run in one go.
  *
  * FREE_ROWS, 24 bytes:
- *    0 │ first u32 │ end u32   │  the next row to take, 0 = none · last row of its run; 0 = it is the last run, which ends with `last`
+ *    0 │ first u32 │ end u32   │  the next row to take, 0 = none · last row of that row's run; 0 = that run is the last one, which ends with `last`
  *    8 │ next u32  │ count u32 │  the run after the first, if `end` is not 0 · number of rows
  *   16 │ tail u32  │ last u32  │  first and last row of the last run; 0 = no run may be continued
  *
@@ -62,13 +62,13 @@ export class FreeRows {
     return run == this.tail ? this.last : Head.of(run).runEnd;
   }
 
-  /** Returns the run after another, 0 = none. */
+  /** Returns the run after `run`, 0 = none. */
   after(run: u32): u32 {
     if (run == this.tail || this.end == 0) return 0;
     return run == this.first ? this.next : Head.of(run).nextRun;
   }
 
-  /** Opens a run, for a row that does not follow the last one. */
+  /** Begins a run with a row that does not follow the last queued row. */
   private begin(row: u32): void {
     if (this.first == 0) {
       this.first = row;
@@ -82,7 +82,7 @@ export class FreeRows {
     this.tail = row;
   }
 
-  /** Leaves the first run, which is used up. */
+  /** Removes the first run, which is used up. */
   private leaveRun(): void {
     const run = this.end == 0 ? 0 : this.next;
     if (run == 0) this.last = 0;

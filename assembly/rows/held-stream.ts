@@ -1,6 +1,6 @@
 /**
- * Manages the steps that a stream holds, oldest first. A growing stream is lent to a writer, which stages and checks steps, and takes over the steps that the
- * writer appended.
+ * Manages the steps that a stream holds, oldest first. A growing stream is lent to a writer, which stages and checks steps. Afterwards the stream takes over
+ * the steps that the writer appended.
  */
 import { arena_alloc, arena_free } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
@@ -17,7 +17,7 @@ export function stream_length(stream: usize): u32 {
   return changetype<Stream>(stream).recent().count;
 }
 
-/** Returns the newest row; 0 if no step may follow one. */
+/** Returns the newest row; 0 if the next step must not be linked to it. */
 export function stream_newest(stream: usize): u32 {
   return changetype<Stream>(stream).last;
 }
@@ -30,19 +30,19 @@ export function stream_rows(stream: usize, from: u32, max: u32, out: usize): u32
   return count;
 }
 
-/** Makes room for n more steps, or for as many as the stream may hold. Returns 0, or OUT_OF_MEMORY if nothing changed. Amortized O(1) per step */
+/** Makes room for n more steps, or for as many steps as the stream may hold. Returns 0, or OUT_OF_MEMORY if nothing changed. Amortized O(1) per step */
 export function stream_reserve(stream: usize, n: u32): i32 {
   return makeRoom(changetype<Stream>(stream), n) ? 0 : E_OUT_OF_MEMORY;
 }
 
-/** Lets an empty writer's stream continue where this one ended: appended steps are linked, shared and numbered as if appended here. */
+/** Lets the empty stream of a writer continue where this stream ended: appended steps are linked, shared and numbered as if appended here. */
 export function stream_lend(stream: usize, to: usize): void {
   continueFrom(changetype<Stream>(to), changetype<Stream>(stream));
 }
 
 /**
- * Takes over the steps appended since the stream was lent; there must be room. If the stream cannot hold more, the oldest steps leave. The writer's stream is
- * empty again. O(steps)
+ * Takes over the steps appended since the stream was lent; there must be room. If the stream cannot hold more, the oldest steps are released. Afterwards the
+ * writer's stream is empty. O(steps)
  */
 export function stream_take(stream: usize, from: usize): void {
   const s = changetype<Stream>(stream);
@@ -55,7 +55,7 @@ export function stream_take(stream: usize, from: usize): void {
   writer.episodeStep = 0;
 }
 
-/** Also holds the steps of another stream, as the youngest; there must be room. O(steps) */
+/** Also holds the steps of another stream, which become the youngest steps of this one; there must be room. O(steps) */
 export function stream_hold(stream: usize, other: usize): void {
   const s = changetype<Stream>(stream);
   const from = changetype<Stream>(other).recent();
@@ -83,7 +83,7 @@ export function stream_shrink(stream: usize, room: u32): void {
   recent.capacity = room;
 }
 
-/** Makes room for n more steps, or for as many as it may hold, by doubling its entries. */
+/** Makes room for n more steps, or for as many as the stream may hold, by doubling its entries. */
 export function makeRoom(s: Stream, n: u32): bool {
   const recent = s.recent();
   const max = s.limit == 0 ? MAX_ENTRIES : s.limit;

@@ -1,8 +1,8 @@
 /**
- * Computes the places of a step's leaves: in its row, widest first; from 256 bytes on in a column of their block; if shared, in another pool. Also their places
- * in a staging record.
+ * Computes the places of a step's leaves: in the row, widest first; in a column of the block if they have 256 bytes or more; in another pool if they are
+ * shared. Also computes their places in a staging record.
  *
- * PLACE, 24 bytes, one per leaf; the first three are inputs, the others results:
+ * PLACE, 24 bytes, one per leaf; the first three fields are inputs, the others are results:
  *    0 │ bytes u32  │ frames u32 │ shared u32 │  bytes of one value with all of its frames · frames per value · not 0: in another pool
  *   12 │ kind u32   │ offset u32 │ staged u32 │  NARROW, WIDE, SHARED · in the row (WIDE: 0) · in the staging record
  *

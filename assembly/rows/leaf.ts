@@ -18,7 +18,7 @@ export const WIDE: u32 = 1;
 export const SHARED: u32 = 2;
 /** The only leaf of a pool of packed frames (packed-frame.ts). */
 export const PACKED: u32 = 3;
-/** The only leaf of the pool of their entries (packs.ts). */
+/** The only leaf of a pool of entries of packed frames (packs.ts). */
 export const ENTRY: u32 = 4;
 
 /** Element types, numbered as in src/schema/dtype.ts. Each has a line in `dtypeBytes`, `dtypeName` and `readNumber`. */
@@ -36,7 +36,7 @@ export const F64: u32 = 10;
 /** A half float has two bytes in rows, and is f32 for hosts (memory/half.ts). */
 export const F16: u32 = 11;
 export const BF16: u32 = 12;
-/** Text consists of a length, UTF-8 and zeros (src/schema/text.ts). Its number follows those of the numeric types. */
+/** Text consists of a length, UTF-8 and zeros (src/schema/text.ts). The number of TEXT follows the numbers of the numeric types. */
 export const TEXT: u32 = 13;
 
 export const LEAF_BYTES: u32 = 32;
@@ -71,7 +71,7 @@ export function isHalf(dtype: u32): u32 {
   return u32(dtype - F16 <= BF16 - F16);
 }
 
-/** Returns the number of bytes of one element, except for text, whose leaf defines them. */
+/** Returns the number of bytes of one element, except for text, whose leaf defines that number. */
 export function dtypeBytes(dtype: u32): u32 {
   switch (dtype) {
     case BOOL:
@@ -96,7 +96,7 @@ export function dtypeBytes(dtype: u32): u32 {
   }
 }
 
-/** Returns the word for a dtype in snapshots. It is a function, because the core has no data section. */
+/** Returns the word for a dtype in snapshots. The words are in a function, because the core has no data section. */
 export function dtypeName(dtype: u32): string {
   switch (dtype) {
     case BOOL:

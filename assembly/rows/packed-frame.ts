@@ -1,6 +1,6 @@
 /**
  * Implements packed frames: a pool of frames whose rows have no bytes. HEAD.episode of a row is its entry: a key, which has no base, a patch on the entry of an
- * earlier frame, or the unpacked frame. From a frame to its key there are at most 7 patches. The kind of an entry depends only on the frame and its base, so a
+ * earlier frame, or the unpacked frame. A frame is at most 7 patches away from its key. The kind of an entry depends only on the frame and its base, so a
  * restored Replay packs alike.
  */
 import { arena_alloc } from "../memory/arena";
@@ -15,13 +15,13 @@ import { Head, LINK_ROW } from "./row";
 
 /** The most entries of a chain, including the key. */
 export const CHAIN: u32 = 8;
-/** After this many incompressible frames in a row, only every n-th is tried. */
+/** After this many consecutive incompressible frames, only every n-th frame is tried. */
 const RAW_TRIES: u32 = 4;
 const RAW_SKIPS: u32 = 15;
 
 /**
  * Initializes packs in zeroed memory of `packs_bytes()`, for frames of `frame` bytes, whose pool of entries is `entries`. `row`, `element`: bytes of a row of
- * the image and of an element, or a pixel; they affect only how well frames pack. Returns 0, or OUT_OF_MEMORY
+ * the image and of an element, or a pixel; these sizes affect only how well frames pack. Returns 0, or OUT_OF_MEMORY
  */
 export function packs_init(packs: usize, frame: u32, row: u32, element: u32, entries: u32): i32 {
   const work = arena_alloc(workBytes(frame));
@@ -40,7 +40,7 @@ export function packs_number(packs: usize, which: u32): f64 {
   return which == 2 ? <f64>entriesOf(p).live() : <f64>p.moved;
 }
 
-/** Notes opened lanes of writers, or closed ones (`by` negative): their newest frames are compared with the next ones. */
+/** Notes that writers opened lanes, or closed lanes (`by` negative): the newest frames of open lanes are compared with the next ones. */
 export function countLanes(p: Pool, by: i32): void {
   for (let i: u32 = 0; p.shares() && i < p.leaves; i++) {
     const leaf = p.leaf(i);
@@ -49,7 +49,7 @@ export function countLanes(p: Pool, by: i32): void {
   }
 }
 
-/** Returns the bytes of a frame, valid until the next one is requested or packed. At most O(frame) */
+/** Returns the address of a frame's bytes, valid until the next frame is requested or packed. At most O(frame) */
 export function rawFrame(frames: Pool, row: u32): usize {
   const packs = frames.packed();
   const at = packs.cached(row);
@@ -61,7 +61,7 @@ export function rawFrame(frames: Pool, row: u32): usize {
   return at;
 }
 
-/** Gives a new row of frames the bytes from `bytes` on. `base`: a frame that it may be a patch on, 0 for none. There must be room. O(frame) */
+/** Stores the bytes at `bytes` for a new row of frames. `base`: a frame on which the new frame may be a patch, 0 for none. There must be room. O(frame) */
 export function packFrame(frames: Pool, row: u32, bytes: usize, base: u32): void {
   const packs = frames.packed();
   const frame = packs.frame;
@@ -84,7 +84,7 @@ export function packFrame(frames: Pool, row: u32, bytes: usize, base: u32): void
         on = before;
       }
     }
-    // A key costs its readers less and holds no base, so it is tried if a patch is not much smaller than the chain's key.
+    // A key costs its readers less and holds no base, so a key is tried if a patch is not much smaller than the chain's key.
     if (on == 0 || size * 2 > keyBytes(before)) {
       const at = Work.tried(work, frame, 1);
       const limit = min(most, size);

@@ -1,7 +1,7 @@
 /**
- * Stores the bytes of packed frames: entries in packs, a queue whose oldest packs are emptied. Entries are rows of a pool that have no bytes there: HEAD.next
- * is the base of an
- * entry that is a patch, HEAD.episode the address of its bytes. So an entry is counted by its frame and by the patches on it, and outlives the frame if needed.
+ * Stores the bytes of packed frames as entries in packs, which form a queue whose oldest packs are emptied. Entries are also rows of a pool, which stores no
+ * bytes of them: HEAD.next is the base if the entry is a patch, HEAD.episode the address of the entry's bytes. So an entry is counted by its frame and by the
+ * patches on it, and outlives the frame if needed.
  *
  * PACKS, 80 bytes:
  *    0 │ frame u32    │ row u32     │  bytes of a frame · of a row of its image
@@ -22,7 +22,7 @@
  *
  * ENTRY, 8 bytes, then its bytes:
  *   │ owner u32 │ size 24 bits, depth 4, granule 4 │
- *   owner: its row, 0 if it is no longer held · size: of its bytes; a frame's size means an unpacked frame · granule: the granule of its pack in which it begins
+ *   owner: the entry's row, 0 if the entry is no longer held · size: the number of its bytes; a frame's size means an unpacked frame · granule: the granule of its pack in which it begins
  *   depth: patches from its key to it; for an unpacked frame, the number of unpacked frames in a row
  */
 import { arena_alloc, arena_free } from "../memory/arena";
@@ -34,19 +34,19 @@ const PACK_HEAD: u32 = 16;
 const PACKS_BYTES: u32 = 80;
 /** The number of bytes of a pack, unless a frame is larger. The last entry begins below this offset. */
 const PACK_BYTES: u32 = 65536;
-/** The most bytes that readers of entries read past them. */
+/** The most bytes that readers of entries read past the end of an entry. */
 const SLACK: u32 = 32;
-/** Places in ENTRY's word, and in a record of it. */
+/** The places of the fields in the word of an ENTRY, and in its record. */
 export const SIZE: u32 = 0xffffff;
 export const DEPTH_BITS: u32 = 24;
 export const DEPTH: u32 = 15;
 const GRANULE_AT: u32 = 28;
-/** Empty packs kept for reuse. */
+/** The number of empty packs kept for reuse. */
 const SPARES: u32 = 2;
 /** The most bytes of a cache, and its minimum number of slots. */
 const CACHE_BYTES: u32 = 8 << 20;
 const MIN_SLOTS: u32 = 8;
-/** The most dead packs before one is emptied. */
+/** The most dead packs before a pack is emptied. */
 const DEAD_PACKS: u64 = 4;
 
 @unmanaged
@@ -64,7 +64,7 @@ export class Entry {
     return this.word & SIZE;
   }
 
-  /** The stored value: for an entry that is not a patch, how many in a row were not packed. */
+  /** The stored depth: for an entry that is not a patch, the number of consecutive frames that were not packed. */
   @inline
   get depth(): u32 {
     return (this.word >> DEPTH_BITS) & DEPTH;
@@ -129,7 +129,7 @@ export class Packs {
     return this.isRaw(row) ? 0 : Entry.of(row).depth;
   }
 
-  /** Allocates a cache that fits the open writers, or keeps a smaller one if there is no memory. False: there is no cache. */
+  /** Allocates a cache that fits the open writers, or keeps a smaller one if there is no memory. Returns false if there is no cache. */
   openCache(): bool {
     const most = min(max(CACHE_BYTES / align16(this.frame), MIN_SLOTS), PLACE + 1);
     let slots = MIN_SLOTS;
@@ -150,7 +150,7 @@ export class Packs {
     return <usize>this.cache + <usize>(this.slots << 2) + <usize>((frame & (this.slots - 1)) * align16(this.frame));
   }
 
-  /** Returns the address at which the cache stores the name of the frame that these bytes belong to. */
+  /** Returns the address at which the cache stores the name of the frame to which the cached bytes belong. */
   tag(frame: u32): usize {
     return <usize>this.cache + ((<usize>(frame & (this.slots - 1))) << 2);
   }
@@ -200,7 +200,7 @@ export class Packs {
     if (pack.live == 0 && changetype<usize>(pack) == <usize>this.oldest) this.leaveEmpty();
   }
 
-  /** If more than a third is dead, moves the entries of the oldest pack to the young end. O(bytes of a pack) */
+  /** If more than a third of the bytes are dead, moves the entries of the oldest pack to the young end. O(bytes of a pack) */
   clean(): void {
     if (this.oldest == this.youngest || this.taken * 2 <= this.live * 3 + DEAD_PACKS * <u64>this.packBytes) return;
     const pack = changetype<Pack>(<usize>this.oldest);
@@ -295,7 +295,7 @@ export function initPacks(packs: usize, frame: u32, row: u32, element: u32, entr
   p.entries = entries;
   const each = entryBytes(frame);
   const most = max((PACK_BYTES - PACK_HEAD - SLACK) / each, 1);
-  // The pack holds as many of the largest entries as fit, or one fewer if that wastes less.
+  // The pack holds as many of the largest entries as fit, or one entry fewer if that wastes less memory.
   p.most = packOf(most - 1, each) * most < packOf(most, each) * (most - 1) ? most - 1 : most;
   p.packBytes = packOf(p.most, each);
 }

@@ -1,5 +1,6 @@
 /**
- * Implements the pool: rows of one spec, each counted and linked to its successor. It generalises the ring buffer: no dead rows, no wrap-around, no moves.
+ * Implements the pool: rows of one spec, each counted and linked to its successor. The pool generalises the ring buffer: it has no dead rows, no wrap-around,
+ * and no moves.
  *
  * POOL, 96 bytes, then LEAF × leaves:
  *    0 │ rows u32       │ rowsAt u32    │  rows per block, at most 1,024 · the offset of their bytes in a block
@@ -15,7 +16,7 @@
  *
  * A block, at most 64 KiB or one row:
  *   │ HEAD × rows │ jump u32 │ its number in the directory u32 │ bytes × rows │ values of the first WIDE leaf × rows │ …   if changes are tracked: │ CHANGE × rows │
- *   jump: a place + 1 whose link goes to another row than its neighbour; 0: only the last place may have such a link; SEVERAL: there may be more
+ *   jump: a place + 1 whose link leads to a row that is not adjacent; 0: only the last place may have such a link; SEVERAL: several places may have such links
  */
 import { arena_alloc, arena_free } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
@@ -30,11 +31,11 @@ import { HEAD_BYTES, Head, HOLDS, LINK_ENDS, LINK_FINAL, LINK_ROW, PLACE, PLACE_
 const FREE_AT: usize = 72;
 const LEAVES_AT: usize = 96;
 const RECIPROCAL_BITS: u32 = 38;
-/** Freed rows that stay in the queue as long as unused rows are available. */
+/** The number of freed rows that stay in the queue as long as unused rows are available. */
 const SPARE: u32 = 16;
 /**
- * Traits: leaves outside the row; some of them in frames of other pools; changes tracked for a journal; packed frames; their entries. One test covers all,
- * because each costs time.
+ * Traits of a pool: leaves outside the row; leaves in frames of other pools; changes tracked for a journal; packed frames as rows; entries of packed frames as
+ * rows. One test covers all traits, because every test costs time.
  */
 const APART: u32 = 1;
 const SHARES: u32 = 2;
@@ -138,7 +139,7 @@ export class Pool {
     return (Head.of(row).next & LINK_FINAL) != 0;
   }
 
-  /** Notes that the link of a row goes to another row than its neighbour. */
+  /** Notes that the link of a row leads to a row that is not adjacent. */
   noteJump(row: u32): void {
     const at = Head.block(row) + <usize>this.rowsAt;
     const place = (row & PLACE) + 1;
@@ -153,7 +154,7 @@ export class Pool {
     return load<u32>(Head.block(row) + <usize>this.rowsAt - NUMBER);
   }
 
-  /** Returns the row whose number is n < 2^24 higher; it must exist. */
+  /** Returns the row whose number is n < 2^24 higher. That row must exist. */
   @inline
   rowBehind(row: u32, n: u32): u32 {
     const place = (row & PLACE) + n;
@@ -161,7 +162,10 @@ export class Pool {
     return Pool.numbered(<usize>this.directory, this.rows, this.reciprocal, this.blockNumber(row), place);
   }
 
-  /** Returns the row at a place that is counted from the first row of a block: blocks of `rows` rows. Static, so that a loop reads a Pool's fields once. */
+  /**
+   * Returns the row at a place that is counted from the first row of a block of `rows` rows. The method is static, so that a loop reads a Pool's fields only
+   * once.
+   */
   @inline
   static numbered(directory: usize, rows: u32, reciprocal: u64, number: u32, place: u32): u32 {
     const blocks = <u32>((<u64>place * reciprocal) >> RECIPROCAL_BITS);
@@ -169,12 +173,12 @@ export class Pool {
     return ((block >> GRANULE_BITS) << PLACE_BITS) | (place - blocks * rows);
   }
 
-  /** Whether a row in the last place of its block is followed by the one with the next number. */
+  /** Whether `last` is in the last place of its block and `row` has the next number. */
   isNext(last: u32, row: u32): bool {
     return (last & PLACE) + 1 == this.rows && this.blockNumber(last) + 1 < this.blocks && row == this.rowBehind(last, 1);
   }
 
-  /** Returns how many of the rows after one in its block are surely linked to their neighbours. */
+  /** Returns how many of the rows after a row in its block are certainly linked to their neighbours. */
   @inline
   neighbours(row: u32): u32 {
     const place = row & PLACE;
@@ -198,7 +202,7 @@ export class Pool {
     return changetype<Change>(Head.block(row) + <usize>this.changesAt + <usize>((row & PLACE) * CHANGE_BYTES));
   }
 
-  /** Notes for a journal that a row, or several consecutive ones, changed, if changes are tracked. Its loop prevents inlining, which would cost time. */
+  /** Notes for a journal that a row, or several consecutive rows, changed, if changes are tracked. The loop prevents inlining, which would cost time. */
   noteChange(row: u32, how: u32, count: u32 = 1): void {
     for (const end = row + count; row < end; row++) chain(changetype<usize>(this) + offsetof<Pool>("changed"), this.changeOf(row), row, how);
   }
@@ -208,7 +212,7 @@ export class Pool {
     this.releaseTimes(row, Head.of(row), 1);
   }
 
-  /** Releases a row `times` times. If it is no longer held, its frames are released too, and it queues for reuse, unless it waits for a journal. */
+  /** Releases a row `times` times. If the row is no longer held, also releases its frames and queues the row for reuse, unless it waits for a journal. */
   @inline
   releaseTimes(row: u32, head: Head, times: u32): void {
     if (!ASC_NO_ASSERT) assert((head.refs & HOLDS) >= times, "a row is released at most as often as it is held");
@@ -219,7 +223,7 @@ export class Pool {
     this.free().push(row);
   }
 
-  /** Releases the frames of a freed row, and notes it for a journal. Returns whether it waits until the journal has it. */
+  /** Releases the frames of a freed row, and notes it for a journal. Returns whether the row waits until the journal has saved it. */
   private waits(row: u32): bool {
     if ((this.traits & TRACKED) != 0) {
       this.noteChange(row, LINK);
@@ -229,7 +233,7 @@ export class Pool {
     return false;
   }
 
-  /** Releases the parts of a row stored elsewhere. */
+  /** Releases the parts of a row that are stored elsewhere. */
   private releaseParts(row: u32): void {
     if (this.shares()) releaseShared(this, row);
     else if (this.packs()) {
@@ -286,13 +290,13 @@ export class Pool {
     return this.high - this.free().count;
   }
 
-  /** Returns the row with a number; usually it follows the previous one, which saves a division. `row`: that of the number before, or 0. */
+  /** Returns the row with a number; usually the row follows the previous row, which saves a division. `row`: the row with the number before, or 0. */
   @inline
   rowAfter(row: u32, number: u32): u32 {
     return row != 0 && (row & PLACE) + 1 < this.rows ? row + 1 : rowOf(this, number);
   }
 
-  /** Whether to take freed rows. They are not taken while there are so few that the queue would keep running empty. */
+  /** Whether to take freed rows. Freed rows are not taken while the queue has so few rows that it would keep running empty. */
   @inline
   private reuses(limit: u32): bool {
     return this.free().count >= limit + SPARE || this.fresh == 0;
@@ -343,7 +347,7 @@ export function pool_open(pool: usize): void {
   p.rows = rowsOfBlock(each);
   p.reciprocal = (((<u64>1) << RECIPROCAL_BITS) + <u64>p.rows - 1) / <u64>p.rows;
   p.rowsAt = align16(p.rows * HEAD_BYTES + 8);
-  // Columns of numbers are aligned, as far as the preceding ones allow.
+  // Columns of numbers are aligned, as far as the preceding columns allow.
   let at = (p.rowsAt + p.rows * p.rowBytes + 7) & ~7;
   for (let i: u32 = 0; i < p.leaves; i++) {
     const leaf = p.leaf(i);
@@ -363,7 +367,7 @@ export function pool_open(pool: usize): void {
   }
 }
 
-/** Returns the rows that are held. */
+/** Returns the number of rows that are held. */
 export function pool_live(pool: usize): u32 {
   return changetype<Pool>(pool).live();
 }
@@ -373,7 +377,7 @@ export function pool_reserve(pool: usize, rows: u32): i32 {
   return reserveRows(changetype<Pool>(pool), rows) ? 0 : E_OUT_OF_MEMORY;
 }
 
-/** Makes sure that `count` rows can be taken, in this pool and in those that it shares; false (OUT_OF_MEMORY) changes nothing. */
+/** Makes sure that `count` rows can be taken, in this pool and in the pools of its shared frames; false (OUT_OF_MEMORY) changes nothing. */
 export function reserveRows(p: Pool, count: u32): bool {
   while (p.free().count + p.capacity - p.high < count) {
     if (!growPool(p)) return false;
@@ -414,7 +418,7 @@ export function growPool(p: Pool): bool {
   return true;
 }
 
-/** Returns the row with this number. Rows are numbered 1, 2, … in the order of first use, alike in every image of the pool. */
+/** Returns the row with this number. Rows are numbered 1, 2, … in the order of first use. The numbers are the same in every image of the pool. */
 export function rowOf(p: Pool, number: u32): u32 {
   // The number 0 wraps to more than any capacity.
   if (number - 1 >= p.capacity) return 0;
@@ -427,7 +431,7 @@ export function numberOf(p: Pool, row: u32): u32 {
   return row == 0 ? 0 : p.blockNumber(row) * p.rows + (row & PLACE) + 1;
 }
 
-/** Takes n never used rows of one block; returns the first. */
+/** Takes n unused rows of one block; returns the first row. */
 function takeFresh(p: Pool, n: u32): u32 {
   const row = p.fresh;
   assert(row != 0, "room is made before rows are taken");

@@ -79,12 +79,12 @@ export class Head {
 }
 if (offsetof<Head>() != HEAD_BYTES) ERROR("HEAD is 12 bytes");
 
-/** Whether the row is held. Its name may belong to another step by now: a caller that stores names must update them when a step takes one. */
+/** Whether the row is held. The name may belong to another step by now: a caller that stores names must update them when a new step takes over a name. */
 export function row_live(row: u32): bool {
   return Head.of(row).refs != 0;
 }
 
-/** Returns the number of its episode. */
+/** Returns the number of the row's episode. */
 export function row_episode(row: u32): u32 {
   return Head.of(row).episode;
 }

@@ -1,10 +1,10 @@
-/** A run is a sequence of linked rows. Each item consists of one. */
+/** A run is a sequence of linked rows. Each item consists of one run. */
 import { Pool } from "./pool";
 import { Head, LINK_ENDS, LINK_ROW, PLACE } from "./row";
 
 /**
  * The kinds of a run, as bits in ITEM's word. Single: no episode ends before its last row. Plain: single, and each row is its predecessor + 1. Piecewise: like
- * plain, except that the row after a block's last place may be anywhere. Numbered: piecewise, and these rows have the next number.
+ * plain, except that the row after a block's last place may be anywhere. Numbered: piecewise, and each such row has the next number.
  */
 export const PLAIN: u32 = 1 << 24;
 export const SINGLE: u32 = 1 << 25;
@@ -16,7 +16,7 @@ export const NEIGHBOURS: u32 = PLAIN | SINGLE | PIECEWISE | NUMBERED;
 /** Following more links than this costs more than a search. */
 const MANY: u32 = 8;
 
-/** Writes n rows of a run from its `from`-th on; they must exist. O(from + n) */
+/** Writes n rows of a run from its `from`-th row on; these rows must exist. O(from + n) */
 export function pool_run(pool: usize, row: u32, from: u32, n: u32, out: usize): void {
   Run.rows(changetype<Pool>(pool), row, from, out, out + ((<usize>n) << 2), true);
 }
@@ -29,7 +29,7 @@ export class Run {
     return row == last + 1 || (last & PLACE) + 1 == p.rows;
   }
 
-  /** Writes the rows of a run from the `from`-th on; it stops after the end of an episode, unless it may cross. Returns where it stopped. */
+  /** Writes the rows of a run from the `from`-th on; stops after the end of an episode, unless `cross` is set. Returns the address at which it stopped. */
   static rows(p: Pool, row: u32, from: u32, at: usize, end: usize, cross: bool): usize {
     row = Run.skip(p, row, from, 0);
     while (at < end) {
@@ -44,7 +44,9 @@ export class Run {
     return at;
   }
 
-  /** Returns the row n steps after one of a run, which must exist. O(1) in a plain or numbered run; else O(blocks), and O(n) in blocks with SEVERAL jumps */
+  /**
+   * Returns the row n steps after `row` in a run. That row must exist. O(1) in a plain or numbered run; else O(blocks), and O(n) in blocks with SEVERAL jumps
+   */
   static skip(p: Pool, row: u32, n: u32, kind: u32): u32 {
     if ((kind & NUMBERED) != 0) return p.rowBehind(row, n);
     for (let near = p.neighbours(row); n > near; near = p.neighbours(row)) {
@@ -66,14 +68,14 @@ export class Run {
     return row + n;
   }
 
-  /** Returns how many of n rows from `row` on exist before an episode ends after one of them. O(n) */
+  /** Returns how many of n rows from `row` on there are up to the first row that ends an episode. O(n) */
   static reach(p: Pool, row: u32, n: u32): u32 {
     let count: u32 = 1;
     for (; count < n && !p.ends(row); count++) row = p.next(row);
     return count;
   }
 
-  /** Like `rows`, for a piecewise run: it only reads links across the end of a block. */
+  /** Like `rows`, for a piecewise run: reads links only across the end of a block. */
   static pieces(p: Pool, row: u32, from: u32, at: usize, end: usize): usize {
     row = Run.skip(p, row, from, PIECEWISE);
     let left = p.rows - (row & PLACE);
@@ -119,9 +121,9 @@ export class Run {
     }
   }
 
-  /** Releases `items` plain runs of a length, the first from `first` on and each one row later. */
+  /** Releases `items` plain runs of a length. The first run begins with `first`, and each of the others one row later. */
   static releaseMany(p: Pool, first: u32, items: u32, length: u32): void {
-    // Row j is in one run more than the previous row, then in as many, then in one less.
+    // From row to row, the number of runs that contain the row first rises by one, then stays the same, then falls by one.
     const limit = min(items, length);
     const ramp = limit - 1;
     const flat = items + length - 1 - 2 * ramp;

@@ -1,14 +1,15 @@
 /**
  * Sliding windows: runs of one length, each beginning a row after the previous one, as rules make them. Rows common to two windows are held once: a window that
- * follows another one holds only its last row, and if the oldest leaves, its first row is released. So items of 1,000 steps cost as much as items of 2 steps.
+ * follows another one holds only its last row, and when the oldest window is removed, its first row is released. So items of 1,000 steps cost as much as items
+ * of 2 steps.
  *
  * HEAD.refs of a row of steps:
  *   │ rows, items and streams that hold it 28 bits │ follows 2 │ windows 2 │
- *   windows: sliding windows that begin with the row, all of one length, at most 3 · follows: the number of these that follow a window that begins with the row before
+ *   windows: sliding windows that begin with the row, all of one length, at most 3 · follows: how many of these windows follow a window that begins with the row before
  *
- * Windows of one row and one length are alike, so it does not matter which of them follow: `follows` is at most `windows`, and at most `windows` of the row
- * before. If a window leaves in the middle, or shares its row with others, `follows` decreases as required, and each neighbour holds the rows that it shared
- * with the window.
+ * Windows of one row and one length are alike, so it does not matter which of these windows follow one: `follows` is at most `windows`, and at most `windows`
+ * of the row before. If a window in the middle is removed, or shares its row with other windows, `follows` decreases as required, and each neighbour holds the
+ * rows that it shared with the window.
  */
 import { Pool } from "./pool";
 import { HEAD_BYTES, Head, HOLD_BITS, LINK_ROW, MOST_WINDOWS, PLACE, WINDOW_BITS } from "./row";
@@ -37,7 +38,9 @@ export class Sliding {
     return SLIDES | Sliding.kindOf(s, p, first, length);
   }
 
-  /** Whether `count` runs that end with the next rows, the first of which begins with `first` and each one place later, may be windows. O(count) */
+  /**
+   * Whether `count` runs that end with the next rows, the first of which begins with `first` and each of the others one place later, may be windows. O(count)
+   */
   static takesMany(s: Stream, first: u32, length: u32, count: u32): bool {
     if (length < SHORTEST || !Sliding.mayBegin(s, length)) return false;
     // New rows are not yet written.
@@ -46,8 +49,8 @@ export class Sliding {
   }
 
   /**
-   * Holds the rows of `count` runs, the first from `first` on and each one place later, after `takesMany` returned true, except the last row of each, which is
-   * held already.
+   * Holds the rows of `count` runs after `takesMany` returned true. The first run begins with `first`, and each of the others one place later. Skips the last
+   * row of each run, which is already held.
    */
   static retainMany(s: Stream, p: Pool, first: u32, length: u32, count: u32): void {
     Sliding.begin(s, first, length);
@@ -58,7 +61,7 @@ export class Sliding {
     s.window = last;
   }
 
-  /** Releases a window; `kind` is its kind of run. O(1) at an end of its row of windows, else O(length) */
+  /** Releases a window; `kind` is its kind of run. O(1) at an end of a sequence of windows, else O(length) */
   static release(p: Pool, first: u32, length: u32, kind: u32): void {
     const head = Head.of(first);
     const second = head.next & LINK_ROW;
@@ -77,12 +80,12 @@ export class Sliding {
     } else dropRun(p, first, length);
   }
 
-  /** Releases `count` windows, the first of which begins with `first` and each one place later. Usually O(count) */
+  /** Releases `count` windows. The first window begins with `first`, and each of the others one place later. Usually O(count) */
   static releaseMany(p: Pool, first: u32, count: u32, length: u32, kind: u32): void {
     for (let row = first; row < first + count; row++) {
       const head = Head.of(row);
       const next = changetype<Head>(changetype<usize>(head) + HEAD_BYTES);
-      // This is the oldest of a row of windows, and has a follower.
+      // This window is the oldest of a sequence of windows, and another window follows it.
       if (head.refs >>> HOLD_BITS == ALONE && head.next == row + 1 && next.follows == 1) {
         next.refs -= FOLLOW;
         head.refs -= WINDOW;
@@ -91,13 +94,16 @@ export class Sliding {
     }
   }
 
-  /** Whether a window of this length may begin with a row that begins none yet: of several lengths, the longest slides as long as it does. */
+  /**
+   * Whether a window of this length may begin with a row that begins no window yet. Among windows of several lengths, only the longest slide while the newest
+   * one exists.
+   */
   @inline
   private static mayBegin(s: Stream, length: u32): bool {
     return length >= s.windowLength || Head.of(s.window).windows == 0;
   }
 
-  /** Notes the newest window, and the one before it, if it can be followed. */
+  /** Notes the newest window, and the window before it, if the new window can follow that window. */
   @inline
   private static begin(s: Stream, first: u32, length: u32): void {
     s.windowBefore = length == s.windowLength ? s.window : 0;
@@ -105,12 +111,12 @@ export class Sliding {
     s.windowLength = length;
   }
 
-  /** Begins a window. Returns whether it follows the one before it, in which case all of its rows but the last are held. */
+  /** Begins a window. Returns whether the window follows the previous one, in which case all rows of the window but the last are held already. */
   @inline
   private static join(s: Stream, p: Pool, first: u32): bool {
     const head = Head.of(first);
     const before = s.windowBefore;
-    // By now the row may have been reused, without a link to this one.
+    // By now the row may have been reused, without a link to the first row of this window.
     const follows = before != 0 && Head.of(before).windows > head.follows && p.next(before) == first;
     head.refs += follows ? WINDOW + FOLLOW : WINDOW;
     return follows;

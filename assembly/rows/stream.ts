@@ -1,14 +1,14 @@
 /**
- * A stream contains the steps of one writer (or lane) in order and holds the recent ones, from which items are made and buffers read.
+ * A stream contains the steps of one writer (or lane) in order and holds the recent steps, from which items are made and buffers read.
  *
  * STREAM, 64 bytes, then entries of the ring:
- *    0 │ pool u32        │ last u32    │  the newest row, 0 if no step may follow it
+ *    0 │ pool u32        │ last u32    │  the newest row, 0 if the next step must not be linked to it
  *    8 │ episode u32     │ episodeStep u32 │  steps of the episode so far
- *   16 │ awaits u32      │ limit u32   │  the kind of the next step (below) · the most recent steps that it holds, 0 = it grows (held-stream.ts)
+ *   16 │ awaits u32      │ limit u32   │  the kind of the next step (below) · the most recent steps that the stream holds, 0 = the stream grows (held-stream.ts)
  *   24 │ before u32      │ straightAt u32 │  steps of earlier episodes, if recent steps outlive the ends of their episodes · `last` minus the number of straight links up to it (run.ts)
  *   32 │ window u32      │ windowLength u32 │  the row with which the newest sliding window began (sliding.ts), and its length
- *   40 │ windowBefore u32 │ numberedAt u32 │  the same for the window before it, 0 = it follows none · `last` minus the number of links up to it that go to the row with the next number
- *   48 │ RING (16)                     │  rows of the recent steps, oldest first; each is held once
+ *   40 │ windowBefore u32 │ numberedAt u32 │  the row of the window before that one, 0 = the newest window follows none · `last` minus the number of links up to it that go to the row with the next number
+ *   48 │ RING (16)                     │  rows of the recent steps, oldest first; each row is held once
  */
 import { Bytes, bytesZero, copyBytes } from "../memory/bytes";
 import { Ring } from "../memory/ring";
@@ -20,9 +20,9 @@ import { HEAD_BYTES, Head, LINK_END, LINK_ENDS, LINK_FINAL } from "./row";
 import { Run } from "./run";
 
 /**
- * The kind of the next step: one more of the open episode; the first of another, before which the recent steps may have to go; LINK_FINAL: the final one;
- * LINK_ENDS: the value of the final one, which was appended as zeros when its episode terminated; DROPPED: the final one of an abandoned episode, which is not
- * stored.
+ * The kind of the next step: ONE_MORE: another step of the open episode; the first step of another episode, before which the recent steps may have to be
+ * released; LINK_FINAL: the final step; LINK_ENDS: the value of the final step, which was appended as zeros when its episode terminated; DROPPED: the final
+ * step of an abandoned episode, which is not stored.
  */
 export const ONE_MORE: u32 = 0;
 export const FIRST: u32 = 1;
@@ -57,11 +57,11 @@ export class Stream {
     return changetype<Ring>(changetype<usize>(this) + RING_AT);
   }
 
-  /** Returns the row with which the last `length` steps begin; 0 if it holds fewer. */
+  /** Returns the row with which the last `length` steps begin; 0 if the stream holds fewer steps. */
   @inline
   firstOf(length: u32): u32 {
     const recent = this.recent();
-    // The length 0 wraps to more than any count.
+    // The length 0 wraps around to more than any count.
     return length - 1 < recent.count ? recent.get(recent.count - length) : 0;
   }
 
@@ -91,14 +91,14 @@ export class Stream {
     return this.last - this.numberedAt;
   }
 
-  /** Runs if the newest row is the first one (`last` is 0), or if the one before it is linked to a non-adjacent row. */
+  /** Runs if the newest row is the first one (`last` is 0), or if the row before it is linked to a non-adjacent row. */
   private jump(p: Pool, last: u32, row: u32): void {
     if (last != 0) p.noteJump(last);
     this.straightAt = row - (last != 0 && Run.goesStraight(p, last, row) ? last - this.straightAt + 1 : 0);
     this.numberedAt = row - (last != 0 && p.isNext(last, row) ? last - this.numberedAt + 1 : 0);
   }
 
-  /** Notes the row, and the link to it, for a journal; called before `push`. */
+  /** Notes the row, and the link to it, for a journal. Runs before `push`. */
   notePush(p: Pool, row: u32): void {
     if (!tracking()) return;
     p.noteChange(row, BYTES);
@@ -139,13 +139,13 @@ export class Stream {
 
   /**
    * Writes the late value of the final step of a terminated episode, which was zeros so far. `staged` has the bytes of the leaves, or, if 0, the r-th row of
-   * `columns`. There must be room for its frames. O(row)
+   * `columns`. There must be room for the frames of the step. O(row)
    */
   fill(staged: usize, columns: usize, r: u32, across: u32): void {
     const p = this.rows();
     const row = this.last;
     const recent = this.recent();
-    // Frames are shared with the previous step, as if this one had just been appended.
+    // Frames are shared with the previous step, as if the final step had just been appended.
     if (recent.count > 1) this.last = recent.get(recent.count - 2);
     if (staged != 0) Bytes.copy(p.bytes(row), staged, p.rowBytes);
     for (let i: u32 = 0; i < p.leaves && (p.hasSeparateLeaves() || staged == 0); i++) {
@@ -188,7 +188,7 @@ export class Stream {
     return this.awaits == ONE_MORE || this.awaits == LINK_FINAL;
   }
 
-  /** Whether the next step is the final one of an episode, or its value, and so cannot end another one. */
+  /** Whether the next step is the final one of an episode, or the value of that step, and so cannot end another episode. */
   @inline
   awaitsFinal(): bool {
     return this.awaits >= DROPPED;
@@ -201,7 +201,10 @@ export class Stream {
     return this.episodeStep + 1;
   }
 
-  /** Ends the episode with the newest step as its final one. The recent steps stay until the next one comes, or with `across` as long as there is room. */
+  /**
+   * Ends the episode with the newest step as its final step. The recent steps stay until the next step is appended, or, with `across`, as long as there is
+   * room.
+   */
   finish(how: u32, across: u32): void {
     Head.of(this.last).next |= how;
     if (tracking()) this.rows().noteChange(this.last, LINK);
@@ -226,7 +229,10 @@ export function stream_bytes(room: u32): u32 {
   return STREAM_BYTES + (((room + 1) >> 1) << 3);
 }
 
-/** Initializes a stream in zeroed memory of `stream_bytes(room)`. It holds the last `limit` steps; 0: it grows, and drops none by itself. */
+/**
+ * Initializes a stream in zeroed memory of `stream_bytes(room)`. The stream holds the last `limit` steps. With `limit` 0, the stream grows and never drops
+ * steps by itself.
+ */
 export function stream_init(stream: usize, pool: u32, room: u32, limit: u32): void {
   const s = changetype<Stream>(stream);
   s.pool = pool;
@@ -236,7 +242,10 @@ export function stream_init(stream: usize, pool: u32, room: u32, limit: u32): vo
   s.recent().capacity = room;
 }
 
-/** Ends the episode with the newest step; the next one opens another. Unless `across`, its steps are released, so that no item spans both. */
+/**
+ * Ends the episode with the newest step; the next step opens another episode. Unless `across` is set, the steps of the ended episode are released, so that no
+ * item spans both episodes.
+ */
 export function stream_end(stream: usize, across: u32): void {
   const s = changetype<Stream>(stream);
   if (s.last != 0 && s.isOpen()) {
@@ -250,7 +259,7 @@ export function stream_end(stream: usize, across: u32): void {
   if (across == 0) stream_clear(stream);
 }
 
-/** Releases its steps and frees those without an item. The next step is not linked to them. */
+/** Releases the stream's steps, and frees the steps that no item holds. The next step is not linked to them. */
 export function stream_clear(stream: usize): void {
   const s = changetype<Stream>(stream);
   const p = s.rows();
@@ -298,7 +307,7 @@ export function stream_check(stream: usize): i32 {
   return s.awaits == LINK_ENDS && (s.last == 0 || !p.isFinal(s.last)) ? 7 : 0;
 }
 
-/** Returns `straight()` or `numbered()`, as far as the recent steps determine it. O(steps) */
+/** Returns `straight()` or `numbered()`, as far as the recent steps determine this number. O(steps) */
 export function countLinks(s: Stream, numbered: bool): u32 {
   const p = s.rows();
   const recent = s.recent();
@@ -323,7 +332,7 @@ export function placeLeaf(s: Stream, p: Pool, n: u32, i: u32, value: usize): voi
   }
 }
 
-/** Returns the number of a frame: 0 for zeros, that of an equal frame in this step or the previous one, else a new one. */
+/** Returns the number of a frame: 0 for zeros, the number of an equal frame in this step or the previous one, else a new number. */
 function shareFrame(s: Stream, p: Pool, n: u32, i: u32, f: u32, bytes: usize): u32 {
   const leaf = p.leaf(i);
   if (bytesZero(bytes, leaf.bytes)) return 0;
@@ -337,7 +346,7 @@ function shareFrame(s: Stream, p: Pool, n: u32, i: u32, f: u32, bytes: usize): u
   return takeFrame(frames, bytes, leaf.bytes, frames.packs() ? frameBefore(p, s.last, n, i, f) : 0);
 }
 
-/** Finds an equal frame in row n: in leaves before the i-th, and in the first f frames of that leaf. */
+/** Finds an equal frame in row n: in the leaves before the i-th one, and in the first f frames of the i-th leaf. */
 function searchRow(p: Pool, n: u32, like: Leaf, i: u32, f: u32, bytes: usize): u32 {
   const frames = changetype<Pool>(<usize>like.pool);
   for (let j: u32 = 0; j <= i && j < p.leaves; j++) {
@@ -353,8 +362,8 @@ function searchRow(p: Pool, n: u32, like: Leaf, i: u32, f: u32, bytes: usize): u
 }
 
 /**
- * Returns the frame from which frame f of leaf i of row n is derived, 0 if there is none: the previous one in its stack; for the first one, the newest of this
- * leaf in the previous step; without such a step, the newest of an earlier leaf that shares with it.
+ * Returns the frame from which frame f of leaf i of row n is derived, 0 if there is none: the previous frame in its stack; for the first frame, the newest
+ * frame of this leaf in the previous step; without such a step, the newest frame of an earlier leaf that shares frames with this one.
  */
 export function frameBefore(p: Pool, last: u32, n: u32, i: u32, f: u32): u32 {
   const leaf = p.leaf(i);

@@ -1,5 +1,6 @@
 /**
- * Finds slots by their place in the order of insertion, counted from the oldest of the k youngest on, for a selector whose own order lost items in the middle.
+ * Finds slots by their place in the order of insertion, counted from the oldest of the k youngest on, for a selector whose own order is no longer complete
+ * after removals from the middle.
  */
 import { Order } from "./order";
 

@@ -1,6 +1,6 @@
 /**
- * Picks the item with the least (minHeap) or greatest (maxHeap) priority; among equal ones, the least recently inserted or updated item.
- * The order is total, so the layout of the heap is derived and cannot be observed.
+ * Picks the item with the least (minHeap) or greatest (maxHeap) priority; among items of equal priority, the least recently inserted or updated one. The order
+ * is total, so the layout of the heap is derived and cannot be observed.
  *
  * HEAP, 32 bytes, then the arrays:
  *    0 │ entries u32    │ positions u32 │  ENTRY × slots; u32 × (slots + 1)
@@ -9,8 +9,8 @@
  *   24 │ mask u64                       │  the bits of an entry that hold its slot
  *
  * ENTRY, 8 bytes: the slot in as many low bits as the highest slot needs; above them, the highest bits of the priority except its sign, in a maxHeap inverted:
- * the least entry is first. If all of these bits are equal, the items decide. Comparing items is a cache miss. Comparing entries almost never is, because all
- * children of a node are in one line.
+ * the least entry is first. If all of these bits are equal, the items decide. Comparing items costs a cache miss. Comparing entries almost never does, because
+ * all children of a node are in one cache line.
  */
 import { Prefetch } from "../memory/prefetch";
 import { Items } from "./items";
@@ -73,14 +73,14 @@ export class Heap {
     return this.count == 0 ? 0 : this.slot(0);
   }
 
-  /** Inserts a slot. Call it after writing priority and stamp of the slot. O(log n) */
+  /** Inserts a slot. Call this method after writing priority and stamp of the slot. O(log n) */
   insert(slot: u32): void {
     const i = this.count;
     this.count = i + 1;
     this.rise(i, this.entryOf(slot));
   }
 
-  /** Inserts a slot like `insert` and removes the slot to pick, which may be the same. Returns the removed one. O(log n) */
+  /** Inserts a slot like `insert` and removes the slot to pick, which may be the inserted one. Returns the removed slot. O(log n) */
   exchange(slot: u32): u32 {
     const entry = this.entryOf(slot);
     if (this.count == 0 || this.before(entry, this.at(0))) return slot;
@@ -89,7 +89,7 @@ export class Heap {
     return top;
   }
 
-  /** Updates a slot. Call it after priority or stamp of the slot changed. O(log n) */
+  /** Updates a slot. Call this method after priority or stamp of the slot changed. O(log n) */
   update(slot: u32): void {
     this.settle(load<u32>(this.position(slot)), this.entryOf(slot));
   }
@@ -135,7 +135,7 @@ export class Heap {
     store<u32>(this.position(this.slotOf(entry)), i);
   }
 
-  /** Moves an entry to its place, from the i-th on, whose content may be overwritten. */
+  /** Moves an entry to its final place, beginning at the i-th place, whose content may be overwritten. */
   private settle(i: u32, entry: u64): void {
     if (i > 0 && this.before(entry, this.at((i - 1) >> BITS))) this.rise(i, entry);
     else this.sink(i, entry);

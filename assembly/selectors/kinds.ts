@@ -13,9 +13,9 @@ export const RECENCY: u32 = 7;
 /** The number of the last kind. */
 export const LAST_KIND: u32 = RECENCY;
 
-/** Added to a kind that TAKES_MIN: also keep the smallest weight. */
+/** Added to a kind that TAKES_MIN: the kind also keeps the smallest weight. */
 export const WITH_MIN: u32 = 16;
-/** Added to a remover's kind: it shares the sampler's structure (two that are LINKED, or twice the same kind). */
+/** Added to a remover's kind: it shares the sampler's structure (both kinds are LINKED, or both are the same). */
 export const TOGETHER: u32 = 32;
 /** The bits of the kind number. */
 export const KIND: u32 = 15;
@@ -59,7 +59,7 @@ export function traitsOf(kind: u32): u32 {
   }
 }
 
-/** Returns the word for a kind, which `embed.wasm` reads and writes. It is a function, because the core has no data section. */
+/** Returns the word for a kind, which `embed.wasm` reads and writes. The words are in a function, because the core has no data section. */
 export function kindName(kind: u32): string {
   switch (kind & KIND) {
     case FIFO:
@@ -90,7 +90,9 @@ export function placeWords(kind: u32): u32 {
   return traitsOf(kind) & PLACE_WORDS;
 }
 
-/** Returns whether a remover always evicts before the new item is inserted. This is not observable, because it would never evict the new item. */
+/**
+ * Returns whether a remover always evicts before the new item is inserted. The order is not observable, because such a remover would never evict the new item.
+ */
 export function isFifo(kind: u32): bool {
   return (kind & KIND) == FIFO;
 }

@@ -2,8 +2,8 @@
  * Keeps items in the order of insertion: fifo picks the oldest item, and lifo picks the youngest.
  *
  * ORDER, 8 bytes:
- *    0 │ oldest u32 │ items u32 │  0 = empty · the table's
- * The links are in the items, prev u32 and next u32: a circle, the youngest comes before the oldest. Slots that are not in it keep their links.
+ *    0 │ oldest u32 │ items u32 │  0 = empty · the table's items
+ * The links are in the items, prev u32 and next u32, and form a circle: the youngest slot comes before the oldest. Slots outside the circle keep their links.
  */
 import { Items } from "./items";
 
@@ -35,19 +35,19 @@ export class Order {
     return this.oldest == 0 ? 0 : this.prev(this.oldest);
   }
 
-  /** Returns the youngest, or the oldest. */
+  /** Returns the youngest or the oldest slot. */
   @inline
   end(youngest: bool): u32 {
     return youngest ? this.youngest() : this.oldest;
   }
 
-  /** Returns the next slot on the way from that end. */
+  /** Returns the next slot on the way from the youngest, or from the oldest. */
   @inline
   beside(slot: u32, youngest: bool): u32 {
     return youngest ? this.prev(slot) : this.next(slot);
   }
 
-  /** Returns the slot after the i oldest of `count`. O(the lower of i and count - i) */
+  /** Returns the slot after the i oldest of `count` slots. O(the lower of i and count - i) */
   at(i: u32, count: u32): u32 {
     const fromYoung = i > count >> 1;
     let slot = this.end(fromYoung);
@@ -76,7 +76,7 @@ export class Order {
     this.link(this.prev(slot), next);
   }
 
-  /** Makes the oldest the youngest. O(1) */
+  /** Makes the oldest slot the youngest. O(1) */
   @inline
   renew(): void {
     this.oldest = this.next(this.oldest);

@@ -1,15 +1,16 @@
 /**
- * Keeps the places of items in the order of insertion: the i-th oldest is found in O(log n), even if others have left in the middle.
+ * Keeps the places of items in the order of insertion: the i-th oldest is found in O(log n), even after removals from the middle.
  *
  * RANKS, 48 bytes, then the entries, the indices, the bits and the sums:
- *    0 │ RING (16)                  │  slots in the order of insertion, the first and the last are live; its count includes the holes of those that left between
+ *    0 │ RING (16)                  │  slots in the order of insertion, the first and the last are live; its count includes the holes of slots that were removed in between
  *   16 │ indices u32 │ live u32     │  address of u32 × (slots + 1): each slot's index in the ring's entries
  *   24 │ bits u32    │ sums u32     │  addresses of u64 × words, a bit for each entry that is live, and of u32 × (words + 1), a Fenwick tree of their counts
- *   32 │ sparse u32  │ due u32      │  1: there may be holes, and bits and sums are kept · inserts until they may be dropped
+ *   32 │ sparse u32  │ due u32      │  1: there may be holes, and bits and sums are kept · inserts until bits and sums may be dropped
  *   40 │ words u32   │ top u32      │  the highest power of 2 up to words
  *
- * Bits and sums cost nothing as long as items leave at the ends only: they are made, in O(n / 64), when the first one leaves in the middle, and dropped once no
- * hole is left. The ring has 1.5 times as many entries as there are items. If it is full, its entries move together: O(n), at most once per n / 2 inserts.
+ * Bits and sums cost nothing as long as items are removed only at the ends. They are built, in O(n / 64), at the first removal from the middle, and dropped
+ * once no hole is left. The ring has 1.5 times as many entries as there are items. If the ring is full, its entries move together: O(n), at most once per n / 2
+ * inserts.
  */
 import { Ring } from "../memory/ring";
 
@@ -37,7 +38,7 @@ export class Ranks {
     this.push(slot);
   }
 
-  /** Removes a slot. `oldest`, `youngest`: of the remaining ones, if any. O(1), O(log n) with holes */
+  /** Removes a slot. `oldest`, `youngest`: the ends of the remaining slots, if any. O(1), O(log n) with holes */
   remove(slot: u32, oldest: u32, youngest: u32): void {
     const index = this.index(slot);
     this.live -= 1;
@@ -56,7 +57,7 @@ export class Ranks {
     this.head = head;
   }
 
-  /** Makes the oldest the youngest. `next`: the slot after it. O(1), O(log n) with holes */
+  /** Makes the oldest slot the youngest. `next`: the slot after the oldest. O(1), O(log n) with holes */
   turn(slot: u32, next: u32): void {
     if (this.live == 1) return;
     if (this.sparse != 0) this.mark(this.head, false);
@@ -66,7 +67,7 @@ export class Ranks {
     this.push(slot);
   }
 
-  /** Returns how many are older. O(log n) */
+  /** Returns how many slots are older than `slot`. O(log n) */
   rank(slot: u32): u32 {
     const index = this.index(slot);
     if (this.sparse == 0) return this.offset(index, this.head);
@@ -75,7 +76,7 @@ export class Ranks {
     return index >= this.head ? before - first : this.live - first + before;
   }
 
-  /** Converts n numbers (u32) of older items at `out` to the slots after that many. O(n), O(n log n) with holes */
+  /** Converts n ranks (u32, as returned by `rank`) at `out` to their slots. O(n), O(n log n) with holes */
   find(out: usize, n: u32): void {
     const end = out + ((<usize>n) << 2);
     const ring = this.ring();
@@ -99,7 +100,7 @@ export class Ranks {
     this.sparse = 0;
   }
 
-  /** Returns 0, or the number of the broken invariant. `oldest`, and the links after it, are the order. */
+  /** Returns 0, or the number of the broken invariant. `oldest` and the links that follow it define the order. */
   check(count: u32, oldest: u32, links: usize): i32 {
     if (this.live != count || this.span > this.capacity || this.span < count || (this.sparse == 0 && this.span != count)) return 6;
     let slot = oldest;
@@ -171,7 +172,7 @@ export class Ranks {
   /** Builds bits and sums for a ring without holes. O(n / 64) */
   private thin(): void {
     this.sparse = 1;
-    // They are kept at least this long, so that the inserts together pay for building them.
+    // Bits and sums are kept at least this long, so that the cost of building them is spread over many inserts.
     this.due = this.words;
     const end = this.head + this.span;
     for (let word: u32 = 0; word < this.words; word++) {

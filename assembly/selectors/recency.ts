@@ -39,7 +39,7 @@ export class Recency {
     return changetype<SumTree>(<usize>this.treeAt);
   }
 
-  /** Inserts a slot. O(1), or O(log n) after others left in the middle. */
+  /** Inserts a slot. O(1), or O(log n) after removals from the middle. */
   insert(slot: u32): void {
     this.order().insert(slot);
     this.ranks().insert(slot);
@@ -56,7 +56,7 @@ export class Recency {
     ranks.remove(slot, order.oldest, order.youngest());
   }
 
-  /** Notes that the oldest n, in neighbouring slots from this one on, have become the youngest in the order. */
+  /** Notes that the n oldest slots, which are adjacent from `slot` on, have become the youngest in the order. */
   turned(slot: u32, n: u32): void {
     for (const end = slot + n; slot < end; slot++) this.ranks().turn(slot, this.order().next(slot));
   }
@@ -66,7 +66,7 @@ export class Recency {
     return this.tree().probability(this.ranks().live - this.ranks().rank(slot), this.tree().total());
   }
 
-  /** Returns the smallest probability: that of the oldest. */
+  /** Returns the smallest probability, which is that of the oldest item. */
   least(): f64 {
     return weightOfAge(this.tree(), this.ranks().live) / this.tree().total();
   }
@@ -144,7 +144,7 @@ export function recencyBytes(slots: u32): u32 {
   return treeFrom(slots, slots) + sumTreeBytes(slots, false);
 }
 
-/** Initializes it in zeroed memory. `items`: the most items; `at`: the items of the table. */
+/** Initializes a recency selector in zeroed memory. `items`: the most items; `at`: the address of the table's items. */
 export function recencyInit(r: Recency, slots: u32, items: u32, at: u32): void {
   r.items = at;
   r.treeAt = <u32>changetype<usize>(r) + treeFrom(slots, slots);

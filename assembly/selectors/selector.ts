@@ -51,7 +51,7 @@ export class Selector {
     return changetype<Recency>(<usize>this.handle);
   }
 
-  /** Whether its kind has a trait (kinds.ts). */
+  /** Whether the selector's kind has a trait (kinds.ts). */
   has(trait: u32): bool {
     return kindHas(this.kind, trait);
   }
@@ -94,7 +94,7 @@ export class Selector {
     }
   }
 
-  /** Replaces an item by another in the same slot, whose priority and stamp are written already. */
+  /** Replaces an item with a new one in the same slot. The priority and the stamp of the new item are already written. */
   @inline
   replace(slot: u32, priority: f64): void {
     if (this.kind == UNIFORM && this.uniform().evictsNext(slot)) this.uniform().ring().rotate(1);
@@ -105,7 +105,7 @@ export class Selector {
     }
   }
 
-  /** Notes that the oldest item has left in an order shared with the remover, and another has come in its slot: the order has turned already. */
+  /** Notes that a new item has replaced the oldest one in its slot. The remover shares the order and has already rotated it. */
   @inline
   turned(slot: u32): void {
     if (this.kind == RECENCY) this.recency().turned(slot, 1);
@@ -126,7 +126,7 @@ export class Selector {
     }
   }
 
-  /** Replaces the items in n neighbouring slots by others, oldest first, in the table's items. */
+  /** Replaces the items in n adjacent slots with new ones, oldest first. `items`: the table's items, already written. */
   @inline
   replaceMany(slot: u32, n: u32, items: usize): void {
     if (this.kind == UNIFORM) this.uniform().ring().rotate(n);
@@ -140,7 +140,9 @@ export class Selector {
     if (isHeap(this.kind)) this.heap().update(slot);
   }
 
-  /** Runs after the priorities of n slots (u32 × n) changed, for kinds that process them together. `items`: the table's; `nodes`: scratch for u32 × n. */
+  /**
+   * Runs after the priorities of n slots (u32 × n) changed, for kinds that process them together. `items`: the table's items; `nodes`: scratch for u32 × n.
+   */
   updatedMany(slots: usize, n: u32, items: usize, nodes: usize): void {
     if (this.kind == PRIORITIZED) this.tree().update(slots, n, items, nodes);
   }
@@ -150,7 +152,7 @@ export class Selector {
     if (this.kind == RECENCY) this.recency().tree().setExponent(exponent);
   }
 
-  /** Returns the lowest priority above 0 that it accepts. */
+  /** Returns the lowest priority above 0 that the selector accepts. */
   lowest(): f64 {
     return this.kind == PRIORITIZED ? this.tree().lowest : 0;
   }
@@ -159,19 +161,22 @@ export class Selector {
     return this.kind == PRIORITIZED ? this.tree().highest : f64.MAX_VALUE;
   }
 
-  /** Whether it always picks the oldest item. */
+  /** Whether the selector always picks the oldest item. */
   @inline
   isFifo(): bool {
     return isFifo(this.kind);
   }
 
-  /** Whether it picks in an order of priorities. */
+  /** Whether the selector picks in an order of priorities. */
   @inline
   isHeap(): bool {
     return isHeap(this.kind);
   }
 
-  /** Reads the memory that the removal of a slot needs first, so that it is cached then. The result has no meaning. A kind without it needs no case. */
+  /**
+   * Reads the memory that the removal of a slot needs first, so that this memory is cached by then. The result has no meaning. A kind without such memory needs
+   * no case.
+   */
   @inline
   near(slot: u32): u32 {
     if (this.kind == UNIFORM) return this.uniform().near(slot);
@@ -183,7 +188,7 @@ export class Selector {
     return this.kind == PRIORITIZED ? this.tree().weight() : 0;
   }
 
-  /** Returns the smallest probability above 0 of `count` items, times `count`; 0 if it is unknown. */
+  /** Returns the smallest probability above 0 of `count` items, times `count`; 0 if the probability is unknown. */
   minShare(count: u32): f64 {
     if (this.kind == RECENCY) return count == 0 ? 0 : <f64>count * this.recency().least();
     if (this.kind != PRIORITIZED) return 0;
@@ -192,8 +197,8 @@ export class Selector {
   }
 
   /**
-   * Whether draws can be limited to the k oldest, or newest, of `count` items; the remover may know ages that this selector does not. `removes`: whether a draw
-   * may remove its item before the next one.
+   * Whether draws can be limited to the k oldest, or newest, of `count` items; the remover may know ages that this selector does not know. `removes`: whether a
+   * draw may remove its item before the next draw.
    */
   reaches(k: u32, count: u32, newest: bool, remover: Selector, removes: bool): bool {
     switch (this.kind) {
@@ -203,7 +208,7 @@ export class Selector {
       case LIFO:
         return newest;
       case UNIFORM:
-        // The first k of the ring are the k oldest from its disorder on; later entries are in order of age.
+        // If k is at least `disorder`, the first k entries of the ring are the k oldest items. Later entries are in order of age.
         if (!newest) return k >= this.uniform().disorder;
         return remover.has(LINKED) || k >= count || (!removes && count - k >= this.uniform().disorder);
       case PRIORITIZED:
@@ -213,7 +218,7 @@ export class Selector {
     }
   }
 
-  /** Whether it still `reaches` as many after items have replaced others. */
+  /** Whether `reaches` remains true after new items have replaced old ones. */
   keepsReach(remover: Selector): bool {
     return this.kind != UNIFORM || remover.kind == FIFO;
   }
@@ -234,8 +239,8 @@ export class Selector {
   }
 
   /**
-   * Runs before and after a draw from only the k oldest, or newest, items: sets the weights of the others to 0 (`hidden`), or restores them. O(log n) for each
-   * of the k, or for each of the others, if these are fewer. `high`: the highest slot ever used.
+   * Runs before and after a draw from only the k oldest, or newest, items: sets the weights of the other items to 0 (`hidden`), or restores these weights.
+   * O(log n) for each of the k items, or for each of the other items if they are fewer. `high`: the highest slot ever used.
    */
   weighPart(remover: Selector, k: u32, count: u32, newest: bool, items: usize, high: u32, hidden: bool): void {
     if (this.kind != PRIORITIZED) return;
@@ -302,7 +307,7 @@ export class Selector {
     }
   }
 
-  /** Draws the first n in its own order, or n times the first one, which is `slot`. */
+  /** Draws the first n slots in the selector's own order, or n times the first slot, which is `slot`. */
   private drawFirst(slot: u32, n: u32, distinct: bool, out: usize): void {
     for (let at = out; at < out + ((<usize>n) << 2); at += 4) {
       store<u32>(at, slot);
@@ -319,8 +324,8 @@ export class Selector {
   }
 
   /**
-   * Returns the i-th (0, 1) other slot whose stored place changes when a slot leaves, or when one joins (slot 0); 0 for none. A kind whose slots have no
-   * places, or do not move each other's, needs no case.
+   * Returns the i-th (0, 1) other slot whose stored place changes when `slot` is removed, or when a slot is added (`slot` 0). Returns 0 for none. A kind whose
+   * slots have no places, or do not change the places of other slots, needs no case.
    */
   touched(slot: u32, i: i32): u32 {
     switch (this.kind) {
@@ -337,8 +342,8 @@ export class Selector {
   }
 
   /**
-   * Copies a slot's place that priorities do not determine to a record at `at`, or from one if it `loads`: `placeWords` of it. Returns where the record
-   * continues.
+   * Copies a slot's place that priorities do not determine to a record at `at`, or from the record if `loads` is true: `placeWords` words. Returns the address
+   * at which the record continues.
    */
   copyPlace(slot: u32, at: usize, loads: bool): usize {
     switch (this.kind) {
@@ -359,7 +364,7 @@ export class Selector {
     }
   }
 
-  /** Copies the beginning and the end of the order in the same way: END_WORDS, as far as the kind has them. */
+  /** Copies the beginning and the end of the order in the same way: END_WORDS words, as far as the kind has them. */
   copyEnds(at: usize, loads: bool): usize {
     switch (this.kind) {
       case FIFO:
@@ -380,7 +385,7 @@ export class Selector {
     return at + ((<usize>END_WORDS) << 2);
   }
 
-  /** Re-adds a live slot whose place, priority and stamp were loaded; call `rebuild` after all of them. Returns false if the place is invalid. */
+  /** Re-adds a live slot whose place, priority and stamp were loaded; call `rebuild` after all slots are restored. Returns false if the place is invalid. */
   restore(slot: u32, priority: f64): bool {
     switch (this.kind) {
       case FIFO:
@@ -401,7 +406,7 @@ export class Selector {
     }
   }
 
-  /** Called once all live slots are restored; false if they do not form an order of `count`. O(slots) */
+  /** Runs once all live slots are restored. Returns false if they do not form an order of `count` slots. O(slots) */
   rebuild(count: u32, slots: u32): bool {
     switch (this.kind) {
       case FIFO:
@@ -421,7 +426,7 @@ export class Selector {
     }
   }
 
-  /** Picks one slot of `count` > 0; some kinds draw from `random`. */
+  /** Picks one of `count` > 0 slots. Some kinds draw from `random`. */
   pick(random: usize, count: u32): u32 {
     switch (this.kind) {
       case FIFO:
@@ -496,7 +501,7 @@ function isHeap(kind: u32): bool {
   return kind == MIN_HEAP || kind == MAX_HEAP;
 }
 
-/** Copies a number of a selector's state to a record at `at`, or from one. Returns where the record continues. */
+/** Copies a number of a selector's state to a record at `at`, or from the record. Returns the address at which the record continues. */
 function copyState<T>(state: usize, at: usize, loads: bool): usize {
   if (loads) store<T>(state, load<T>(at));
   else store<T>(at, load<T>(state));
@@ -504,8 +509,8 @@ function copyState<T>(state: usize, at: usize, loads: bool): usize {
 }
 
 /**
- * Returns the number of a remover next to a sampler: TOGETHER if one structure serves both, because they keep the same order. `alike`: whether their exponents
- * are the same.
+ * Returns the number of a remover next to a sampler: TOGETHER if one structure serves both, because both roles keep the same order. `alike`: whether the
+ * exponents of the roles are the same.
  */
 export function table_remover(sampler: u32, remover: u32, alike: bool): u32 {
   const both = (kindHas(sampler, LINKED) && kindHas(remover, LINKED)) || ((sampler & KIND) == (remover & KIND) && alike);
@@ -513,8 +518,8 @@ export function table_remover(sampler: u32, remover: u32, alike: bool): u32 {
 }
 
 /**
- * Returns the number of bytes of a selector's structure. With an address `at`, it is also laid out there as `s` in zeroed memory, empty and for at most `max`
- * items. A selector TOGETHER with the structure at `at` only notes its kind.
+ * Returns the number of bytes of a selector's structure. If `at` is an address, also lays out the structure there as `s`, in zeroed memory, empty and for at
+ * most `max` items. A selector TOGETHER with the structure at `at` only notes its kind.
  */
 export function laySelector(s: Selector, kind: u32, at: u32, slots: u32, max: u32, items: u32, stamps: u32): u32 {
   if (at != 0) {

@@ -1,20 +1,20 @@
 /**
  * Draws items in proportion to their weights: a 4-ary tree of f64 sums with one leaf per slot.
  *
- * SUM_TREE, 120 bytes, then from a multiple of 32 on, so that no family lies in two cache lines, the levels, then their minima:
+ * SUM_TREE, 120 bytes, then the levels, then their minima, from a multiple of 32 on, so that no family lies in two cache lines:
  *    0 │ exponent f64                    │  weight = priority^exponent
- *    8 │ lowest f64      │ highest f64   │  the priorities above 0 that it takes
+ *    8 │ lowest f64      │ highest f64   │  the lowest and the highest priority above 0 that the tree accepts
  *   24 │ depth u32       │ minima u32    │  levels above the leaves · the distance from the sum of a family to its minimum, 0 without minima
  *   32 │ sums u32 × 16                   │  addresses: sums[0] the leaves, sums[depth] the root
  *   96 │ cursor: slot u32, partial u32, rest f64 │  the walk of a single draw; partial 1: some branches are cut off (tree-part.ts)
- *  112 │ stale u32       │ last u32      │  leaves from `stale` to `last` were set, and the nodes above them are not renewed; 0: all nodes are renewed
+ *  112 │ stale u32       │ last u32      │  leaves from `stale` to `last` were set, and the nodes above these leaves are not renewed; 0: all nodes are renewed
  *
- * Parents are recomputed from their children, never adjusted: no drift. Items that come one after the other take neighbouring slots: their parents are renewed
- * together, before anything reads them. A whole batch walks one level at a time, so that its loads overlap. Separate walks would be slower than plain
- * JavaScript.
+ * Parents are recomputed from their children, never adjusted, so that they do not drift. Consecutive items take adjacent slots. The parents of these slots are
+ * renewed together, before anything reads the parents. A whole batch walks one level at a time, so that its loads overlap. Separate walks would be slower than
+ * plain JavaScript.
  *
- * A leaf is 0 (nothing there), FAINT (an item of weight 0) or at least LEAST. 2^30 faint leaves together are below LEAST and
- * do not change it. If any item has weight, no faint item is drawn. Otherwise the total counts the faint ones.
+ * A leaf is 0 (no item), FAINT (an item of weight 0) or at least MIN. FLOOR separates the sums of up to 2^30 faint leaves from the sums that contain a weight.
+ * If any item has weight, no faint item is drawn. Otherwise the total counts the faint leaves.
  */
 
 import { Pair, power } from "../memory/power";
@@ -25,7 +25,7 @@ import { Items } from "./items";
 const SUMS_AT: usize = 32;
 const CURSOR_AT: usize = 96;
 const PARTIAL_AT: usize = 100;
-/** The levels that fit no cache. */
+/** The levels up to this one are too large for a cache. */
 const COLD: u32 = 4;
 const STALE_AT: usize = 112;
 const LEVELS_AT: usize = 120;
@@ -39,7 +39,7 @@ const FAINT: f64 = 4.9406564584124654e-324;
 const MIN: f64 = 1.8665272370064378e-301;
 /** The number 2^-1000, which is above every sum of faint leaves and below every weight. */
 const FLOOR: f64 = 9.332636185032189e-302;
-/** The greatest weight, 2^990. The sum of 2^30 of these is finite. */
+/** The greatest weight, 2^990. The sum of 2^30 such weights is finite. */
 const MAX: f64 = 1.0463951242053391e298;
 
 @unmanaged
@@ -145,7 +145,7 @@ export class SumTree {
     this.invalidate(slot, slot + n - 1);
   }
 
-  /** Notes that these leaves were set: together with the stale ones, unless that leaves a gap or makes too many. */
+  /** Notes that these leaves were set. They join the stale leaves, unless that leaves a gap or makes too many stale leaves. */
   @inline
   private invalidate(first: u32, last: u32): void {
     const stale = this.stale;
@@ -171,7 +171,7 @@ export class SumTree {
     }
   }
 
-  /** Like `recompute`, above one leaf. It uses single loads: a vector load would wait until the number just stored is in the cache. */
+  /** Like `recompute`, above one leaf. The method uses single loads: a vector load would wait until the number just stored is in the cache. */
   private recomputeOne(slot: u32): void {
     for (let level: u32 = 1; level <= this.depth; level++) {
       slot >>= 2;
@@ -193,7 +193,7 @@ export class SumTree {
     for (let level: u32 = 1; level <= this.depth; level++) {
       const below = this.sums(level - 1);
       const here = this.sums(level);
-      // Levels with fewer nodes than the batch are renewed completely, except those that are cut off.
+      // A level with no more families than the batch has leaves is renewed completely, unless branches are cut off.
       if (this.families(level) <= n && load<u32>(changetype<usize>(this) + PARTIAL_AT) == 0) {
         this.renewMany(level, 0, this.families(level) - 1);
         continue;
@@ -243,7 +243,7 @@ export class SumTree {
     store<u32>(changetype<usize>(this) + PARTIAL_AT, 1);
   }
 
-  /** Runs when all branches that were cut off are renewed. */
+  /** Runs when all branches that were cut off have been renewed. */
   end(): void {
     store<u32>(changetype<usize>(this) + PARTIAL_AT, 0);
   }
@@ -258,7 +258,7 @@ export class SumTree {
     store<f64>(this.nodeAt(level, node), SumTree.sum(this.sums(level - 1) + ((<usize>node) << 5)));
   }
 
-  /** Renews a node and its three neighbours in the family, if they have children. */
+  /** Renews a node and its three neighbours in the family, if these nodes have children. */
   renewFamily(level: u32, node: u32): void {
     this.renewMany(level, node & ~3, min(node | 3, this.families(level) - 1));
   }
@@ -288,7 +288,7 @@ export class SumTree {
         const at = below + ((<usize>node) << 5);
         let k: u32;
         let before: f64;
-        // The sums that the point has passed, as masks: V8 compiles a select of f64 to a branch, and this one would be unpredictable.
+        // These are the sums that the point has passed, as masks: V8 compiles a select of f64 to a branch, and this branch would be unpredictable.
         if (ASC_FEATURE_SIMD) {
           const zero = i64x2.splat(0);
           const first = v128.load(at);
@@ -300,7 +300,7 @@ export class SumTree {
           const over3 = f64x2.ge(point, s3);
           const passed = v128.bitmask<i64>(over12);
           k = <u32>(passed - (passed >> 1) + (v128.bitmask<i64>(over3) & 1));
-          // The largest sum that was passed: sums only grow.
+          // This is the largest sum that was passed, because sums only grow.
           const sums = f64x2.pmax(v128.and(over12, s12), v128.and(over3, s3));
           before = f64x2.extract_lane(f64x2.pmax(sums, v128.shuffle<i64>(sums, zero, 1, 2)), 0);
         } else {
@@ -317,7 +317,7 @@ export class SumTree {
         }
         // A single test is almost never true; two tests would be unpredictable.
         if ((u32(k == 3) & u32(load<f64>(at, 24) <= floor)) != 0) {
-          // Rounding led past the end: use the start of the last child that counts.
+          // Rounding led past the end, so the draw uses the start of the last child that counts.
           k = SumTree.lastChild(at, floor);
           before = r;
         }
@@ -329,8 +329,9 @@ export class SumTree {
   }
 
   /**
-   * Draws up to n distinct slots into `out`, as if drawn one by one without replacement; fewer if fewer have weight. `saved`, `rests` are scratch for f64 × n,
-   * `drawn` for u32 × n. Drawn slots weigh 0 until the end; slots drawn twice in a round are drawn again from the rest, with the same distribution. O(n log n)
+   * Draws up to n distinct slots into `out`, as if drawn one by one without replacement; fewer if fewer slots have weight. `saved`, `rests` are scratch for f64
+   * × n, `drawn` for u32 × n. Drawn slots weigh 0 until the end; slots drawn twice in a round are drawn again from the rest, with the same distribution. O(n
+   * log n)
    */
   drawDistinct(random: usize, n: u32, out: usize, saved: usize, rests: usize, drawn: usize): u32 {
     const floor = this.floor(this.total());
@@ -371,8 +372,8 @@ export class SumTree {
   }
 
   /**
-   * Returns how many slots can be drawn without replacement, up to `most`: those with a weight, or the faint ones if none has any. O(most), and O(slots) if
-   * many are faint
+   * Returns how many slots can be drawn without replacement, up to `most`: the slots with a weight, or the faint slots if no slot has a weight. O(most), and
+   * O(slots) if many are faint
    */
   drawable(most: u32, slots: u32): u32 {
     const floor = this.floor(this.total());
@@ -386,14 +387,14 @@ export class SumTree {
     return load<f64>(this.leaf(slot)) > FLOOR;
   }
 
-  /** Whether nothing is left to draw: there is no weight, or only faint leaves are left of a draw that began with heavier ones. */
+  /** Whether nothing is left to draw: there is no weight, or a draw that began with heavier leaves has only faint leaves left. */
   @inline
   exhausted(floor: f64): bool {
     const total = this.total();
     return total == 0 || total < floor;
   }
 
-  /** Returns the threshold of sums that count: all if every item is faint, else those from FLOOR on. */
+  /** Returns the threshold of sums that count. If every item is faint, all sums count; otherwise, sums from FLOOR on count. */
   @inline
   floor(total: f64): f64 {
     return total < FLOOR ? 0 : FLOOR;
@@ -416,7 +417,7 @@ export class SumTree {
     return 0;
   }
 
-  /** Returns the nodes of a level that have children. */
+  /** Returns the number of nodes of a level that have children. */
   @inline
   private families(level: u32): u32 {
     return <u32>(this.sums(level) - this.sums(level - 1)) >> 5;
@@ -437,13 +438,13 @@ export class SumTree {
     store<f64>(this.mins(level) + ((<usize>node) << 3), SumTree.min(this.minFamily(level, node)));
   }
 
-  /** Returns the four numbers whose least one is the minimum of a node. */
+  /** Returns the address of the four numbers whose minimum is the minimum of the node. */
   @inline
   private minFamily(level: u32, node: u32): usize {
     return (level == 1 ? this.sums(0) : this.mins(level - 1)) + ((<usize>node) << 5);
   }
 
-  /** Returns the least of four that are at least MIN, 0 if there is none: leaves and families without weight do not count. */
+  /** Returns the least of those among four numbers that are at least MIN; 0 if no number is. So leaves and families without weight do not count. */
   @inline
   private static min(at: usize): f64 {
     if (ASC_FEATURE_SIMD) {
@@ -470,7 +471,7 @@ export class SumTree {
     return lowest == Infinity ? 0 : lowest;
   }
 
-  /** Adds four children in one order, scalar and SIMD: (c0 + c2) + (c1 + c3). */
+  /** Adds four children in the same order in scalar and SIMD code: (c0 + c2) + (c1 + c3). */
   @inline
   private static sum(at: usize): f64 {
     if (ASC_FEATURE_SIMD) {

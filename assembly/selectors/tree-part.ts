@@ -1,9 +1,9 @@
 /**
- * Limits a sum tree to some leaves during a draw: those of consecutive ages, or those of a run of the order of insertion.
+ * Limits a sum tree to some leaves during a draw: the leaves of consecutive ages, or of a run of the order of insertion.
  *
- * Whole branches without such a leaf are cut off: their sum is set to 0 where it is added to others, and the nodes below stay unchanged. So the sums on the way
- * equal, to the bit, those of a tree whose other leaves are 0, and both directions of the switch cost O(log n) for each end of a range, or for each leaf of a
- * run.
+ * Whole branches without such a leaf are cut off: the sum of the branch is set to 0 in the family at its top, and the nodes below stay unchanged. So the sums
+ * above equal, to the bit, the sums of a tree whose other leaves are 0. Cutting off and restoring each cost O(log n) for each end of a range, or for each leaf
+ * of a run.
  */
 import { power } from "../memory/power";
 import { Items } from "./items";
@@ -94,7 +94,7 @@ function mark(t: SumTree, order: Order, k: u32, youngest: bool, level: u32): voi
   }
 }
 
-/** Sets the weights of the other nodes in their families to 0. */
+/** Sets the weights of the unmarked nodes in the families of marked nodes to 0. */
 function cutOthers(t: SumTree, order: Order, k: u32, youngest: bool, level: u32): void {
   let last = u32.MAX_VALUE;
   let slot = order.end(youngest);

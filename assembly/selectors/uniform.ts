@@ -3,15 +3,15 @@
  *
  * UNIFORM, 32 bytes, then the entries and the positions:
  *    0 │ positions u32 │ disorder u32 │  address of u32 × (slots + 1): each slot's index in the ring's entries
- *    8 │ strays u32    │ written u32  │  0: each slot stands at its own place · 0: entries and positions are zeros
- *   16 │ RING                         │  slots, oldest first as long as only the oldest left
+ *    8 │ strays u32    │ written u32  │  0: each slot is at its own place · 0: entries and positions are zeros
+ *   16 │ RING                         │  slots, oldest first as long as only the oldest slots were removed
  *
- * Slot s has its own place at index s - 1, which it takes as long as only the oldest leave. An entry or a position is
- * stored as its difference (XOR) from that. So the memory of a ring in which no slot strays is never touched, and the
- * system need not provide it. A draw need not read it either, which saves a cache miss.
+ * Slot s has its own place at index s - 1, which it takes as long as only the oldest slots are removed. An entry or a position is stored as its difference
+ * (XOR) from that default. So the memory of a ring in which no slot strays is never touched, and the system need not provide it. A draw need not read it
+ * either, which saves a cache miss.
  *
- * A removal in the middle moves the oldest entry into the hole. `disorder` is the most places from the head at which such an entry can
- * be: the first k entries are the k oldest items whenever k >= disorder.
+ * A removal from the middle moves the oldest entry into the hole. `disorder` is the greatest distance from the head at which such an entry can be: the first k
+ * entries are the k oldest items whenever k >= disorder.
  */
 import { fillBelow, random_below, random_f64 } from "../memory/random";
 import { Ring } from "../memory/ring";
@@ -37,7 +37,7 @@ export class Uniform {
     return this.written == 0 ? slot - 1 : load<u32>(this.positionAt(slot)) ^ (slot - 1);
   }
 
-  /** Reads the memory of a slot's position, if it is in use. */
+  /** Reads the memory of a slot's position, if that memory is in use. */
   @inline
   near(slot: u32): u32 {
     return this.written == 0 ? 0 : load<u32>(this.positionAt(slot));
@@ -70,31 +70,34 @@ export class Uniform {
     if (oldest != slot) this.fill(hole, oldest);
   }
 
-  /** Whether a full ring only has to turn so that its oldest, this slot, leaves and joins again: no entry moves. */
+  /** Whether a full ring only has to rotate to remove its oldest slot, `slot`, and insert it again: no entry moves. */
   @inline
   evictsNext(slot: u32): bool {
     const ring = this.ring();
     return ring.count == ring.capacity && this.disorder == 0 && this.at(0) == slot;
   }
 
-  /** Draws one of the `among` oldest; 0 < among <= count. O(1) */
+  /** Draws one of the `among` oldest slots; 0 < among <= count. O(1) */
   @inline
   draw(random: usize, among: u32): u32 {
     return this.at(random_below(random, among));
   }
 
-  /** Draws n of the `among` items after the `first` oldest, with replacement; one out of each n-th of them if `stratified`. O(n) */
+  /** Draws n of the `among` items after the `first` oldest, with replacement; one from each n-th of these items if `stratified`. O(n) */
   drawMany(random: usize, first: u32, among: u32, n: u32, stratified: bool, out: usize): void {
     if (!stratified) fillBelow(random, among, n, out);
     else for (let i: u32 = 0; i < n; i++) store<u32>(out + ((<usize>i) << 2), min(<u32>(((<f64>i + random_f64(random)) / <f64>n) * <f64>among), among - 1));
     const end = out + ((<usize>n) << 2);
     if (first != 0) for (let at = out; at < end; at += 4) store<u32>(at, load<u32>(at) + first);
     if (this.strays == 0) this.ring().indices(out, end, 1);
-    // A separate loop, so that its cache misses overlap.
+    // This is a separate loop, so that its cache misses overlap.
     else for (let at = out; at < end; at += 4) store<u32>(at, this.entry(this.ring().index(load<u32>(at))));
   }
 
-  /** Draws n distinct ones of the `among` items after the `first` oldest, in random order: Fisher–Yates on the ring itself, undone afterwards. O(n) */
+  /**
+   * Draws n distinct items of the `among` items after the `first` oldest, in random order: a Fisher–Yates shuffle of the ring itself, which is undone
+   * afterwards. O(n)
+   */
   drawDistinct(random: usize, first: u32, among: u32, n: u32, out: usize, swaps: usize): void {
     for (let i: u32 = 0; i < n; i++) {
       const j = i + random_below(random, among - i);
@@ -120,7 +123,7 @@ export class Uniform {
     return changetype<usize>(this.ring()) + (i == 1 ? offsetof<Ring>("head") : offsetof<Ring>("count"));
   }
 
-  /** Restores the entry of a slot from the loaded position; false if that is invalid. */
+  /** Restores the entry of a slot from the loaded position; false if the position is invalid. */
   restore(slot: u32): bool {
     const position = this.position(slot);
     if (position >= this.ring().capacity) return false;

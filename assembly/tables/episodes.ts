@@ -3,7 +3,7 @@
  *
  * EPISODES, 32 bytes:
  *    0 │ entries u32 │ capacity u32 │  (episode u32 │ items u32) × capacity, a power of two; items 0 = empty
- *    8 │ count u32   │ promised u32 │  episodes here · entries that pending items will need
+ *    8 │ count u32   │ promised u32 │  episodes in the map · entries that pending items will need
  *   16 │ shift u32   │ none u32     │  none: always 0, the number of no episode
  *   24 │ joined u32  │ left u32     │  the entries that `add` and `remove` found last, since items of an episode are consecutive
  */
@@ -27,17 +27,17 @@ export class Episodes {
   @inline
   reserve(n: u32): bool {
     const need = this.count + this.promised + n;
-    // At most half full, so a probe almost always touches one cache line.
+    // The map is at most half full, so a probe almost always touches one cache line.
     return need << 1 <= this.capacity || this.grow(need);
   }
 
-  /** Whether this episode joined last. */
+  /** Whether this is the episode that `add` found last. */
   @inline
   joins(episode: u32): bool {
     return load<u32>(this.joined) == episode;
   }
 
-  /** Adds an item of the episode that joined last. */
+  /** Adds an item of the episode that `add` found last. */
   @inline
   joinAgain(): void {
     store<u32>(this.joined, load<u32>(this.joined, 4) + 1, 4);
@@ -50,7 +50,7 @@ export class Episodes {
     this.joinAgain();
   }
 
-  /** Whether this is the episode that was left last, and it has more than one item. */
+  /** Whether this is the episode that `remove` found last, and has more than one item. */
   @inline
   leavesSome(episode: u32): bool {
     const at = <usize>this.left;
@@ -58,13 +58,13 @@ export class Episodes {
     return false;
   }
 
-  /** Removes an item of the episode that was left last. */
+  /** Removes an item of the episode that `remove` found last. */
   @inline
   leaveAgain(): void {
     store<u32>(this.left, load<u32>(this.left, 4) - 1, 4);
   }
 
-  /** Removes an item; returns whether it was the last one. */
+  /** Removes an item; returns whether it was the last item of its episode. */
   remove(episode: u32): bool {
     let at = <usize>this.left;
     if (load<u32>(at) != episode) {
@@ -79,14 +79,14 @@ export class Episodes {
     return true;
   }
 
-  /** Adds n items to the episode that joined last, and removes n from another, which keeps some. */
+  /** Adds n items to the episode that `add` found last, and removes n items from another episode, which keeps at least one item. */
   move(left: u32, n: u32): void {
     store<u32>(this.joined, load<u32>(this.joined, 4) + n, 4);
     const at = this.seek(left);
     store<u32>(at, load<u32>(at, 4) - n, 4);
   }
 
-  /** Sets the number of an episode, in a map that stores another nonzero number instead of a count; there must be room. */
+  /** Sets the number of an episode in a map that stores other nonzero numbers instead of counts; there must be room. */
   put(episode: u32, number: u32): void {
     const at = this.seek(episode);
     this.count += u32(load<u32>(at, 4) == 0);
@@ -94,7 +94,7 @@ export class Episodes {
     store<u32>(at, number, 4);
   }
 
-  /** Removes an existing episode from such a map. */
+  /** Removes an existing episode from a map that `put` fills. */
   take(episode: u32): void {
     const at = this.seek(episode);
     store<u32>(at, 0, 4);
@@ -130,7 +130,7 @@ export class Episodes {
     this.close(at);
   }
 
-  /** Points both at `none`, which is not an episode, because entries move. */
+  /** Points `joined` and `left` at `none`, which is not an episode, because entries move. */
   @inline
   forget(): void {
     const none = <u32>changetype<usize>(this) + offsetof<Episodes>("none");
@@ -138,7 +138,7 @@ export class Episodes {
     this.left = none;
   }
 
-  /** Returns the entry of an episode, or the empty one for it. */
+  /** Returns the entry of an episode, or the empty entry in which to store it. */
   private seek(episode: u32): usize {
     let at = <usize>this.entries + ((<usize>((episode * 0x9e3779b1) >> this.shift)) << 3);
     const end = <usize>this.entries + ((<usize>this.capacity) << 3);

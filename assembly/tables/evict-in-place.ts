@@ -1,6 +1,6 @@
 /**
- * A fast path for the common case: in a full fifo table each new item replaces the oldest one. The result equals insert and evict, but the slot stays, the
- * order only moves its head, a full ring only rotates, and a tree is updated once.
+ * A fast path for the common case: in a full fifo table each new item replaces the oldest one. The result is the same as with an insert and an eviction, but
+ * the slot stays, the order only moves its head, a full ring only rotates, and a tree is updated once.
  */
 import { tracking } from "../rows/changes";
 import { PIECEWISE, PLAIN, Run } from "../rows/run";
@@ -12,7 +12,8 @@ import { countEpisodes, joinSteps, leaveEpisode, leaveSteps, Table } from "./tab
 @unmanaged
 export class EvictInPlace {
   /**
-   * Whether the next item of this episode, a single run, can replace the oldest. The answer affects the item's key, so it must not depend on cached look-ups.
+   * Whether the next item of this episode, a single run, can replace the oldest item. The answer affects the key of the next item, so the answer must not
+   * depend on cached look-ups.
    */
   @inline
   static fits(t: Table, episode: u32): bool {
@@ -75,7 +76,7 @@ export class EvictInPlace {
     // In a piecewise run, each row except those at the ends of blocks is followed by its neighbour.
     if ((word & PLAIN) == 0 && ((word & SLIDES) == 0 || (word & PIECEWISE) == 0)) return 0;
     limit = min(min(limit, t.maxSize), t.episodes().items(left) - 1);
-    // Runs of two rows or more overlap, and none spans two episodes.
+    // Runs of two rows or more overlap, and no run spans two episodes.
     const overlap = (word & MAX_LENGTH) > 1;
     for (let n: u32 = 0; n < limit; n++) {
       if (item.first != first + n || item.form() != word || item.generation >= slots.lastGeneration) return n;
@@ -86,7 +87,10 @@ export class EvictInPlace {
     return limit;
   }
 
-  /** Inserts `fitting` items of held runs, the first at `first` and each one row later. `priorities`: f64 × n, or 0 for `priority` each. */
+  /**
+   * Inserts `fitting` items of held runs. The first run begins at `first`, and each of the others one row later. `priorities`: f64 × n, or 0 for `priority`
+   * each.
+   */
   @inline
   static many(t: Table, first: u32, word: u32, layout: u32, n: u32, priority: f64, priorities: usize): void {
     const slots = t.slots();
@@ -126,7 +130,7 @@ export class EvictInPlace {
   }
 }
 
-/** Writes the extra data of a renewed slot besides ITEM and priority. A separate function, because most tables have none. */
+/** Writes the extra data of a reused slot, apart from ITEM and priority. This is a separate function, because most tables have no extra data. */
 function setExtras(t: Table, slot: u32, layout: u32, oldFirst: u32, oldLength: u32): void {
   const slots = t.slots();
   joinSteps(t, slots.item(slot));

@@ -1,4 +1,4 @@
-/** Implements tables that grow and whose oldest items leave, and the calls that read a table slot by slot. */
+/** Implements tables that grow and remove their oldest items, and the calls that read a table slot by slot. */
 import { arena_free } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { random_below, random_f64 } from "../memory/random";
@@ -6,7 +6,7 @@ import { ITEM_BYTES } from "../selectors/items";
 import { FREE, layKeys, Slots } from "./slots";
 import { CANONICAL_END, Table } from "./table";
 
-/** Gives an empty table the keys of one with up to `max` items, so that keys stay valid when it moves into a larger one. */
+/** Gives an empty table the keys of a table with up to `max` items, so that keys stay valid when the items move into a larger table. */
 export function table_open(table: usize, max: u32): void {
   layKeys(changetype<Table>(table).slots(), max + 1, 0, 1);
 }
@@ -16,12 +16,15 @@ export function table_reserve(table: usize, n: u32): i32 {
   return changetype<Table>(table).episodes().reserve(n) ? 0 : E_OUT_OF_MEMORY;
 }
 
-/** Sets the maximum number of items from the next item on, regardless of the room. The table may have more now. */
+/** Sets the maximum number of items from the next item on, regardless of the room. The table may currently have more items. */
 export function table_max_size(table: usize, max: u32): void {
   changetype<Table>(table).maxSize = max;
 }
 
-/** Moves everything into an empty table with more room; afterwards the first one is memory to free. Keys stay valid. Returns 0 or OUT_OF_MEMORY. O(n log n) */
+/**
+ * Moves everything into an empty table with more room; afterwards the memory of the first table can be freed. Keys stay valid. Returns 0 or OUT_OF_MEMORY. O(n
+ * log n)
+ */
 export function table_move(from: usize, to: usize): i32 {
   const a = changetype<Table>(from);
   const b = changetype<Table>(to);
@@ -52,7 +55,7 @@ export function table_move(from: usize, to: usize): i32 {
   return 0;
 }
 
-/** Frees the memory outside the table itself; it must be empty. */
+/** Frees the memory outside the table itself. The table must be empty. */
 export function table_close(table: usize): void {
   const episodes = changetype<Table>(table).episodes();
   arena_free(episodes.entries, episodes.capacity << 3);
@@ -117,7 +120,7 @@ export function table_slots(table: usize, after: u32, max: u32, out: usize): u32
   return count;
 }
 
-/** Returns the slot of an item by its key; 0 if it has left. */
+/** Returns the slot of an item by its key; 0 if the item is gone. */
 export function table_find(table: usize, key: f64): u32 {
   return changetype<Table>(table).slots().find(key);
 }
@@ -128,7 +131,7 @@ const ABOUT_KEY: u32 = 1;
 const ABOUT_LENGTH: u32 = 2;
 const ABOUT_FIRST: u32 = 3;
 
-/** Returns one of these properties of a slot. */
+/** Returns the property with this number of a slot. */
 export function table_about(table: usize, slot: u32, which: u32): f64 {
   const slots = changetype<Table>(table).slots();
   switch (which) {
@@ -155,7 +158,7 @@ export function table_weighs(table: usize): bool {
   return table_total(table) != 0;
 }
 
-/** Returns the least priority; Infinity if there is no item. `zeros`: 1 if some may be 0, which takes O(n) instead of O(1). */
+/** Returns the least priority; Infinity if there is no item. `zeros`: 1 if some priorities may be 0, which takes O(n) instead of O(1). */
 export function table_min(table: usize, zeros: u32): f64 {
   const t = changetype<Table>(table);
   if (t.count == 0) return Infinity;
@@ -182,7 +185,7 @@ export function table_chances(table: usize, n: u32, ratio: f64): u32 {
 export function anySlot(t: Table): u32 {
   const slots: Slots = t.slots();
   let slot: u32;
-  // Only the oldest items leave, and their slots are reused next, so few slots are empty.
+  // Only the oldest items are removed, and their slots are reused next, so few slots are empty.
   do slot = 1 + random_below(t.random(), slots.high);
   while (!slots.isLive(slot));
   return slot;

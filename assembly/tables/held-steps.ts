@@ -1,26 +1,26 @@
 /**
  * Tracks the steps of each episode that live items of a table hold, in their order: a tree per episode, in which the place of a step and the step at a place
- * are found in O(log steps). Hindsight goals are drawn from it. It is derived: the first draw that needs it builds it, then each item that enters or leaves
- * updates it. If memory runs out, it is dropped.
+ * are found in O(log steps). Hindsight goals are drawn from this structure. The structure is derived: the first draw that needs it builds it, then each item
+ * that is added or removed updates it. If memory runs out, the structure is dropped.
  *
- * HELD STEPS, 56 bytes, an area of its own:
+ * HELD STEPS, 56 bytes, in a separate area:
  *    0 │ directory u32 │ slots u32  │  address of u32 × slots: the chunks of NODEs
  *    8 │ chunks u32    │ pages u32  │  · the last page of EPISODEs
  *   16 │ spare u32     │ spares u32 │  free EPISODEs, chained by `root`; their number
- *   24 │ EPISODES (32)              │  the EPISODE of each, in the place of a count
+ *   24 │ EPISODES (32)              │  the EPISODE of each episode number, in the place of a count
  *
  * NODE, 32 bytes, one per row of the pool by its number, 1,024 per chunk:
  *    0 │ parent u32 │ left u32 │ right u32 │ size u32 │  addresses, 0 = none · steps of its subtree
- *   16 │ items u32  │ row u32  │ episode u32 │ label u32 │  live items that hold the row, 0: it is in no tree · the row · its EPISODE · its place in a row of steps without a gap
+ *   16 │ items u32  │ row u32  │ episode u32 │ label u32 │  live items that hold the row, 0: the node is in no tree · the row · its EPISODE · its place in a row of steps without a gap
  *
  * EPISODE, 20 bytes, 204 per page of 4 KiB, whose first 16 bytes name the page before:
- *    0 │ root u32 │ row u32 │ first u32 │ last u32 │  of its tree · its first row if its steps have no gap and each is linked to the next, else 0 · then the labels of its first and last step
- *   16 │ tail u32 │                                  its last row, 0 if it must be searched for
+ *    0 │ root u32 │ row u32 │ first u32 │ last u32 │  root of its tree · its first row if its steps have no gap and each step is linked to the next, else 0 · then the labels of its first and last step
+ *   16 │ tail u32 │                                  its last row, 0 if a search must find the row
  *
  * The tree is a treap (Seidel and Aragon, 1996) whose heap order is a hash of the row: its depth is O(log steps) for any sequence of changes, and its shape has
  * no visible effect. Most episodes have no gap: then labels determine places, and links lead to steps, which touches less memory.
  *
- * Items come in the order of their last steps. So a step that no item has held follows all held steps, except those after it in the same item.
+ * Items are created in the order of their last steps. So a step that no item has held follows all held steps, except the later steps of the same item.
  */
 import { arena_alloc, arena_free } from "../memory/arena";
 import { GRANULE } from "../memory/layout";
@@ -96,14 +96,14 @@ export class HeldEpisode {
     return this.row != 0 ? node.label - this.first : placeOf(node.at);
   }
 
-  /** Returns the last row. O(1), or O(log steps) after the previous last one has left */
+  /** Returns the last row. O(1), or O(log steps) after the previous last row was removed */
   @inline
   lastRow(): u32 {
     if (this.tail == 0) this.tail = Node.of(last(this.root)).row;
     return this.tail;
   }
 
-  /** Returns the row at a place below `size`. `near`: a node of the episode. O(blocks) without a gap in blocks of its own, else O(log steps) */
+  /** Returns the row at a place below `size`. `near`: a node of the episode. O(blocks) if the episode has no gap and its own blocks, else O(log steps) */
   rowAt(p: Pool, place: u32, near: Node): u32 {
     let row: u32 = 0;
     if (this.row != 0) {
@@ -134,7 +134,7 @@ export class HeldSteps {
     return changetype<Episodes>(changetype<usize>(this) + EPISODES_AT);
   }
 
-  /** Returns the node of a row; there must be room for it. */
+  /** Returns the node of a row; there must be room for the node. */
   @inline
   node(p: Pool, row: u32): Node {
     const number = p.blockNumber(row) * p.rows + (row & PLACE);
@@ -161,7 +161,9 @@ export class HeldSteps {
     return this.episodes().reserve(n);
   }
 
-  /** Notes that an item holds the rows of a run, for which there is room. O(length × log steps), and O(length) if other items hold all of them already */
+  /**
+   * Notes that an item holds the rows of a run, for which there is room. O(length × log steps), and O(length) if other items hold all of these rows already
+   */
   join(p: Pool, first: u32, length: u32): void {
     let before: u32 = 0;
     let number: u32 = 0;
@@ -190,7 +192,7 @@ export class HeldSteps {
     }
   }
 
-  /** Notes that an item releases the rows of a run, which are still held. O(length × log steps), and O(length) if other items hold all of them */
+  /** Notes that an item releases the rows of a run, which are still held. O(length × log steps), and O(length) if other items hold all of these rows */
   leave(p: Pool, first: u32, length: u32): void {
     let row = first;
     for (let left = length; left > 0; left--) {
@@ -203,7 +205,7 @@ export class HeldSteps {
     }
   }
 
-  /** Frees its memory. */
+  /** Frees the memory of the structure. */
   close(): void {
     const episodes = this.episodes();
     arena_free(episodes.entries, episodes.capacity << 3);
@@ -239,7 +241,7 @@ export class HeldSteps {
     this.spares += 1;
   }
 
-  /** Returns the first row after the first one of a run that is in the same episode and held by an item; 0 = none. */
+  /** Returns the first row, after the beginning of a run, that is in the same episode and held by an item; 0 = none. */
   private firstHeld(p: Pool, row: u32, length: u32): u32 {
     const episode = Head.of(row).episode;
     for (; length > 1; length--) {
@@ -251,7 +253,7 @@ export class HeldSteps {
     return 0;
   }
 
-  /** Removes a node from its tree: it sinks until it has at most one child, which replaces it. */
+  /** Removes a node from its tree: the node sinks until it has at most one child, which replaces the node. */
   private remove(p: Pool, node: Node, number: u32): void {
     const episode = HeldEpisode.of(node.episode);
     while (node.left != 0 && node.right != 0) {
@@ -302,7 +304,7 @@ export function newHeldSteps(): u32 {
   return held;
 }
 
-/** Returns how many steps of the episode are before a node's. O(log steps) */
+/** Returns how many steps of the episode are before the step of a node. O(log steps) */
 export function placeOf(at: u32): u32 {
   let node = Node.of(at);
   let place = node.before();
@@ -349,7 +351,7 @@ function last(at: u32): u32 {
   return at;
 }
 
-/** Inserts a new step of an episode: right after one that is held, or right before it. */
+/** Inserts a new step of an episode: right after a held step, or right before one. */
 function insert(p: Pool, node: Node, behind: u32, before: u32): void {
   const near = Node.of(behind != 0 ? behind : before);
   const episode = HeldEpisode.of(near.episode);
@@ -359,14 +361,14 @@ function insert(p: Pool, node: Node, behind: u32, before: u32): void {
   lift(node);
   if (node.parent == 0) episode.root = node.at;
   if (episode.row == 0) return;
-  // Steps in between, or after a gap, have no labels.
+  // A step in between, or after a gap, has no label.
   if (behind != 0 && near.label == episode.last && p.next(near.row) == node.row) {
     node.label = near.label + 1;
     episode.last = node.label;
   } else episode.row = 0;
 }
 
-/** Inserts a new node into a tree, right after or right before another one. */
+/** Inserts a new node into a tree, right after or right before another node. */
 function hang(node: Node, by: Node, behind: bool): void {
   let parent = by;
   if (behind && by.right != 0) {
@@ -381,13 +383,13 @@ function hang(node: Node, by: Node, behind: bool): void {
   node.parent = parent.at;
 }
 
-/** Counts a new node without children in the nodes above it, and moves it up to the place of its rank. */
+/** Counts a new node without children in the nodes above it, and moves the new node up to the place of its rank. */
 function lift(node: Node): void {
   for (let at = node.parent; at != 0; at = Node.of(at).parent) Node.of(at).size += 1;
   while (node.parent != 0 && node.rank() > Node.of(node.parent).rank()) rotate(node);
 }
 
-/** Replaces a node's parent by the node; the parent becomes its child. */
+/** Replaces a node's parent with the node; the parent becomes a child of the node. */
 function rotate(node: Node): void {
   const parent = Node.of(node.parent);
   const above = parent.parent;

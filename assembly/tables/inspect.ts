@@ -13,9 +13,9 @@ const UNIQUE_SAMPLES: u32 = 6;
 const EPISODES: u32 = 7;
 const DELETED_EPISODES: u32 = 8;
 const RETIRED_SLOTS: u32 = 9;
-/** The column layout of all items since the table was empty, -1 if they had several. */
+/** The column layout of all items since the table was empty, -1 if the items had several layouts. */
 const LAYOUT: u32 = 10;
-/** The lengths of the longest and the shortest of these items. */
+/** The lengths of the longest and the shortest item since the table was empty. */
 const LONGEST: u32 = 11;
 const SHORTEST: u32 = 12;
 const MAX_PRIORITY: u32 = 13;
@@ -63,8 +63,8 @@ export function table_layouts(table: usize): u32 {
 }
 
 /**
- * Writes the properties of the item of a key: first row, length, timesSampled, whether it is pending, priority, probability (f64 each). Returns 0 if it is
- * gone.
+ * Writes the properties of the item of a key: first row, length, timesSampled, whether it is pending, priority, probability (f64 each). Returns 0 if the item
+ * is gone.
  */
 export function table_item(table: usize, key: f64, out: usize): bool {
   const t = changetype<Table>(table);
@@ -83,8 +83,8 @@ export function table_item(table: usize, key: f64, out: usize): bool {
 
 /**
  * Returns how many of n draws pass now, whichever items they pick. `flags`: 1 without replacement, 4 among the newest; `among`: from the k oldest, or newest, 0
- * for all. `counts`: scratch for u32 × (1 + the lower of n and maxTimesSampled), if that is set. O(1), or O(n + slots) if items that leave may end the draws
- * early. It does not foresee waiting items that enter because of `maxSteps` and replace several others.
+ * for all. `counts`: scratch for u32 × (1 + the lower of n and maxTimesSampled), if that is set. O(1), or O(n + slots) if removed items may end the draws
+ * early. The result does not foresee that waiting items enter and, because of `maxSteps`, replace several other items.
  */
 export function table_sure(table: usize, n: u32, flags: u32, among: u32, counts: usize): u32 {
   const t = changetype<Table>(table);
@@ -93,20 +93,20 @@ export function table_sure(table: usize, n: u32, flags: u32, among: u32, counts:
   if (sure == 0) return 0;
   if (distinct) sure = t.sampler().drawable(t.remover(), among == 0 ? t.count : min(among, t.count), t.count, (flags & NEWEST) != 0, sure, t.slots().high);
   if (t.maxTimesSampled == 0) return sure;
-  // With this many items less, the rest is too small.
+  // After this many items are removed, too few are left.
   const spare = t.count - <u32>Math.ceil(t.limiter().options().minSize) + 1;
   if (sure <= spare) return sure;
   return distinct ? (lastUses(t) < spare ? sure : spare) : usesOf(t, spare, sure, counts);
 }
 
-/** Counts the items that leave with their next draw. */
+/** Counts the items that their next draw removes. */
 function lastUses(t: Table): u32 {
   let n: u32 = 0;
   for (let slot: u32 = 1; slot <= t.slots().high; slot++) n += u32(t.slots().isLive(slot) && t.slots().item(slot).timesSampled + 1 >= t.maxTimesSampled);
   return n;
 }
 
-/** Returns the minimum number of draws, at most n, before `items` items can have left: in the worst case those with the fewest uses. */
+/** Returns the minimum number of draws, at most n, before `items` items can be gone: in the worst case, these are the items with the fewest uses left. */
 function usesOf(t: Table, items: u32, n: u32, counts: usize): u32 {
   const most = min(t.maxTimesSampled, n);
   memory.fill(counts, 0, (<usize>most + 1) << 2);
@@ -124,7 +124,7 @@ function usesOf(t: Table, items: u32, n: u32, counts: usize): u32 {
   return <u32>min(draws, <u64>n);
 }
 
-/** Drops every live item and sets all counters to 0, like Reverb's reset; then lets waiting items in. O(n log n) */
+/** Removes every live item and sets all counters to 0, like Reverb's reset. Then lets waiting items in. O(n log n) */
 export function table_clear(table: usize): void {
   const t = changetype<Table>(table);
   for (let slot: u32 = 1; slot <= t.slots().high; slot++) {

@@ -1,4 +1,4 @@
-/** Changes to items by key. A key whose item is gone is skipped and never affects another item. */
+/** Changes items by key. A key whose item is gone is skipped and never affects another item. */
 import { E_PRIORITY, fail } from "../memory/error";
 import { tracking } from "../rows/changes";
 import { admitPending, cancelItem, removeItem, Table } from "./table";
@@ -10,8 +10,8 @@ export function table_newest(table: usize): f64 {
 }
 
 /**
- * Sets new priorities for n keys (f64 × n each), in order; if a key occurs twice, the last one counts. Returns how many exist, or E_PRIORITY if a priority is
- * invalid and nothing changed. `slots`, `nodes` are scratch for u32 × n. O(n log n)
+ * Sets new priorities for n keys (f64 × n each), in order; if a key occurs twice, the last one counts. Returns how many items exist, or E_PRIORITY if a
+ * priority is invalid and nothing changed. `slots`, `nodes` are scratch for u32 × n. O(n log n)
  */
 export function table_update(table: usize, keys: usize, priorities: usize, n: u32, slots: usize, nodes: usize): i32 {
   const t = changetype<Table>(table);
@@ -42,7 +42,7 @@ export function table_update(table: usize, keys: usize, priorities: usize, n: u3
   return found;
 }
 
-/** Deletes n keys (f64 × n); returns how many existed. O(n log n) */
+/** Deletes the items of n keys (f64 × n); returns how many items existed. O(n log n) */
 export function table_delete(table: usize, keys: usize, n: u32): i32 {
   const t = changetype<Table>(table);
   let found: u32 = 0;

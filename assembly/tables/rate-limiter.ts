@@ -8,7 +8,7 @@
  * LIMITER_OPTIONS, 32 bytes, as `table_limits` takes them and LIMITER_OPTIONS in src/schema/rate-limiter.ts names them:
  *    0 │ samplesPerInsert f64 │ minSize f64 │ minDiff f64 │ maxDiff f64 │
  *
- * The cursor is inserts × samplesPerInsert - samples, and it must stay in minDiff … maxDiff. Deletes need no count: they are inserts - size.
+ * The cursor is inserts × samplesPerInsert - samples, and must stay in minDiff … maxDiff. Deletes need no count, because their number is inserts - size.
  */
 @unmanaged
 export class LimiterOptions {
@@ -61,7 +61,7 @@ export class RateLimiter {
     return this.cursor() - n >= this.options().minDiff;
   }
 
-  /** Returns how many of n single samples would pass in sequence if no item left in between. */
+  /** Returns how many of n single samples would pass in sequence if no item were removed in between. */
   samplesAllowed(n: u32, size: u32): u32 {
     if (n == 0 || !this.canSample(1, size)) return 0;
     if (this.passes(n)) return n;

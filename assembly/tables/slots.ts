@@ -4,28 +4,28 @@
  * ITEM, 32 bytes, one cache line for a draw:
  *   │ priority f64 │ first u32 │ length 24 bits, plain 1, single 1, piecewise 1, numbered 1, slides 1, settled 1 (at bit 29), ends 2 │ generation u32 │ timesSampled u32 │
  *   │ prev u32 │ next u32 │ of an order of insertion (assembly/selectors/order.ts)
- *   single: no episode ends before its last row · plain: single, and the rows follow each other in one block · piecewise: in each of its blocks
- *   slides: its run is a sliding window (rows/sliding.ts), which is also derived: a restored Replay has no such item
- *   settled: `ends` is how an episode ends with its last row, which cannot change any more. It was looked up, and is derived
- *   in free slots `first` is `nextFree`; in pending and doomed ones `timesSampled` is `nextInChain`
+ *   single: no episode ends before its last row · plain: single, and the rows follow each other in one block · piecewise: the rows follow each other in each of the run's blocks
+ *   slides: the item's run is a sliding window (rows/sliding.ts). The bit is also derived: in a restored Replay, no item has it
+ *   settled: `ends` is how an episode ends with its last row, which cannot change any more. This value was looked up, and is derived
+ *   in free slots `first` is `nextFree`; in pending and doomed slots `timesSampled` is `nextInChain`
  *
- * The state of a slot is in its priority: +Infinity free · sign bit set pending · else live. There is no slot 0.
+ * The state of a slot is in its priority: +Infinity free · sign bit set pending · else live. Slot 0 does not exist.
  *
  * SLOTS, 64 bytes:
  *    0 │ items u32    │ stamps u32   │  ITEM × (capacity + 1); f64 × (capacity + 1), 0 if there is no heap
  *    8 │ capacity u32 │ since u32    │  slots are 1 … capacity · canonical: the least generation of items to come
- *   16 │ scale f64    │ base f64       │  key = generation × scale + base + slot: scale a power of two, base another one for each table of a Replay
+ *   16 │ scale f64    │ base f64       │  key = generation × scale + base + slot: scale a power of two, base a different number for each table of a Replay
  *   32 │ bits u16     │ drawn u16 │ lastGeneration u32 │  log2 of the scale · 1: some slots are marked in DRAWN
- *   40 │ layouts u32  │ extras u32     │  column layouts (below), u32 × (capacity + 1), an area of its own; 0 until an item has one · bit 0: there are layouts, stamps or CHANGEs;
+ *   40 │ layouts u32  │ extras u32     │  column layouts (below), u32 × (capacity + 1), a separate area; 0 until an item has a layout · bit 0: there are layouts, stamps or CHANGEs;
  *      │                               │  above, a multiple of 4,096: HELD STEPS (held-steps.ts), 0 = none. A single test covers all of them, since each test costs time
- *   48 │ high u32     │ freeFirst u32  │  canonical from here: the highest slot ever used, the queue of free ones
+ *   48 │ high u32     │ freeFirst u32  │  canonical from here: the highest slot ever used, the queue of free slots
  *   56 │ freeLast u32 │ retired u32    │  slots whose generations are used up
  *
- * A column layout has its form in the upper 16 bits, and its steps in the lower bits (src/memory/column-layouts.ts). Form 0 is whole steps: below is 0, or, of
- * an item that a rule of sequences made, 1 + 2 × steps of burn-in + (1 where it begins with the first step of an episode).
+ * A column layout has its form in the upper 16 bits, and its steps in the lower bits (src/memory/column-layouts.ts). Form 0 is whole steps: the lower bits are
+ * 0, or, for an item that a sequence rule made, 1 + 2 × steps of burn-in + (1 if the item begins with the first step of an episode).
  *
- * If changes are tracked, the arrays end with CHANGE × (capacity + 1); the first one names the slot that changed last. Then DRAWN, u64 × (capacity / 64 + 1):
- * a bit for each slot whose count of draws is newer than its records. A draw marks nothing else, and the bits of a large table stay in the cache.
+ * If changes are tracked, the arrays end with CHANGE × (capacity + 1); the first CHANGE names the slot that changed last. DRAWN follows, u64 × (capacity / 64 +
+ * 1): a bit for each slot whose count of draws is newer than its records. A draw marks nothing else, and the bits of a large table stay in the cache.
  */
 import { arena_alloc } from "../memory/arena";
 import { GRANULE } from "../memory/layout";
@@ -35,11 +35,11 @@ import { NUMBERED, PIECEWISE, PLAIN, SINGLE } from "../rows/run";
 import { SLIDES } from "../rows/sliding";
 import { ITEM_BYTES, Items, LINKS } from "../selectors/items";
 
-/** The longest run that an item can name. */
+/** The length of the longest run that an item can name. */
 export const MAX_LENGTH: u32 = 0xffffff;
 const SETTLED: u32 = 1 << 29;
 
-/** Bits of a column layout: its form is above, its steps below. */
+/** The number of low bits of a column layout, which contain its steps. Its form is in the bits above. */
 export const FORM_BITS: u32 = 16;
 
 /** Returns the column layout of a sequence: whole steps. */
@@ -65,7 +65,7 @@ export function beginsEpisode(layout: u32): bool {
 /** The priority of a free slot. */
 export const FREE: f64 = Infinity;
 const SIGN_BIT: u64 = 0x8000000000000000;
-/** Keys are exact in a double. */
+/** Keys have at most this many bits, so that they are exact in a double. */
 const KEY_BITS: u32 = 53;
 
 @unmanaged
@@ -89,7 +89,7 @@ export class Item {
     this.first = slot;
   }
 
-  /** The next item, in an item that waits or that left during a draw. */
+  /** The next item, in an item that waits or that was removed during a draw. */
   @inline
   get nextInChain(): u32 {
     return this.timesSampled;
@@ -105,7 +105,7 @@ export class Item {
     return this.word & MAX_LENGTH;
   }
 
-  /** Returns PLAIN, SINGLE, PIECEWISE and NUMBERED unchanged. */
+  /** Returns the bits PLAIN, SINGLE, PIECEWISE and NUMBERED. */
   @inline
   kind(): u32 {
     return this.word & (PLAIN | SINGLE | PIECEWISE | NUMBERED);
@@ -131,7 +131,7 @@ export class Item {
     return (this.word & SETTLED) != 0;
   }
 
-  /** Returns how an episode ends with its last row: the bits of that row's link. */
+  /** Returns how an episode ends with the item's last row: the bits of that row's link. */
   @inline
   ends(last: u32): u32 {
     if (this.settled()) return this.word & LINK_ENDS;
@@ -141,7 +141,7 @@ export class Item {
     return link & LINK_ENDS;
   }
 
-  /** Returns length, kind, and how its rows are held. */
+  /** Returns the item's length, the kind of its run, and how its rows are held. */
   @inline
   form(): u32 {
     return this.word & (MAX_LENGTH | PLAIN | SINGLE | PIECEWISE | NUMBERED | SLIDES);
@@ -153,7 +153,7 @@ export class Item {
     return this.single() ? 1 : this.length();
   }
 
-  /** Raises the count of draws and returns it. It saturates at 2^32 - 1. */
+  /** Raises the count of draws and returns the new count, which saturates at 2^32 - 1. */
   @inline
   raise(): u32 {
     const before = this.timesSampled;
@@ -210,7 +210,7 @@ export class Slots {
     return this.layouts == 0 ? 0 : load<u32>(<usize>this.layouts + ((<usize>slot) << 2));
   }
 
-  /** Returns the part that determines its columns: 0 for whole steps. */
+  /** Returns the part of the layout that determines the item's columns: 0 for whole steps. */
   @inline
   columns(slot: u32): u32 {
     return columnsOf(this.layout(slot));
@@ -261,7 +261,10 @@ export class Slots {
     return changetype<Change>(behind + ((<usize>slot) << 3));
   }
 
-  /** Notes for a journal that a slot, or its place in an order, has changed, or several consecutive ones; 0 means none. Only if changes are tracked. */
+  /**
+   * Notes for a journal that a slot, or its place in an order, has changed, or that several consecutive slots have. Slot 0 means none. Has no effect unless
+   * changes are tracked.
+   */
   track(slot: u32, count: u32 = 1): void {
     if (slot == 0) return;
     for (const end = slot + count; slot < end; slot++) chain(changetype<usize>(this.changeOf(0)), this.changeOf(slot), slot, BYTES);
@@ -281,19 +284,19 @@ export class Slots {
     this.drawn = 1;
   }
 
-  /** Like `trackDraw`, for many: u32 each, from `at` to `end`. */
+  /** Like `trackDraw`, for many slots: u32 each, from `at` to `end`. */
   trackDraws(at: usize, end: usize): void {
     for (; at < end; at += 4) this.trackDraw(load<u32>(at));
   }
 
-  /** Clears the mark of a slot, because a record has its count. */
+  /** Clears the mark of a slot, because a record contains the slot's count. */
   @inline
   forgetDraws(slot: u32): void {
     const word = this.drawnAt(slot);
     store<u64>(word, load<u64>(word) & ~((<u64>1) << (slot & 63)));
   }
 
-  /** Takes a slot of a new generation, the oldest freed first; 0 if there is none. */
+  /** Takes a slot in a new generation; free slots are reused in the order in which they were freed. Returns 0 if no slot is free. */
   @inline
   take(): u32 {
     let slot = this.freeFirst;
@@ -333,11 +336,13 @@ export class Slots {
     return max(item.generation + 1, this.since);
   }
 
-  /** Gives items from now on an unused generation above all older ones, and returns it; 0 if it would exceed the last one. O(slots) */
+  /**
+   * Gives all later items an unused generation above all earlier ones, and returns that generation; 0 if that generation would exceed the last one. O(slots)
+   */
   begin(): u32 {
     let last: u32 = 0;
     for (let slot: u32 = 1; slot <= this.high; slot++) last = max(last, this.item(slot).generation);
-    // No item has arrived since the last time.
+    // No item was added since the last call.
     if (last < this.since) return this.since;
     if (last >= this.lastGeneration) return 0;
     this.since = last + 1;
@@ -357,7 +362,8 @@ export class Slots {
 
   /** Returns the slot that still holds this item, live or pending; 0 = the item is gone, or the number was never a key. */
   find(key: f64): u32 {
-    // Saturates: NaN, fractions and negative numbers do not convert back to the same value, and no generation is as large as that of a key above 2^53.
+    // The conversion saturates: NaN, fractions and negative numbers do not convert back to the same value, and no generation is as large as that of a key above
+    // 2^53.
     const k = <u64>key;
     if (<f64>k != key) return 0;
     // A key of another table, or 0, is below 1 or above `high` as an unsigned number.
@@ -379,7 +385,7 @@ export function slotsInit(s: Slots, at: u32, capacity: u32, withStamps: bool): v
   layKeys(s, capacity, 0, 1);
 }
 
-/** Gives an empty table the keys of one with up to `capacity` slots, the `number`-th of `tables` with different keys. */
+/** Gives an empty table the keys of a table with up to `capacity` slots, the `number`-th of `tables` with different keys. */
 export function layKeys(s: Slots, capacity: u32, number: u32, tables: u32): void {
   const bits = 32 - clz(capacity);
   s.base = <f64>((<u64>number) << bits);

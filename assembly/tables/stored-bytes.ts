@@ -54,8 +54,8 @@ export function stored_bytes_bytes(pools: u32): u32 {
 }
 
 /**
- * Limits the bytes of the pools, whose addresses (u32 × n) are at `pools`, that of the steps first; `table` 0: nothing evicts. A step takes at most `step`
- * bytes.
+ * Limits the bytes of n pools. `pools` points to their addresses (u32 × n), the step pool first. If `table` is 0, nothing is evicted. A step takes at most
+ * `step` bytes.
  */
 export function stored_bytes_init(limit: usize, max: f64, step: f64, table: u32, pools: usize, n: u32): void {
   const s = changetype<StoredBytes>(limit);
@@ -72,12 +72,12 @@ export function stored_bytes_now(limit: usize): f64 {
   return changetype<StoredBytes>(limit).now();
 }
 
-/** Runs before a step. Returns 0, or E_STORED if there is no room for it and no item to evict. */
+/** Runs before a step. Returns 0, or E_STORED if there is no room for the step and no item to evict. */
 export function canStore(p: Pool): i32 {
   return p.limit == 0 ? 0 : admitStored(changetype<StoredBytes>(<usize>p.limit));
 }
 
-/** Runs after a step and its items: the table evicts items until the stored bytes are within the limit, or it has none. */
+/** Runs after a step and its items: the table evicts items until the stored bytes are within the limit, or the table is empty. */
 export function keepStored(p: Pool): void {
   if (p.limit != 0) evictStored(changetype<StoredBytes>(<usize>p.limit));
 }
@@ -90,7 +90,7 @@ function admitStored(s: StoredBytes): i32 {
 function evictStored(s: StoredBytes): void {
   if (s.table == 0) return;
   const t = changetype<Table>(<usize>s.table);
-  // Items that leave during a draw release nothing until it is closed.
+  // Items that are removed during a draw release nothing until the draw is closed.
   if (t.drawing != 0) return;
   while (t.count != 0 && s.now() > s.max) removeItem(t, t.remover().pick(t.random(), t.count));
   admitPending(t);

@@ -1,19 +1,19 @@
 /**
- * Implements a table: items, a sampler, a remover, a rate limiter, limits. It manages slots, and only retains and releases rows.
+ * Implements a table: items, a sampler, a remover, a rate limiter, limits. A table manages its slots, but only retains and releases rows.
  *
  * TABLE, 320 bytes, then the arrays of slots and selectors:
- *    0 │ pool u32            │ drawing u32    │  1 while a draw is open, at whose end items that left are released
+ *    0 │ pool u32            │ drawing u32    │  1 while a draw is open; when it is closed, the items removed in the meantime are released
  *    8 │ maxSize u32         │ maxPending u32 │
- *   16 │ maxTimesSampled u32 │ doomed u32     │  0: no limit · chain of slots that left during the draw
+ *   16 │ maxTimesSampled u32 │ doomed u32     │  0: no limit · chain of slots that were removed during the draw
  *   24 │ maxSteps f64                         │  +Infinity: no limit
- *   32 │ lowest f64          │ highest f64    │  the priorities above 0 that both roles take
+ *   32 │ lowest f64          │ highest f64    │  the lowest and the highest priority above 0 that both roles accept
  *   48 │ evictsInPlace u32   │ newest u32     │  canonical from byte 52: the slot of the last item created · evictsInPlace 1: a fifo whose only limit is maxSize, so that a full table replaces its oldest item with each new one
  *   56 │ steps f64           │ stamp f64      │  sum of the live items' lengths · the last stamp
  *   72 │ deletedEpisodes f64                  │
  *   80 │ maxPriority f64                      │  the larger of 1 and every priority given to a live item since the table was made or cleared
  *   88 │ count u32           │ pending u32    │
  *   96 │ pendingFirst u32    │ pendingLast u32 │
- *  104 │ layout u32          │ mixed u32      │  the column layout of all items that were created; mixed: MIXED, they had several; UNORDERED
+ *  104 │ layout u32          │ mixed u32      │  the column layout of all items that were created · mixed: MIXED, the items had several layouts; UNORDERED
  *  112 │ longest u32         │ shortest u32   │  rows of the items that were created; the shortest as a transition
  *  120 │ unique f64                           │  items that were drawn. Every draw changes the state from here to the limiter's samples, byte 168
  *  128 │ RANDOM (32)                          │
@@ -46,9 +46,12 @@ const REMOVER_AT: usize = 280;
 const EPISODES_AT: usize = 288;
 const TABLE_BYTES: u32 = 320;
 export const MIXED: u32 = 1;
-/** An item came after another one of its episode that ends later: if steps between them are gone, the order of the others' first steps is unknown. */
+/**
+ * An item was created after an item of the same episode that ends later. If steps between the two are gone, the order of the first steps of other items is
+ * unknown.
+ */
 export const UNORDERED: u32 = 2;
-/** The first entry of a heap, and its possible successors. */
+/** The number of entries of a heap that may be removed next: the first one and its possible successors. */
 const SOON: u32 = 5;
 /** The part of TABLE in an image ends with the limiter's counts. */
 export const CANONICAL_END: u32 = 176;
@@ -118,19 +121,19 @@ export class Table {
     return changetype<Episodes>(changetype<usize>(this) + EPISODES_AT);
   }
 
-  /** Whether the remover has a structure of its own. */
+  /** Whether the remover has a separate structure. */
   @inline
   hasSeparateRemover(): bool {
     return this.remover().handle != this.sampler().handle;
   }
 
-  /** Whether it has more items or steps than its limits allow. */
+  /** Whether the table has more items or steps than its limits allow. */
   @inline
   exceeds(): bool {
     return this.count > this.maxSize || this.steps > this.maxSteps;
   }
 
-  /** Whether both roles accept the priority: it and its weight are finite and not negative. */
+  /** Whether both roles accept the priority: the priority and its weight are finite and not negative. */
   @inline
   takes(priority: f64): bool {
     // NaN fails every comparison.
@@ -138,13 +141,13 @@ export class Table {
     return priority == 0;
   }
 
-  /** Returns the rows of an item as a transition: an item that begins with the last step of an episode has only that row. */
+  /** Returns the rows of an item as a transition: an item that begins with the last step of an episode counts only that row. */
   @inline
   transitionRows(item: Item): u32 {
     return item.single() || !this.rows().ends(item.first) ? item.length() : 1;
   }
 
-  /** Notes the form of an item that is created. @param shown its rows as a transition */
+  /** Notes the form of a new item. @param shown the number of its rows as a transition */
   @inline
   sees(layout: u32, length: u32, shown: u32): void {
     if (layout != this.layout) this.seesLayout(layout);
@@ -169,7 +172,7 @@ export class Table {
     return this.limiter().canInsert(1, this.count);
   }
 
-  /** Notes for a journal, before a slot leaves, the other slots whose places in an order change. Only if changes are tracked. */
+  /** Notes for a journal, before a slot is removed, the other slots whose places in an order change. Has no effect unless changes are tracked. */
   trackLeave(slot: u32): void {
     for (let i = 0; i < 2; i++) {
       this.slots().track(this.sampler().touched(slot, i));
@@ -177,7 +180,7 @@ export class Table {
     }
   }
 
-  /** Like `trackLeave`, before a slot joins. */
+  /** Like `trackLeave`, before a slot is added. */
   trackJoin(): void {
     for (let i = 0; i < 2; i++) {
       this.slots().track(this.sampler().touched(0, i));
@@ -185,7 +188,9 @@ export class Table {
     }
   }
 
-  /** Writes priority and stamp of a slot that joins or is updated; the caller notes the change for a journal. The sign of -0 would mark the slot as pending. */
+  /**
+   * Writes priority and stamp of a slot that is added or updated; the caller notes the change for a journal. The sign of -0 would mark the slot as pending.
+   */
   @inline
   setPriority(slot: u32, priority: f64): void {
     this.slots().item(slot).priority = Math.abs(priority);
@@ -207,7 +212,7 @@ if (CANONICAL_END != <u32>(LIMITER_AT + offsetof<RateLimiter>())) ERROR("TABLE: 
 if (LIMITER_AT + LIMITER_BYTES != SLOTS_AT || SLOTS_AT + offsetof<Slots>() != SAMPLER_AT) ERROR("TABLE: SLOTS at byte 208");
 if (REMOVER_AT + offsetof<Selector>() != EPISODES_AT || EPISODES_AT + offsetof<Episodes>() != TABLE_BYTES) ERROR("TABLE is 320 bytes");
 
-/** Returns the slots of a table: for its items, for one inserted before another leaves, and for waiting ones. */
+/** Returns the slots of a table: for the items, for an item that is inserted before another one is removed, and for waiting items. */
 export function slotsOf(maxSize: u32, maxPending: u32): u32 {
   return maxSize + 1 + maxPending;
 }
@@ -240,7 +245,7 @@ export function table_init(table: usize, pool: u32, maxSize: u32, maxPending: u3
   at = align16(at + <u32>slotsBytes(slots, stamped));
   const items = t.slots().items;
   const stamps = t.slots().stamps;
-  // A fifo makes room before the insert, any other remover after it.
+  // A fifo makes room before the insert, any other remover makes room after it.
   const places = isFifo(remover) ? maxSize : maxSize + 1;
   assert(
     (remover & TOGETHER) != 0 || !kindHas(sampler, LINKED) || !kindHas(remover, LINKED),
@@ -291,8 +296,8 @@ export function table_can_sample(table: usize, n: f64): bool {
 }
 
 /**
- * Inserts an item of a run whose rows are held already; `run`: the result of Run.retain. Returns 1 if it is in the table; 0 if it waits for the limiter, and
- * enters, oldest first, with the call that makes room; or a code, after which the run is released and nothing changed. O(length + log n)
+ * Inserts an item of a run whose rows are held already; `run`: the result of Run.retain. Returns 1 if the item is in the table; 0 if the item waits for the
+ * limiter, and enters, oldest first, with the call that makes room; or a code, after which the run is released and nothing changed. O(length + log n)
  */
 export function insertItem(t: Table, first: u32, length: u32, run: u32, layout: u32, priority: f64): i32 {
   const waits = t.pending != 0 || !t.mayInsert();
@@ -312,7 +317,7 @@ export function insertItem(t: Table, first: u32, length: u32, run: u32, layout: 
   t.newest = slot;
   t.slots().item(slot).begin(first, length, run);
   t.slots().setLayout(slot, layout);
-  // Noted now, because a draw may let the item in, and again when it enters, because the table may have been emptied.
+  // The form is noted now, because a draw may let the item in, and again when the item enters, because the table may have been emptied.
   t.sees(layout, length, t.transitionRows(t.slots().item(slot)));
   if (waits) enqueue(t, slot, priority, episodes);
   else admit(t, slot, priority);
@@ -332,7 +337,7 @@ export function admitPending(t: Table): void {
   }
 }
 
-/** Removes a live item. Its rows are released immediately, or when the open draw ends. */
+/** Removes a live item. The rows of the item are released immediately, or when the open draw is closed. */
 export function removeItem(t: Table, slot: u32): void {
   leave(t, slot, t.hasSeparateRemover());
 }
@@ -381,7 +386,7 @@ export function cancelItem(t: Table, slot: u32): void {
   discard(t, slot);
 }
 
-/** Releases the rows and the slot of an item that left. */
+/** Releases the rows and the slot of a removed item. */
 export function discard(t: Table, slot: u32): void {
   const item = t.slots().item(slot);
   releaseRun(t, item.first, item.word);
@@ -402,8 +407,8 @@ function releaseRun(t: Table, first: u32, word: u32): void {
 
 function admit(t: Table, slot: u32, priority: f64): void {
   const item = t.slots().item(slot);
-  // Insert first, then evict: the new item may be the victim. This never applies to a fifo, which has room for only maxSize items; but an episode that the new
-  // item holds did not end with the old one.
+  // The insert comes first, then the eviction, because the new item may be the victim. A fifo evicts first, because it has room for only maxSize items. The
+  // episodes of the new item are counted even earlier, so that an episode does not end between its old and its new item.
   countEpisodes(t, item.first, item.episodes(), true);
   joinSteps(t, item);
   if (t.remover().isFifo() && t.count == t.maxSize) removeItem(t, t.remover().order().oldest);
@@ -418,7 +423,7 @@ function admit(t: Table, slot: u32, priority: f64): void {
   }
   t.sampler().insert(slot, priority);
   if (t.exceeds() && t.remover().isHeap() && t.hasSeparateRemover()) {
-    // One descent of the heap instead of two.
+    // This takes one descent of the heap instead of two.
     leave(t, t.remover().heap().exchange(slot), false);
     bringNear(t);
   } else if (t.hasSeparateRemover()) t.remover().insert(slot, priority);
@@ -454,7 +459,7 @@ function enqueue(t: Table, slot: u32, priority: f64, episodes: u32): void {
   t.pending += 1;
 }
 
-/** Counts an item in or out of the episodes of its first rows. */
+/** Adds an item to the counts of the episodes of its first rows, or removes it from them. */
 export function countEpisodes(t: Table, first: u32, rows: u32, joins: bool): void {
   const pool = t.rows();
   let last: u32 = 0;
@@ -498,7 +503,7 @@ function forgetSteps(t: Table): void {
 
 /**
  * Begins to note which steps live items hold, and in which order; requires a table with an order of insertion. Returns 0, or UNSUPPORTED if items are
- * UNORDERED, or OUT_OF_MEMORY; then nothing is noted. O(1) if that is done already, else O(steps of all items × log steps)
+ * UNORDERED, or OUT_OF_MEMORY; then nothing is noted. O(1) if held steps are already noted, else O(steps of all items × log steps)
  */
 export function table_hold_steps(table: usize): i32 {
   const t = changetype<Table>(table);

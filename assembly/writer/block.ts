@@ -21,11 +21,11 @@ import { Writer } from "./writer";
 const SHORT: u32 = 4;
 
 /**
- * Appends rows given as columns, with the items that the rules make of them. Row r belongs to lane r mod lanes. `columns`: u32 × leaves, the address of each,
- * then u32 × rules: f64 × rows, the priority of the item that ends with the row, or of the transition that begins with it; 0 for the rule's own. `ends`: u8 ×
- * rows, how the lane's episode ends with the row (0 not, 1 without a final step, 2 truncated, 3 terminated); 0 for none. `finals`: u32 × leaves as in
- * `columns`, of final steps, one per row that ends with 2 or 3, in their order; 0 if they are zeros, or (WRITER awaits) come as the next row of their lane.
- * Returns the number of waiting items, or a code if nothing changed. O(rows × (row + items))
+ * Appends rows given as columns, with the items that the rules make of these rows. Row r belongs to lane r mod lanes. `columns`: u32 × leaves, the address of
+ * each, then u32 × rules: f64 × rows, the priority of the item that ends with the row, or of the transition that begins with the row; 0 for the rule's own
+ * priority. `ends`: u8 × rows, how the lane's episode ends with the row (0 not, 1 without a final step, 2 truncated, 3 terminated); 0 for none. `finals`: u32 ×
+ * leaves as in `columns`, of final steps, one per row that ends with 2 or 3, in the order of these rows; 0 if the final steps are zeros, or (WRITER awaits)
+ * follow as the next rows of their lanes. Returns the number of waiting items, or a code if nothing changed. O(rows × (row + items))
  */
 export function writer_append_block(writer: usize, columns: usize, rows: u32, ends: usize, finals: usize): i32 {
   const w = changetype<Writer>(writer);
@@ -63,7 +63,7 @@ export function writer_append_block(writer: usize, columns: usize, rows: u32, en
       else if (how != GOES_ON) {
         pushFinal(s, pool, finals, ended);
         waiting += finishLane(w, s, how == TERMINATES ? LINK_ENDS : LINK_FINAL);
-        // Nothing after it has value; its own values follow.
+        // Nothing after the final step has value. The values of that step follow.
         if (w.awaits != 0) s.awaits = LINK_ENDS;
         ended += 1;
       }
@@ -73,7 +73,7 @@ export function writer_append_block(writer: usize, columns: usize, rows: u32, en
   return waiting;
 }
 
-/** Returns how many of the rows from the r-th on become rows of the pool, before one that is the value of a final step. */
+/** Returns how many of the rows from the r-th on become rows of the pool, before a row that is the value of a final step. */
 function rowsTaken(w: Writer, pool: Pool, ends: usize, r: u32, rows: u32): u32 {
   if (w.awaits == 0) return rows - r;
   let end = r;
@@ -84,7 +84,8 @@ function rowsTaken(w: Writer, pool: Pool, ends: usize, r: u32, rows: u32): u32 {
 }
 
 /**
- * Whether row r is the value of an existing final step, or of a dropped one. @param known whether its lane's stream determines it instead of the previous row
+ * Whether row r is the value of an existing final step, or of a dropped final step. @param known whether the lane's stream determines this, instead of the
+ * previous row
  */
 function isValue(w: Writer, ends: usize, r: u32, known: bool): bool {
   if (!known) return endOf(ends, r - w.lanes) == TERMINATES;
@@ -135,7 +136,10 @@ function pushOne(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: 
   return waiting;
 }
 
-/** Returns the priority of the transition that the newest step may complete; a priority that comes with the step is for the transition that it begins. */
+/**
+ * Returns the priority of the transition that the newest step may complete; a priority that comes with the step is for the transition that begins with the
+ * step.
+ */
 function duePriority(w: Writer, s: Stream, rule: Rule, comes: usize): f64 {
   const step = s.episodeStep;
   const priority = step < rule.length ? 0 : Dues.take(w, s, rule, step + 1 - rule.length);
@@ -179,8 +183,8 @@ function zeroRow(pool: Pool, row: u32): void {
 }
 
 /**
- * A fast path for the common case: up to `limit` rows from which every rule makes one item each, if all items are runs and each replaces one of the oldest in a
- * full table. Returns the number of rows; 0 if the case does not apply.
+ * A fast path for the common case: up to `limit` rows from which every rule makes one item each, if all items are runs and each replaces one of the oldest
+ * items in a full table. Returns the number of rows; 0 if the case does not apply.
  */
 function pushStraight(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: u32, limit: u32): u32 {
   let count: u32 = s.awaits != ONE_MORE ? 0 : limit;
@@ -194,7 +198,7 @@ function pushStraight(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32
     refs += w.rule(k).length;
   }
   if (count < SHORT) return 0;
-  // Items of one rule may be sliding windows; those of the others must be plain.
+  // Items of one rule may be sliding windows; the items of the other rules must be plain.
   const sliding = slidingRule(w, s, row, count);
   for (let k: u32 = 0; k < w.rules; k++) if (k != sliding && !inBlock(s, row, w.rule(k))) return 0;
   const begins = sliding < w.rules ? firstOf(s, row, w.rule(sliding)) : 0;
@@ -205,7 +209,7 @@ function pushStraight(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32
   for (let k: u32 = 0; k < w.rules; k++) {
     const rule = w.rule(k);
     const first = k == sliding ? begins : row + 1 - rule.length;
-    // Across the end of a block, all links are read: those of the first item, and those of the rows.
+    // Across the end of a block, all links are read: the links of the first item, and the links of the rows.
     const kind = first == row + 1 - rule.length ? NEIGHBOURS : s.numbered() >= rule.length + count - 2 ? SINGLE | PIECEWISE | NUMBERED : SINGLE | PIECEWISE;
     const word = rule.length | kind | (k == sliding ? SLIDES : 0);
     let priorities = prioritiesOf(pool, columns, k);
@@ -220,17 +224,17 @@ function pushStraight(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32
   return count;
 }
 
-/** Whether the run of a rule that ends with `row`, the next one, is contiguous in its block: names could also match by chance over several blocks. */
+/** Whether the run of a rule's item that ends with `row`, the next row, is contiguous in its block: names could also match by chance over several blocks. */
 function inBlock(s: Stream, row: u32, rule: Rule): bool {
   return (row & PLACE) + 1 >= rule.length && firstOf(s, row, rule) == row + 1 - rule.length;
 }
 
-/** Returns the row with which the item of a rule begins that ends with `row`, the next one. */
+/** Returns the first row of a rule's item that ends with `row`, the next row. */
 function firstOf(s: Stream, row: u32, rule: Rule): u32 {
   return rule.length == 1 ? row : s.firstOf(rule.length - 1);
 }
 
-/** Returns the first rule whose items, which end with `row`, the next one, …, may be sliding windows; else the number of rules. */
+/** Returns the first rule whose items, which end with `row` and the rows after it, may be sliding windows; else the number of rules. */
 function slidingRule(w: Writer, s: Stream, row: u32, count: u32): u32 {
   let k: u32 = 0;
   while (k < w.rules && !Sliding.takesMany(s, firstOf(s, row, w.rule(k)), w.rule(k).length, count)) k++;
@@ -238,7 +242,7 @@ function slidingRule(w: Writer, s: Stream, row: u32, count: u32): u32 {
 }
 
 /**
- * Adjusts the holds of runs of a length, one ending with each of `count` rows: holds the rows before the first, and releases the last ones, which are in fewer
+ * Adjusts the holds of runs of a length, one ending with each of `count` rows: holds the rows before the first, and releases the last rows, which are in fewer
  * than `length` runs.
  */
 function holdEnds(row: u32, count: u32, length: u32): void {
@@ -248,24 +252,24 @@ function holdEnds(row: u32, count: u32, length: u32): void {
   }
 }
 
-/** Returns how many items that end with `row`, the next one, … can replace old ones together. */
+/** Returns how many items, which end with `row` and the rows after it, can replace old items together. */
 function evictable(w: Writer, k: u32, s: Stream, row: u32, limit: u32): u32 {
   const pool = s.rows();
   const rule = w.rule(k);
-  // Excluded are items that span episodes, sequences, which are not alike, and items whose priorities are in their first steps. If two rules make items for one
-  // table, these alternate.
+  // This excludes items that span episodes, sequences, which differ from each other, and items whose priorities are in their first steps. It also excludes two
+  // rules for one table, whose items alternate.
   if (rule.stride != 1 || rule.isSequence() || rule.leaf() != 0 || !rule.makes(s.nextStep()) || w.making(k, s) != 1) return 0;
   const before = rule.length - 1;
   if (before != 0) {
     if (s.straight() < before - 1 || !Run.goesStraight(pool, s.last, row)) return 0;
-    // Items across the end of a block begin before it, each a row after the previous one.
+    // Items that cross the end of a block begin before that end, each a row after the previous one.
     const first = s.firstOf(before);
     if (first != row - before) limit = min(limit, pool.rows - (first & PLACE));
   }
   return EvictInPlace.fitting(rule.to(), s.episode, limit);
 }
 
-/** Checks everything that could fail half-way. */
+/** Checks everything that could fail halfway. */
 function admissible(w: Writer, pool: Pool, columns: usize, rows: u32, ends: usize): i32 {
   let episodes = w.lanes;
   let finals: u32 = 0;
@@ -309,7 +313,7 @@ function admissible(w: Writer, pool: Pool, columns: usize, rows: u32, ends: usiz
   return 0;
 }
 
-/** Checks whether a rule that reads priorities from a leaf can use those of a block. Returns 0 or PRIORITY_LEAF. */
+/** Checks whether a rule that reads priorities from a leaf can use the values of a block. Returns 0 or PRIORITY_LEAF. */
 function checkPriorities(w: Writer, k: u32, pool: Pool, columns: usize, rows: u32): i32 {
   const number = w.rule(k).leaf();
   if (number == 0) return 0;

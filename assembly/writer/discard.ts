@@ -5,7 +5,10 @@ import { admitPending, cancelItem, removeItem, Table } from "../tables/table";
 import { Dues } from "./dues";
 import { Writer } from "./writer";
 
-/** Deletes the items of a table, including waiting ones, that begin in the open episode of a stream; returns how many. O(slots), or O(1) if there are none */
+/**
+ * Deletes the items of a table, including waiting ones, that begin in the open episode of a stream; returns how many. O(slots), or O(1) if there are no such
+ * items
+ */
 export function table_discard(table: usize, stream: usize): u32 {
   const t = changetype<Table>(table);
   const s = changetype<Stream>(stream);

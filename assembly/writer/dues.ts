@@ -25,7 +25,7 @@ export class Dues {
     return rule.dues != 0;
   }
 
-  /** Frees the memory of all rules. */
+  /** Frees the memory of the due priorities of all rules. */
   static close(w: Writer): void {
     for (let k: u32 = 0; k < w.rules; k++) {
       const rule = w.rule(k);
@@ -34,7 +34,10 @@ export class Dues {
     }
   }
 
-  /** Takes the priority of the transition that begins with step number `step` of the open episode and ends with its newest; it is no longer due. */
+  /**
+   * Takes the priority of the transition that begins with step number `step` of the open episode and ends with the newest step. The priority is then no longer
+   * due.
+   */
   static take(w: Writer, s: Stream, rule: Rule, step: u32): f64 {
     const length = s.episodeStep + 1 - step;
     if (rule.dues == 0) return rule.gives(s, length);
@@ -73,7 +76,7 @@ function dueAt(w: Writer, s: Stream, rule: Rule, step: u32): usize {
   return placeOf(rule, lane * n + ((step - 1) % n));
 }
 
-/** Returns how many numbers `writer_number` has for state outside streams and options; 0 if all of them are as in a new writer. */
+/** Returns how many numbers `writer_number` has for state outside streams and options; 0 if all numbers are as in a new writer. */
 export function writer_numbers(writer: usize): u32 {
   const w = changetype<Writer>(writer);
   let numbers = w.lanes;
@@ -87,7 +90,7 @@ export function writer_numbers(writer: usize): u32 {
   return some ? numbers : 0;
 }
 
-/** Returns the i-th of these numbers: for each lane the steps of its earlier episodes, then the due priorities of each rule. */
+/** Returns the i-th number of a writer's extra state: for each lane the steps of its earlier episodes, then the due priorities of each rule. */
 export function writer_number(writer: usize, i: u32): f64 {
   const w = changetype<Writer>(writer);
   if (i < w.lanes) return <f64>w.stream(i).before;
@@ -97,7 +100,7 @@ export function writer_number(writer: usize, i: u32): f64 {
   return w.rule(k).dues == 0 ? OWN : load<f64>(placeOf(w.rule(k), i));
 }
 
-/** Restores the i-th of these numbers in a new writer. Returns 0, CORRUPT, or OUT_OF_MEMORY. */
+/** Restores the i-th number of the extra state in a new writer. Returns 0, CORRUPT, or OUT_OF_MEMORY. */
 export function writer_set_number(writer: usize, i: u32, value: f64): i32 {
   const w = changetype<Writer>(writer);
   if (i < w.lanes) {

@@ -1,4 +1,4 @@
-/** Handles the ends of episodes: the items that the rules make there, and the fate of the recent steps. */
+/** Handles the ends of episodes: the items that the rules make at these ends, and the fate of the recent steps. */
 import { E_NO_EPISODE, E_OUT_OF_MEMORY, fail } from "../memory/error";
 import { countLanes } from "../rows/packed-frame";
 import { LINK_FINAL } from "../rows/row";
@@ -16,14 +16,14 @@ export const ENDS: u8 = 1;
 export const TRUNCATES: u8 = 2;
 export const TERMINATES: u8 = 3;
 
-/** Returns how the episode of row r's lane ends with it. */
+/** Returns how the episode of a row's lane ends with row r. */
 export function endOf(ends: usize, r: u32): u8 {
   return ends == 0 ? GOES_ON : load<u8>(ends + <usize>r);
 }
 
 /**
- * Ends a lane's episode with its final step in a staging record; `how`: LINK_FINAL, or LINK_ENDS if it terminated. Returns the number of waiting items, or a
- * code if nothing changed. O(row + items)
+ * Ends a lane's episode with its final step in a staging record; `how`: LINK_FINAL, or LINK_ENDS if the episode terminated. Returns the number of waiting
+ * items, or a code if nothing changed. O(row + items)
  */
 export function writer_finish(writer: usize, lane: u32, staged: usize, how: u32): i32 {
   const w = changetype<Writer>(writer);
@@ -44,7 +44,7 @@ export function finishWith(w: Writer, s: Stream, staged: usize, how: u32): i32 {
   return waiting;
 }
 
-/** Ends a lane's episode with the newest step, and releases the recent steps, unless they live on. */
+/** Ends a lane's episode with the newest step, and releases the recent steps, unless they outlive the episode. */
 export function writer_end(writer: usize, lane: u32): void {
   const w = changetype<Writer>(writer);
   endLane(w, w.stream(lane));
@@ -125,15 +125,15 @@ export function makeLast(w: Writer, s: Stream, rule: Rule, priority: f64): u32 {
 }
 
 /**
- * Makes the sequence that ends with the final step of an episode; in a writer that is across, only if the lane has come to the end of one. Returns the number
- * of waiting items.
+ * Makes the sequence that ends with the final step of an episode; in a writer that is across, only if one of the lane's sequences ends there. Returns the
+ * number of waiting items.
  */
 function makeLastSequence(w: Writer, s: Stream, rule: Rule, priority: f64): u32 {
   if (w.spans(rule)) return rule.reaches(s, 0) ? Sequences.make(w, s, rule, rule.length, priority) : 0;
   return s.episodeStep < 2 ? 0 : Sequences.make(w, s, rule, rule.lastLength(s.episodeStep), priority);
 }
 
-/** Makes transitions of the last `length` steps, and of fewer, down to 2. Returns the number of waiting items. */
+/** Makes transitions of the last `length` steps, and of each smaller number of last steps down to 2. Returns the number of waiting items. */
 function makeTails(w: Writer, s: Stream, rule: Rule, length: u32): u32 {
   let waiting: u32 = 0;
   for (; length > 1; length--) {

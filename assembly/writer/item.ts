@@ -1,4 +1,4 @@
-/** Creates items from runs of recent steps, as far as their table lets them in. */
+/** Creates items from runs of recent steps, as far as the tables let the items in. */
 import { E_FINAL, E_LENGTH, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED, fail } from "../memory/error";
 import { Head } from "../rows/row";
 import { Run, SINGLE } from "../rows/run";
@@ -7,7 +7,7 @@ import { Stream } from "../rows/stream";
 import { EvictInPlace } from "../tables/evict-in-place";
 import { insertItem, Table, UNORDERED } from "../tables/table";
 
-/** Inserts an item of a stream's last `length` steps. Returns 1 if it is in the table, 0 if it waits for the limiter, or a code. O(length + log n) */
+/** Inserts an item of a stream's last `length` steps. Returns 1 if the item is in the table, 0 if it waits for the limiter, or a code. O(length + log n) */
 export function table_insert(table: usize, stream: usize, length: u32, layout: u32, priority: f64): i32 {
   return table_insert_earlier(table, stream, length, 0, layout, priority, 0);
 }
@@ -29,7 +29,10 @@ export function table_insert_earlier(table: usize, stream: usize, length: u32, b
   return made;
 }
 
-/** Makes an item of a recent run that begins in `episode`: replaces an old one if possible, else inserts. `last`: it ends with the stream's newest step. */
+/**
+ * Makes an item of a recent run that begins in `episode`: replaces an old item if possible, else inserts. `last`: whether the item ends with the stream's
+ * newest step.
+ */
 export function makeItem(s: Stream, episode: u32, t: Table, first: u32, length: u32, layout: u32, priority: f64, last: bool = true): i32 {
   const run = last && length >= SHORTEST ? Sliding.retain(s, t.rows(), first, length) : Run.retain(t.rows(), first, length);
   if ((run & SINGLE) != 0) {

@@ -1,4 +1,4 @@
-/** Walks the steps that a block brings to one lane, one by one, before any of them is stored, to count the items that the rules will make of them. */
+/** Walks the steps that a block brings to one lane, one by one, before any step is stored, to count the items that the rules will make of these steps. */
 import { LINK_ENDS, LINK_FINAL } from "../rows/row";
 import { DROPPED, Stream } from "../rows/stream";
 import { ENDS, endOf, TERMINATES } from "./ends";
@@ -7,7 +7,7 @@ import { Writer } from "./writer";
 
 /**
  * WALK, 24 bytes: │ at u32 │ adds u32 │ fills u32 │ last u32 │ ended u32 │ … u32 │
- *   at: the next row · adds: a final step comes before it · fills: it is not stored as a row, but holds the value of the final step, or is dropped · last: it is the final step
+ *   at: the next row · adds: a final step comes before that row · fills: the row is not stored, but holds the value of the final step, or is dropped · last: the row is the final step
  *   ended: the last step ended its episode
  */
 @unmanaged
@@ -28,7 +28,7 @@ class Walk {
     return walk;
   }
 
-  /** Moves to the next step: 1 it is a final one, 0 it is not; -1 there is none. */
+  /** Moves to the next step. Returns 1 if the step is a final one, 0 if it is not, and -1 if no step is left. */
   next(w: Writer, rows: u32, ends: usize): i32 {
     this.ended = 1;
     if (this.adds != 0) {
@@ -52,7 +52,7 @@ const WALK_BYTES: usize = 24;
 if (offsetof<Walk>() != WALK_BYTES) ERROR("WALK is 24 bytes");
 const WALKS_AT: usize = memory.data(48, 8);
 
-/** Counts the items that the rules up to the k-th make of a block for the table of the k-th. */
+/** Counts the items that the rules up to the k-th make of a block for the table of the k-th rule. */
 export function itemsOf(w: Writer, k: u32, rows: u32, ends: usize): u32 {
   let items: u32 = 0;
   for (let j: u32 = 0; j <= k; j++) {

@@ -1,10 +1,10 @@
 /**
- * RULE, 32 bytes: an item of the last `length` steps whenever an episode has `length`, `length + stride`, … of them; of a writer that is across, whenever the
- * lane has.
+ * RULE, 32 bytes: makes an item of the last `length` steps whenever an episode has `length`, `length + stride`, … steps. In a writer that is across, the steps
+ * of the lane count instead.
  *    0 │ table u32     │ length u32      │
- *    8 │ stride u32    │ layout u32      │  for a rule of sequences, its steps of burn-in
+ *    8 │ stride u32    │ layout u32      │  for a sequence rule, the number of burn-in steps
  *   16 │ priority f64                    │
- *   24 │ flags u32     │ dues u32        │  (dues.ts) · TAILS: with the final step, also shorter items, so that each step before it begins one · LARGEST: with the table's maxPriority
+ *   24 │ flags u32     │ dues u32        │  (dues.ts) · TAILS: with the final step, also shorter items, so that an item begins with each step before the final one · LARGEST: with the table's maxPriority
  *                                       SEQUENCE: with the final step one more item of the remaining steps, usually shorter (sequence.ts)
  *   flags, from bit 8 on: 0, or the number + 1 of the leaf whose value in an item's first step is the item's priority
  */
@@ -43,14 +43,14 @@ export class Rule {
     return this.stride == 1 || (step - this.length) % this.stride == 0;
   }
 
-  /** Returns the items that end with the final step of an episode, its `step`-th; none begins there. */
+  /** Returns the number of items that end with the final step of an episode, its `step`-th one. No item begins with that step. */
   makesLast(step: u32): u32 {
     if (this.tails()) return min(this.length, step) - 1;
     if (this.isSequence()) return u32(step > 1);
     return u32(this.length > 1 && this.makes(step));
   }
 
-  /** Returns the steps of the sequence that ends an episode, or a lane, of `steps` steps: it begins a stride after the last whole one. */
+  /** Returns the steps of the sequence that ends an episode, or a lane, of `steps` steps: the sequence begins a stride after the last whole one. */
   lastLength(steps: u32): u32 {
     if (steps < this.length) return steps;
     const more = (steps - this.length) % this.stride;
@@ -58,8 +58,9 @@ export class Rule {
   }
 
   /**
-   * Whether, in a writer that is across, an item of the last `length` steps of a lane, `ahead` steps from now, is one of the rule's. None begins with a final
-   * step: such a sequence begins a step later, if that leaves two steps. Recent steps are only released there if there are more than the longest rule needs.
+   * Whether the rule, in a writer that is across, makes an item of the last `length` steps that a lane will have `ahead` steps from now. No item begins with a
+   * final step: such a sequence begins a step later, if that leaves two steps. In such a writer, recent steps are only released if the stream holds more than
+   * the longest rule needs.
    */
   reaches(s: Stream, ahead: u32): bool {
     const have = s.recent().count;
@@ -69,7 +70,7 @@ export class Rule {
     return length <= ahead || !s.rows().isFinal(s.recent().get(have + ahead - length)) || (this.isSequence() && length > 2);
   }
 
-  /** Returns the priority of an item of a lane's last `length` steps, made now. */
+  /** Returns the priority of an item that is now made of a lane's last `length` steps. */
   @inline
   gives(s: Stream, length: u32): f64 {
     if (this.flags > MASK) return this.valueOf(s, length);
@@ -86,7 +87,7 @@ export class Rule {
     const p = s.rows();
     const leaf = p.leaf(this.leaf() - 1);
     const value = readNumber(p.value(s.firstOf(length), leaf), leaf.dtype);
-    // The value was valid when it was appended. A value written since (draw/scatter.ts) may be invalid, and counts as 0. A zero may have a sign.
+    // The value was valid when it was appended. A value written since (draw/scatter.ts) may be invalid, and counts as 0. A valid zero may have a sign.
     return this.to().takes(value) ? Math.abs(value) : 0;
   }
 

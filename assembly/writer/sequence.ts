@@ -8,8 +8,9 @@ import { Writer } from "./writer";
 
 export class Sequences {
   /**
-   * Makes an item of a lane's last `length` steps, with a priority, or OWN. The first of an episode, or of the lane in a writer that is across, has no burn-in.
-   * A sequence that would begin with a final step begins with the next one; its burn-in is then also a step shorter. Returns the number of waiting items.
+   * Makes an item of a lane's last `length` steps, with a priority, or OWN. The first item of an episode, or of the lane in a writer that is across, has no
+   * burn-in. A sequence that would begin with a final step begins with the next one, and the burn-in is also a step shorter. Returns the number of waiting
+   * items.
    */
   static make(w: Writer, s: Stream, rule: Rule, length: u32, priority: f64): u32 {
     const burnIn = rule.layout;

@@ -19,7 +19,7 @@ import { Writer } from "./writer";
 export function writer_append(writer: usize, staged: usize): i32 {
   const w = changetype<Writer>(writer);
   const s = w.stream(0);
-  // The usual step inside an episode has its own function: with the rest in it, V8 would keep its numbers in memory.
+  // The usual step inside an episode has its own function: with the other cases in the same function, V8 would keep local numbers in memory.
   if ((s.awaits | w.across | s.rows().limit | (w.lanes - 1)) != 0) return appendOther(w, s, staged);
   if (w.checks != 0) {
     const code = checkValues(w, s, staged);
@@ -28,7 +28,7 @@ export function writer_append(writer: usize, staged: usize): i32 {
   const step = s.episodeStep + 1;
   for (let k: u32 = 0; k < w.rules; k++) {
     const rule = w.rule(k);
-    // An item of only the episode that came last needs nothing that could fail.
+    // An item that belongs only to the episode of the previous item needs nothing that could fail.
     if (rule.to().evictsInPlace == 0 || !rule.to().episodes().joins(s.episode)) {
       const code = rule.makes(step) ? canTake(rule.to(), w.making(k, s), rule.length) : 0;
       if (code != 0) return code;
@@ -95,8 +95,8 @@ function makeItemOf(w: Writer, s: Stream, rule: Rule, step: u32): u32 {
 }
 
 /**
- * Appends the final step of an episode. If the episode terminated, the step exists already, and this is its value; the final step of a discarded episode is not
- * stored.
+ * Appends the final step of an episode. If the episode terminated, the step exists already, and this call writes its value; the final step of a discarded
+ * episode is not stored.
  */
 function appendLast(w: Writer, s: Stream, staged: usize): i32 {
   if (s.awaits == DROPPED) {

@@ -1,12 +1,13 @@
 /**
- * Implements a writer: one stream per lane, and rules that turn their steps into items. It connects streams and tables, which are independent of each other.
+ * Implements a writer: one stream per lane, and rules that turn their steps into items. A writer connects streams and tables, which are independent of each
+ * other.
  *
  * WRITER, 40 bytes, then RULE (rule.ts) × rules, then STREAM × lanes:
  *    0 │ lanes u32     │ rules u32       │
  *    8 │ streamsAt u32 │ streamBytes u32 │
  *   16 │ across u32    │ awaits u32      │  1: recent steps outlive the ends of their episodes · 1: the final step of an episode is the next step of its lane
  *   24 │ reward u32    │ barren u32      │  the leaf whose values must be finite, + 1; 0 for none · episodes that ended before a rule made an item
- *   32 │ checks u32    │ … u32           │  whether values of steps must be checked: the reward's, or those that are priorities
+ *   32 │ checks u32    │ … u32           │  whether values of steps must be checked: rewards, or values that are priorities
  */
 import { E_OUT_OF_MEMORY, E_PRIORITY, E_PRIORITY_LEAF, E_REWARD, fail } from "../memory/error";
 import { dtypeBytes, readNumber } from "../rows/leaf";
@@ -40,7 +41,7 @@ export class Writer {
     return changetype<Rule>(changetype<usize>(this) + RULES_AT + <usize>(k * RULE_BYTES));
   }
 
-  /** Counts the items that the rules up to the k-th make of a lane's next step for the table of the k-th. */
+  /** Counts the items that the rules up to the k-th make of a lane's next step for the table of the k-th rule. */
   making(k: u32, s: Stream): u32 {
     let items: u32 = 0;
     for (let j: u32 = 0; j <= k; j++) items += u32(this.rule(j).table == this.rule(k).table && this.makes(this.rule(j), s));
@@ -57,7 +58,7 @@ export class Writer {
     return items;
   }
 
-  /** Whether a rule makes an item that ends with a lane's next step, which is not a final one. */
+  /** Whether a rule makes an item that ends with a lane's next step, which is not a final step. */
   @inline
   makes(rule: Rule, s: Stream): bool {
     return this.spans(rule) ? rule.reaches(s, 1) : rule.makes(s.nextStep());
@@ -137,8 +138,8 @@ export function writer_stream(writer: usize, lane: u32): u32 {
 }
 
 /**
- * Sets a rule; `flags`, `layout`: as in RULE. Returns 0, E_PRIORITY if the table does not accept the priority, or OUT_OF_MEMORY if its slots find no room for a
- * column layout.
+ * Sets a rule; `flags`, `layout`: as in RULE. Returns 0, E_PRIORITY if the table does not accept the priority, or OUT_OF_MEMORY if the table has no room for
+ * column layouts.
  */
 export function writer_rule(writer: usize, k: u32, table: u32, length: u32, stride: u32, layout: u32, priority: f64, flags: u32): i32 {
   const rule = changetype<Writer>(writer).rule(k);
@@ -153,7 +154,7 @@ export function writer_rule(writer: usize, k: u32, table: u32, length: u32, stri
   return (layout == 0 && !rule.isSequence()) || rule.to().slots().reserveLayouts() ? 0 : E_OUT_OF_MEMORY;
 }
 
-/** Returns how many episodes ended before a rule made an item of them. */
+/** Returns how many episodes ended before a rule made an item of their steps. */
 export function writer_barren(writer: usize): u32 {
   return changetype<Writer>(writer).barren;
 }

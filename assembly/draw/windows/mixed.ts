@@ -10,9 +10,9 @@ import { DRAWN, Draw, KEY, PRIORITY, PROBABILITY, REST, SAVED, SLOT, TABLE_SIZE,
 import { draw_rows, OF_ROWS } from "../row-matrix";
 
 /**
- * Draws n different items of a prioritized table that has as many: the first `uniform` of them uniformly, the rest in proportion to the remaining priorities,
- * or uniformly if none is above 0. `ratio`: the share of the uniform kind in the probability. Returns how many: fewer than n if `ratio` is 0 and no more items
- * have a priority above 0. O(n log size)
+ * Draws n different items of a prioritized table that has at least n items: the first `uniform` of them uniformly, the rest in proportion to the remaining
+ * priorities, or uniformly if none is above 0. `ratio`: the share of the uniform kind in the probability. Returns the number of draws, which is less than n if
+ * `ratio` is 0 and no more items have a priority above 0. O(n log size)
  */
 export function draw_mixed(draw: usize, table: usize, n: u32, uniform: u32, ratio: f64): u32 {
   const t = changetype<Table>(table);
@@ -42,7 +42,7 @@ export function draw_given(draw: usize, table: usize, n: u32, ratio: f64): void 
   const d = changetype<Draw>(draw);
   const weighed = t.sampler().has(WEIGHS);
   const total = table_total(table);
-  // The items have changed.
+  // The draw no longer knows whether its items are single steps.
   d.single = 0;
   let longest: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
@@ -66,7 +66,7 @@ export function draw_single(draw: usize, table: usize, stream: usize, n: u32): v
   const d = changetype<Draw>(draw);
   const random = changetype<Table>(table).random();
   const ring = changetype<Stream>(stream).recent();
-  // Fisher–Yates on the ring itself, undone afterwards.
+  // The Fisher–Yates shuffle works on the ring itself, and is undone afterwards.
   for (let i: u32 = 0; i < n; i++) {
     const j = i + random_below(random, ring.count - i);
     store<u32>(d.u32At(DRAWN, i), j);
@@ -77,7 +77,9 @@ export function draw_single(draw: usize, table: usize, stream: usize, n: u32): v
   draw_rows(draw, OF_ROWS, stream, n, 1, 0);
 }
 
-/** Draws the items from `from` to `to` uniformly, without those before; all of them get weight 0 until `show` restores it. */
+/**
+ * Draws the entries from `from` to `to` uniformly among the items that no earlier entry has. All drawn items get weight 0 until `show` restores their weights.
+ */
 function pickAlike(t: Table, d: Draw, from: u32, to: u32): void {
   if (to == from) return;
   const tree = t.sampler().tree();
@@ -94,7 +96,7 @@ function pickAlike(t: Table, d: Draw, from: u32, to: u32): void {
   tree.climb(d.column(SLOT), to, d.column(DRAWN));
 }
 
-/** Restores the weights of the first n. */
+/** Restores the weights of the first n drawn items. */
 function show(tree: SumTree, d: Draw, n: u32): void {
   if (n == 0) return;
   for (let i: u32 = 0; i < n; i++) store<f64>(tree.leaf(d.slot(i)), load<f64>(d.f64At(SAVED, i)));

@@ -14,9 +14,9 @@ export function streams_total(set: usize, width: u32, weigh: u32): u32 {
 
 /**
  * Draws `ask` windows of `width` steps: first a stream that is long enough, by its weight (0 LEVEL, 1 ALIKE, 2 BY_STEPS), then uniformly one of its starts.
- * Fills SLOT (the stream), START, PROBABILITY (of this window), LENGTH and the rows. With width 0 it draws streams without windows. Returns the number of
- * windows; 0 if no stream is long enough, or the draw has no room for `ask`. O(ask × (log n + width)), and O(n) if a stream, the width or the weight has
- * changed since the last draw.
+ * Fills SLOT (the stream), START, PROBABILITY (of this window), LENGTH and the rows. With width 0, the function draws streams without windows. Returns the
+ * number of windows; 0 if no stream is long enough, or the draw has no room for `ask`. O(ask × (log n + width)), and O(n) if a stream, the width or the weight
+ * has changed since the last draw.
  */
 export function streams_draw(set: usize, draw: usize, ask: u32, width: u32, weigh: u32): u32 {
   const s = changetype<StreamSet>(set);

@@ -1,7 +1,6 @@
 /**
- * Implements a set of streams, from which a buffer without a table draws windows. A window is named by its stream and the step that it begins with, 0 for the
- * oldest that the
- * stream holds. The streams follow each other in memory, as the lanes of a writer do.
+ * Implements a set of streams, from which a buffer without a table draws windows. A window is identified by its stream and the place of its first step, 0 for
+ * the oldest step that the stream holds. The streams are contiguous in memory, like the lanes of a writer.
  *
  * STREAM SET, 64 bytes, then u32 × n (sums), u8 × n (shown):
  *    0 │ first u32  │ stride u32 │  the address of stream 0, and the distance to the next stream
@@ -17,7 +16,8 @@ const RANDOM_AT: usize = 32;
 const SET_BYTES: u32 = 64;
 
 /**
- * How streams are weighted. LEVEL: all hold the same number of steps, like the lanes of one writer, and every window has the same probability, without sums.
+ * How streams are weighted. With LEVEL, all streams hold the same number of steps, like the lanes of one writer, and every window has the same probability,
+ * without sums.
  */
 export const LEVEL: u32 = 0;
 /** Every stream that is long enough has the same probability. */
@@ -68,7 +68,7 @@ export class StreamSet {
     return this.sum(this.n - 1);
   }
 
-  /** Returns the stream with which the sums pass a rank below their total. O(log n) */
+  /** Returns the first stream up to which the sum of the weights exceeds a rank below the total. O(log n) */
   find(rank: u32): u32 {
     let low: u32 = 0;
     let high = this.n - 1;
@@ -86,7 +86,7 @@ export function streams_bytes(n: u32): u32 {
   return SET_BYTES + ((5 * n + 7) & ~7);
 }
 
-/** Initializes a set in zeroed memory. `first`, `stride`: the streams. All are shown. */
+/** Initializes a set in zeroed memory. `first`, `stride`: the streams. All of them can be drawn. */
 export function streams_init(set: usize, n: u32, first: u32, stride: u32): void {
   const s = changetype<StreamSet>(set);
   s.first = first;
@@ -110,7 +110,7 @@ export function streams_show(set: usize, i: u32, visible: u32): void {
   store<u8>(<usize>s.visible + <usize>i, <u8>(visible != 0));
 }
 
-/** Call this function when a stream has gained or lost steps. Draws by LEVEL do not need it. */
+/** Call this function when a stream has gained or lost steps. Draws by LEVEL do not need this call. */
 export function streams_changed(set: usize): void {
   changetype<StreamSet>(set).stale = 1;
 }

@@ -29,7 +29,7 @@ const out: usize = memory.data(4096, 16);
 const output: usize = memory.data(20, 16);
 let pool: usize = 0;
 
-/** Returns a table of items. Item i has the steps 10 i, 10 i + 1, …; `lengths` has their numbers. */
+/** Returns a table of items. Item i has the steps 10 i, 10 i + 1, …; `lengths` has the number of steps of each item. */
 function tableOf(p: Pool, lengths: u32[]): Table {
   pool = changetype<usize>(p);
   const t = newTable(p, 16, 0, UNIFORM, 1);
@@ -194,7 +194,7 @@ describe("draw", () => {
   it("names runs of neighbours for the host to copy", () => {
     const t = tableOf(newPool(), [3, 1]);
     const d = drawAll(t, 3, 0);
-    // Simulates a leaf with a separate column.
+    // This simulates a leaf with a separate column.
     const leaf = changetype<Pool>(pool).leaf(NUMBER);
     const bytes = leaf.step;
     leaf.kind = WIDE;

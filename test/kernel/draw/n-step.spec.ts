@@ -11,13 +11,13 @@ import { append, DISCOUNT, newDraw, newPool, newStream, newTable, REWARD } from 
 
 const OWN: u32 = 1;
 const ENDS_BEHIND: u32 = 2;
-/** Only used here: the discounts are flags that mark termination. */
+/** A flag of this spec: the discounts are flags that mark termination. */
 const TERMINAL: u32 = 4;
 const NONE: u32 = 0xffff;
 
 /**
- * Returns the n-step columns of one item whose steps have these rewards and discounts. `ends`: whether its episode ends with the last step, `mark`: how it
- * ends.
+ * Returns the n-step columns of one item whose steps have these rewards and discounts. `ends`: whether its episode ends with the last step, `mark`: how the
+ * episode ends.
  */
 function nStep(rewards: f64[], discounts: f64[], ends: bool, leaf: u32, n: u32, flags: u32, mark: u32 = 0, whole: bool = false): Draw {
   openArena(1 << 20);
@@ -99,7 +99,7 @@ describe("n-step", () => {
         is(nStep([1, 2, 4], [1, 1, 1], false, NONE, n, own, LINK_ENDS, true), 2, 0, 2, true, false);
       }
       is(nStep([1, 2, 4], [1, 1, 1], false, NONE, 1, own, LINK_ENDS), 1, 0.5, 1, false, false);
-      // The end that a leaf marked earlier takes precedence.
+      // If a leaf marks an earlier end, that end takes precedence.
       is(nStep([1, 2, 4], [1, 0, 1], false, DISCOUNT, 5, own, LINK_FINAL), 2, 0, 2, true, false);
       is(nStep([1, 2, 4], [0, 1, 1], false, DISCOUNT, 5, own, LINK_ENDS), 1, 0, 1, true, false);
     }

@@ -37,7 +37,7 @@ function newSet(n: u32, first: usize, stride: u32): usize {
   return at;
 }
 
-/** Returns streams in a set that grows. */
+/** Returns a set of growing streams. */
 function grown(pool: Pool, n: u32): usize {
   const first = zeroed(n * stream_bytes(0));
   for (let i: u32 = 0; i < n; i++) stream_init(first + i * stream_bytes(0), <u32>changetype<usize>(pool), 0, 0);
@@ -90,7 +90,7 @@ describe("a set of streams", () => {
   it("draws windows from the lanes of a writer, which forget", () => {
     const p = newPool();
     const base = zeroed(3 * stream_bytes(4));
-    // Streams that are adjacent, like the lanes of a writer.
+    // The streams are adjacent, like the lanes of a writer.
     const streams: Stream[] = [];
     for (let lane: usize = 0; lane < 3; lane++) {
       const s = newStream(p, 4);

@@ -31,7 +31,7 @@ function check(brain: bool): void {
     const number = load<f32>(numbers + 4 * i);
     assert(Number.isNaN(want) ? Number.isNaN(number) : reinterpret<u64>(<f64>number) == reinterpret<u64>(want), "a half is the number that it says");
     assert(Number.isNaN(want) || halfNumber(halves + 2 * i, brain) == want, "alone, too");
-    // Values between neighbors are rounded to the nearest, ties to even.
+    // Values between neighbors are rounded to the nearest one, ties to even.
     const rest = i & 0x7fff;
     if (rest >= last) continue;
     const next = numberOf(i + 1, exponentBits, fractionBits);
@@ -45,7 +45,7 @@ function check(brain: bool): void {
     assert(<u32>load<u16>(back, 2) == i, "down below the middle");
     assert(<u32>load<u16>(back, 4) == i + 1, "up above it");
   }
-  // Converts all of them together, to another array and in place, from any position within a vector.
+  // Converts all numbers together, to another array and in place, from any position within a vector.
   for (let skip: u32 = 0; skip < 9; skip++) {
     const n = COUNT - skip;
     memory.fill(back, 0, 2 * COUNT);

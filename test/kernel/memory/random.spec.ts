@@ -29,7 +29,7 @@ describe("random", () => {
   });
 
   it("seeds with splitmix64: from 1234567 come its published outputs", () => {
-    // Seeds for which the mixed words of seed and stream make 1234567.
+    // With these seeds, the mixed words of seed and stream combine to 1234567.
     expect<u32>(random_bytes()).toBe(32);
     for (let k = 0; k < 2; k++) {
       if (k == 0) random_init(state, 0x863d59b0, 0xe9995874, 0);

@@ -6,7 +6,7 @@ import { Dice } from "../support/dice";
 import { openArena, zeroed } from "../support/memory";
 
 const GUARD: u8 = 0xa5;
-/** Bytes around the output, which reveal writes out of bounds. */
+/** The number of bytes around the output that reveal writes out of bounds. */
 const FENCE: u32 = 64;
 
 /** Paints frames of many kinds: noise, few values, runs, an image with a moving block, or zeros except for some bytes. */

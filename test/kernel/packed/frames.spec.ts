@@ -62,7 +62,7 @@ describe("packed frames", () => {
       const dice = new Dice(k);
       let newest: u32 = 0;
       for (let time: u32 = 0; time < 4 * most; time++) {
-        // Frames leave in fifo order at first, then at random, and sometimes several at a time.
+        // Frames are released in fifo order at first, then at random, and sometimes several at a time.
         const place = time < 2 * most ? time % most : dice.below(most);
         if (names[place] != 0) frames.release(names[place]);
         if (names[place] == newest) newest = 0;

@@ -69,7 +69,7 @@ describe("free rows", () => {
       for (let i: u32 = 0; i < rows; i++) held.push(first + i);
       for (let i = 0; i < 2000; i++) {
         if (held.length > 0 && (model.length == 0 || dice.below(2) == 0)) {
-          // Picks the next neighbors, or any row.
+          // Queues a random row, and up to three rows after it as long as they are held.
           let k = <i32>dice.below(held.length);
           for (let n = dice.below(4) + 1; n > 0 && k < held.length; n--) {
             const row = held[k];

@@ -182,7 +182,7 @@ describe("pool", () => {
     const row = p.take();
     const frame = frames.take();
     frames.retain(frame);
-    // Both values are the same frame, as after a picture that did not change.
+    // Both values are the same frame, as if the picture had not changed.
     store<u32>(p.value(row, p.leaf(0)), frame);
     store<u32>(p.value(row, p.leaf(0)), frame, 4);
     const second = p.take();

@@ -104,7 +104,7 @@ describe("run", () => {
       const b = newStream(p, 1);
       const held: u32[] = [];
       const count: u32 = 3 * p.rows;
-      // Rows that are not held wait in a queue and are reused, in interleaved order if the two took turns.
+      // Rows that are not held wait in a queue and are reused. If the two streams took turns, the rows are interleaved.
       for (let i: u32 = 0; i < count; i++) {
         append(a, i);
         if (round % 3 == 1 && dice.below(4) == 0) append(b, i);

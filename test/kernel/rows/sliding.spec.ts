@@ -184,7 +184,7 @@ describe("sliding windows", () => {
       expect<bool>(world.check()).toBe(true);
     }
     expect<u32>(holdsOf(world.rows[0][7])).toBe(1 + 3 + 5);
-    // The items of one table leave before the items of the other.
+    // The items of one table are removed before the items of the other.
     for (let k = 0; k < 7; k++) {
       world.remove(3 * k);
       expect<bool>(world.check()).toBe(true);

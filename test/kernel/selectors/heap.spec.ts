@@ -168,7 +168,7 @@ describe("heap", () => {
     expect<i32>(heap.check(5, 4)).toBe(2);
     store<f64>(items + ITEM_BYTES, 9);
     expect<i32>(heap.check(5, 5)).toBe(4);
-    // The first entry also has the key.
+    // Now the first entry also has the new key.
     store<u64>(heap.entry(0), heap.entryOf(1));
     expect<i32>(heap.check(5, 5)).toBe(5);
     store<f64>(items + ITEM_BYTES, 1);

@@ -98,7 +98,7 @@ describe("ranks", () => {
           turn();
           model.push(model.shift());
         } else {
-          // Usually few slots in the middle leave. Occasionally, all holes are passed.
+          // Usually, few slots in the middle are removed. Occasionally, the ends move past all holes.
           const leaver = i % 400 < 200 || dice.below(9) == 0 ? slot : dice.below(2) == 0 ? model[0] : model[model.length - 1];
           remove(leaver);
           model.splice(model.indexOf(leaver), 1);

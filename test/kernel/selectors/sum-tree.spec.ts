@@ -85,7 +85,7 @@ describe("sum tree", () => {
     let total: f64 = 0;
     let slot: u32 = 0;
     for (let round = 0; round < 400; round++) {
-      // Sometimes more leaves than are updated together, sometimes backwards, or the same leaf again.
+      // A run sometimes has more leaves than are updated together, sometimes goes backwards, or repeats the same leaf.
       const run: u32 = round % 20 == 0 ? 3000 : dice.below(12);
       if (dice.below(3) == 0) slot = dice.below(leaves);
       for (let i: u32 = 0; i < run; i++) {

@@ -30,7 +30,7 @@ function drawn(i: u32): u32 {
   return load<u32>(out + ((<usize>i) << 2));
 }
 
-/** Returns whether the first k entries are the k oldest items, for every k that it guarantees. */
+/** Returns whether the first k entries are the k oldest items, for every k that the selector guarantees. */
 function keepsItsPromise(uniform: Uniform, oldestFirst: u32[]): bool {
   for (let k = max(<i32>uniform.disorder, 1); k <= oldestFirst.length; k++) {
     for (let i = 0; i < k; i++) {
@@ -145,7 +145,7 @@ describe("uniform", () => {
     let oldest: u32 = 1;
     let count: u32 = 0;
     for (let k = 0; k < 200; k++) {
-      // Slots are reused in order, as in a table's queue of free slots while only the oldest items leave.
+      // Slots are reused in order, as in a table's queue of free slots while only the oldest items are removed.
       if (count < 4 && dice.below(3) != 0) {
         if (count == 0) oldest = 1 + uniform.ring().index(0);
         uniform.insert(1 + ((oldest - 1 + count) % 4));

@@ -18,7 +18,7 @@ export function openArena(bytes: u32): void {
   header().top = 1;
 }
 
-/** Allocates zeroed memory from the arena, which must have enough. */
+/** Allocates zeroed memory from the arena, which must have enough memory left. */
 export function zeroed(bytes: u32): usize {
   const at = <usize>arena_alloc(bytes);
   assert(at != 0, "the arena is full");

@@ -56,7 +56,7 @@ describe("episodes", () => {
     const model = new Map<u32, u32>();
     let sum: u64 = 0;
     for (let i = 0; i < 60000; i++) {
-      // At first more are added than leave, later more leave than are added.
+      // At first, more items are added than removed. Later, more are removed than added.
       const rising = i < 30000;
       const episode = 1 + dice.below(3000);
       const items = model.has(episode) ? model.get(episode) : 0;

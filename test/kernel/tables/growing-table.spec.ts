@@ -62,7 +62,7 @@ describe("a table whose room grows", () => {
     expect<u32>(table_slots(table, 0, 9, out)).toBe(5);
     expect<u32[]>(listed(5)).toStrictEqual([1, 2, 3, 4, 5]);
     expect<u32>(table_slots(table, 5, 9, out)).toBe(0, "nothing is younger than the youngest");
-    // Two items leave. The first new item takes the slot next to the free space, the other new item that of the oldest.
+    // Two items are removed. The first new item takes the slot next to the free space, and the second one takes the slot of the oldest item.
     fill(pool, table, 2, 6);
     expect<u32>(table_slots(table, 0, 3, out)).toBe(3);
     expect<u32[]>(listed(3)).toStrictEqual([3, 4, 5]);
@@ -76,7 +76,7 @@ describe("a table whose room grows", () => {
     const pool = newPool();
     const table = tableOf(pool, 4);
     fill(pool, table, 4);
-    // The next insert enforces a size of two, so three items leave.
+    // The next insert enforces a size of two, so three items are removed.
     table_max_size(table, 2);
     fill(pool, table, 1, 9);
     const larger = tableOf(pool, 9);

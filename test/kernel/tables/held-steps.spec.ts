@@ -19,7 +19,7 @@ function join(h: HeldSteps, p: Pool, first: u32, length: u32): void {
   h.join(p, first, length);
 }
 
-/** Returns whether the episode of a row has these rows in this order, with every query. */
+/** Returns whether every query finds these rows, in this order, in the episode of a row. */
 function has(h: HeldSteps, p: Pool, rows: u32[]): bool {
   const episode = HeldEpisode.of(h.node(p, rows[0]).episode);
   if (episode.size() != <u32>rows.length || checkTree(episode.root, 0) != 0) return false;
@@ -106,7 +106,7 @@ describe("held steps", () => {
           items.push([lane, steps - length, length]);
         }
         while (items.length != 0 && dice.below(3) == 0) {
-          // Usually the oldest item, as in a fifo.
+          // Usually the oldest item is removed, as in a fifo.
           const which: i32 = dice.below(3) != 0 ? 0 : <i32>dice.below(items.length);
           const item = items[which];
           items.splice(which, 1);

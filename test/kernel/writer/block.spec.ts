@@ -58,7 +58,7 @@ class World {
     this.writer = writer;
   }
 
-  /** From now on, the rules create items with these layouts. */
+  /** From now on, the first rule creates items with `layout`, and the second one items with `layout >> 1`. */
   show(layout: u32): void {
     this.layout = layout;
     changetype<Writer>(this.writer).rule(0).layout = layout;
