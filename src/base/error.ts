@@ -86,7 +86,7 @@ function keysOf(value: object): string {
 export function mustBe(kind: ErrorKind | ReplayErrorCode, subject: string, rule: string, value: unknown, words: Iterable<string> = []): Error {
   const hint = didYouMean(value, words);
   // Quoted names may contain anything.
-  const end = rule.replace(/"(?:[^"\\]|\\.)*"?/g, (name) => "-".repeat(name.length)).search(/\. [A-Z]/);
+  const end = rule.replace(/"[^"]*"?/g, (name) => "-".repeat(name.length)).search(/\. [A-Z]/);
   const [form, remedy] = end < 0 ? [rule, ""] : [rule.slice(0, end), rule.slice(end)];
   const message = value === undefined ? isRequired(subject, rule) : `${subject} must be ${form}, got ${show(value)}${remedy}${hint && `.${hint}`}`;
   return typeof kind === "string" ? new ReplayError(kind, message) : trimStack(new kind(escapeControls(message)));

@@ -159,7 +159,7 @@ test("n-step returns that no item is long enough for are told of", () => {
   const { replay, table, said } = told();
   steps(replay.writer({ items: [{ table: "t", length: 3 }] }), 5);
   for (let i = 0; i < 3; i++) expect(table.sample(2, { nStep: N_STEP }).nStep.steps).toEqual(new Uint32Array([2, 2]));
-  expect(said).toEqual([expect.stringMatching(/^reprise: nStep with n 3 .* at most 2 steps, .* table "t" is 3\. .*length: 4 or nStep: 3$/)]);
+  expect(said).toEqual([expect.stringMatching(/^reprise: nStep with n 3 .* at most 2 steps, .* table "t" is 3\. .*length: 4 or nStep: 3 in their rule$/)]);
   expect(replay.stats().warnings.shortReturns).toBe(3);
 });
 

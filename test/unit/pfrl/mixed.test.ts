@@ -58,7 +58,7 @@ describe("an ancestor that is still open in this process gives all that was appe
     expectError(
       errorOf(() => new PersistentReplayBuffer(old, 100, { ...MANUAL, ancestor: aside })),
       RangeError,
-      /whose ancestors do not lead back/,
+      /that is not among its own ancestors/,
     );
     for (const buffer of [parent, first, second]) buffer.close();
   });

@@ -242,7 +242,7 @@ describe("ancestors", () => {
     expectError(
       errorOf(() => new PersistentReplayBuffer(path, 5, { ancestor: path })),
       RangeError,
-      /whose ancestors do not lead back/,
+      /that is not among its own ancestors/,
     );
     written(own, 0, 2);
     const child = memory();

@@ -87,7 +87,7 @@ describe("openTfrecord", () => {
     // Part of a trajectory may be a nest without leaves.
     if (/at least/.test(String(rule))) return;
     const inside = (await errorFrom(openTfrecord(await files(), { spec: { ...TRAJECTORY, observation: bad } as Spec }))) as Error;
-    expect(inside.message).toMatch(/differ/.test(String(rule)) ? /^spec must be a spec with a different path/ : /^spec of observation must (be|have) /);
+    expect(inside.message).toMatch(/differ/.test(String(rule)) ? /^spec must have a different path/ : /^spec of observation must (be|have) /);
   });
 
   it("refuses step types that are no single number", async () => {
