@@ -7,7 +7,7 @@ import { root } from "./step.mjs";
 import { test } from "./test.mjs";
 import { venv } from "./venv.mjs";
 
-/** Returns the program of a Python with the real packages, or the reason why there is none. REPRISE_REVERB_PYTHON selects an existing Python. */
+/** Returns the path of a Python that has the real packages, or the reason why there is none. REPRISE_REVERB_PYTHON selects an existing Python. */
 export function python() {
   if (process.env.REPRISE_REVERB_PYTHON !== undefined) return { program: process.env.REPRISE_REVERB_PYTHON };
   // tensorflow 2.15 has no wheels for other versions.

@@ -52,7 +52,7 @@ async function compile(specs, module) {
   if (error) throw new Error(stderr.toString() || error.message);
 }
 
-/** Receives every test and group that ends from as-pect. */
+/** Receives from as-pect every test and group that has ended. */
 class Report {
   passed = 0;
   failed = 0;

@@ -60,7 +60,7 @@ export function readRole(words: TextReader): i32 {
   return code == 0 ? words.done() : code;
 }
 
-/** Returns the role that a word names; ROLES: none. */
+/** Returns the role that a word names, or ROLES if the word names no role. */
 export function roleNamed(words: TextReader): u32 {
   let role: u32 = 0;
   while (role < ROLES && !words.is(roleName(role))) role++;

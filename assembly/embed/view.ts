@@ -193,7 +193,7 @@ export function viewOf(i: u32): View | null {
   return null;
 }
 
-/** Refuses transitions from items of a single step. */
+/** Refuses a view of transitions of a table that has items of a single step. Returns SPEC_MISMATCH. */
 export function singleRow(options: TableOptions): i32 {
   const refusal = Refusal.of(SPEC_MISMATCH).put("table ").word(options.name, options.bytes);
   return refusal.put(

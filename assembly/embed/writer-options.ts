@@ -353,7 +353,7 @@ export function makesSingles(table: u32): bool {
   return false;
 }
 
-/** Returns the writer of a number that a call names; null, with a refusal, if it does not exist. */
+/** Returns the writer whose number a call passes; null, with a refusal, if there is no such writer. */
 export function writerOf(i: u32): WriterOptions | null {
   const count = Root.the().writers().count;
   if (i < count) return WriterOptions.of(i);

@@ -107,8 +107,8 @@ export function record_load_counts(table: usize, count: u32, from: usize, segmen
 }
 
 /**
- * Puts records in their places, in the order in which they were written; rows stay numbers. `segment`: the segment that contains them, for a journal; else 0.
- * Returns 0, CORRUPT, or OUT_OF_MEMORY. O(count)
+ * Loads records into their slots, in the order in which they were written. References to rows remain row numbers. `segment` is the segment of the journal that
+ * contains the records, or 0 if there is no journal. Returns 0, CORRUPT, or OUT_OF_MEMORY. O(count)
  */
 export function record_load_slots(table: usize, count: u32, from: usize, segment: u32, live: usize): i32 {
   const t = changetype<Table>(table);

@@ -145,7 +145,7 @@ export class SumTree {
     this.invalidate(slot, slot + n - 1);
   }
 
-  /** Notes that these leaves were set. They join the stale leaves, unless that leaves a gap or makes too many stale leaves. */
+  /** Notes that these leaves were set. They are added to the stale leaves, unless that would create a gap or too many stale leaves. */
   @inline
   private invalidate(first: u32, last: u32): void {
     const stale = this.stale;

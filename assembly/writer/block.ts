@@ -242,8 +242,8 @@ function slidingRule(w: Writer, s: Stream, row: u32, count: u32): u32 {
 }
 
 /**
- * Adjusts the holds of runs of a length, one ending with each of `count` rows: holds the rows before the first, and releases the last rows, which are in fewer
- * than `length` runs.
+ * Updates the holds for runs of `length` rows, one run ending with each of `count` rows: adds holds to the rows before the first row, and removes holds from
+ * the last rows, which belong to fewer than `length` runs.
  */
 function holdEnds(row: u32, count: u32, length: u32): void {
   for (let i: u32 = 1; i < length; i++) {

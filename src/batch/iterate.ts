@@ -16,7 +16,7 @@ export interface ElementSource<E> {
   later?(options: WaitOptions): E | undefined | Promise<E | undefined>;
   /** Returns how many of `prefetch` elements may be fetched ahead. Called after the first element. Default: all elements. */
   most?(prefetch: number): number;
-  /** Returns an element ahead, without waiting; `undefined` if it would have to wait. Default: `next`, or `later` if elements take time. */
+  /** Returns an element before it is requested, without waiting; `undefined` if it would have to wait. Default: `next`, or `later` if elements take time. */
   ahead?(): E | undefined;
   /** Called when the loop receives this element. */
   passed?(element: E): void;

@@ -45,7 +45,7 @@ interface Column {
 /**
  * @param buffer the buffer of a batch that was not made by Reprise
  * @throws TypeError if `batch` is not a batch · ReplayError NOT_FOUND if the batch has no such column, UNSUPPORTED if a leaf is stored once for several steps,
- * SPEC_MISMATCH or INVALID_DATA if values have another form. Nothing is written if the call throws
+ * SPEC_MISMATCH or INVALID_DATA if the values do not fit the columns. Nothing is written if the call throws
  */
 export function writeSteps(table: SampledTable, batch: object, buffer: BatchBuffer | undefined, values: object): WrittenSteps {
   const { engine } = table;

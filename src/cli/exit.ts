@@ -7,7 +7,7 @@ export const WRONG_DATA = 1;
 export const WRONG_USAGE = 2;
 export const INTERRUPTED = 130;
 
-/** Reports options that exclude each other or do not fit. */
+/** Reports wrong usage of the command line, such as an invalid option, or options that exclude each other. */
 export class UsageError extends Error {}
 
 /** Reports Ctrl-C. The message describes the state of the work. */

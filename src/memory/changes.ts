@@ -10,7 +10,7 @@ export class Changes extends State {
   /** The address at which payloads are made or loaded. It is not in scratch, because a call may have results there when its changes are written. */
   readonly #buffer: number;
   readonly #bufferBytes: number;
-  /** The address of the numbers of bytes that still count, one u32 per place of a segment. */
+  /** The address of the live byte counts: for each place of a segment, the number of bytes (u32) that are still in use. */
   readonly #live: number;
   readonly #places: number;
   /** The number of passes over the pools. Writing frees rows that waited, and with them their frames, which need another pass. */

@@ -8,7 +8,7 @@ export interface StreamSetOptions {
 }
 
 export class StreamSet {
-  /** STREAM SET in linear memory. */
+  /** The address of the STREAM SET in linear memory. */
   readonly handle: number;
   readonly size: number;
   readonly #engine: Engine;

@@ -304,9 +304,9 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   /**
    * Sends the remaining steps. Resolves when everything so far is in the Replay and no item waits for a rate limiter. Only the tables of the writer's rules
    * count, or all tables if the writer has no rules.
-   * @throws ReplayError RATE_LIMITED if 999 calls, with steps between them, are waiting for an answer, CLOSED after the writer was closed, TIMEOUT if the time
+   * @throws ReplayError RATE_LIMITED if 999 calls, with steps between them, are waiting for an answer · CLOSED if the writer was closed · TIMEOUT if the time
    * limit ends the wait
-   * @throws the error of the Replay's end
+   * @throws the error that the process of the Replay reported
    * @throws the signal's reason if the signal aborts
    */
   async flush(options: WaitOptions = {}): Promise<void> {

@@ -76,7 +76,7 @@ export class InsertStream {
   }
 
   /**
-   * Sends an item soon. @param options the options of the wait for room @returns undefined, or, if too many items are in flight, a promise that resolves when
+   * Queues an item for sending. @param options the options for waiting until there is room @returns undefined, or, if too many items are in flight, a promise that resolves when
    * there is room
    * @throws the error that ended the stream
    */

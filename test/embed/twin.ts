@@ -10,7 +10,7 @@ import { type Operation, operationOf, reload, statsOf } from "./operation.ts";
 import { bytesIn, type Step, Values } from "./values.ts";
 import { textOf, viewLine, type World, writersText } from "./world.ts";
 
-/** The result of an operation in TypeScript: a number, or the code of its error; and bytes. */
+/** The result of an operation in TypeScript: a number or an error code, and the bytes that the operation returned. */
 export interface Done {
   readonly operation: Operation;
   readonly result: number | string;
@@ -143,8 +143,8 @@ export class Twin {
   }
 
   /**
-   * Returns whether a call may evict items for `stored`, which admits waiting items. If TypeScript then returns the number of waiting items, it does not know
-   * the result of the call.
+   * Returns whether a call may evict items to keep the stored bytes within their limit. Evictions can admit waiting items, so the number of waiting items that
+   * TypeScript returns may differ from the result of the call.
    */
   #mayAdmit(call: Call["call"]): boolean {
     return (call === "append" || call === "end") && this.#world.storedBytes?.evictFrom !== undefined;

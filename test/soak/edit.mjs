@@ -16,7 +16,7 @@ const { values } = parseArgs({
 const [bytes, limit] = [Number(values.gigabytes) * 1e9, Number(values.limit)];
 const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 const program = fileURLToPath(new URL("edit/source.mjs", import.meta.url));
-/** A process prints its peak memory in KB before it exits. */
+/** Makes a process print its peak memory in KB before it exits. */
 const TELL = "data:text/javascript,process.on('exit',()=>process.stderr.write('\\npeak '+process.resourceUsage().maxRSS+'\\n'))";
 
 const folder = mkdtempSync(join(tmpdir(), "reprise-edit-"));

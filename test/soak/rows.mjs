@@ -19,7 +19,7 @@ const MINARI_LENGTH = 125_000;
 
 const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 const source = fileURLToPath(new URL("rows/source.mjs", import.meta.url));
-/** A process prints its peak memory in KB before it exits. */
+/** Makes a process print its peak memory in KB before it exits. */
 const TELL = "data:text/javascript,process.on('exit',()=>process.stderr.write('\\npeak '+process.resourceUsage().maxRSS+'\\n'))";
 
 const folder = mkdtempSync(join(tmpdir(), "reprise-rows-"));

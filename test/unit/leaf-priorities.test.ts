@@ -101,7 +101,7 @@ test("a value that is no priority refuses the append and changes nothing", () =>
     expectError(
       errorOf(() => writer.append({ value })),
       "INVALID_DATA",
-      /^value must be a finite number >= 0, .* got .*\. Add an offset$/,
+      /^value must be a finite number >= 0, .* got .*\. Add an offset to the values$/,
     );
     expectError(
       errorOf(() => writer.appendColumns({ value: [2, value] })),

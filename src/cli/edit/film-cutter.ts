@@ -26,7 +26,7 @@ export function filmCutter({ folders, signal }: FilmCutterOptions): CutFilm {
     if (!hasFfmpeg())
       throw new RldsError(
         "UNSUPPORTED",
-        "the film has frames of other episodes. Install ffmpeg, which cuts it, leave the film out with --without, or keep all of its frames with --whole-films",
+        "the film also has frames of other episodes. Install ffmpeg so that Reprise can cut the film, leave the film out with --without, or keep all of its frames with --whole-films",
         { file: film },
       );
     await encode(argumentsOf(cut, film), cut, film, signal);
@@ -39,7 +39,7 @@ function argumentsOf({ ranges, fps, codec = "h264", pixelFormat = "yuv420p" }: F
   if (encoder === undefined)
     throw new RldsError(
       "UNSUPPORTED",
-      `the film has frames of other episodes, and its codec must be one of ${Object.keys(ENCODERS).join(", ")} to be cut, got ${codec}. Leave it out with --without, or pass --whole-films`,
+      `the film also has frames of other episodes, and its codec must be one of ${Object.keys(ENCODERS).join(", ")} to be cut, got ${codec}. Leave it out with --without, or pass --whole-films`,
       {
         file: film,
       },

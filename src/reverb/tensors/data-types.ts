@@ -51,7 +51,7 @@ const UNREADABLE = new Map([
   [30, "uint4"],
 ]);
 
-/** Returns the name of a type in errors and signatures, including unreadable types. */
+/** Returns the name of a type for errors and signatures, even if the type cannot be read. */
 export function typeName(number: number): string {
   return BY_NUMBER[number]?.name ?? UNREADABLE.get(number) ?? `data type ${number}`;
 }

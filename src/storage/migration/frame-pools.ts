@@ -20,7 +20,7 @@ export class FramePools {
     for (const leaf of after.leaves) {
       const old = before.leaves.find(({ path }) => names.path(path) === leaf.path);
       if (leaf.leaf.shared === undefined) {
-        if (old?.leaf.shared !== undefined) throw refusal(`${old.path} is ${kindOf(old)}, and its frames cannot become the leaf ${leaf.path}`);
+        if (old?.leaf.shared !== undefined) throw refusal(`${old.path} is ${kindOf(old)}, so its frames cannot be moved to the leaf ${leaf.path}`);
         continue;
       }
       if (old === undefined || !isSameLeaf(old, leaf))

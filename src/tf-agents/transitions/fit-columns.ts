@@ -22,7 +22,10 @@ interface FitOptions {
   readonly steps?: number | undefined;
 }
 
-/** Returns the columns of a nest that a spec names, each of its dtype and shape after the same first dimensions. Nothing is copied. @throws SPEC_MISMATCH */
+/**
+ * Returns the columns of a nested value that a spec names, without copying. All columns must have the same outer dimensions, followed by the shape of their
+ * leaf, and the dtype of their leaf. @throws ReplayError SPEC_MISMATCH
+ */
 export function fitColumns<S extends Spec>(spec: S, value: unknown, { subject, outer, rows, steps }: FitOptions): SpecColumns<S> {
   const outerShape: (number | undefined)[] = outer === 1 ? [rows] : [rows, steps];
   const visit = (node: Spec, at: unknown, path: string): unknown => {

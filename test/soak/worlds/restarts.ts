@@ -74,7 +74,7 @@ function bytesOf(replay: AnyReplay): Buffer {
 
 function restoredOf(bytes: Uint8Array, options: { readonly writers: OpenWriters }): AnyReplay {
   try {
-    // A snapshot needs additional memory, but its content must fit again.
+    // Making a snapshot takes additional memory, but its content must still fit when it is restored.
     return Replay.restore(bytes, { ...options, logger: null }) as AnyReplay;
   } catch (error) {
     throw new Error(`what a snapshot gave cannot be restored: ${(error as Error).message}`);

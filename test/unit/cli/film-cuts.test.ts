@@ -185,7 +185,7 @@ describe("a program ffmpeg", () => {
       const out = fresh();
       const { error } = await failure(1, "edit", FILMED, out, "--format", "lerobot", "--drop-episodes", "1");
       expect(error.code).toBe("UNSUPPORTED");
-      expect(error.message).toContain("the film has frames of other episodes. Install ffmpeg");
+      expect(error.message).toContain("the film also has frames of other episodes. Install ffmpeg");
       expect(existsSync(out)).toBe(false);
       await document("edit", FILMED, out, "--format", "lerobot", "--drop-episodes", "1", "--whole-films");
       expect(readFileSync(join(out, FILM)).equals(readFileSync(join(FILMED, FILM)))).toBe(true);

@@ -1,4 +1,4 @@
-/** Tests exports of the room Record: the used episodes, as recorded, in formats that the readers can open. */
+/** Tests the exports of the page's room Record: the kept episodes, as recorded, in formats that the readers can open. */
 
 import { openRlds } from "reprise/rlds";
 import { memory } from "reprise/storage";

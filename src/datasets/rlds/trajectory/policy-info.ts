@@ -15,7 +15,7 @@ export function zeroStep(spec: StepSpec): RldsStep {
   return { ...(map(spec, zeroOf) as unknown as RldsStep), is_first: true };
 }
 
-/** The result of the function for the first step, and the numbers of both steps that it read. */
+/** The result of the function for the first step, and the numbers of the two steps that the function read. */
 export interface FirstInfo {
   readonly value: unknown;
   readonly tracedLeaves: readonly TracedLeaf[];
