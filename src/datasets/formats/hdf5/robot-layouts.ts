@@ -7,6 +7,7 @@ import { corruptFile, type RldsError, unsupportedFile } from "../../model/rlds-e
 import { absentReward } from "../columns/absent-fields.ts";
 import { Column, type ColumnTree, columnsOf, rowSpec } from "../columns/column.ts";
 import type { EpisodeRange, TransitionTree } from "../columns/episode-ranges.ts";
+import { squeezeColumn } from "../columns/flat.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import type { Selection } from "../selection/selection.ts";
 import { alohaImages } from "./aloha-images.ts";
@@ -125,7 +126,7 @@ export async function robotEpisode(hdf5: Hdf5File, format: RobotFormat, group: s
     if (part.tree !== undefined) others.push([name, part.tree]);
     unread.push(...part.unread);
   }
-  const reward = entries.includes(names.reward) && keeps(at(names.reward)) ? squeezed(await hdf5.column(at(names.reward))) : absentReward(rows);
+  const reward = entries.includes(names.reward) && keeps(at(names.reward)) ? squeezeColumn(await hdf5.column(at(names.reward))) : absentReward(rows);
   const tree: TransitionTree = {
     ...Object.fromEntries(others),
     observation: next === undefined ? observation : withFinal(observation, next, file),
@@ -207,10 +208,6 @@ async function lastFlag(hdf5: Hdf5File, paths: readonly string[], rows: number):
     if (rows > 0 && Number((await read(rows - 1, rows))[0]) !== 0) return true;
   }
   return false;
-}
-
-function squeezed(column: Column): Column {
-  return column.leaf.shape.length === 1 && column.leaf.shape[0] === 1 ? new Column({ ...column, leaf: { ...column.leaf, shape: [] } }) : column;
 }
 
 /** Returns the observations, followed by the last next observation. @throws RldsError CORRUPT */
