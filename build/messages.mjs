@@ -54,8 +54,6 @@ export function messages(root) {
   const add = (path, code, message) => {
     const text = message
       .replace(/ must be given(.*), got \S+$/, " is required$1")
-      .replace(/ must be (.*)\[\. (.*)\], got (\S+)$/, " must be $1, got $3[. $2]")
-      .replace(/ must be (.*?)\. ([A-Z$].*), got (\S+)$/, " must be $1, got $3. $2")
       .replace(/\s+/g, " ")
       .trim();
     if (!/[a-z]{2}.* .*[a-z]{2}/.test(text.replace(/\$\{[^}]*\}/g, "x"))) return;
@@ -124,7 +122,12 @@ function* built(path, tree, builders) {
     const helper = builders.get(keyOf(node.expression, name, path, imports));
     const builder = (Object.hasOwn(BUILDERS, name) ? BUILDERS[name] : undefined) ?? helper ?? standard(node, name);
     if (builder === undefined) continue;
-    const given = builder.parts.map((part) => (typeof part === "number" && args[part] !== undefined ? partsOf(args[part]) : [part]));
+    // A rule with its remedy is a pair: the remedy follows the value.
+    const pair = name === "mustBe" && args[2] !== undefined && ts.isArrayLiteralExpression(args[2]) ? args[2].elements : undefined;
+    const given = builder.parts.map((part) =>
+      typeof part === "number" && args[part] !== undefined ? partsOf(part === 2 && pair ? pair[0] : args[part]) : [part],
+    );
+    if (pair !== undefined) given.push(remedyOf(pair[1]));
     // The message of a helper is listed with the names of its parameters, and again with texts if these are sentences.
     if (builder === helper && !given.flat().some((part) => typeof part === "string" && !builder.parts.includes(part) && part.trim().includes(" "))) continue;
     const parts = given.flat().filter((part) => typeof part !== "number");
@@ -132,6 +135,12 @@ function* built(path, tree, builders) {
     const code = typeof builder.code === "number" ? codeOf(args[builder.code]) : builder.code;
     yield { code, parts, owner, message: texted(parts) };
   }
+}
+
+/** Returns the parts of a remedy after the value, in brackets if it is sometimes left out. */
+function remedyOf(node) {
+  const text = texted(partsOf(node));
+  return text.startsWith("[") ? [`[. ${text.slice(1)}`] : [`. ${text}`];
 }
 
 /** Returns the imports of a file from its own package: the file and name of each declaration, by local name. */

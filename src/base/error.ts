@@ -78,17 +78,19 @@ function keysOf(value: object): string {
   return keys === "" ? "an object without keys" : `an object with keys ${keys}`;
 }
 
+/** A rule for values, alone or with its remedy: what the user can do, as sentences without the last full stop. */
+export type Rule = string | readonly [rule: string, remedy: string];
+
 /**
- * Returns an error of a class, or a ReplayError with a code. The message is `subject must be rule, got value`, or for a missing value `subject is required:
- * rule`. Sentences after the first sentence of a rule are the remedy, which follows the value.
+ * Returns an error of a class, or a ReplayError with a code. The message is `subject must be rule, got value. Remedy`, or for a missing value `subject is
+ * required: rule. Remedy`.
  * @param words the known values; the message suggests the nearest one
  */
-export function mustBe(kind: ErrorKind | ReplayErrorCode, subject: string, rule: string, value: unknown, words: Iterable<string> = []): Error {
+export function mustBe(kind: ErrorKind | ReplayErrorCode, subject: string, rule: Rule, value: unknown, words: Iterable<string> = []): Error {
+  const [form, remedy] = typeof rule === "string" ? [rule, ""] : rule;
+  const what = value === undefined ? isRequired(subject, form) : `${subject} must be ${form}, got ${show(value)}`;
   const hint = didYouMean(value, words);
-  // Quoted names may contain anything.
-  const end = rule.replace(/"[^"]*"?/g, (name) => "-".repeat(name.length)).search(/\. [A-Z]/);
-  const [form, remedy] = end < 0 ? [rule, ""] : [rule.slice(0, end), rule.slice(end)];
-  const message = value === undefined ? isRequired(subject, rule) : `${subject} must be ${form}, got ${show(value)}${remedy}${hint && `.${hint}`}`;
+  const message = `${what}${remedy && `. ${remedy}`}${hint && `.${hint}`}`;
   return typeof kind === "string" ? new ReplayError(kind, message) : trimStack(new kind(escapeControls(message)));
 }
 

@@ -66,7 +66,7 @@ export class CheckedAmong {
 
 /** @throws TypeError, RangeError */
 function countOf(subject: string, value: unknown, form: string): number {
-  if (value === 0) throw mustBe(RangeError, subject, `an integer in 1 … ${MAX_COUNT}. Omit among to draw from all items`, value);
+  if (value === 0) throw mustBe(RangeError, subject, [`an integer in 1 … ${MAX_COUNT}`, "Omit among to draw from all items"], value);
   if (typeof value !== "number") throw mustBe(TypeError, subject, form, value);
   return integer(subject, value, 1, MAX_COUNT);
 }

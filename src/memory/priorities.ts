@@ -42,7 +42,7 @@ export class ErrorPriorities {
       throw mustBe(
         RangeError,
         `errors[${done}]`,
-        `at least ${-this.#eps} with alpha ${this.#alpha}. Set errorMin to clip smaller errors`,
+        [`at least ${-this.#eps} with alpha ${this.#alpha}`, "Set errorMin to clip smaller errors"],
         core.f64[at / 8 + done],
       );
   }

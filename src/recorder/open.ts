@@ -101,9 +101,8 @@ function checkSame(name: string, settings: Partial<RecordingAbout>, existing: Re
 }
 
 /** Returns the error for a setting that differs from the existing setting. */
-function differs(path: string, existing: string, name: string, requested: unknown): ReplayError {
-  const { message } = mustBe("SPEC_MISMATCH", path, `${existing} as in ${name}`, requested);
-  return new ReplayError("SPEC_MISMATCH", `${message}. ${REMEDY}`);
+function differs(path: string, existing: string, name: string, requested: unknown): Error {
+  return mustBe("SPEC_MISMATCH", path, [`${existing} as in ${name}`, REMEDY], requested);
 }
 
 /** Compares values, regardless of the order of keys. @throws ReplayError SPEC_MISMATCH if a value differs. The error names the first such value */

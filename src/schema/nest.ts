@@ -1,5 +1,5 @@
 /** Handles nests: objects and arrays with leaves at their ends. The order of leaves is the same everywhere: by sorted key in objects, by index in arrays. */
-import { didYouMean, mustBe, type ReplayErrorCode } from "../base/error.ts";
+import { didYouMean, mustBe, type ReplayErrorCode, type Rule } from "../base/error.ts";
 import { MAX_NEST_DEPTH } from "../base/limits.ts";
 import { type AnyLeaf, isLeaf } from "./leaf.ts";
 
@@ -33,9 +33,9 @@ export function fold<L, T>(
 }
 
 function notSpec(at: unknown, keys: readonly string[]): Error {
-  const hint = typeof at === "function" ? ". Call the function: f32() instead of f32" : "";
+  const remedy = typeof at === "function" ? "Call the function: f32() instead of f32" : "";
   const subject = keys.length === 0 ? "spec" : `spec of ${pathText(keys)}`;
-  return mustBe(TypeError, subject, `a leaf such as f32(4), or an object or array of leaves${hint}`, at);
+  return mustBe(TypeError, subject, ["a leaf such as f32(4), or an object or array of leaves", remedy], at);
 }
 
 /** Returns parts under their names, as a list or an object. */
@@ -101,7 +101,7 @@ export function valueAt(value: unknown, keys: readonly string[]): unknown {
 export type Visit = (value: unknown) => void;
 
 /** Creates the error for a value in a nest, from a code, the path, the rule and the value. */
-export type MakeError = (code: ReplayErrorCode, keys: readonly string[], rule: string, value: unknown) => Error;
+export type MakeError = (code: ReplayErrorCode, keys: readonly string[], rule: Rule, value: unknown) => Error;
 
 export const mismatchError: MakeError = (code, keys, rule, value) => mustBe(code, pathText(keys), rule, value);
 
@@ -114,29 +114,25 @@ export function visitor<L>(spec: Nest<L>, leaf: (index: number, keys: readonly s
   );
 }
 
-function nearText(unknown: string, names: readonly string[]): string {
-  const hint = didYouMean(unknown, names);
-  return hint && `.${hint}`;
-}
-
 /**
- * Returns the rule for an object or array of a nest. The rule names a key that the value lacks, and a key that is not allowed.
+ * Returns the rule for an object or array of a nest. The rule names a key that the value lacks, and a key that is not allowed. Its remedy is the key that was
+ * probably meant.
  * @param path the path of the value
  */
-export function nodeRule(names: readonly string[], value: unknown, path = "step"): string {
+export function nodeRule(names: readonly string[], value: unknown, path = "step"): readonly [rule: string, remedy: string] {
   const isList = names.length > 0 && names.every((name, i) => name === String(i));
-  if (isList) return `an array of ${names.length}`;
+  if (isList) return [`an array of ${names.length}`, ""];
   const isNode = typeof value === "object" && value !== null && !ArrayBuffer.isView(value) && !Array.isArray(value);
   const missing = isNode ? names.find((name) => !(name in value)) : undefined;
   const unknown = isNode ? Object.keys(value).find((name) => !names.includes(name)) : undefined;
-  if (names.length === 0 && unknown === undefined) return "an object without keys";
-  if (missing === undefined && unknown === undefined) return `an object with keys ${names.join(", ")}`;
+  if (names.length === 0 && unknown === undefined) return ["an object without keys", ""];
+  if (missing === undefined && unknown === undefined) return [`an object with keys ${names.join(", ")}`, ""];
   const parts = [...(missing === undefined ? [] : [`with ${missing}`]), ...(unknown === undefined ? [] : [`without ${unknown}`])];
   const reasons = [
     ...(missing === undefined ? [] : [`${path}.${missing} is missing`]),
     ...(unknown === undefined ? [] : [`${path}.${unknown} is not in the spec`]),
   ];
-  return `an object ${parts.join(" and ")} (${reasons.join(", ")})${unknown === undefined ? "" : nearText(unknown, names)}`;
+  return [`an object ${parts.join(" and ")} (${reasons.join(", ")})`, didYouMean(unknown, names).trim()];
 }
 
 /** Looks for objects whose form differs from the spec, after a leaf was rejected because its value is missing. @throws the error that `makeError` returns */
@@ -260,9 +256,9 @@ export function flattenPartial(spec: Nest<AnyLeaf>, value: unknown, label: strin
       if (at === undefined) return;
       const unknown = typeof at === "object" && at !== null && !ArrayBuffer.isView(at) ? Object.keys(at).find((name) => !names.includes(name)) : "";
       const rule = `an object with some of the keys ${names.join(", ")}`;
-      if (unknown === "") throw mustBe("SPEC_MISMATCH", [label, ...keys].join("."), rule, at);
-      if (unknown !== undefined)
-        throw mustBe("SPEC_MISMATCH", [label, ...keys].join("."), `${rule} (${unknown} is not one of them)${nearText(unknown, names)}`, at);
+      const subject = [label, ...keys].join(".");
+      if (unknown === "") throw mustBe("SPEC_MISMATCH", subject, rule, at);
+      if (unknown !== undefined) throw mustBe("SPEC_MISMATCH", subject, [`${rule} (${unknown} is not one of them)`, didYouMean(unknown, names).trim()], at);
       for (const [i, name] of names.entries()) (parts[i] as Visit)((at as Node<unknown>)[name]);
     },
   );

@@ -156,7 +156,7 @@ function checkPacked(path: string, { shared, stack = 1, packed }: RowLeaf, bytes
   if (shared === undefined) throw new RangeError(`${path} has the property packed. Declare it with packed(name, leaf)`);
   const frame = bytes / stack;
   if (frame < MIN_PACKED_BYTES)
-    throw mustBe(RangeError, `bytes of a packed frame of ${path}`, `at least ${MIN_PACKED_BYTES}. Use shared for smaller frames`, frame);
+    throw mustBe(RangeError, `bytes of a packed frame of ${path}`, [`at least ${MIN_PACKED_BYTES}`, "Use shared for smaller frames"], frame);
   integer(`bytes of a packed frame of ${path}`, frame, MIN_PACKED_BYTES, MAX_PACKED_BYTES);
 }
 

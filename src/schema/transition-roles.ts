@@ -1,5 +1,5 @@
 /** Maps leaves to roles in a transition. The mapping is set once in `new Replay`, for n-step rules and transition views. */
-import { didYouMean, mustBe, mustBeOneOf, oneOfRule, onlyKeys, ReplayError, show } from "../base/error.ts";
+import { didYouMean, mustBe, mustBeOneOf, oneOfRule, onlyKeys, ReplayError, type Rule, show } from "../base/error.ts";
 import type { PlacedLeaf } from "./layout.ts";
 import { isText, leafText } from "./leaf.ts";
 
@@ -22,9 +22,9 @@ export interface TransitionRoles {
 export type TransitionRole = keyof TransitionRoles;
 
 export const ROLES: readonly TransitionRole[] = ["observation", "action", "reward", "discount", "terminated"];
-const KINDS: { readonly [R in TransitionRole]?: string } = {
+const KINDS: { readonly [R in TransitionRole]?: Rule } = {
   reward: "a leaf of numbers, not bool, text or shared",
-  discount: "a leaf with one number per step, not bool, text or shared. Pass a terminal flag as terminated",
+  discount: ["a leaf with one number per step, not bool, text or shared", "Pass a terminal flag as terminated"],
   terminated: "a leaf with one number or bool per step, not text or shared",
 };
 

@@ -316,5 +316,5 @@ const BEYOND = `A migration cannot change it. Use another directory (see ${MIGRA
 
 function mismatchError(name: string, key: string, requested: unknown, existing: unknown, remedy: string): Error {
   const rule = existing === undefined ? "left out" : JSON.stringify(existing);
-  return mustBe("SPEC_MISMATCH", key, `${rule} as in ${name}. ${remedy}`, requested);
+  return mustBe("SPEC_MISMATCH", key, [`${rule} as in ${name}`, remedy], requested);
 }

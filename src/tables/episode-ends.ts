@@ -90,8 +90,8 @@ export function checkDiscard({ lanes, across }: { readonly lanes: number; readon
 /** Checks the second argument of `append`, and returns it. @param hasLanes whether the option `lanes` was passed, even if its value is 1 */
 export function checkLaneEnds<S>(hasLanes: boolean, ends: LaneEnds<S>): LaneEnds<S> {
   if (hasLanes) return onlyKeys("append", ends, "terminated, truncated, final");
-  const rule = "omitted, because the writer has no lanes. Call endEpisode({ final, terminated }) afterwards, or pass lanes: 1";
-  throw mustBe(TypeError, "the second argument of append", rule, ends);
+  const remedy = "Call endEpisode({ final, terminated }) afterwards, or pass lanes: 1";
+  throw mustBe(TypeError, "the second argument of append", ["omitted, because the writer has no lanes", remedy], ends);
 }
 
 /** Requires `terminated` with rules that make transitions. If one of the flags is passed, missing flags mean false for all steps. */
@@ -99,15 +99,15 @@ export function requireFlag({ autoreset, hasTransitions }: EndRules, { ends, ter
   if (final !== undefined && autoreset === "nextStep")
     throw mustBe(TypeError, "final", 'omitted with autoreset: "nextStep", because it comes as the next step', final);
   if (!hasTransitions) return;
-  if (ends !== undefined) throw mustBe(TypeError, "ends", "omitted with rules of nStep or sequence. Pass terminated and truncated", ends);
+  if (ends !== undefined) throw mustBe(TypeError, "ends", ["omitted with rules of nStep or sequence", "Pass terminated and truncated"], ends);
   if ((terminated ?? truncated) === undefined && final !== undefined) throw mustBe(TypeError, "terminated", NEEDS_TERMINATED, terminated);
 }
 
 /** Requires the final observation of truncated episodes, which transitions bootstrap from. @param hasTerminated whether some steps could have terminated */
 export function requireFinal({ autoreset, hasTransitions }: EndRules, final: unknown, truncated: number, hasTerminated = true): void {
   if (truncated === 0 || !hasTransitions || autoreset === "nextStep" || hasValue(final)) return;
-  const hint = hasTerminated ? "" : ". If the episode terminated, pass terminated";
-  throw mustBe(TypeError, "final", `the last observation of a truncated episode, because its transitions bootstrap from it${hint}`, final);
+  const rule = "the last observation of a truncated episode, because its transitions bootstrap from it";
+  throw mustBe(TypeError, "final", [rule, hasTerminated ? "" : "If the episode terminated, pass terminated"], final);
 }
 
 /** Returns whether a nest has a value. */

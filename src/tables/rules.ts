@@ -239,8 +239,8 @@ export function corePriority(engine: Engine, priority: ResolvedRule["priority"])
 
 /** Returns the error for a value that cannot be a priority. */
 export function noPriority({ table, priority }: ResolvedRule, value: unknown): Error {
-  const rule = `a finite number >= 0, with a weight (priority^exponent) of at most 2^990, because a rule for table ${show(table)} uses it as the priority of its items. Add an offset to the values`;
-  return mustBe("INVALID_DATA", (priority as LeafPriority).leaf, rule, value);
+  const rule = `a finite number >= 0, with a weight (priority^exponent) of at most 2^990, because a rule for table ${show(table)} uses it as the priority of its items`;
+  return mustBe("INVALID_DATA", (priority as LeafPriority).leaf, [rule, "Add an offset to the values"], value);
 }
 
 /** @throws TypeError, RangeError */

@@ -1,5 +1,5 @@
 /** Collects steps into columns; every value is checked against the spec and copied. */
-import { mustBe } from "../../base/error.ts";
+import { mustBe, type Rule } from "../../base/error.ts";
 import { type LeafTarget, put } from "../../schema/copy-values.ts";
 import { type AnyArray, DTYPES, type Dtype, type NumberArray, zeros } from "../../schema/dtype.ts";
 import { isText } from "../../schema/leaf.ts";
@@ -93,7 +93,7 @@ export class Collector {
     if (!ArrayBuffer.isView(to)) for (let i = from; i < from + target.size; i++) this.#textBytes += (to as readonly string[])[i]?.length ?? 0;
   }
 
-  #mismatchError(keys: readonly string[], rule: string, value: unknown): RldsError {
+  #mismatchError(keys: readonly string[], rule: Rule, value: unknown): RldsError {
     return new RldsError("SPEC_MISMATCH", mustBe(TypeError, keys.join("/") || this.#subject, rule, value).message, this.#place);
   }
 }

@@ -1,5 +1,5 @@
 /** Infers the spec of a step from its values, and checks steps against a spec. */
-import { mustBe } from "../../base/error.ts";
+import { mustBe, type Rule } from "../../base/error.ts";
 import { isShaped, type PutOptions, put } from "../../schema/copy-values.ts";
 import { dtypeOf } from "../../schema/dtype.ts";
 import { inferNest, stepsTo, type ValuePlace } from "../../schema/infer.ts";
@@ -70,7 +70,7 @@ function isNode(value: unknown): boolean {
 /** The first difference between a step and its spec. */
 export interface Mismatch {
   readonly path: string;
-  readonly rule: string;
+  readonly rule: Rule;
   readonly value: unknown;
 }
 

@@ -174,8 +174,9 @@ export function persistentArguments<S extends StepSpec>(subject: string, args: r
   const { distributed = false, group = null, spec, maxBytes, seed, packed, module } = known;
   const { ancestor, logger, durability, retain, segmentBytes, salvage, takeOver } = known;
   checkEngine({ maxBytes, seed, packed });
-  const rule = "left out, because its package was never public. Give each process its own directory, and read these directories with the option ancestor";
-  if (distributed !== false || group !== null) throw mustBe("UNSUPPORTED", "distributed", rule, distributed);
+  const remedy = "Give each process its own directory, and read these directories with the option ancestor";
+  if (distributed !== false || group !== null)
+    throw mustBe("UNSUPPORTED", "distributed", ["left out, because its package was never public", remedy], distributed);
   return {
     directory: directoryOf("dirname", dirname),
     capacity: capacityOf(capacity, 1),

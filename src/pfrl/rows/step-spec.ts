@@ -44,7 +44,7 @@ export function wholeSpec(input: StepSpec): WholeSpec {
       throw mustBe(RangeError, "names in spec.extras", "other than state, action, reward, nextState, nextAction, isStateTerminal and envId", name);
     checkExtra(name, extras[name]);
   }
-  if (names.length > MAX_EXTRAS) throw mustBe(RangeError, "spec.extras", `an object of at most ${MAX_EXTRAS} extras. Nest several in one`, extras);
+  if (names.length > MAX_EXTRAS) throw mustBe(RangeError, "spec.extras", [`an object of at most ${MAX_EXTRAS} extras`, "Nest several in one"], extras);
   return {
     state: sharedIn("state", copyPartSpec("state", state)),
     action: sharedIn("action", copyPartSpec("action", action)),

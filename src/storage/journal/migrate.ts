@@ -100,6 +100,6 @@ export function checkOnMismatch({
     if (value !== undefined && !isMigrating) throw mustBe(RangeError, "onMismatch", `"migrate" if ${name} is passed`, onMismatch);
   if (!isMigrating) return false;
   if (spec === undefined) throw mustBe(TypeError, "spec", 'given with onMismatch: "migrate": the spec of this version of the program', spec);
-  if (salvage) throw mustBe(RangeError, "salvage", 'omitted with onMismatch: "migrate". Open the directory with salvage first, then migrate it', salvage);
+  if (salvage) throw mustBe(RangeError, "salvage", ['omitted with onMismatch: "migrate"', "Open the directory with salvage first, then migrate it"], salvage);
   return true;
 }

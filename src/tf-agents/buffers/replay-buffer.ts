@@ -111,7 +111,7 @@ export function list<const T extends readonly Spec[]>(...specs: T): T {
 /** @throws RangeError if a spec has lists */
 export function refuseLists(spec: Spec): void {
   if (typeof spec !== "object" || spec === null) return;
-  if (LISTS.has(spec)) throw mustBe(RangeError, "dataSpec", "a spec without list(…) for a dataset. Use plain arrays", "a list of specs");
+  if (LISTS.has(spec)) throw mustBe(RangeError, "dataSpec", ["a spec without list(…) for a dataset", "Use plain arrays"], "a list of specs");
   if (typeof (spec as { dtype?: unknown }).dtype !== "string") for (const part of Object.values(spec)) refuseLists(part);
 }
 

@@ -97,7 +97,7 @@ export function withSignature<D>(client: DatasetClient, table: string, options: 
   const of = (tables: { readonly [name: string]: TableInfo }) => {
     if (!Object.hasOwn(tables, table)) throw unknownTable(table, Object.keys(tables));
     const { signature } = tables[table] as TableInfo;
-    if (signature === undefined) throw mustBe(RangeError, "table", "a table with a signature. Pass such a table, or pass spec to the constructor", table);
+    if (signature === undefined) throw mustBe(RangeError, "table", ["a table with a signature", "Pass such a table, or pass spec to the constructor"], table);
     return make({ ...rest, spec: signature });
   };
   const info = sampleClientOf(client).serverInfo({

@@ -51,7 +51,7 @@ export function featureLeaves(spec: Spec, subject = "spec"): readonly FeatureLea
       throw mustBe(
         TypeError,
         where,
-        `a leaf such as f32(4), or an object or array of leaves${typeof leaf === "function" ? ". Call the function: f32() instead of f32" : ""}`,
+        ["a leaf such as f32(4), or an object or array of leaves", typeof leaf === "function" ? "Call the function: f32() instead of f32" : ""],
         leaf,
       );
     const { dtype, shape, stack } = leaf as Leaf;

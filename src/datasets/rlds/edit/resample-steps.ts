@@ -178,7 +178,7 @@ function sums(column: AnyArray, { leaf, path, size }: LeafEntry, all: Rows): Col
       for (let i = 0; i < size; i++) total[k * size + i] = ((total[k * size + i] as number) + (column[step * size + i] as number)) as number;
   });
   const fail = (i: number, rule: string, value: unknown) =>
-    new RldsError("INVALID_DATA", mustBe(RangeError, `the sum of ${path}`, `${rule}. Cast ${path} to another dtype first`, value).message, {
+    new RldsError("INVALID_DATA", mustBe(RangeError, `the sum of ${path}`, [rule, `Cast ${path} to another dtype first`], value).message, {
       episode: all.index,
       step: all.rows[Math.floor(i / size)] as number,
     });

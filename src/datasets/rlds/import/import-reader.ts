@@ -91,7 +91,9 @@ const REMEDIES: { readonly [fault in Fault]: string } = {
 export function violationError({ fault, subject, rule, value, step }: Violation, episode: number): RldsError {
   const code = fault === "wrongForms" ? "SPEC_MISMATCH" : "INVALID_DATA";
   const { message } = mustBe(TypeError, subject, rule, value);
-  return new RldsError(code, `${message}. Pass mode: "repair" to importRlds to ${REMEDIES[fault]}, or mode: "drop" to leave such episodes out`, {
+  // A suggestion ends with its question mark.
+  const stop = message.endsWith("?") ? "" : ".";
+  return new RldsError(code, `${message}${stop} Pass mode: "repair" to importRlds to ${REMEDIES[fault]}, or mode: "drop" to leave such episodes out`, {
     episode,
     step,
   });

@@ -1,5 +1,5 @@
 /** Validates the rules of an episode, step by step. */
-
+import type { Rule } from "../../../base/error.ts";
 import type { Fault } from "./import-report.ts";
 import { FIRST, LAST, type StepFacts, TERMINAL } from "./step-checks.ts";
 
@@ -10,7 +10,7 @@ export interface Violation {
   readonly step?: number;
   /** The parts of the message `subject must be rule, got value`. */
   readonly subject: string;
-  readonly rule: string;
+  readonly rule: Rule;
   readonly value: unknown;
   /** The number of values that break the rule. */
   readonly count: number;
