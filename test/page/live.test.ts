@@ -46,7 +46,7 @@ async function still(page: Page): Promise<number> {
 }
 
 inBrowsers((open, name) => {
-  it("records a game's screens into packed memory, and draws them again", { timeout: 60_000 }, async () => {
+  it("records a game's screens into packed memory, and draws them again", async () => {
     const { page } = await open("#live");
     const text = (name: string) =>
       page
@@ -54,8 +54,8 @@ inBrowsers((open, name) => {
         .locator("dd")
         .innerText();
     const screens = async () => Number((await text("Screens")).replace(/,/g, ""));
-    const first = await until(screens, (count) => count > 300, "three hundred screens", 30_000);
-    await until(screens, (count) => count > first, "more screens", 30_000);
+    const first = await until(screens, (count) => count > 300, "three hundred screens");
+    await until(screens, (count) => count > first, "more screens");
     expect(Number.parseFloat(await text("Ratio"))).toBeGreaterThan(10);
     // None of the four screens is black, because each shows the walls of the game.
     const shades = await page.getByLabel("The four screens of one observation, drawn from the memory").evaluate((canvas) => {
@@ -66,7 +66,7 @@ inBrowsers((open, name) => {
     expect(shades[3]).toBe(90);
   });
 
-  it("learns: greedy episodes become several times as long as those it began with", { timeout: 240_000 }, async () => {
+  it("learns: greedy episodes become several times as long as those it began with", async () => {
     const page = await live(open);
     await speed(page, "Full speed");
     // Episodes of an untrained policy last 22 steps on average. How well it learns does not depend on the browser.

@@ -215,7 +215,7 @@ inBrowsers((open, name) => {
     expect((await listed(page)).length).toBe(3);
   });
 
-  it("trains a clone, which plays, and nothing of that is recorded", { timeout: 180_000 }, async () => {
+  it("trains a clone, which plays, and nothing of that is recorded", async () => {
     const page = await record(open);
     expect(await page.getByRole("button", { name: "Train a clone" }).isDisabled()).toBe(true);
     await three(page);
@@ -417,7 +417,7 @@ inBrowsers((open, name) => {
     expect((await listed(page)).map(({ id, ending }) => [id, ending])).toEqual([[1, "wrecked"]]);
   });
 
-  it("saves zips of datasets, which the readers open", { timeout: 120_000 }, async () => {
+  it("saves zips of datasets, which the readers open", async () => {
     const page = await record(open);
     await three(page);
     for (const [format, steps] of [

@@ -64,6 +64,10 @@ function answer(folder: string, headers: Headers, { url = "/" }: IncomingMessage
 /** Playwright makes Firefox keep up to 200 MB of responses in its process. This is the smallest possible limit. */
 const COLLECTED = 20_000_000;
 
+/** The limits in milliseconds for a test, and for something to appear in a page. They only stop what hangs: browsers are slow on a busy machine. */
+const HANGS = 900_000;
+const WAITS = 240_000;
+
 export type BrowserName = "chromium" | "firefox";
 
 export function launch(name: BrowserName): Promise<Browser> {
@@ -99,7 +103,7 @@ export function errorsOf(page: Page): string[] {
 export function inBrowsers(tests: (open: Open, name: BrowserName) => void, headers: Named = {}): void {
   for (const name of ["chromium", "firefox"] as const) {
     const there = whole && runtimes()[name] !== undefined;
-    describe.runIf(required || there)(name, { timeout: 120_000 }, () => {
+    describe.runIf(required || there)(name, { timeout: HANGS }, () => {
       let browser: Browser;
       let served: Served;
       const visits: Visit[] = [];
@@ -107,7 +111,7 @@ export function inBrowsers(tests: (open: Open, name: BrowserName) => void, heade
         if (!existsSync(join(FOLDER, "index.html"))) throw new Error(`${PAGE} is not there: npm run build:page makes it`);
         served = await serve(FOLDER, headers);
         browser = await launch(name);
-      }, 120_000);
+      }, HANGS);
       afterAll(async () => {
         await browser?.close();
         await served?.end();
@@ -118,7 +122,9 @@ export function inBrowsers(tests: (open: Open, name: BrowserName) => void, heade
         expect(errors).toEqual([]);
       });
       tests(async (path = "", options = {}) => {
-        const page = await (await browser.newContext(options)).newPage();
+        const context = await browser.newContext(options);
+        context.setDefaultTimeout(WAITS);
+        const page = await context.newPage();
         const visit = { page, errors: errorsOf(page) };
         visits.push(visit);
         await page.goto(served.address + path);
@@ -129,7 +135,7 @@ export function inBrowsers(tests: (open: Open, name: BrowserName) => void, heade
 }
 
 /** Waits until a query returns the expected result. It runs no code from text in the page, which its policy forbids. */
-export async function until<T>(ask: () => Promise<T> | T, wanted: (answer: T) => boolean, what: string, ms = 60_000): Promise<T> {
+export async function until<T>(ask: () => Promise<T> | T, wanted: (answer: T) => boolean, what: string, ms = WAITS): Promise<T> {
   for (const end = Date.now() + ms; ; await new Promise((resolve) => setTimeout(resolve, 100))) {
     const answer = await ask();
     if (wanted(answer)) return answer;
