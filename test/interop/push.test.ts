@@ -61,7 +61,7 @@ describe.skipIf(kind.missing)("reprise push --server", () => {
       code: "NOT_FOUND",
       message: `the Reverb server at ${on.address} has no table nowhere. Tables: free, other, queue, signed`,
     });
-    expect((await failure(1, ...push("--table", "other"))).error.message).toContain("the signature of the observer's tables must be");
+    expect((await failure(1, ...push("--table", "other"))).error.message).toContain("the signature of the observer's tables must match");
     expect((await failure(2, ...push("--table", "free", "--episodes", "--max-length", "3"))).error.message).toContain("more than --max-length = 3 steps");
     expect((await failure(1, ...push("--table", "free", "--sequence-length", "5000"))).error).toMatchObject({ code: "EMPTY" });
     const nobody = await failure(1, "push", CARTPOLE, "--server", "127.0.0.1:1", "--table", "free");
