@@ -23,7 +23,7 @@ export function checkParent(file: string, paths: readonly string[]): void {
     }
   if (roots.has("")) return;
   if (paths.includes("info.json") && paths.some((path) => /^(tasks|episodes|stats)[./]/.test(path)))
-    throw unsupportedFile({ file }, "the folder is the meta folder of a LeRobot dataset. Open the folder above it");
+    throw unsupportedFile({ file }, "the folder is the meta folder of a LeRobot dataset. Open its parent folder");
   const formats = new Set([...roots.values()].flatMap((found) => [...found]));
   // Readers of a single format report the fault themselves, or use the dataset that exists.
   if (roots.size === 0 || (!formats.has("lerobot") && (roots.size === 1 || formats.size === 1))) return;

@@ -49,7 +49,7 @@ export function timeOfMessage(file: string, clock: Mapping["time"], { logTime, p
     const isHeadless = typeof value === "object" && value !== null && !Object.hasOwn(value, "header") && Object.hasOwn(value, "timestamp");
     return timeOf(valueAt(value, isHeadless ? "timestamp" : "header.stamp"));
   } catch (cause) {
-    const what = `messages of ${channel.topic} have no time in a header: ${(cause as Error).message}. Pass time: "log" to use the time at which they were logged`;
+    const what = `messages of ${channel.topic} have no valid time in the header: ${(cause as Error).message}. Pass time: "log" to use the logging times`;
     throw new RldsError("SPEC_MISMATCH", what, { file, offset }, { cause });
   }
 }

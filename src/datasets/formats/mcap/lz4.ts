@@ -82,7 +82,7 @@ function unlz4Block(block: Uint8Array, output: Uint8Array, from: number): number
     if (at === block.length) return done;
     const distance = next() | (next() << 8);
     const length = lengthOf(token & 15) + MIN_MATCH;
-    if (distance === 0 || distance > done) throw new Error("an LZ4 match begins before the output");
+    if (distance === 0 || distance > done) throw new Error("an LZ4 match begins before the start of the output");
     room(length);
     // A match may overlap its own output.
     if (distance >= length) output.copyWithin(done, done - distance, done - distance + length);

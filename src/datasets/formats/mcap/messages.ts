@@ -83,7 +83,7 @@ export async function* messagesOf(file: SourceFile, options: MessageOptions): As
       } catch (cause) {
         records.restart();
         if (cause instanceof RldsError && cause.code === "UNSUPPORTED") throw cause;
-        throw signal?.aborted ? cause : fail(`a ${opcode === CHUNK ? "chunk" : "record"} is damaged: ${(cause as Error).message}`, cause);
+        throw signal?.aborted ? cause : fail(`a ${opcode === CHUNK ? "chunk" : "record"} cannot be read: ${(cause as Error).message}`, cause);
       }
     } catch (error) {
       addDamage(losses, error);
@@ -152,7 +152,7 @@ export class Records {
       else if (found.type === "Channel") this.channels.set(found.id, found);
       yield found;
     }
-    if (this.#reader.bytesRemaining() > 0) throw new Error(`${this.#reader.bytesRemaining()} bytes remain after its end`);
+    if (this.#reader.bytesRemaining() > 0) throw new Error(`${this.#reader.bytesRemaining()} bytes remain after the end of the record`);
   }
 
   /** Replaces the reader after an error, and keeps the known channels. */

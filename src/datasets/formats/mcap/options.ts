@@ -113,7 +113,13 @@ function leavesOf(topics: McapOptions["topics"]): TopicLeaf[] {
   const fields = fieldsOf([...new Set(entries.map(({ keys }) => keys[0] as string))]);
   for (const [top, field] of fields)
     if (!STEP_PARTS.includes(field))
-      throw mustBe(RangeError, "the keys of topics", `paths of ${STEP_PARTS.join(", ")} or metadata (episodesBy sets where episodes begin)`, top, STEP_PARTS);
+      throw mustBe(
+        RangeError,
+        "the keys of topics",
+        [`paths of ${STEP_PARTS.join(", ")} or metadata`, "Use episodesBy to set where episodes begin"],
+        top,
+        STEP_PARTS,
+      );
   const leaves = entries.map(({ keys: [top = "", ...below], path, value }): TopicLeaf => {
     const name = `topics[${JSON.stringify(path)}]`;
     if ([top, ...below].includes("")) throw mustBe(RangeError, "the keys of topics", "paths such as observation/state", path);

@@ -57,7 +57,7 @@ function pixels(column: Column, { type, dtype, shape }: Space, file: string, max
         const bytes = leaf.dtype === "bytes" ? (data[i] as unknown as Uint8Array) : (data as Uint8Array).subarray(i * length, (i + 1) * length);
         try {
           const { height, width } = imageHead(bytes);
-          if (height !== rows || width !== columns) throw new Error(`it has ${height} × ${width} pixels instead of ${rows} × ${columns}`);
+          if (height !== rows || width !== columns) throw new Error(`the image has ${height} × ${width} pixels instead of ${rows} × ${columns}`);
           all.set(decode(bytes, { type: "u8", channels }, maxBytes), i * size);
         } catch (cause) {
           throw corruptFile({ file }, `image ${from + i} of ${column.path} cannot be read: ${(cause as Error).message}`, cause);

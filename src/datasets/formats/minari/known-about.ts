@@ -42,7 +42,7 @@ export function spaceWithBounds(name: string, about: About | undefined, spec: St
   } catch {
     // A text that is not JSON is not a space.
   }
-  losses.add(name, "the space of the source is not one of these values, so that bounds are those of the dtypes");
+  losses.add(name, "the space of the source does not match the values, so the bounds are those of the dtypes");
   return computed;
 }
 

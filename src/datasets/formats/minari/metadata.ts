@@ -26,7 +26,7 @@ function parseObject(text: string, file: string, parse: (text: string) => unknow
   } catch (cause) {
     throw corruptFile({ file }, `the file is not JSON: ${(cause as Error).message}`, cause);
   }
-  if (typeof about !== "object" || about === null || Array.isArray(about)) throw corruptFile({ file }, "the file must be a JSON object");
+  if (typeof about !== "object" || about === null || Array.isArray(about)) throw corruptFile({ file }, "the file must contain a JSON object");
   return about as { readonly [key: string]: unknown };
 }
 

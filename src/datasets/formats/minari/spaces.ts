@@ -31,7 +31,7 @@ export function checkLeaves(spec: StepSpec, name: string): void {
   if (leaves.length === 0) throw new RldsError("UNSUPPORTED", `${name} must have at least one leaf`);
   const [empty] = emptyGroups(spec);
   if (empty !== undefined)
-    throw new RldsError("UNSUPPORTED", `${name}/${empty} has no leaf, but an element of an array cannot be left out. Leave the array out with mapSteps`);
+    throw new RldsError("UNSUPPORTED", `${name}/${empty} has no leaves, but Minari cannot omit an element of an array. Leave the array out with mapSteps`);
   for (const { path, leaf, size } of leaves) {
     const place = path === "" ? name : `${name}/${path}`;
     const unsupported = (reason: string) =>

@@ -44,12 +44,12 @@ export function typeOf(descr: string, file: string, name: string): ElementType {
   if (kind !== undefined && "iuf".includes(kind) && isDtype(dtype))
     return { ...base, dtype, decode: (bytes) => new DTYPES[dtype].array(bytes.buffer, bytes.byteOffset, bytes.length / n) };
   const content = kind === "O" ? "Python objects" : `elements of the type ${JSON.stringify(descr)}`;
-  throw new ElementTypeError(file, `${name} holds ${content}, which Reprise cannot read`);
+  throw new ElementTypeError(file, `${name} contains ${content}, which Reprise cannot read`);
 }
 
 function bools(bytes: Uint8Array, corrupt: (what: string) => RldsError): Uint8Array {
   const invalid = bytes.find((byte) => byte > 1);
-  if (invalid !== undefined) throw corrupt(`must hold booleans (0 or 1), got ${invalid}`);
+  if (invalid !== undefined) throw corrupt(`must contain booleans (0 or 1), got ${invalid}`);
   return bytes;
 }
 

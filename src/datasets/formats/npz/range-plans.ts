@@ -66,7 +66,7 @@ export async function rangesByIndices(
   const rows = rowsOf(columnsOf(others), file);
   const observations = rowsOf(columnsOf(observation as ColumnTree), file);
   const episodes = terminal.length;
-  if (episodes === 0 && rows > 0) throw corruptFile({ file }, `terminal has no flags, but there are ${rows} actions`);
+  if (episodes === 0 && rows > 0) throw corruptFile({ file }, `terminal has no flags, but the archive has ${rows} actions`);
   if (indices.leaf.shape.length > 0 || isText(indices.leaf) || indices.rows !== Math.max(0, episodes - 1))
     throw corruptFile({ file }, `indices must have ${Math.max(0, episodes - 1)} numbers, one per episode except the first, got ${indices.rows ?? "none"}`);
   if (observations !== rows + episodes)

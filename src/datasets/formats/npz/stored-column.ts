@@ -51,7 +51,7 @@ export async function storedColumn(file: SourceFile, entry: ZipEntry, array: Npy
       if (neededBytes > maxBytes)
         throw corruptFile(
           { file: file.name },
-          `${array.name} has rows of ${neededBytes} bytes, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`,
+          `the requested rows of ${array.name} take ${neededBytes} bytes, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`,
         );
       const bytes = await file.read(at + begin + from * rowBytes, (to - from) * rowBytes);
       if (from === 0) [next, sum] = [0, crc32(head.subarray(0, begin))];

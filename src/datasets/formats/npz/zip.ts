@@ -98,11 +98,11 @@ export async function findEntryStart(file: SourceFile, { name, method, compresse
   if (method !== STORED && method !== DEFLATED)
     throw unsupportedFile(
       { file: file.name, offset: at },
-      `${name} is ${method === -1 ? "encrypted" : `compressed with method ${method}`}, which Reprise cannot read. Write the archive again with numpy.savez`,
+      `${name} is ${method === -1 ? "encrypted" : `compressed with method ${method}`}, but Reprise reads only stored and deflated entries. Write the archive again with numpy.savez`,
     );
   // Deflate never reduces data to less than a thousandth.
   if (method === STORED ? compressed !== size : size > compressed * 1040 + 64)
-    throw corruptFile({ file: file.name, offset: at }, `${name} states ${size} bytes, but its ${compressed} compressed bytes cannot hold them`);
+    throw corruptFile({ file: file.name, offset: at }, `the stated size of ${name}, ${size} bytes, does not match its ${compressed} compressed bytes`);
   if (at + 30 > file.size) throw corruptFile({ file: file.name, offset: at }, `${name} is beyond the end of the file`);
   const local = dataView(await file.read(at, 30));
   if (local.getUint32(0, true) !== LOCAL)

@@ -96,7 +96,7 @@ function dtypeOf(physical: string, length: number, converted: string | undefined
 /** Converts the replacement for nulls to the type of the column. @throws RangeError */
 export function nullFor({ keys, dtype, type }: FileColumn, value: NullValue | undefined): NullValue | undefined {
   if (value === undefined) return undefined;
-  const misfit = () => mustBe(RangeError, `null.${keys.join("/")}`, `a value of the column, which is ${dtype ?? type}`, value);
+  const misfit = () => mustBe(RangeError, `null.${keys.join("/")}`, `a value of the column's type ${dtype ?? type}`, value);
   if (dtype === undefined || dtype === "bytes") throw misfit();
   if (dtype === "string") return String(value);
   const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;

@@ -99,7 +99,7 @@ export async function readGroup(
     const leafColumns = leaves.map(({ leaf }, k) => columnOf(read[k] as never, leaf, rows, { file: file.name, column: columns[k] as FileColumn }));
     const roles = rolesOf(mapping, read.slice(leaves.length), rows, file.name);
     if (bytesOf([...leafColumns, ...Object.values(roles)]) > maxBytes)
-      throw corruptFile({ file: file.name }, `a row group has more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
+      throw corruptFile({ file: file.name }, `a row group takes more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
     return { data: [...leafColumns, ...flagsOf(roles, rows)], roles };
   } catch (error) {
     if (losses === undefined) throw error;

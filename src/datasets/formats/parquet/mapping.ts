@@ -69,7 +69,7 @@ export function mappingOf(file: ParquetFile, names: ColumnNames): Mapping {
     if (column.listDepth > 1 || column.dtype === undefined || column.dtype === "bytes" || (column.dtype === "string" && role !== "episode"))
       throw unsupportedFile(
         { file: file.name },
-        `column ${column.keys.join("/")} must hold one ${role === "episode" ? "number or text" : "boolean"} per row, because it is the ${role} column`,
+        `column ${column.keys.join("/")} must contain one ${role === "episode" ? "number or string" : "boolean"} per row, because it is the ${role} column`,
       );
     roles[role] = column;
     assigned.add(column);
@@ -114,6 +114,9 @@ export function checkNesting(leaves: readonly ColumnMapping[], file: string): vo
     const conflict =
       paths.find((candidate) => candidate.startsWith(`${path}/`)) ?? (paths.filter((otherPath) => otherPath === path).length > 1 ? path : undefined);
     if (conflict !== undefined)
-      throw unsupportedFile({ file }, `two columns map to ${[...new Set([path, conflict])].join(" and ")} of a step. Rename one of them with rename: { … }`);
+      throw unsupportedFile(
+        { file },
+        `the paths of two columns in a step conflict: ${[...new Set([path, conflict])].join(" and ")}. Rename one of them with rename: { … }`,
+      );
   }
 }

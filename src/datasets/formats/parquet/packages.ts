@@ -70,5 +70,5 @@ export async function decompressOf(codec: string, { snappyUncompress }: Hyparque
     const { decompressBrotli } = await compressors();
     return (bytes, size) => decompressBrotli(bytes, size);
   }
-  throw unsupportedFile({ file }, `columns are compressed with ${codec}. Rewrite the file with snappy, gzip or zstd`);
+  throw unsupportedFile({ file }, `columns are compressed with ${codec}, which Reprise cannot read. Write the file again with snappy, gzip or zstd`);
 }

@@ -128,7 +128,7 @@ function mergeEpisodes(all: readonly Contents[]): EpisodeEntry[] {
         last.flags = flags;
         last.task = task;
       } else if (episode === (last?.number ?? -1) + 1) episodes.push({ number: episode, segment, steps, flags, task });
-      else throw new RldsError("CORRUPT", `episode ${(last?.number ?? -1) + 1} must follow, got episode ${episode}`);
+      else throw new RldsError("CORRUPT", `the next episode must be ${(last?.number ?? -1) + 1}, got ${episode}`);
     }
   }
   return episodes.filter(({ flags }) => (flags & DISCARDED) === 0);

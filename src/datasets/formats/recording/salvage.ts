@@ -73,7 +73,7 @@ function slotOf(id: number, segments: readonly SalvagedSegment<PartVisitor>[], n
   if (segment.head !== undefined && segment.head.run !== head.run) return { id, segment: undefined, fault: "the file belongs to another run" };
   const following = segments[segments.indexOf(segment) + 1]?.head?.group;
   const isOther = id < newest && segment.sum !== undefined && segment.sum !== sumsOf(head).get(id) && endGroupOf(segment) === following;
-  return isOther ? { id, segment: undefined, fault: "the file is not the one that was recorded" } : { id, segment, fault: undefined };
+  return isOther ? { id, segment: undefined, fault: "the file differs from the recorded file" } : { id, segment, fault: undefined };
 }
 
 /** Returns the newest segment with a valid head, ignoring trailing files that never contained anything. */

@@ -5,7 +5,7 @@ import type { SinkFolder } from "./sink-folder.ts";
 /** @param lock the name of the lock file, which the user can remove if its owner is unreachable */
 export function busyError(file: string, holder: string, lock?: string): RldsError {
   const remedy = lock === undefined ? "" : `. If it has certainly ended, remove ${lock}`;
-  return new RldsError("IO", `${holder} is writing here. Wait until it is done, or write elsewhere${remedy}`, { file });
+  return new RldsError("IO", `${holder} is already writing to this path. Wait until it is done, or use another path${remedy}`, { file });
 }
 
 const lockedPaths = new WeakMap<object, Set<string>>();

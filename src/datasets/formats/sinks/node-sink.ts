@@ -58,7 +58,7 @@ function missing(error: { readonly code?: string }): undefined {
 }
 
 function notFileError(file: string, found: string): RldsError {
-  return new RldsError("IO", `the path is ${found}, not a file. Write elsewhere`, { file });
+  return new RldsError("IO", `the path is ${found}, not a file. Use another path`, { file });
 }
 
 function sinkFile(handle: Handle): SinkFile {

@@ -62,7 +62,7 @@ const order = (a: string, b: string) => (a === b ? 0 : a < b ? -1 : 1);
 export function checkInside(path: string, file: string): string {
   const parts = path.split("/");
   if (path === "" || parts.some((part) => part === "" || part === "." || part === ".." || /[\\\0]|^[a-z]:/i.test(part)))
-    throw corruptFile({ file }, `${file} names ${JSON.stringify(path)}, which is not a file inside the dataset's folder`);
+    throw corruptFile({ file }, `${file} refers to ${JSON.stringify(path)}, which is not a file inside the dataset's folder`);
   return path;
 }
 

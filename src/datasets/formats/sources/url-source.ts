@@ -119,7 +119,7 @@ async function readBody(response: Response, name: string, { maxBytes, signal }: 
   if (bytes !== undefined) return bytes;
   throw unsupportedFile(
     { file: name },
-    `the server does not support ranges, and the file is larger than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`,
+    `the server does not support range requests, and the file is larger than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`,
   );
 }
 

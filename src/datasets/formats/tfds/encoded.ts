@@ -72,6 +72,6 @@ function numbersOf(example: Example, { key }: StoredLeaf, bytes: Uint8Array<Arra
     example.reserve(2 * bytes.length);
     return widenHalves(type, new Uint16Array(bytes.buffer));
   }
-  if (type === "bool" && bytes.some((byte) => byte > 1)) throw example.corruptError(`feature ${key} must hold booleans, which are bytes of 0 or 1`);
+  if (type === "bool" && bytes.some((byte) => byte > 1)) throw example.corruptError(`feature ${key} must contain booleans, which are bytes of 0 or 1`);
   return new DTYPES[type].array(bytes.buffer);
 }

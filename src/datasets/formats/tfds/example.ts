@@ -71,7 +71,7 @@ export class Example {
   ranges(key: string, kind: number): readonly number[] {
     const list = this.#lists.get(key);
     if (list === undefined || list.ranges.length === 0) return [];
-    if (list.kind !== kind) throw this.corruptError(`feature ${key} must hold ${KINDS[kind]}, got ${KINDS[list.kind]}`, list.ranges[0]);
+    if (list.kind !== kind) throw this.corruptError(`feature ${key} must contain ${KINDS[kind]}, got ${KINDS[list.kind]}`, list.ranges[0]);
     return list.ranges;
   }
 
@@ -150,7 +150,7 @@ export class Example {
 function end(reader: BinaryReader): number {
   const length = reader.uint32();
   const to = reader.pos + length;
-  if (to > reader.len) throw new RangeError(`it states that ${length} bytes follow, but only ${reader.len - reader.pos} do`);
+  if (to > reader.len) throw new RangeError(`a field states ${length} bytes, but only ${reader.len - reader.pos} follow`);
   return to;
 }
 

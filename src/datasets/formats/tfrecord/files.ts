@@ -10,7 +10,7 @@ import { readSpecFile } from "./spec-file.ts";
 import { SPEC_ENDING } from "./structured-value.ts";
 
 /** The fault of a file that contains a spec instead of records. */
-export const NO_RECORDS = `this is a spec file, which has no records. Pass the file of that name without ${SPEC_ENDING}`;
+export const NO_RECORDS = `the file contains a spec, not records. Pass the file of the same name without ${SPEC_ENDING}`;
 
 export function isSpecPath(path: string): boolean {
   return path.endsWith(SPEC_ENDING);
@@ -28,7 +28,7 @@ export async function fileOpener(from: Source | undefined, options: SourceOption
     return async (path) => {
       const { file } = await sourceOf(path, options);
       if (file === undefined && isHttp(path) && !new URL(path).pathname.endsWith("/")) return openUrl(new URL(path), options);
-      if (file === undefined) throw new RldsError("UNSUPPORTED", "this is a folder. Pass the file of records in it", { file: path });
+      if (file === undefined) throw new RldsError("UNSUPPORTED", "the path is a folder. Pass a file of records in it", { file: path });
       return file;
     };
   const { folder, file } = await sourceOf(from, options);
@@ -69,7 +69,7 @@ async function openSpec(path: string, open: OpenFile): Promise<SourceFile> {
   } catch (cause) {
     if (!(cause instanceof RldsError) || cause.code !== "NOT_FOUND") throw cause;
     if (isSpecPath(path)) throw new RldsError("UNSUPPORTED", NO_RECORDS, { file: path }, { cause });
-    throw new RldsError("NOT_FOUND", "there is no spec file next to the records. Put it there, or pass the option spec", { file: specPath }, { cause });
+    throw new RldsError("NOT_FOUND", "there is no spec file next to the records. Add the spec file, or pass the option spec", { file: specPath }, { cause });
   }
 }
 

@@ -74,7 +74,7 @@ export function stepTree(parts: readonly StepPart[], file: string): { readonly t
 
 function place(tree: { [name: string]: ColumnTree }, keys: readonly string[], column: Column, file: string): void {
   let at = tree;
-  const fail = () => corruptFile({ file }, `two arrays map to ${keys.join("/")} of a step. Rename one of them`);
+  const fail = () => corruptFile({ file }, `the paths of two arrays in a step conflict: ${keys.join("/")}. Rename one of them with rename: { … }`);
   for (const key of keys.slice(0, -1)) {
     if (!Object.hasOwn(at, key)) setPart(at, key, {});
     const next = at[key] as ColumnTree;
