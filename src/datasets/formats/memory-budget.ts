@@ -11,7 +11,7 @@ export class MemoryBudget {
     this.#maxBytes = maxBytes;
   }
 
-  /** @param purpose the data that takes the memory, for messages @throws RldsError CORRUPT */
+  /** Reserves memory. @param purpose the data that takes the memory, for messages @throws RldsError CORRUPT if the total exceeds maxBytes */
   reserve(bytes: number, purpose: string): void {
     const all = this.#used + bytes;
     if (!(all <= this.#maxBytes))

@@ -17,7 +17,10 @@ export interface ChunkBounds {
   readonly signal?: AbortSignal;
 }
 
-/** Returns the record of the chunk without compression. @param body the body of the record @throws Error if the chunk is damaged · RldsError UNSUPPORTED */
+/**
+ * Returns a chunk's record with its content decompressed. @param body the body of the record
+ * @throws Error if the chunk is damaged · RldsError UNSUPPORTED if its compression is not supported
+ */
 export async function plainChunk(body: Uint8Array, bounds: ChunkBounds): Promise<Uint8Array> {
   const view = dataView(body);
   if (body.length < HEAD_BYTES) throw new Error("the chunk header is truncated");

@@ -45,7 +45,7 @@ export class EpisodeSteps {
     this.#values = leaves.map(() => new TickValues<LeafValue>(sample, rate));
   }
 
-  /** @param leaf the index in the mapping @throws RldsError CORRUPT for more than maxBytes */
+  /** Adds a value of a leaf. @param leaf the index in the mapping @throws RldsError CORRUPT if the values exceed maxBytes */
   add(leaf: number, time: bigint, value: LeafValue): void {
     const relative = Number(time - this.#origin);
     if (time > this.latest) this.latest = time;
@@ -55,7 +55,7 @@ export class EpisodeSteps {
     if (this.#bytes > this.#form.maxBytes) this.#tooMuch(`its values take ${this.#bytes} bytes in memory`);
   }
 
-  /** Returns the steps, or undefined if the episode has no tick. @throws RldsError INVALID_DATA if a topic has no message · CORRUPT for more than maxBytes */
+  /** Returns the steps, or undefined if the episode has no tick. @throws RldsError INVALID_DATA if a topic has no message · CORRUPT if the steps exceed maxBytes */
   end(): (EndedSteps & { readonly start: bigint }) | undefined {
     const { spec, mapping, maxBytes } = this.#form;
     let from = Number.NEGATIVE_INFINITY;

@@ -7,7 +7,7 @@ import type { ColumnData } from "../../model/column-data.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
 import type { MessageField, MessageType } from "./message-type.ts";
 
-/** One value of a leaf. */
+/** One value of a leaf, with its dtype and shape. */
 export interface FieldValue {
   readonly dtype: Dtype | "string";
   readonly shape: readonly number[];
@@ -74,12 +74,12 @@ export function fieldValue(message: unknown, type: MessageType, paths: readonly 
   return { dtype, shape, data: (elements ?? array) as ColumnData };
 }
 
-/** Returns the leaf for the values of a field. */
+/** Returns the leaf that describes the values of a field. */
 export function leafOfValue({ dtype, shape }: FieldValue): StepLeaf {
   return { dtype, shape } as StepLeaf;
 }
 
-/** Returns the value at a path such as `pose.position.x` or `data.0`. An empty path selects the whole value. @throws Error */
+/** Returns the value at a path such as `pose.position.x` or `data.0`. An empty path selects the whole value. @throws Error if the field does not exist */
 export function valueAt(message: unknown, path: string): unknown {
   let at = message;
   const names = path === "" ? [] : path.split(".");

@@ -3,7 +3,7 @@ import { MAX_NEST_DEPTH } from "../../../base/limits.ts";
 import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { Channel, McapMessage, Schema } from "./messages.ts";
 
-/** A field in the form of the schema parser. */
+/** A field of a message, as the schema parser returns it. */
 export interface MessageField {
   readonly name: string;
   readonly type: string;
@@ -39,7 +39,7 @@ export class MessageTypes {
     this.#file = file;
   }
 
-  /** @throws RldsError UNSUPPORTED for any other encoding · CORRUPT if the schema is damaged */
+  /** Returns the type of a channel's messages. @throws RldsError UNSUPPORTED if the encoding is not supported · CORRUPT if the schema is damaged */
   async typeOf(channel: Channel, schema: Schema | undefined): Promise<MessageType> {
     const key = channel.messageEncoding === "json" ? "json" : (schema ?? channel.messageEncoding);
     const known = this.#types.get(key);
@@ -49,7 +49,7 @@ export class MessageTypes {
     return type;
   }
 
-  /** @throws RldsError CORRUPT, UNSUPPORTED */
+  /** Decodes a message. @throws RldsError CORRUPT if the message is damaged · UNSUPPORTED if its encoding is not supported */
   async decode({ channel, schema, data, offset }: McapMessage): Promise<{ readonly type: MessageType; readonly value: unknown }> {
     const type = await this.typeOf(channel, schema);
     try {

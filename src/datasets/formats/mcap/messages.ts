@@ -51,7 +51,7 @@ export interface MessageOptions {
   readonly losses: Damage | undefined;
 }
 
-/** Yields the messages of a file. The file needs no index. @throws RldsError CORRUPT */
+/** Yields the messages of a file. The file needs no index. @throws RldsError CORRUPT if the file is damaged */
 export async function* messagesOf(file: SourceFile, options: MessageOptions): AsyncGenerator<McapMessage, void, undefined> {
   const { maxBytes, signal, losses } = options;
   const input = new ReadAhead(file, signal ? { signal } : {});
@@ -111,7 +111,7 @@ function joined(head: DataView, body: Uint8Array): Uint8Array {
   return record;
 }
 
-/** Parses records with Foxglove's library, and keeps the schemas and channels to which the records refer. */
+/** Parses records with Foxglove's library, and stores the schemas and channels to which the records refer. */
 export class Records {
   readonly channels = new Map<number, Channel>();
   readonly schemas = new Map<number, Schema>();

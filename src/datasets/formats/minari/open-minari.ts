@@ -121,7 +121,7 @@ function checkOptions(options: MinariOptions): void {
   onlyKeys("options", options, `infos, h5wasm, fetch, ${READ_OPTIONS}`);
 }
 
-/** Opens the dataset in an open file. The file is closed if it is not a Minari dataset or an option is invalid. */
+/** Opens the Minari dataset in an open file. Closes the file if it is not a Minari dataset or an option is invalid. */
 export async function minariOf({ hdf5, folder, path }: Hdf5Source, options: MinariOptions): Promise<RldsReader> {
   try {
     checkOptions(options);

@@ -9,8 +9,8 @@ import { type SourceFile, type SourceFolder, sortPaths } from "../sources/source
 type OpenFile = (file: SourceFile) => Promise<RldsReader>;
 
 /**
- * @param open opens a dataset in one file, and leaves that file open @throws RldsError UNSUPPORTED if there is no file, EMPTY, SPEC_MISMATCH if files differ in
- * form
+ * Opens a folder of archives. @param open opens a dataset in one file, and leaves that file open
+ * @throws RldsError UNSUPPORTED if the folder has no archive, or if its archives differ
  */
 export async function openNpzFolder(
   folder: SourceFolder,

@@ -8,7 +8,7 @@ import { rowsOf } from "../columns/flat.ts";
 import { type EndedSteps, stepSpecOf } from "../columns/transitions.ts";
 import type { MemoryBudget } from "../memory-budget.ts";
 
-/** Iterates over the episodes in a way that depends on the arrays. */
+/** The specs of an archive, and its iteration over the episodes, as the existing arrays require. */
 export interface Plan {
   readonly stepSpec: ReturnType<typeof stepSpecOf>;
   readonly episodes?: number;

@@ -21,8 +21,8 @@ export interface StoredOptions {
 
 /**
  * Returns the column, or undefined for an array that cannot be read by rows: an array in Fortran order, or a single value. The checksum is verified after the
- * array was read completely in order.
- * @throws RldsError CORRUPT, UNSUPPORTED
+ * whole array was read in order.
+ * @throws RldsError CORRUPT if the array is damaged · UNSUPPORTED if Reprise cannot read its elements
  */
 export async function storedColumn(file: SourceFile, entry: ZipEntry, array: NpyFile, { path, maxBytes }: StoredOptions): Promise<Column | undefined> {
   const at = await findEntryStart(file, entry);

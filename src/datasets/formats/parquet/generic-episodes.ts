@@ -28,7 +28,7 @@ export interface GenericReadOptions {
 
 const BOOL: StepLeaf = { dtype: "bool", shape: [] };
 
-/** @throws RldsError CORRUPT, UNSUPPORTED; INVALID_DATA for missing values */
+/** Yields the episodes. @throws RldsError CORRUPT if a file is damaged · UNSUPPORTED if lists differ in length · INVALID_DATA if a value is missing */
 export async function* readGenericEpisodes<S>(
   files: AsyncIterable<ParquetFile>,
   schema: GenericSchema,
@@ -86,7 +86,7 @@ interface GroupOptions {
   readonly losses: Damage | undefined;
 }
 
-/** Reads a row group: its leaves, then the flags first, last and terminal of each row. Returns undefined if the group is a loss. @throws RldsError */
+/** Reads a row group: its leaves, then the flags first, last and terminal of each row. Returns undefined if the group is a loss. @throws RldsError if `losses` is undefined */
 export async function readGroup(
   { mapping, leaves }: GenericSchema,
   file: ParquetFile,

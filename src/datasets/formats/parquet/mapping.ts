@@ -41,7 +41,7 @@ const VALUES: readonly (Field | undefined)[] = ["observation", "action", "reward
 /** Returns the name of a column, split at its dots and slashes. */
 const partsOf = ({ keys }: FileColumn) => keys.flatMap((key) => key.split(/[./]/));
 
-/** @throws TypeError, RangeError for invalid `names` · RldsError UNSUPPORTED if there is no observation or no action */
+/** Maps the columns to a step. @throws TypeError, RangeError if `names` is invalid · RldsError UNSUPPORTED if no column is the observation or the action */
 export function mappingOf(file: ParquetFile, names: ColumnNames): Mapping {
   const assigned = new Set<FileColumn>();
   const namedColumns = new Map<string, FileColumn>();
@@ -107,7 +107,7 @@ export function mappingOf(file: ParquetFile, names: ColumnNames): Mapping {
   return { ...roles, leaves, unread };
 }
 
-/** Checks that no path is both a value and the parent of other paths. */
+/** Checks that no path is both a value and the parent of other paths. @throws RldsError UNSUPPORTED if two paths conflict */
 export function checkNesting(leaves: readonly ColumnMapping[], file: string): void {
   const paths = leaves.map(({ keys }) => keys.join("/"));
   for (const path of paths) {

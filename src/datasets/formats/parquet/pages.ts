@@ -59,7 +59,7 @@ interface Page {
 
 const NO_TEXT = new Uint8Array(0);
 
-/** @throws RangeError, and the errors of hyparquet, if the chunk is damaged · Unreadable if the chunk is valid but not supported */
+/** Decodes a column chunk. @throws RangeError, and the errors of hyparquet, if the chunk is damaged · Unreadable if the chunk is valid but not supported */
 export function decodeChunk(bytes: Uint8Array, schema: ChunkSchema, packages: Hyparquet): ChunkValues {
   const { column, rows, entries, maxBytes } = schema;
   // Runs expand a few bytes to many values, so the size is checked before decoding.
@@ -79,7 +79,7 @@ export function decodeChunk(bytes: Uint8Array, schema: ChunkSchema, packages: Hy
   return columnBuffer.finish();
 }
 
-/** Valid data that is not supported. */
+/** The error for data that is valid but not supported. */
 export class Unreadable extends Error {}
 
 function* pagesOf(

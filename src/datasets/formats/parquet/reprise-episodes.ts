@@ -28,7 +28,10 @@ export interface RepriseReadOptions {
   readonly isPart?: boolean;
 }
 
-/** @param schema the schema of the first file, which all other files must have @throws RldsError CORRUPT, UNSUPPORTED */
+/**
+ * Yields the episodes in files of writeParquet. @param schema the schema of the first file, which all other files must have
+ * @throws RldsError CORRUPT if a file is damaged or missing · UNSUPPORTED if another version wrote a file
+ */
 export async function* readRepriseEpisodes<S>(
   files: AsyncIterable<ParquetFile>,
   schema: FileSchema,
@@ -114,7 +117,7 @@ export async function* readRepriseEpisodes<S>(
   if (!last && !isPart) throw lastPartError(part);
 }
 
-/** Recovers the intact part of each file separately, since no episode spans files. */
+/** Yields the intact episodes of each file separately, since no episode spans files. */
 export async function* salvageRepriseEpisodes<S>(
   files: AsyncIterable<ParquetFile>,
   schema: FileSchema,
@@ -165,7 +168,7 @@ function collectMetadata(spec: { readonly [name: string]: StepSpec }, values: un
   return collector.take().data;
 }
 
-/** Returns the lengths of the episodes. Reads the column of episode numbers only if statistics do not determine the lengths. @throws RldsError CORRUPT */
+/** Returns the lengths of the episodes. Reads the column of episode numbers only if statistics do not determine them. @throws RldsError CORRUPT if an episode is missing */
 export async function readRepriseLengths(
   files: AsyncIterable<ParquetFile>,
   schema: FileSchema,

@@ -10,7 +10,10 @@ import type { ParquetFile } from "./parquet-file.ts";
 import { ABOUT, EPISODE_INDEX, type FileSchema, listOutputColumns, STEP_INDEX } from "./schema.ts";
 import { findColumn } from "./table.ts";
 
-/** Returns the schema, or undefined for a file that Reprise did not write. @throws RldsError CORRUPT, UNSUPPORTED */
+/**
+ * Returns the schema of a file, or undefined if Reprise did not write the file.
+ * @throws RldsError CORRUPT if the schema is damaged · UNSUPPORTED if another version wrote the file
+ */
 export function readRepriseSchema({ about, name: file }: ParquetFile): FileSchema | undefined {
   const text = about.get(ABOUT);
   if (text === undefined) return undefined;

@@ -4,12 +4,12 @@ import { MAX_THRIFT_DEPTH } from "../../../base/file-limits.ts";
 
 export type ThriftValue = number | bigint | boolean | Uint8Array | readonly ThriftValue[] | ThriftStruct;
 
-/** The fields by number. */
+/** The fields of a struct by number. */
 export interface ThriftStruct {
   readonly [field: number]: ThriftValue | undefined;
 }
 
-/** Throws a RangeError if the bytes are not a valid struct. The caller adds the file's name. */
+/** Parses structs. Throws a RangeError if the bytes are not a valid struct. The caller adds the name of the file. */
 export class Thrift {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;

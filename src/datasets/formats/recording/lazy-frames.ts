@@ -5,7 +5,7 @@ import type { FrameLeaf } from "../../model/recording/row-layout.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 
-/** The place of a frame's bytes. */
+/** The file and offset of a frame's bytes. */
 export interface FramePlace {
   readonly file: string;
   readonly at: number;

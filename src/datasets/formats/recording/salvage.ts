@@ -20,7 +20,11 @@ export interface SalvageOptions {
   readonly losses: Damage;
 }
 
-/** Reads all segments. @throws ReplayError CORRUPT if no segment has a valid head, UNSUPPORTED, SPEC_MISMATCH · RldsError EMPTY */
+/**
+ * Lists the intact parts of all segments.
+ * @throws ReplayError CORRUPT if no segment has a valid head · UNSUPPORTED if another version wrote it · SPEC_MISMATCH if there is no recording
+ * @throws RldsError EMPTY if nothing has been recorded
+ */
 export async function salvageRecording(folder: RecordingFolder, { signal, losses }: SalvageOptions): Promise<Listing> {
   const { directory } = folder;
   const memory = new SectionMemory();

@@ -16,7 +16,7 @@ export interface Piece {
   end: End | undefined;
 }
 
-/** Groups that were read in one segment. The segment is identified by its index. */
+/** Consecutive groups that were read in one segment. */
 export interface ReadPart {
   readonly segment: number;
   readonly pieces: readonly Piece[];
@@ -26,7 +26,7 @@ export interface ReadPart {
   readonly hasIndex: boolean;
 }
 
-/** The bytes that could not be read. */
+/** A part of a segment whose bytes could not be read. */
 export interface LostPart {
   readonly segment: number;
   readonly file: string;

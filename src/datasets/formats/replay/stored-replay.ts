@@ -45,7 +45,7 @@ export interface StoredOptions extends ReplayOpenOptions {
 
 const BLOCK = 1 << 20;
 
-/** @throws RldsError */
+/** Opens the journal or snapshot in a source. @throws RldsError if the source cannot be read */
 export async function storedReplay(from: Source, options: StoredOptions): Promise<StoredReplay> {
   const { signal, fetch, maxBytes } = options;
   const { file, folder } = await decompressedSource(from, { signal, fetch, maxBytes });

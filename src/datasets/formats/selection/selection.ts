@@ -11,10 +11,10 @@ export type NullValue = number | bigint | boolean | string;
  * selects all columns below it.
  */
 export interface SelectionOptions {
-  /** The columns to leave out. These columns are not decoded. */
+  /** The columns to omit. These columns are not decoded. Default: none. */
   readonly without?: readonly string[];
   /**
-   * The step columns to read; all other step columns are left out. If no part of an RLDS field is named, the whole field is read. Metadata of episodes and
+   * The step columns to read; all other step columns are omitted. Default: all. If no part of an RLDS field is named, the whole field is read. Metadata of episodes and
    * columns that mark the ends of episodes are always read.
    */
   readonly only?: readonly string[];
@@ -24,7 +24,7 @@ export interface SelectionOptions {
   readonly null?: { readonly [column: string]: NullValue };
 }
 
-/** The names of these options, for lists in messages. */
+/** The names of the selection options, for lists in messages. */
 export const SELECTION_OPTIONS = "without, only, rename, null";
 
 /** The fields with values, which `only` restricts. All other fields describe the course of an episode. */
@@ -228,7 +228,7 @@ interface UnreadPart {
   readonly remedy: string;
 }
 
-/** The empty selection. */
+/** The selection that changes nothing. */
 export const ALL_COLUMNS = new Selection({});
 
 /** Returns a path with RLDS names. A next observation has the path of the observation, since options apply to both. */

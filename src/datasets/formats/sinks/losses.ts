@@ -4,7 +4,7 @@ import { splitsOf } from "../../model/episode-splits.ts";
 import { emptyGroups } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 
-/** A part of the data that is not in the files. */
+/** A part of the data that a format cannot store. */
 export interface Loss {
   /** The lost part: the path of a leaf (`discount`), or a noun. */
   readonly what: string;

@@ -32,7 +32,7 @@ export function urlFolder(base: URL, options: UrlOptions): SourceFolder {
   };
 }
 
-/** Requests the beginning of a file, whose response contains the size. @throws RldsError NOT_FOUND, IO */
+/** Opens a file by requesting its beginning and its size. @throws RldsError NOT_FOUND if the file does not exist · IO if the request fails */
 export async function urlFile(url: URL, options: UrlOptions, { grows = false }: OpenOptions = {}): Promise<SourceFile> {
   const name = url.href;
   const response = await request(url, options, [0, FIRST - 1]);

@@ -25,7 +25,7 @@ const TYPES: { readonly [name: string]: Dtype | "text" } = {
   ...{ bfloat16: "bf16", string: "text", object: "text" },
 };
 
-/** @throws RldsError CORRUPT, UNSUPPORTED with the feature's path and class */
+/** Parses the features. @throws RldsError CORRUPT if the file is invalid · UNSUPPORTED if Reprise cannot read a feature, with its path and class */
 export function featuresOf(json: Json): Feature {
   const root = feature(json, "", 0);
   checkLeafCount(leafCount(root), "the dataset", { file: FEATURES });

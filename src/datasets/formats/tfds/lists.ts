@@ -2,7 +2,7 @@
 import { type AnyArray, type ArrayOf, DTYPES, type Dtype, zeros } from "../../../schema/dtype.ts";
 import { BYTES, type Example, FLOATS, INTS, payload } from "./example.ts";
 
-/** @throws RldsError CORRUPT */
+/** Returns the floats of a list. @throws RldsError CORRUPT if the list is damaged */
 export function floatsOf(example: Example, key: string): Float32Array<ArrayBuffer> {
   const parts = payload(example, key, FLOATS);
   let bytes = 0;
@@ -22,7 +22,7 @@ export function floatsOf(example: Example, key: string): Float32Array<ArrayBuffe
   return floats;
 }
 
-/** @throws RldsError CORRUPT, also if the dtype cannot represent a value */
+/** Returns the integers of a list. @throws RldsError CORRUPT if the list is damaged, or if the dtype cannot represent a value */
 export function integersOf<D extends Dtype>(example: Example, key: string, dtype: D): ArrayOf<D> {
   const parts = payload(example, key, INTS);
   let count = 0;
@@ -74,7 +74,7 @@ function fill(output: AnyArray, start: number, example: Example, key: string, dt
 /** The approximate memory of a view. */
 const VIEW = 96;
 
-/** Returns views of the record. @throws RldsError CORRUPT */
+/** Returns the values of a list of bytes as views of the record. @throws RldsError CORRUPT if the list is damaged */
 export function bytesOf(example: Example, key: string): Uint8Array[] {
   const parts = payload(example, key, BYTES);
   example.reserve((parts.length / 2) * VIEW);

@@ -9,7 +9,7 @@ import type { SourceFile, SourceFolder } from "../sources/source.ts";
 import { readSpecFile } from "./spec-file.ts";
 import { SPEC_ENDING } from "./structured-value.ts";
 
-/** The fault of a file that contains a spec instead of records. */
+/** The message for a file that contains a spec instead of records. */
 export const NO_RECORDS = `the file contains a spec, not records. Pass the file of the same name without ${SPEC_ENDING}`;
 
 export function isSpecPath(path: string): boolean {
@@ -19,10 +19,10 @@ export function isSpecPath(path: string): boolean {
 /** A folder from which files are read. */
 export type FileSource = Source;
 
-/** Opens files by path: in a folder, in the file system, or by URL. */
+/** Opens a file by its path in a folder or in the file system, or by its URL. */
 export type OpenFile = (path: string) => Promise<SourceFile>;
 
-/** @param from the folder; if undefined, each path is a separate source @throws RldsError UNSUPPORTED for a file in place of a folder */
+/** Returns a function that opens files. @param from the folder; if undefined, each path is a separate source @throws RldsError UNSUPPORTED if `from` is a file */
 export async function fileOpener(from: Source | undefined, options: SourceOptions & { readonly maxBytes: number }): Promise<OpenFile> {
   if (from === undefined)
     return async (path) => {
@@ -50,7 +50,7 @@ async function openUrl(url: URL, options: SourceOptions): Promise<SourceFile> {
   return (folder as SourceFolder).open(decodeURIComponent(url.pathname.replace(/^.*\//, "")));
 }
 
-/** Returns the common spec of all files. @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED · SPEC_MISMATCH if the specs differ */
+/** Returns the common spec of all files. @throws RldsError NOT_FOUND if a spec is missing · SPEC_MISMATCH if the specs differ · the errors of readSpecFile */
 export async function specOfFiles(paths: readonly string[], open: OpenFile, maxBytes: number): Promise<Spec> {
   let spec: Spec | undefined;
   for (const path of paths) {

@@ -123,7 +123,7 @@ async function create(folder: SinkFolder, path: string): Promise<SinkFile> {
   });
 }
 
-/** @throws RangeError if a path leads out of its folder */
+/** Checks that a path stays inside its folder. @throws RangeError if the path leads out of its folder */
 export function checkPathInside(path: string): void {
   try {
     checkInside(path, "to");

@@ -14,7 +14,7 @@ const DTYPE_BY_NUMBER = new Map([...DATA_TYPES].map(([dtype, number]) => [number
 
 /**
  * Reads the spec in a file and closes the file. Named tuples become objects; the named tuples of TF-Agents receive the names of Reprise, such as `stepType`.
- * @throws RldsError CORRUPT, UNSUPPORTED
+ * @throws RldsError CORRUPT if the file is damaged · UNSUPPORTED if the spec has other parts than tensors of known shape
  */
 export async function readSpecFile(file: SourceFile, maxBytes: number): Promise<Spec> {
   const records = new TfRecords(file, { maxBytes });

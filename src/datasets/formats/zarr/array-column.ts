@@ -25,7 +25,7 @@ const MAX_CHUNKS = 2 ** 20;
 const CHUNKS_AT_ONCE = 4;
 const KEPT_BYTES = 2 ** 25;
 
-/** @param name the name of the column in messages @throws RldsError CORRUPT if chunks exceed maxBytes */
+/** Returns a Zarr array as a column. @param name the name of the column in messages @throws RldsError CORRUPT if chunks exceed maxBytes */
 export async function arrayColumn(zarr: Zarrita, name: string, options: ColumnOptions): Promise<Column> {
   const { metadata, maxBytes, path } = options;
   const { shape, chunks, shards = chunks, dtype, memoryBytes, indexBytes = 0 } = metadata;

@@ -19,7 +19,7 @@ export interface ZarrFolder {
   attributes(): Promise<Values>;
 }
 
-/** @throws RldsError UNSUPPORTED if there is no store, if there are several, or if its arrays cannot be listed */
+/** Finds the store in a folder. @throws RldsError UNSUPPORTED if there is no store, if there are several, or if its arrays cannot be listed */
 export async function zarrFolder(folder: SourceFolder): Promise<ZarrFolder> {
   const files = await folder.list();
   if (files === undefined) return consolidatedFolder(folder);

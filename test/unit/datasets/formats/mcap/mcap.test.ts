@@ -311,7 +311,7 @@ describe("options", () => {
   it("a topic that is not there lists those that are", async () => {
     await expect(openMcap(path("lz4"), { topics: { observation: "/nothing", action: "/command" } })).rejects.toMatchObject({
       code: "SPEC_MISMATCH",
-      message: expect.stringMatching(/names \/nothing.*\/joint_states/),
+      message: expect.stringMatching(/refers to \/nothing.*\/joint_states/),
     });
     for (const action of ["/comand", "command"])
       await expect(openMcap(path("lz4"), { topics: { observation: TOPICS["observation/position"], action } })).rejects.toMatchObject({
