@@ -55,7 +55,10 @@ export class EpisodeSteps {
     if (this.#bytes > this.#form.maxBytes) this.#tooMuch(`its values take ${this.#bytes} bytes in memory`);
   }
 
-  /** Returns the steps, or undefined if the episode has no tick. @throws RldsError INVALID_DATA if a topic has no message · CORRUPT if the steps exceed maxBytes */
+  /**
+   * Returns the steps, or undefined if the episode has no tick.
+   * @throws RldsError INVALID_DATA if a topic has no message · CORRUPT if the steps exceed maxBytes
+   */
   end(): (EndedSteps & { readonly start: bigint }) | undefined {
     const { spec, mapping, maxBytes } = this.#form;
     let from = Number.NEGATIVE_INFINITY;

@@ -86,7 +86,10 @@ interface GroupOptions {
   readonly losses: Damage | undefined;
 }
 
-/** Reads a row group: its leaves, then the flags first, last and terminal of each row. Returns undefined if the group is a loss. @throws RldsError if `losses` is undefined */
+/**
+ * Reads a row group: its leaves, then the flags first, last and terminal of each row. Returns undefined if the group is a loss.
+ * @throws RldsError if `losses` is undefined
+ */
 export async function readGroup(
   { mapping, leaves }: GenericSchema,
   file: ParquetFile,

@@ -41,7 +41,10 @@ interface Chunk {
   readonly range: ChunkRange | undefined;
 }
 
-/** Opens a Parquet file and reads its footer. @throws RldsError CORRUPT if the footer is damaged · UNSUPPORTED if the file is encrypted or hyparquet is missing */
+/**
+ * Opens a Parquet file and reads its footer.
+ * @throws RldsError CORRUPT if the footer is damaged · UNSUPPORTED if the file is encrypted or hyparquet is missing
+ */
 export async function parquetFile(file: SourceFile, maxBytes: number): Promise<ParquetFile> {
   const packages = await hyparquet();
   const at = (offset?: number) => ({ file: file.name, offset });

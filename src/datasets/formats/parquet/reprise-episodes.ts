@@ -168,7 +168,10 @@ function collectMetadata(spec: { readonly [name: string]: StepSpec }, values: un
   return collector.take().data;
 }
 
-/** Returns the lengths of the episodes. Reads the column of episode numbers only if statistics do not determine them. @throws RldsError CORRUPT if an episode is missing */
+/**
+ * Returns the lengths of the episodes. Reads the column of episode numbers only if statistics do not determine them.
+ * @throws RldsError CORRUPT if an episode is missing
+ */
 export async function readRepriseLengths(
   files: AsyncIterable<ParquetFile>,
   schema: FileSchema,

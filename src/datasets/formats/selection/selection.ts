@@ -14,8 +14,8 @@ export interface SelectionOptions {
   /** The columns to omit. These columns are not decoded. Default: none. */
   readonly without?: readonly string[];
   /**
-   * The step columns to read; all other step columns are omitted. Default: all. If no part of an RLDS field is named, the whole field is read. Metadata of episodes and
-   * columns that mark the ends of episodes are always read.
+   * The step columns to read; all other step columns are omitted. Default: all. If no part of an RLDS field is named, the whole field is read. Metadata of
+   * episodes and columns that mark the ends of episodes are always read.
    */
   readonly only?: readonly string[];
   /** The new names of columns, by old name: `{ state: "observation/state" }`. */

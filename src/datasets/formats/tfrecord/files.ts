@@ -22,7 +22,10 @@ export type FileSource = Source;
 /** Opens a file by its path in a folder or in the file system, or by its URL. */
 export type OpenFile = (path: string) => Promise<SourceFile>;
 
-/** Returns a function that opens files. @param from the folder; if undefined, each path is a separate source @throws RldsError UNSUPPORTED if `from` is a file */
+/**
+ * Returns a function that opens files. @param from the folder; if undefined, each path is a separate source
+ * @throws RldsError UNSUPPORTED if `from` is a file
+ */
 export async function fileOpener(from: Source | undefined, options: SourceOptions & { readonly maxBytes: number }): Promise<OpenFile> {
   if (from === undefined)
     return async (path) => {

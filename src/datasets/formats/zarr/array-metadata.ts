@@ -48,7 +48,10 @@ interface Fault {
   unsupported(what: string): RldsError;
 }
 
-/** Parses the metadata of an array. @param path the path of the array @throws RldsError CORRUPT if it is invalid · UNSUPPORTED if Reprise cannot read the array */
+/**
+ * Parses the metadata of an array. @param path the path of the array
+ * @throws RldsError CORRUPT if it is invalid · UNSUPPORTED if Reprise cannot read the array
+ */
 export function arrayMetadata(value: unknown, file: string, path: string): ArrayMetadata {
   const fault: Fault = {
     file,
