@@ -65,7 +65,7 @@ const PHRASES: readonly (readonly [original: string, replacement: string])[] = [
   ['mode: "drop"', "--mode drop"],
   ["finalObservation", "--open finalObservation=…"],
   ["compressImage: true", "--open compressImage=true"],
-  ["eave compressImage out", "eave --open compressImage=true out"],
+  ["Omit compressImage", "Omit --open compressImage=true"],
   ["ass the option spec", "ass --open spec={…}"],
   ["columns: {", "--open columns={"],
   ["escribe it in stepSpec", "escribe it with --open stepSpec={…}"],

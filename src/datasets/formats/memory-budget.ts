@@ -11,13 +11,13 @@ export class MemoryBudget {
     this.#maxBytes = maxBytes;
   }
 
-  /** @param purpose the data that takes the memory, for messages @throws RldsError CORRUPT */
+  /** Reserves memory. @param purpose the data that takes the memory, for messages @throws RldsError CORRUPT if the total exceeds maxBytes */
   reserve(bytes: number, purpose: string): void {
     const all = this.#used + bytes;
     if (!(all <= this.#maxBytes))
       throw corruptFile(
         { file: this.#file },
-        `with ${purpose} the file would take ${all} bytes in memory, more than the ${this.#maxBytes} that maxBytes allows. Increase maxBytes`,
+        `the file needs ${all} bytes in memory including ${purpose}, more than the ${this.#maxBytes} that maxBytes allows. Increase maxBytes`,
       );
     this.#used = all;
   }

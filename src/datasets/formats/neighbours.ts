@@ -8,7 +8,7 @@ import { type FormatSign, isNamed, NAMES } from "./signs.ts";
 import type { SourceFile } from "./sources/source.ts";
 import { hasZarr, NO_EPISODE_ENDS } from "./zarr/signs.ts";
 
-/** Checks for the parent and child folders of a dataset. @throws RldsError UNSUPPORTED */
+/** Checks the paths in a folder. @throws RldsError UNSUPPORTED if the folder is a parent or a child of a dataset's folder */
 export function checkParent(file: string, paths: readonly string[]): void {
   if (hasZarr(paths) && !paths.some((path) => NAMES.some(([name]) => isNamed(path, name)))) throw unsupportedFile({ file }, NO_EPISODE_ENDS);
   const roots = new Map<string, Set<FormatSign>>();
@@ -23,7 +23,7 @@ export function checkParent(file: string, paths: readonly string[]): void {
     }
   if (roots.has("")) return;
   if (paths.includes("info.json") && paths.some((path) => /^(tasks|episodes|stats)[./]/.test(path)))
-    throw unsupportedFile({ file }, "the folder is the meta folder of a LeRobot dataset. Open the folder above it");
+    throw unsupportedFile({ file }, "the folder is the meta folder of a LeRobot dataset. Open its parent folder");
   const formats = new Set([...roots.values()].flatMap((found) => [...found]));
   // Readers of a single format report the fault themselves, or use the dataset that exists.
   if (roots.size === 0 || (!formats.has("lerobot") && (roots.size === 1 || formats.size === 1))) return;
@@ -46,7 +46,7 @@ const ARCHIVES: readonly (readonly [bytes: string, name: string])[] = [
 ];
 const TAR_AT = 257;
 
-/** @throws RldsError UNSUPPORTED */
+/** Checks that a file is not an archive or a compressed file. @throws RldsError UNSUPPORTED if it is */
 export async function checkArchive(file: SourceFile, text: string): Promise<void> {
   const hasTar = file.size >= TAR_AT + 5 && String.fromCharCode(...(await file.read(TAR_AT, 5))) === "ustar";
   const name = ARCHIVES.find(([begin]) => text.startsWith(begin))?.[1] ?? (hasTar ? "tar" : undefined);
@@ -65,7 +65,7 @@ const DESCRIPTIONS: readonly (readonly [keys: readonly string[], dataset: string
 const ROW_KEYS = ["rlds", "steps", "obs", "observation", "observations", "action", "actions"];
 const DESCRIPTION_BYTES = 1 << 20;
 
-/** @throws RldsError UNSUPPORTED */
+/** Checks that a file does not only describe a dataset. @throws RldsError UNSUPPORTED if it is such a file */
 export async function checkDescription(file: SourceFile): Promise<void> {
   if (file.size > DESCRIPTION_BYTES) return;
   let value: unknown;

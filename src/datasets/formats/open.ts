@@ -67,7 +67,7 @@ type Format = keyof typeof OPENERS;
 
 /** The supported single files, for a message. */
 const FILES =
-  "the beginnings of HDF5, Parquet, MCAP, .npz, JSON lines, tables (.csv), records of TF-Agents (.tfrecord) and snapshots. For tensorflow_datasets, LeRobot, Minari and journals, pass the folder";
+  "the first bytes of HDF5, Parquet, MCAP, .npz, JSON lines, tables (.csv), records of TF-Agents (.tfrecord) and snapshots. For tensorflow_datasets, LeRobot, Minari and journals, pass the folder";
 
 /** The first bytes of files by format. */
 const MAGIC_BYTES: readonly (readonly [bytes: string, format: Format])[] = [

@@ -33,7 +33,7 @@ export interface ReadEpisode<S = RldsStep> extends RldsEpisode<S> {
   readonly [FINAL_STEP]: FinalStep | "unknown";
 }
 
-/** A part of the files that is left out. */
+/** A part of the files that the reader skips. */
 export interface Unread {
   readonly what: string;
   /** The option with which the part is read. */
@@ -85,5 +85,5 @@ export interface ReadOptions extends SelectionOptions {
   readonly maxBytes?: number;
 }
 
-/** The names of these options, for lists in messages. */
+/** The names of the options of every reader, for lists in messages. */
 export const READ_OPTIONS = `${SELECTION_OPTIONS}, salvage, signal, maxBytes`;

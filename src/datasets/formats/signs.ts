@@ -1,6 +1,6 @@
 /** Defines the file names by which the format of a folder is detected. */
 
-/** A format that its files identify. For a log, only the first bytes show whether a Replay or a recorder wrote it. */
+/** A format that is detected by file names. A "log" belongs to a Replay or to a recorder, which only its first bytes show. */
 export type FormatSign = "tfds" | "lerobot" | "parquet" | "hdf5" | "minari" | "npz" | "zarr" | "mcap" | "jsonl" | "csv" | "tfrecord" | "log";
 
 /** File names and their formats. The first name that exists determines the format. */

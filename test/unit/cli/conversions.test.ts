@@ -261,7 +261,7 @@ describe("losses", () => {
     writeFileSync(temp("half.jsonl"), [0, 1, 2].map((i) => `${JSON.stringify(step(i))}\n`).join(""));
     const minari = ["convert", temp("half.jsonl"), temp("minari"), "--format", "minari", "--id", "half-v0"];
     expect((await document(...minari)).losses).toEqual([
-      { what: "discount", reason: "Minari has no discounts: readers make them of terminations", episodes: 1 },
+      { what: "discount", reason: "Minari does not store discounts, and readers derive them from terminations", episodes: 1 },
     ]);
     expect((await failure(1, ...minari, "--overwrite", "--strict")).error.code).toBe("UNSUPPORTED");
   });

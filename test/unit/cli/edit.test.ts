@@ -605,7 +605,7 @@ describe("the target", () => {
     ] as const) {
       for (const verb of ["edit", "convert"]) {
         const { line } = await failure(2, verb, path, fresh(), "--format", "jsonl", flag, ...values);
-        expect(line).toMatch(/ must name columns .*(infos are not read: --open infos=true reads them)/);
+        expect(line).toMatch(/ must name columns .*\. The reader skips infos: --open infos=true reads them/);
       }
     }
     expect((await failure(2, "edit", path, fresh(), "--format", "jsonl", "--only", "marks")).line).not.toContain("not read");

@@ -47,7 +47,7 @@ test("images of the other kind name the option as the command line has it, and n
   expect(wrong.stderr).not.toContain("salvage");
   expect(await document("inspect", temp("jpegs.tfrecord"), "--open", "compressImage=true")).toMatchObject({ format: "tfrecord", steps: 1 });
   const pixels = await reprise("inspect", temp("pixels.tfrecord"), "--open", "compressImage=true");
-  expect(pixels.stderr).toContain("holds pixels, not a JPEG. Leave --open compressImage=true out");
+  expect(pixels.stderr).toContain("contains pixels, not a JPEG. Omit --open compressImage=true");
   expect(pixels.stderr).not.toContain("salvage");
 });
 

@@ -17,20 +17,23 @@ export interface ChunkBounds {
   readonly signal?: AbortSignal;
 }
 
-/** Returns the record of the chunk without compression. @param body the body of the record @throws Error if the chunk is damaged · RldsError UNSUPPORTED */
+/**
+ * Returns a chunk's record with its content decompressed. @param body the body of the record
+ * @throws Error if the chunk is damaged · RldsError UNSUPPORTED if its compression is not supported
+ */
 export async function plainChunk(body: Uint8Array, bounds: ChunkBounds): Promise<Uint8Array> {
   const view = dataView(body);
-  if (body.length < HEAD_BYTES) throw new Error("its header is truncated");
+  if (body.length < HEAD_BYTES) throw new Error("the chunk header is truncated");
   const size = Number(view.getBigUint64(16, true));
   const nameBytes = view.getUint32(28, true);
-  if (HEAD_BYTES + nameBytes + 8 > body.length) throw new Error("its header is truncated");
+  if (HEAD_BYTES + nameBytes + 8 > body.length) throw new Error("the chunk header is truncated");
   const compression = new TextDecoder().decode(body.subarray(HEAD_BYTES, HEAD_BYTES + nameBytes));
   const from = HEAD_BYTES + nameBytes + 8;
   const length = Number(view.getBigUint64(from - 8, true));
-  if (from + length > body.length) throw new Error(`its records have ${length} bytes, but only ${body.length - from} are left`);
-  if (size > bounds.maxBytes) throw new Error(`it has ${size} bytes, more than the ${bounds.maxBytes} that maxBytes allows. Increase maxBytes`);
+  if (from + length > body.length) throw new Error(`the chunk states ${length} bytes of records, but only ${body.length - from} are left`);
+  if (size > bounds.maxBytes) throw new Error(`the chunk has ${size} bytes, more than the ${bounds.maxBytes} that maxBytes allows. Increase maxBytes`);
   const records = await decompressed(body.subarray(from, from + length), compression, size, bounds);
-  if (records.length !== size) throw new Error(`it has ${records.length} bytes instead of the stated ${size}`);
+  if (records.length !== size) throw new Error(`the chunk has ${records.length} bytes instead of the stated ${size}`);
   const record = new Uint8Array(RECORD_HEAD + HEAD_BYTES + 8 + records.length);
   const head = dataView(record);
   record[0] = CHUNK;

@@ -45,7 +45,7 @@ export class EpisodeSteps {
     this.#values = leaves.map(() => new TickValues<LeafValue>(sample, rate));
   }
 
-  /** @param leaf the index in the mapping @throws RldsError CORRUPT for more than maxBytes */
+  /** Adds a value of a leaf. @param leaf the index in the mapping @throws RldsError CORRUPT if the values exceed maxBytes */
   add(leaf: number, time: bigint, value: LeafValue): void {
     const relative = Number(time - this.#origin);
     if (time > this.latest) this.latest = time;
@@ -55,7 +55,10 @@ export class EpisodeSteps {
     if (this.#bytes > this.#form.maxBytes) this.#tooMuch(`its values take ${this.#bytes} bytes in memory`);
   }
 
-  /** Returns the steps, or undefined if the episode has no tick. @throws RldsError INVALID_DATA if a topic has no message · CORRUPT for more than maxBytes */
+  /**
+   * Returns the steps, or undefined if the episode has no tick.
+   * @throws RldsError INVALID_DATA if a topic has no message · CORRUPT if the steps exceed maxBytes
+   */
   end(): (EndedSteps & { readonly start: bigint }) | undefined {
     const { spec, mapping, maxBytes } = this.#form;
     let from = Number.NEGATIVE_INFINITY;
@@ -64,7 +67,7 @@ export class EpisodeSteps {
       if (begin === undefined)
         throw new RldsError(
           "INVALID_DATA",
-          `${keys.join("/")} is read from ${topic}, but the episode has no message of that topic. Pass salvage: true to leave the episode out`,
+          `${keys.join("/")} is read from ${topic}, but the episode has no message of that topic. Pass salvage: true to skip the episode`,
           this.place,
         );
       from = Math.max(from, begin);
@@ -115,7 +118,7 @@ export class EpisodeSteps {
         if (bytes > maxBytes)
           throw unsupportedFile(
             this.place,
-            `${path} takes ${bytes} bytes in one piece, more than the ${maxBytes} that maxBytes allows. Iterate over the steps`,
+            `the frames of ${path} take ${bytes} bytes together, more than the ${maxBytes} that maxBytes allows. Read them step by step`,
           );
       },
       read: (from, to) => {
@@ -123,7 +126,7 @@ export class EpisodeSteps {
         for (let i = from; i < to; i++) {
           try {
             const pixels = pixelsOf(images[i] as never, decode, maxBytes) as Uint8Array<ArrayBuffer>;
-            if (pixels.length !== size) throw new Error(`it has ${pixels.length} numbers, but the first image has ${size}`);
+            if (pixels.length !== size) throw new Error(`the image has ${pixels.length} numbers, but the first image has ${size}`);
             all.set(pixels, (i - from) * size);
           } catch (cause) {
             throw corruptFile({ ...this.place, step: i }, `an image of ${path} cannot be read: ${(cause as Error).message}`, cause);
@@ -138,7 +141,7 @@ export class EpisodeSteps {
     const { maxBytes } = this.#form;
     throw corruptFile(
       this.place,
-      `the episode needs more than the ${maxBytes} bytes that maxBytes allows: ${what}. Set episodesBy: { gap: … } if there are pauses, or set a lower rate`,
+      `the episode needs more than the ${maxBytes} bytes that maxBytes allows: ${what}. Set episodesBy: { gap: … } if the recording has pauses, or lower the rate`,
     );
   }
 }

@@ -7,7 +7,7 @@ import type { ColumnData } from "../../model/column-data.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
 import type { MessageField, MessageType } from "./message-type.ts";
 
-/** One value of a leaf. */
+/** One value of a leaf, with its dtype and shape. */
 export interface FieldValue {
   readonly dtype: Dtype | "string";
   readonly shape: readonly number[];
@@ -60,10 +60,10 @@ export function fieldValue(message: unknown, type: MessageType, paths: readonly 
         done += (value as Uint8Array).length;
       } else for (const part of ArrayBuffer.isView(value) ? (value as Uint8Array) : Object.values(value)) put(part);
     } else if (elements !== undefined) {
-      if (typeof value !== "string") throw new Error(`${name} has texts and other values`);
+      if (typeof value !== "string") throw new Error(`${name} mixes strings with other values`);
       elements.push(value);
     } else {
-      if (typeof value === "string" || value === undefined) throw new Error(`${name} has numbers and other values`);
+      if (typeof value === "string" || value === undefined) throw new Error(`${name} mixes numbers with other values`);
       if (done < (array as Uint8Array).length)
         (array as { [i: number]: unknown })[done] = DTYPES[dtype as Dtype].big ? BigInt(value as bigint) : Number(value ?? Number.NaN);
       done++;
@@ -74,19 +74,19 @@ export function fieldValue(message: unknown, type: MessageType, paths: readonly 
   return { dtype, shape, data: (elements ?? array) as ColumnData };
 }
 
-/** Returns the leaf for the values of a field. */
+/** Returns the leaf that describes the values of a field. */
 export function leafOfValue({ dtype, shape }: FieldValue): StepLeaf {
   return { dtype, shape } as StepLeaf;
 }
 
-/** Returns the value at a path such as `pose.position.x` or `data.0`. An empty path selects the whole value. @throws Error */
+/** Returns the value at a path such as `pose.position.x` or `data.0`. An empty path selects the whole value. @throws Error if the field does not exist */
 export function valueAt(message: unknown, path: string): unknown {
   let at = message;
   const names = path === "" ? [] : path.split(".");
   for (const [i, name] of names.entries()) {
     // The elements of a list are parts, but its length is not.
     const isPart = typeof at === "object" && at !== null && Object.hasOwn(at, name) && !(Array.isArray(at) && name === "length");
-    if (!isPart) throw new Error(`there is no field ${names.slice(0, i + 1).join(".")}${remedyOf(at, name)}`);
+    if (!isPart) throw new Error(`the message has no field ${names.slice(0, i + 1).join(".")}${remedyOf(at, name)}`);
     at = (at as { readonly [name: string]: unknown })[name];
   }
   return at;
@@ -97,7 +97,7 @@ function remedyOf(at: unknown, name: string): string {
   if (typeof at !== "object" || at === null) return "";
   if (Array.isArray(at) || ArrayBuffer.isView(at)) {
     const { length } = at as unknown[];
-    return length === 0 ? ". The list is empty" : `. The elements of the list are 0 … ${length - 1}`;
+    return length === 0 ? ". The list is empty" : `. The indices of the list are 0 … ${length - 1}`;
   }
   const names = Object.keys(at);
   if (names.length === 0) return "";
@@ -117,7 +117,7 @@ function unwrapped(value: unknown): unknown {
 }
 
 function shapeOf(value: unknown, depth: number): number[] {
-  if (depth > MAX_NEST_DEPTH) throw new Error(`it is nested more than ${MAX_NEST_DEPTH} deep`);
+  if (depth > MAX_NEST_DEPTH) throw new Error(`the value is nested more than ${MAX_NEST_DEPTH} levels deep`);
   if (typeof value !== "object" || value === null || isTime(value)) return [];
   if (ArrayBuffer.isView(value)) return [(value as Uint8Array).length];
   if (Array.isArray(value)) return [value.length, ...(value.length === 0 ? [] : shapeOf(value[0], depth + 1))];
@@ -137,7 +137,7 @@ function isTime(value: object): value is Time {
 
 /** Returns a time in nanoseconds. @throws Error if the value is not a time */
 export function timeOf(value: unknown): bigint {
-  if (typeof value !== "object" || value === null || !isTime(value)) throw new Error("it has no time with sec and nanosec");
+  if (typeof value !== "object" || value === null || !isTime(value)) throw new Error("the field is not a time with sec and nanosec");
   const { sec, nanosec, nsec } = value;
   return BigInt(sec) * NANOSECONDS + BigInt(nanosec ?? nsec ?? 0);
 }
@@ -182,6 +182,6 @@ function dtypeOfAll(dtypes: readonly ValueDtype[]): ValueDtype {
   const [only = "f64"] = all;
   if (all.length < 2) return only;
   if (all.some((dtype) => dtype === "string" || dtype === "i64" || dtype === "u64"))
-    throw new Error(`it has values of several kinds (${all.join(", ")}). Pass a list of fields of one kind`);
+    throw new Error(`the value mixes the dtypes ${all.join(", ")}. Set field to a list of fields with the same dtype`);
   return "f64";
 }

@@ -40,11 +40,11 @@ interface ImageMessage {
   readonly is_bigendian?: unknown;
 }
 
-/** @throws Error if the message is not an image, or its encoding is not supported */
+/** Returns the image in a message. @throws Error if the message is not an image, or its encoding is not supported */
 export function imageOf(message: unknown): Image {
   const { data, format, encoding, height, width, step, is_bigendian } = message as ImageMessage;
   const bytes = typeof data === "string" ? ofBase64(data) : data instanceof Uint8Array ? data.slice() : undefined;
-  if (bytes === undefined) throw new Error("the image has no bytes in data");
+  if (bytes === undefined) throw new Error("the image has no bytes in its field data");
   if (typeof encoding !== "string") {
     const file = typeof format === "string" && format.includes("compressedDepth") ? bytes.subarray(DEPTH_HEAD) : bytes;
     const head = imageHead(file);

@@ -11,7 +11,7 @@ import type { Mapping, TopicLeaf } from "./options.ts";
 
 export type LeafValue = FieldValue | Image;
 
-/** @throws RldsError SPEC_MISMATCH if a field is missing or an image is not supported */
+/** Returns the value of a leaf in a message. @throws RldsError SPEC_MISMATCH if a field is missing or an image is not supported */
 export function leafValue(
   file: string,
   { keys, topic, fields, isWhole }: TopicLeaf,
@@ -26,7 +26,7 @@ export function leafValue(
   }
 }
 
-/** Returns the leaf of a value. */
+/** Returns the leaf that describes a value. */
 export function leafOf({ dtype, shape }: LeafValue): StepLeaf {
   return { dtype, shape: [...shape] } as StepLeaf;
 }
@@ -35,7 +35,7 @@ export function isImage(value: LeafValue): value is Image {
   return "bytes" in value;
 }
 
-/** Returns the approximate size in memory. */
+/** Returns the approximate size of a value in memory, in bytes. */
 export function bytesOf(value: LeafValue): number {
   if (isImage(value)) return value.bytes.length;
   if (value.dtype !== "string") return sizeOf(value.shape) * DTYPES[value.dtype].bytes;
@@ -49,7 +49,7 @@ export function timeOfMessage(file: string, clock: Mapping["time"], { logTime, p
     const isHeadless = typeof value === "object" && value !== null && !Object.hasOwn(value, "header") && Object.hasOwn(value, "timestamp");
     return timeOf(valueAt(value, isHeadless ? "timestamp" : "header.stamp"));
   } catch (cause) {
-    const what = `messages of ${channel.topic} have no time in a header: ${(cause as Error).message}. Pass time: "log" to use the time at which they were logged`;
+    const what = `messages of ${channel.topic} have no valid time in the header: ${(cause as Error).message}. Pass time: "log" to use the logging times`;
     throw new RldsError("SPEC_MISMATCH", what, { file, offset }, { cause });
   }
 }

@@ -7,7 +7,7 @@ import type { McapTopicInfo } from "./topics-error.ts";
 /** The footer without the record's head: the offset of the summary, the offset of the summary's own offsets, and a checksum. */
 const FOOTER_BODY = 20;
 
-/** Reads the summary at the end of the file, or all messages if the file has no summary. @throws RldsError CORRUPT */
+/** Reads the summary at the end of the file, or all messages if the file has no summary. @throws RldsError CORRUPT if the file is damaged */
 export async function topicsOf(file: SourceFile, options: MessageOptions): Promise<McapTopicInfo[]> {
   const summary = await summaryOf(file, options.maxBytes).catch(() => undefined);
   if (summary !== undefined) return summary;

@@ -13,7 +13,7 @@ const MIN_MATCH = 4;
 /** The maximum number of bytes to which one byte of a block expands. */
 const MAX_RATIO = 255;
 
-/** @param size the required size of the result @throws Error if the data is not LZ4 or has a different size */
+/** Decompresses LZ4 frames. @param size the required size of the result @throws Error if the data is not LZ4 or has a different size */
 export function unlz4(bytes: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
   if (size > MAX_RATIO * bytes.length) throw new Error(`${bytes.length} bytes of LZ4 data cannot decompress to ${size} bytes`);
   const output = new Uint8Array(size);
@@ -82,7 +82,7 @@ function unlz4Block(block: Uint8Array, output: Uint8Array, from: number): number
     if (at === block.length) return done;
     const distance = next() | (next() << 8);
     const length = lengthOf(token & 15) + MIN_MATCH;
-    if (distance === 0 || distance > done) throw new Error("an LZ4 match begins before the output");
+    if (distance === 0 || distance > done) throw new Error("an LZ4 match begins before the start of the output");
     room(length);
     // A match may overlap its own output.
     if (distance >= length) output.copyWithin(done, done - distance, done - distance + length);

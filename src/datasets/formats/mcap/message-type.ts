@@ -3,7 +3,7 @@ import { MAX_NEST_DEPTH } from "../../../base/limits.ts";
 import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { Channel, McapMessage, Schema } from "./messages.ts";
 
-/** A field in the form of the schema parser. */
+/** A field of a message, as the schema parser returns it. */
 export interface MessageField {
   readonly name: string;
   readonly type: string;
@@ -39,7 +39,7 @@ export class MessageTypes {
     this.#file = file;
   }
 
-  /** @throws RldsError UNSUPPORTED for any other encoding · CORRUPT if the schema is damaged */
+  /** Returns the type of a channel's messages. @throws RldsError UNSUPPORTED if the encoding is not supported · CORRUPT if the schema is damaged */
   async typeOf(channel: Channel, schema: Schema | undefined): Promise<MessageType> {
     const key = channel.messageEncoding === "json" ? "json" : (schema ?? channel.messageEncoding);
     const known = this.#types.get(key);
@@ -49,14 +49,14 @@ export class MessageTypes {
     return type;
   }
 
-  /** @throws RldsError CORRUPT, UNSUPPORTED */
+  /** Decodes a message. @throws RldsError CORRUPT if the message is damaged · UNSUPPORTED if its encoding is not supported */
   async decode({ channel, schema, data, offset }: McapMessage): Promise<{ readonly type: MessageType; readonly value: unknown }> {
     const type = await this.typeOf(channel, schema);
     try {
       return { type, value: type.decode(data) };
     } catch (cause) {
       const name = schema === undefined ? channel.messageEncoding : schema.name;
-      throw corruptFile({ file: this.#file, offset }, `a message of ${channel.topic} does not match ${name}: ${(cause as Error).message}`, cause);
+      throw corruptFile({ file: this.#file, offset }, `a message of ${channel.topic} cannot be decoded as ${name}: ${(cause as Error).message}`, cause);
     }
   }
 
@@ -79,7 +79,7 @@ export class MessageTypes {
       const least = leastBytes(fields, types, new Map(), 0);
       const reader = new MessageReader(definitions);
       const decode = (data: Uint8Array) => {
-        if (data.length < CDR_HEAD + least) throw new RangeError(`it has ${data.length} bytes, but needs at least ${CDR_HEAD + least}`);
+        if (data.length < CDR_HEAD + least) throw new RangeError(`the message has ${data.length} bytes, but needs at least ${CDR_HEAD + least}`);
         // After the header and 4 more bytes, arrays of 8-byte numbers are aligned for views.
         const buffer = new Uint8Array(CDR_HEAD + data.length);
         buffer.set(data, CDR_HEAD);
@@ -97,18 +97,18 @@ type Types = ReadonlyMap<string, readonly MessageField[]>;
 
 /** Returns the minimum size of a message without padding. @throws Error if a type contains itself, or does not exist */
 function leastBytes(fields: readonly MessageField[], types: Types, known: Map<string, number>, depth: number): number {
-  if (depth > MAX_NEST_DEPTH) throw new Error(`its types are nested more than ${MAX_NEST_DEPTH} deep, or contain themselves`);
+  if (depth > MAX_NEST_DEPTH) throw new Error(`the types are nested more than ${MAX_NEST_DEPTH} levels deep, or contain themselves`);
   let bytes = 0;
   for (const { name, type, isComplex, isConstant, isArray, arrayLength } of fields) {
     if (isConstant) continue;
     let each = known.get(type) ?? BYTES[type];
     if (isComplex && !known.has(type)) {
       const nested = types.get(type);
-      if (nested === undefined) throw new Error(`it does not define the type ${type} of ${name}`);
+      if (nested === undefined) throw new Error(`the schema does not define the type ${type} of the field ${name}`);
       each = leastBytes(nested, types, known, depth + 1);
       known.set(type, each);
     }
-    if (each === undefined) throw new Error(`${name} has the unknown type ${type}`);
+    if (each === undefined) throw new Error(`the field ${name} has the unknown type ${type}`);
     bytes += !isArray ? each : arrayLength === undefined ? 4 : arrayLength * each;
   }
   // A message without fields takes a byte.

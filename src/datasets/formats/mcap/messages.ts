@@ -51,7 +51,7 @@ export interface MessageOptions {
   readonly losses: Damage | undefined;
 }
 
-/** Yields the messages of a file. The file needs no index. @throws RldsError CORRUPT */
+/** Yields the messages of a file. The file needs no index. @throws RldsError CORRUPT if the file is damaged */
 export async function* messagesOf(file: SourceFile, options: MessageOptions): AsyncGenerator<McapMessage, void, undefined> {
   const { maxBytes, signal, losses } = options;
   const input = new ReadAhead(file, signal ? { signal } : {});
@@ -83,7 +83,7 @@ export async function* messagesOf(file: SourceFile, options: MessageOptions): As
       } catch (cause) {
         records.restart();
         if (cause instanceof RldsError && cause.code === "UNSUPPORTED") throw cause;
-        throw signal?.aborted ? cause : fail(`a ${opcode === CHUNK ? "chunk" : "record"} is damaged: ${(cause as Error).message}`, cause);
+        throw signal?.aborted ? cause : fail(`a ${opcode === CHUNK ? "chunk" : "record"} cannot be read: ${(cause as Error).message}`, cause);
       }
     } catch (error) {
       addDamage(losses, error);
@@ -111,7 +111,7 @@ function joined(head: DataView, body: Uint8Array): Uint8Array {
   return record;
 }
 
-/** Parses records with Foxglove's library, and keeps the schemas and channels to which the records refer. */
+/** Parses records with Foxglove's library, and stores the schemas and channels to which the records refer. */
 export class Records {
   readonly channels = new Map<number, Channel>();
   readonly schemas = new Map<number, Schema>();
@@ -152,7 +152,7 @@ export class Records {
       else if (found.type === "Channel") this.channels.set(found.id, found);
       yield found;
     }
-    if (this.#reader.bytesRemaining() > 0) throw new Error(`${this.#reader.bytesRemaining()} bytes remain after its end`);
+    if (this.#reader.bytesRemaining() > 0) throw new Error(`${this.#reader.bytesRemaining()} bytes remain after the end of the record`);
   }
 
   /** Replaces the reader after an error, and keeps the known channels. */

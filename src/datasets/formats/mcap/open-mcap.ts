@@ -163,7 +163,7 @@ async function specOf(recordings: readonly Recording[], { leaves, marker }: Mapp
       const names = near === undefined ? "" : `. Did you mean ${near}?`;
       return new RldsError(
         "SPEC_MISMATCH",
-        `the option ${option} names ${topic}, but the file has no message of that topic${names}${mappingText(topics, near !== undefined)}`,
+        `the option ${option} refers to ${topic}, but the file has no message of that topic${names}${mappingText(topics, near !== undefined)}`,
         {
           file: file.name,
         },
@@ -177,7 +177,7 @@ async function specOf(recordings: readonly Recording[], { leaves, marker }: Mapp
 /** @throws RldsError SPEC_MISMATCH if a field that ends episodes is not a single number or flag */
 function checkEnd(file: string, { keys, topic }: TopicLeaf, { dtype, shape }: StepLeaf, { offset }: McapMessage): void {
   if (!TERMINALS.includes(keys[0] as string) || (dtype !== "string" && shape.length === 0)) return;
-  const text = `${keys.join("/")} must be one number or flag, got ${dtype} of shape [${shape.join(", ")}] from ${topic}. Set its field`;
+  const text = `${keys.join("/")} must be a single number or flag, got ${dtype} of shape [${shape.join(", ")}] from ${topic}. Set the field to read in topics`;
   throw new RldsError("SPEC_MISMATCH", text, { file, offset });
 }
 
@@ -268,5 +268,5 @@ function markOf(file: string, { channel, offset }: McapMessage, value: unknown, 
     throw new RldsError("SPEC_MISMATCH", `episodesBy cannot be read from ${channel.topic}: ${(cause as Error).message}`, { file, offset }, { cause });
   }
   if (typeof mark !== "object") return mark;
-  throw new RldsError("SPEC_MISMATCH", `episodesBy names the field ${field} of ${channel.topic}, which is not a number, flag or text`, { file, offset });
+  throw new RldsError("SPEC_MISMATCH", `episodesBy.field must be the path of a number, flag or string in ${channel.topic}, got ${field}`, { file, offset });
 }

@@ -65,7 +65,7 @@ export interface TopicLeaf {
   readonly isWhole: boolean;
 }
 
-/** The checked options. */
+/** The checked options of MCAP. */
 export interface Mapping {
   readonly leaves: readonly TopicLeaf[];
   readonly rate: number;
@@ -76,7 +76,7 @@ export interface Mapping {
   readonly marker: McapMarker | undefined;
 }
 
-/** @throws TypeError, RangeError if an option is invalid. The error names the option */
+/** Returns the checked options. @throws TypeError, RangeError if an option is invalid. The error names the option */
 export function mappingOf({ topics, rate = 10, sample = "last", time = "log", episodesBy = "file" }: McapOptions): Mapping {
   const words = (name: string, value: unknown, all: readonly string[]) => {
     if (!all.includes(value as string)) throw mustBe(TypeError, name, all.map((word) => JSON.stringify(word)).join(" or "), value, all);
@@ -113,7 +113,13 @@ function leavesOf(topics: McapOptions["topics"]): TopicLeaf[] {
   const fields = fieldsOf([...new Set(entries.map(({ keys }) => keys[0] as string))]);
   for (const [top, field] of fields)
     if (!STEP_PARTS.includes(field))
-      throw mustBe(RangeError, "the keys of topics", `paths of ${STEP_PARTS.join(", ")} or metadata (episodesBy sets where episodes begin)`, top, STEP_PARTS);
+      throw mustBe(
+        RangeError,
+        "the keys of topics",
+        [`paths of ${STEP_PARTS.join(", ")} or metadata`, "Use episodesBy to set where episodes begin"],
+        top,
+        STEP_PARTS,
+      );
   const leaves = entries.map(({ keys: [top = "", ...below], path, value }): TopicLeaf => {
     const name = `topics[${JSON.stringify(path)}]`;
     if ([top, ...below].includes("")) throw mustBe(RangeError, "the keys of topics", "paths such as observation/state", path);

@@ -26,7 +26,7 @@ const FIELDS: readonly (readonly [schema: RegExp, field: string])[] = [
 /** Topics that are probably commands. */
 const COMMANDS = /cmd|command|action|target|goal|Twist|Joy|Trajectory/i;
 
-/** The error that `openMcap` throws without the option `topics`. */
+/** The error that `openMcap` throws if the option `topics` is missing. */
 export class McapTopicsError extends RldsError {
   /** The topics in the file. */
   readonly topics: readonly McapTopicInfo[];

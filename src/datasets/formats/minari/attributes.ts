@@ -5,7 +5,7 @@ import type { Attribute } from "./episode-store.ts";
 const INTEGERS = new Set(["id", "total_steps", "seed"]);
 const NUMBER_LITERALS = new Set(["NaN", "Infinity", "-Infinity"]);
 
-/** Returns the attributes by path, such as `options/gravity`. Values that are not text, numbers, flags or lists of numbers are left out. */
+/** Returns the attributes by path, such as `options/gravity`. Omits values that are not text, numbers, flags or lists of numbers. */
 export function attributesOf(about: { readonly [key: string]: unknown }): Map<string, Attribute> {
   const attributes = new Map<string, Attribute>();
   const visit = (value: unknown, path: string): void => {

@@ -3,7 +3,7 @@ import type { StepLeaf } from "../../model/dataset.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import type { Column, ColumnTree } from "../columns/column.ts";
 
-/** One value and its leaf. */
+/** The value of one attribute, and its leaf. */
 export interface Attribute {
   readonly leaf: StepLeaf;
   readonly data: ColumnData;

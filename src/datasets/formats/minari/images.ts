@@ -5,7 +5,7 @@ import { imageHead } from "../images/image-head.ts";
 import { imageDecoder } from "../images/images.ts";
 import { parseJson } from "../json.ts";
 
-/** A space of Gymnasium in Minari's form. */
+/** A Gymnasium space in the JSON form of Minari. */
 export interface Space {
   readonly type?: unknown;
   readonly dtype?: unknown;
@@ -13,7 +13,7 @@ export interface Space {
   readonly subspaces?: { readonly [name: string]: Space };
 }
 
-/** Parses the text of a space. Returns undefined if the value is not a text. @throws RldsError CORRUPT */
+/** Parses a space from JSON. Returns undefined if the value is not a string. @throws RldsError CORRUPT if the string is not JSON */
 export function spaceOf(text: unknown, file: string): Space | undefined {
   if (typeof text !== "string") return undefined;
   try {
@@ -23,7 +23,7 @@ export function spaceOf(text: unknown, file: string): Space | undefined {
   }
 }
 
-/** Returns the columns with pixels in place of encoded images of an image space. */
+/** Returns the columns with decoded pixels in place of the encoded images that an image space declares. */
 export function withPixels(tree: ColumnTree, space: Space | undefined, file: string, maxBytes: number): ColumnTree {
   if (space === undefined) return tree;
   if (tree instanceof Column) return pixels(tree, space, file, maxBytes);
@@ -57,7 +57,7 @@ function pixels(column: Column, { type, dtype, shape }: Space, file: string, max
         const bytes = leaf.dtype === "bytes" ? (data[i] as unknown as Uint8Array) : (data as Uint8Array).subarray(i * length, (i + 1) * length);
         try {
           const { height, width } = imageHead(bytes);
-          if (height !== rows || width !== columns) throw new Error(`it has ${height} × ${width} pixels instead of ${rows} × ${columns}`);
+          if (height !== rows || width !== columns) throw new Error(`the image has ${height} × ${width} pixels instead of ${rows} × ${columns}`);
           all.set(decode(bytes, { type: "u8", channels }, maxBytes), i * size);
         } catch (cause) {
           throw corruptFile({ file }, `image ${from + i} of ${column.path} cannot be read: ${(cause as Error).message}`, cause);

@@ -17,7 +17,7 @@ const COUNTED = [
   ...["total_episodes", "total_steps", "data_format", "jpeg_encoding", "observation_space", "action_space", "dataset_id", "minari_version", "dataset_size"],
 ];
 
-/** Returns the keys for metadata.json. The keys of Minari are at the top, and all other keys are nested. */
+/** Returns the metadata for metadata.json: the keys of Minari at the top level, and all other keys nested below `about`. */
 export function minariAbout(about: About | undefined): About {
   if (about === undefined) return {};
   const entries = Object.entries(about);
@@ -25,7 +25,7 @@ export function minariAbout(about: About | undefined): About {
   return { ...Object.fromEntries(entries.filter(([name]) => KEPT.includes(name))), ...(others.length > 0 && { about: Object.fromEntries(others) }) };
 }
 
-/** Returns the metadata of a reader from metadata.json. */
+/** Returns the content of metadata.json as the metadata of a reader: nested keys move to the top level. */
 export function unnestedAbout({ about, ...own }: About): About {
   return { ...nestedAbout(about), ...own };
 }
@@ -42,7 +42,7 @@ export function spaceWithBounds(name: string, about: About | undefined, spec: St
   } catch {
     // A text that is not JSON is not a space.
   }
-  losses.add(name, "the space of the source is not one of these values, so that bounds are those of the dtypes");
+  losses.add(name, "the space of the source does not match the values, so the bounds are those of the dtypes");
   return computed;
 }
 

@@ -4,7 +4,10 @@ import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import { parseExactJson, parseJson } from "../json.ts";
 import type { SourceFolder } from "../sources/source.ts";
 
-/** Reads a metadata file; empty if the file is missing. @param parse `parseExactJson` preserves 64-bit integers, such as seeds @throws RldsError CORRUPT */
+/**
+ * Reads a metadata file. Returns an empty object if the file is missing.
+ * @param parse the JSON parser; `parseExactJson` preserves 64-bit integers, such as seeds @throws RldsError CORRUPT if the file is not a JSON object
+ */
 export async function metadataOf(folder: SourceFolder, name: string, parse = parseJson): Promise<{ readonly [key: string]: unknown }> {
   const file = await folder.open(name).catch((error) => {
     if (error instanceof RldsError && error.code === "NOT_FOUND") return undefined;
@@ -26,7 +29,7 @@ function parseObject(text: string, file: string, parse: (text: string) => unknow
   } catch (cause) {
     throw corruptFile({ file }, `the file is not JSON: ${(cause as Error).message}`, cause);
   }
-  if (typeof about !== "object" || about === null || Array.isArray(about)) throw corruptFile({ file }, "the file must be a JSON object");
+  if (typeof about !== "object" || about === null || Array.isArray(about)) throw corruptFile({ file }, "the file must contain a JSON object");
   return about as { readonly [key: string]: unknown };
 }
 

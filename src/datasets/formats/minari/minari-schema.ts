@@ -133,7 +133,7 @@ export class MinariSchema {
   /** Adds the losses that do not depend on the values of steps. */
   addLosses(losses: Losses): void {
     for (const { path, leaf } of this.#infos === undefined ? [] : leavesOf(this.#infos.spec))
-      if (leaf.shape.length > 1) losses.add(path, `infos of Minari's Parquet are flat, so that its shape [${leaf.shape.join(", ")}] is not kept`);
+      if (leaf.shape.length > 1) losses.add(path, `Minari's Parquet stores infos as flat lists, so the shape [${leaf.shape.join(", ")}] is lost`);
   }
 
   /** Returns whether the discounts are those that a reader derives from terminations, because Minari does not store discounts. */

@@ -121,7 +121,7 @@ function checkOptions(options: MinariOptions): void {
   onlyKeys("options", options, `infos, h5wasm, fetch, ${READ_OPTIONS}`);
 }
 
-/** Opens the dataset in an open file. The file is closed if it is not a Minari dataset or an option is invalid. */
+/** Opens the Minari dataset in an open file. Closes the file if it is not a Minari dataset or an option is invalid. */
 export async function minariOf({ hdf5, folder, path }: Hdf5Source, options: MinariOptions): Promise<RldsReader> {
   try {
     checkOptions(options);
@@ -202,7 +202,7 @@ class MinariReader implements RldsReader {
         addDamage(losses, error);
       }
     }
-    if (first === undefined) throw new RldsError("EMPTY", `the dataset has no episodes, only ${group}`, { file: store.name });
+    if (first === undefined) throw new RldsError("EMPTY", "the dataset has no readable episodes", { file: store.name });
     const hasUnreadInfos = options.infos !== true && (await store.hasInfos(group));
     return new MinariReader(store, groups, first, await attributeTypes(store, groups, options.signal), about, hasUnreadInfos, options);
   }
@@ -306,7 +306,7 @@ async function findColumns(store: EpisodeStore, group: string, episode: number, 
       throw corruptFile({ file, episode }, `${group} has ${rows ?? "no"} rows of ${path}, but needs ${max} for its ${length} rewards`);
   });
   if (columnsOf(observation).length === 0 || columnsOf(action).length === 0)
-    throw corruptFile({ file, episode }, `${group} must have columns of observations and of actions`);
+    throw corruptFile({ file, episode }, `${group} must have columns for observations and actions`);
   if (terminations.rows !== length || terminations.leaf.dtype !== "bool" || sizeOf(terminations.leaf.shape) !== 1)
     throw corruptFile({ file, episode }, `${group}/terminations must have one boolean per reward`);
   const bytes = columns.reduce((sum, { rows, rowBytes }) => sum + (rows as number) * rowBytes, 0);

@@ -152,7 +152,7 @@ export class ParquetStore implements EpisodeStore {
           chunks.push(columnOf({ ...(chunk as NonNullable<typeof chunk>), ...(isPad ? { missing: -1 } : {}) }, leaf, groupRows, { file: path, column }));
         }
         bytes += bytesOf(chunks);
-        if (bytes > maxBytes) throw corruptFile({ file: path }, `the episode has more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
+        if (bytes > maxBytes) throw corruptFile({ file: path }, `the episode takes more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
         columns.push({ keys: column.keys, leaf: leaf as StepLeaf, data: joined(leaf as StepLeaf, chunks) });
       }
       return { rows, columns, hasInfos: file.columns.some(({ keys }) => keys[0] === "infos") };

@@ -25,13 +25,13 @@ export function isEncodable({ shape: [, , channels] }: StepLeaf): boolean {
   return channels === undefined || (channels >= 2 && channels <= 4);
 }
 
-/** @throws RldsError UNSUPPORTED if Minari cannot store a leaf */
+/** Checks the leaves of a spec. @throws RldsError UNSUPPORTED if Minari cannot store a leaf */
 export function checkLeaves(spec: StepSpec, name: string): void {
   const leaves = leavesOf(spec);
   if (leaves.length === 0) throw new RldsError("UNSUPPORTED", `${name} must have at least one leaf`);
   const [empty] = emptyGroups(spec);
   if (empty !== undefined)
-    throw new RldsError("UNSUPPORTED", `${name}/${empty} has no leaf, but an element of an array cannot be left out. Leave the array out with mapSteps`);
+    throw new RldsError("UNSUPPORTED", `${name}/${empty} has no leaves, but Minari cannot omit an element of an array. Leave the array out with mapSteps`);
   for (const { path, leaf, size } of leaves) {
     const place = path === "" ? name : `${name}/${path}`;
     const unsupported = (reason: string) =>
@@ -45,7 +45,7 @@ export function checkLeaves(spec: StepSpec, name: string): void {
   }
 }
 
-/** Summarizes the values of one leaf, for spaces of choices and texts. */
+/** Collects the range of a leaf's choices, and the length and the characters of its texts, for Discrete and Text spaces. */
 export class ValueSummary {
   readonly #isChoice: boolean;
   readonly #isText: boolean;
@@ -91,7 +91,7 @@ export class ValueSummary {
   }
 }
 
-/** Returns the text of a space in the form of Minari's serialize_space. @param summaries one per leaf, in the order of the spec's leaves */
+/** Returns a space as JSON, as Minari's serialize_space writes it. @param summaries one per leaf, in the order of the spec's leaves */
 export function spaceText(spec: StepSpec, summaries: readonly ValueSummary[]): string {
   return fold<StepLeaf, string>(
     spec,

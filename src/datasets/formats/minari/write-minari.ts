@@ -95,7 +95,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: P
     addFilmLosses(losses, stepSpec);
     losses.addEmptyGroups(stepSpec, metadataSpec);
     for (const { path, leaf } of leavesOf(metadataSpec as StepSpec))
-      if (leaf.dtype === "bytes") losses.add(path, "metadata of Minari's episodes are JSON, which has no bytes");
+      if (leaf.dtype === "bytes") losses.add(path, "Minari stores metadata of episodes as JSON, which cannot contain bytes");
     losses.check(strict);
     const isLastColumn = leavesOf(stepSpec).findIndex(({ path, size }) => path === "is_last" && size === 1);
     const episodeSchema = { stepSpec, metadataSpec: withoutFinalStep(metadataSpec) as StepSpec, isLastColumn, finalStep: all.finalStep, signal };
@@ -116,7 +116,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: P
       steps += actions;
       rows += episodeData.length;
       if (actions === episodeData.length) repeated++;
-      if (!schema.keepsDiscounts(episodeData)) losses.addEpisode("discount", "Minari has no discounts: readers make them of terminations");
+      if (!schema.keepsDiscounts(episodeData)) losses.addEpisode("discount", "Minari does not store discounts, and readers derive them from terminations");
       bytes += table.file.bytes + about.bytes;
       onProgress?.({ episodes: count, steps: rows, bytes });
     }

@@ -30,7 +30,7 @@ export function dreamerVersion(names: readonly string[]): DreamerVersion | undef
   return IS_VERSION_3.some((name) => names.includes(name)) ? 3 : 2;
 }
 
-/** Returns whether an array of a Dreamer file is part of the observation, by its name. */
+/** Returns whether the name of an array in a Dreamer file makes it part of the observation. */
 export function isObserved(name: string): boolean {
   return fieldOf(name) === undefined && !NOTES.test(name);
 }

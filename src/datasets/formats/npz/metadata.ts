@@ -14,7 +14,7 @@ interface Trees {
   readonly [name: string]: ColumnTree;
 }
 
-/** @param rows the number of steps; `indices` of imitation contain the beginnings of episodes and stay with the steps */
+/** Separates metadata of steps from other metadata. @param rows the number of steps; `indices` of imitation always belong to the steps */
 export function metadataParts(metadata: Trees, rows: number | undefined): { readonly steps: Trees; readonly others: readonly Column[] } {
   const others: Column[] = [];
   const visit = (tree: ColumnTree): ColumnTree | undefined => {
@@ -36,7 +36,7 @@ export interface EpisodeMetadata {
   valuesAt(episode: number): object;
 }
 
-/** @param columns columns without a value per step */
+/** Returns the metadata of the episodes and of the archive. @param columns columns without a value per step */
 export async function episodeMetadata(columns: readonly Column[], episodes: number): Promise<EpisodeMetadata> {
   const spec = {};
   const about = {};

@@ -19,7 +19,7 @@ export interface ElementType {
   decode(bytes: Uint8Array<ArrayBuffer>, corrupt: (what: string) => RldsError): ColumnData;
 }
 
-/** An array whose elements cannot be a leaf of a step. The rest of the archive can still be read. */
+/** The error for an array whose elements cannot be a leaf of a step. The rest of the archive can still be read. */
 export class ElementTypeError extends RldsError {
   constructor(file: string, message: string) {
     super("UNSUPPORTED", message, { file });
@@ -29,7 +29,7 @@ export class ElementTypeError extends RldsError {
 /** The approximate overhead of a string. */
 const STRING = 24;
 
-/** @param descr for example `<f4` @throws RldsError UNSUPPORTED */
+/** Returns the element type for a NumPy type name. @param descr for example `<f4` @throws RldsError UNSUPPORTED if Reprise cannot read the type */
 export function typeOf(descr: string, file: string, name: string): ElementType {
   const [, order, kind, digits] = /^([<>|=])?([a-zA-Z?])(\d{1,9})?$/.exec(descr) ?? [];
   const n = Number(digits);
@@ -44,12 +44,12 @@ export function typeOf(descr: string, file: string, name: string): ElementType {
   if (kind !== undefined && "iuf".includes(kind) && isDtype(dtype))
     return { ...base, dtype, decode: (bytes) => new DTYPES[dtype].array(bytes.buffer, bytes.byteOffset, bytes.length / n) };
   const content = kind === "O" ? "Python objects" : `elements of the type ${JSON.stringify(descr)}`;
-  throw new ElementTypeError(file, `${name} holds ${content}, which Reprise cannot read`);
+  throw new ElementTypeError(file, `${name} contains ${content}, which Reprise cannot read`);
 }
 
 function bools(bytes: Uint8Array, corrupt: (what: string) => RldsError): Uint8Array {
   const invalid = bytes.find((byte) => byte > 1);
-  if (invalid !== undefined) throw corrupt(`must hold booleans (0 or 1), got ${invalid}`);
+  if (invalid !== undefined) throw corrupt(`must contain booleans (0 or 1), got ${invalid}`);
   return bytes;
 }
 

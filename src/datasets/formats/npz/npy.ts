@@ -24,7 +24,7 @@ export interface NpyFile {
   readonly budget: MemoryBudget;
 }
 
-/** The content of the header, and the offset of the elements. */
+/** The content of an array's header, and the offset of the elements. */
 export interface Header {
   readonly type: ElementType;
   readonly shape: readonly number[];
@@ -43,7 +43,10 @@ const SHAPE = /['"]shape['"]\s*:\s*\(([\d\sL,]*)\)/;
 /** Python 2 appends L to long integers. */
 const LENGTH = /^\s*(\d{1,15})L?\s*$/;
 
-/** Reads an array and puts the elements in place as they arrive. @throws RldsError CORRUPT; UNSUPPORTED for objects, structures, complex numbers and dates */
+/**
+ * Reads an array, and places its elements as they arrive.
+ * @throws RldsError CORRUPT if the array is damaged · UNSUPPORTED if the elements are objects, structures, complex numbers or dates
+ */
 export async function npyArray(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, array: NpyFile): Promise<NpyArray> {
   let headBytes = new Uint8Array(0);
   let header: Header | undefined;
@@ -64,7 +67,7 @@ export async function npyArray(chunks: AsyncIterable<Uint8Array> | Iterable<Uint
   return { dtype: header.type.dtype, shape: header.shape, data: elements.finish() };
 }
 
-/** Parses the header. Returns undefined if more bytes are needed. @throws RldsError CORRUPT, UNSUPPORTED */
+/** Parses the header. Returns undefined if more bytes are needed. @throws RldsError CORRUPT if it is invalid · UNSUPPORTED if Reprise cannot read the array */
 export function headerOf(bytes: Uint8Array, array: NpyFile): Header | undefined {
   const { file, name, size } = array;
   if (bytes.length < 12) return undefined;
@@ -97,7 +100,7 @@ function shapeOf(text: string | undefined): number[] | undefined {
   return lengths.includes(undefined) ? undefined : lengths.map(Number);
 }
 
-/** Returns the number of elements of the shape, which must match the number of bytes. @throws RldsError CORRUPT */
+/** Returns the number of elements of the shape, which must match the number of bytes. @throws RldsError CORRUPT if the numbers differ */
 export function countOf({ type, shape, begin }: Header, array: NpyFile): number {
   const { size } = array;
   const count = sizeOf(shape);

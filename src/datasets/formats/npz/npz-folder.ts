@@ -9,8 +9,8 @@ import { type SourceFile, type SourceFolder, sortPaths } from "../sources/source
 type OpenFile = (file: SourceFile) => Promise<RldsReader>;
 
 /**
- * @param open opens a dataset in one file, and leaves that file open @throws RldsError UNSUPPORTED if there is no file, EMPTY, SPEC_MISMATCH if files differ in
- * form
+ * Opens a folder of archives. @param open opens a dataset in one file, and leaves that file open
+ * @throws RldsError UNSUPPORTED if the folder has no archive, or if its archives differ
  */
 export async function openNpzFolder(
   folder: SourceFolder,
@@ -18,7 +18,7 @@ export async function openNpzFolder(
   { salvage, signal }: { readonly salvage?: boolean; readonly signal?: AbortSignal },
 ): Promise<RldsReader> {
   const paths = sortPaths(((await folder.list()) ?? []).filter((path) => path.endsWith(".npz")));
-  if (paths.length === 0) throw unsupportedFile({ file: folder.name }, "the folder has no .npz file. Pass the file");
+  if (paths.length === 0) throw unsupportedFile({ file: folder.name }, "the folder has no .npz file. Pass the path of a file, or a folder that contains one");
   const losses = salvage === true ? new FolderLosses() : undefined;
   const first = await firstReader(folder, paths, open, losses);
   const { stepSpec, metadataSpec, about } = first;
@@ -65,7 +65,7 @@ async function checkForms(folder: SourceFolder, paths: readonly string[], open: 
     if (difference !== undefined)
       throw unsupportedFile(
         { file: folder.name },
-        `the folder has ${paths.length} .npz files, but ${path} differs from ${paths[0]} (${difference}). Pass the file`,
+        `the folder has ${paths.length} .npz files, but ${path} differs from ${paths[0]} (${difference}). Pass one of the files`,
       );
   }
 }
@@ -123,7 +123,7 @@ async function* episodesOf(
     const reader = await open(file);
     try {
       const difference = specDifference(specs.stepSpec, reader.stepSpec) ?? specDifference(specs.metadataSpec, reader.metadataSpec);
-      if (difference !== undefined) throw new RldsError("SPEC_MISMATCH", `the file differs from the first one: ${difference}`, { file: path });
+      if (difference !== undefined) throw new RldsError("SPEC_MISMATCH", `the file differs from the first file: ${difference}`, { file: path });
       yield* reader;
     } finally {
       losses?.note(reader);

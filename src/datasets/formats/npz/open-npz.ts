@@ -225,7 +225,7 @@ function groupArrays(
   for (const [path, column] of arrays) {
     const keys = path.split("/");
     if (keys.length > MAX_GROUP_DEPTH)
-      throw unsupportedFile({ file }, `the archive is nested ${keys.length} deep, more than the maximum of ${MAX_GROUP_DEPTH}`);
+      throw unsupportedFile({ file }, `the archive is nested ${keys.length} levels deep, more than the maximum of ${MAX_GROUP_DEPTH}`);
     const node = (at: ColumnTree | undefined, rest: readonly string[]): ColumnTree => {
       const [key, ...deeper] = rest;
       if (key === undefined) {

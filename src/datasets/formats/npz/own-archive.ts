@@ -8,13 +8,13 @@ import { Column } from "../columns/column.ts";
 import type { Field } from "../columns/names.ts";
 import { parseJson } from "../json.ts";
 
-/** The array whose text describes the archive. */
+/** The name of the array whose string describes the archive. */
 export const MARK = "reprise";
 export const VERSION = 1;
-/** The group of arrays with one value per episode. */
+/** The prefix of the arrays with one value per episode. */
 export const EPISODE = "episode/";
 
-/** Returns whether a name is needed to read the other arrays, so that an option of columns cannot leave it out. */
+/** Returns whether an array is required to read the other arrays, so that no option can omit it. */
 export function isOwnName(names: readonly string[]): boolean {
   return names.join("/") === MARK || names.join("/") === EPISODE + FINAL_STEP;
 }
@@ -32,7 +32,10 @@ export interface OwnArchive {
   readonly metadata: readonly Column[];
 }
 
-/** Takes the additional content from the arrays of an archive. Returns undefined if another program wrote it. @throws RldsError CORRUPT */
+/**
+ * Removes the additional arrays from the columns and returns their content. Returns undefined if another program wrote the archive.
+ * @throws RldsError CORRUPT if the version of the archive is unknown
+ */
 export async function ownArchive(columns: Map<string, Column>, file: string): Promise<OwnArchive | undefined> {
   const mark = columns.get(MARK);
   if (mark === undefined || mark.rows !== undefined || !isText(mark.leaf)) return undefined;

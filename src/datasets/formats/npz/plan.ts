@@ -29,7 +29,7 @@ export async function planOf(
     return flagsOf(column, file, options.signal);
   };
   if (observation === undefined || action === undefined)
-    throw unsupportedFile({ file }, "the archive must have arrays called observation and action (or observations, actions)");
+    throw unsupportedFile({ file }, "the archive must have arrays named observation and action, or observations and actions");
   const reward = fields.reward ?? absentReward(columnsOf(action)[0]?.rows ?? 0);
   const single = (field: Field) => {
     const column = fields[field];

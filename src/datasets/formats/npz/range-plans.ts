@@ -8,7 +8,7 @@ import { rowsOf } from "../columns/flat.ts";
 import { type EndedSteps, stepSpecOf } from "../columns/transitions.ts";
 import type { MemoryBudget } from "../memory-budget.ts";
 
-/** Iterates over the episodes in a way that depends on the arrays. */
+/** The specs of an archive, and its iteration over the episodes, as the existing arrays require. */
 export interface Plan {
   readonly stepSpec: ReturnType<typeof stepSpecOf>;
   readonly episodes?: number;
@@ -66,7 +66,7 @@ export async function rangesByIndices(
   const rows = rowsOf(columnsOf(others), file);
   const observations = rowsOf(columnsOf(observation as ColumnTree), file);
   const episodes = terminal.length;
-  if (episodes === 0 && rows > 0) throw corruptFile({ file }, `terminal has no flags, but there are ${rows} actions`);
+  if (episodes === 0 && rows > 0) throw corruptFile({ file }, `terminal has no flags, but the archive has ${rows} actions`);
   if (indices.leaf.shape.length > 0 || isText(indices.leaf) || indices.rows !== Math.max(0, episodes - 1))
     throw corruptFile({ file }, `indices must have ${Math.max(0, episodes - 1)} numbers, one per episode except the first, got ${indices.rows ?? "none"}`);
   if (observations !== rows + episodes)

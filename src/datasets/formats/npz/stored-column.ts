@@ -21,8 +21,8 @@ export interface StoredOptions {
 
 /**
  * Returns the column, or undefined for an array that cannot be read by rows: an array in Fortran order, or a single value. The checksum is verified after the
- * array was read completely in order.
- * @throws RldsError CORRUPT, UNSUPPORTED
+ * whole array was read in order.
+ * @throws RldsError CORRUPT if the array is damaged · UNSUPPORTED if Reprise cannot read its elements
  */
 export async function storedColumn(file: SourceFile, entry: ZipEntry, array: NpyFile, { path, maxBytes }: StoredOptions): Promise<Column | undefined> {
   const at = await findEntryStart(file, entry);
@@ -51,7 +51,7 @@ export async function storedColumn(file: SourceFile, entry: ZipEntry, array: Npy
       if (neededBytes > maxBytes)
         throw corruptFile(
           { file: file.name },
-          `${array.name} has rows of ${neededBytes} bytes, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`,
+          `the requested rows of ${array.name} take ${neededBytes} bytes, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`,
         );
       const bytes = await file.read(at + begin + from * rowBytes, (to - from) * rowBytes);
       if (from === 0) [next, sum] = [0, crc32(head.subarray(0, begin))];

@@ -65,7 +65,7 @@ export async function writeNpz(rlds: RldsDataset<unknown>, to: Sink, options: Np
     mark.add([JSON.stringify({ version: VERSION, stepSpec: data.stepSpec, ...(about && { about }) })], 1);
     await zip.add(`${MARK}.npy`, mark.finish(true), false);
     for (const [name, array] of archive.arrays) {
-      if (array.losesEnds) losses.add(name, "NumPy strips zeros from the ends of texts");
+      if (array.losesEnds) losses.add(name, "NumPy strips zeros from the ends of strings");
       task.checkLosses();
       await zip.add(`${name}.npy`, array.finish(), compression === "deflate");
       signal?.throwIfAborted();
@@ -106,7 +106,7 @@ class Archive {
   #create(spec: StepSpec, prefix: string, losses: Losses): (ArrayWriter | undefined)[] {
     return leavesOf(spec).map(({ path, keys, leaf }) => {
       if (leaf.dtype === "bytes") {
-        losses.add(prefix + path, "NumPy has no bytes of different lengths");
+        losses.add(prefix + path, "NumPy cannot store bytes of different lengths");
         return undefined;
       }
       const array = new ArrayWriter(leaf as StepLeaf);

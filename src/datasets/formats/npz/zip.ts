@@ -24,7 +24,7 @@ const STORED = 0;
 const DEFLATED = 8;
 const MAX_COMMENT = 65535;
 
-/** Reads the directory of the archive. @throws RldsError CORRUPT */
+/** Returns the entries in the directory of the archive. @throws RldsError CORRUPT if the directory is damaged */
 export async function zipEntries(file: SourceFile, maxBytes: number): Promise<ZipEntry[]> {
   const { entries, size, at } = await directory(file);
   if (size > maxBytes || at + size > file.size)
@@ -60,7 +60,7 @@ const SLICE = 1 << 14;
 /** The number of bytes between two pauses, in which other tasks run. */
 const BYTES_PER_PAUSE = 1 << 23;
 
-/** Yields the bytes of an entry in pieces, up to the declared size. The checksum is verified at the end. @throws RldsError CORRUPT, UNSUPPORTED */
+/** Yields the bytes of an entry in pieces, up to the declared size. The checksum is verified at the end. @throws RldsError CORRUPT if it is damaged */
 export async function* zipPieces(file: SourceFile, entry: ZipEntry, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
   const { name, method, crc, compressed, size } = entry;
   const begin = await findEntryStart(file, entry);
@@ -93,16 +93,19 @@ export function isStored({ method }: ZipEntry): boolean {
   return method === STORED;
 }
 
-/** Checks the declared values of an entry and returns the offset of its bytes. @throws RldsError CORRUPT, UNSUPPORTED */
+/**
+ * Checks the declared values of an entry and returns the offset of its bytes.
+ * @throws RldsError CORRUPT if a value is wrong · UNSUPPORTED if the entry is encrypted or its compression method is not supported
+ */
 export async function findEntryStart(file: SourceFile, { name, method, compressed, size, at }: ZipEntry): Promise<number> {
   if (method !== STORED && method !== DEFLATED)
     throw unsupportedFile(
       { file: file.name, offset: at },
-      `${name} is ${method === -1 ? "encrypted" : `compressed with method ${method}`}, which Reprise cannot read. Write the archive again with numpy.savez`,
+      `${name} is ${method === -1 ? "encrypted" : `compressed with method ${method}`}, but Reprise reads only stored and deflated entries. Write the archive again with numpy.savez`,
     );
   // Deflate never reduces data to less than a thousandth.
   if (method === STORED ? compressed !== size : size > compressed * 1040 + 64)
-    throw corruptFile({ file: file.name, offset: at }, `${name} states ${size} bytes, but its ${compressed} compressed bytes cannot hold them`);
+    throw corruptFile({ file: file.name, offset: at }, `the stated size of ${name}, ${size} bytes, does not match its ${compressed} compressed bytes`);
   if (at + 30 > file.size) throw corruptFile({ file: file.name, offset: at }, `${name} is beyond the end of the file`);
   const local = dataView(await file.read(at, 30));
   if (local.getUint32(0, true) !== LOCAL)

@@ -7,7 +7,7 @@ import type { NullValue } from "../selection/selection.ts";
 /** The names of columns by RLDS path, or by `episode`, `terminal`, `truncated` or `done`. Names have dots or slashes. */
 export type ColumnNames = { readonly [path: string]: string };
 
-/** The part of hyparquet's tree in use. */
+/** The properties of hyparquet's schema tree that Reprise uses. */
 export interface SchemaNode {
   readonly element: {
     readonly name: string;
@@ -46,7 +46,7 @@ const INTEGERS = dtypesBy(({ parquet }) => parquet.integer);
 /** The dtypes that a physical type determines completely. */
 const PLAIN = dtypesBy(({ parquet }) => (parquet.integer === undefined ? parquet.type : undefined));
 
-/** Returns the leaves in the order of the column chunks. */
+/** Returns the leaves of the file's schema in the order of the column chunks. */
 export function fileColumns(root: SchemaNode): FileColumn[] {
   const columns: FileColumn[] = [];
   const visit = (node: SchemaNode, keys: readonly string[], listDepth: number, definition: number, inList: boolean): void => {
@@ -93,10 +93,10 @@ function dtypeOf(physical: string, length: number, converted: string | undefined
   return physical === "BYTE_ARRAY" ? (text ? "string" : "bytes") : undefined;
 }
 
-/** Converts the replacement for nulls to the type of the column. @throws RangeError */
+/** Converts the replacement for nulls to the type of the column. @throws RangeError if the column's type cannot represent it */
 export function nullFor({ keys, dtype, type }: FileColumn, value: NullValue | undefined): NullValue | undefined {
   if (value === undefined) return undefined;
-  const misfit = () => mustBe(RangeError, `null.${keys.join("/")}`, `a value of the column, which is ${dtype ?? type}`, value);
+  const misfit = () => mustBe(RangeError, `null.${keys.join("/")}`, `a value of the column's type ${dtype ?? type}`, value);
   if (dtype === undefined || dtype === "bytes") throw misfit();
   if (dtype === "string") return String(value);
   const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;

@@ -85,7 +85,7 @@ export function roleColumns(mapping: Mapping): FileColumn[] {
   return ROLES.flatMap((role) => mapping[role] ?? []);
 }
 
-/** Checks and returns the values of the columns that have a role. @throws RldsError */
+/** Checks and returns the values of the columns that have a role. @throws RldsError INVALID_DATA if a value is missing */
 export function rolesOf(mapping: Mapping, read: Chunks, rows: number, file: string): Roles {
   const roles: { [role in (typeof ROLES)[number]]?: ColumnData } = {};
   for (const [k, role] of ROLES.filter((role) => mapping[role] !== undefined).entries()) {
@@ -112,7 +112,7 @@ export function isSet(flags: ColumnData | undefined, i: number): boolean {
   return flags !== undefined && Number(flags[i]) !== 0;
 }
 
-/** Returns the corresponding column of another file. @throws RldsError SPEC_MISMATCH */
+/** Returns the corresponding column of another file. @throws RldsError SPEC_MISMATCH if the column is missing or differs */
 export function sameColumn(file: ParquetFile, path: string, leaf?: StepLeaf): FileColumn {
   const column = file.columns.find((column) => column.path === path);
   if (column === undefined || (leaf !== undefined && (column.dtype !== leaf.dtype || column.listDepth !== leaf.shape.length)))

@@ -50,7 +50,7 @@ export class EpisodeBuffer<S> {
     this.length = length;
     this.#bytes += bytesOf(chunk);
     if (this.#bytes > this.#maxBytes)
-      throw corruptFile({ file }, `an episode has more than the ${this.#maxBytes} bytes that maxBytes allows. Increase maxBytes`);
+      throw corruptFile({ file }, `an episode takes more than the ${this.#maxBytes} bytes that maxBytes allows. Increase maxBytes`);
   }
 
   /** Returns the steps, and empties the buffer. */

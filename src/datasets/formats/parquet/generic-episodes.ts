@@ -28,7 +28,7 @@ export interface GenericReadOptions {
 
 const BOOL: StepLeaf = { dtype: "bool", shape: [] };
 
-/** @throws RldsError CORRUPT, UNSUPPORTED; INVALID_DATA for missing values */
+/** Yields the episodes. @throws RldsError CORRUPT if a file is damaged · UNSUPPORTED if lists differ in length · INVALID_DATA if a value is missing */
 export async function* readGenericEpisodes<S>(
   files: AsyncIterable<ParquetFile>,
   schema: GenericSchema,
@@ -86,7 +86,10 @@ interface GroupOptions {
   readonly losses: Damage | undefined;
 }
 
-/** Reads a row group: its leaves, then the flags first, last and terminal of each row. Returns undefined if the group is a loss. @throws RldsError */
+/**
+ * Reads a row group: its leaves, then the flags first, last and terminal of each row. Returns undefined if the group is a loss.
+ * @throws RldsError if `losses` is undefined
+ */
 export async function readGroup(
   { mapping, leaves }: GenericSchema,
   file: ParquetFile,
@@ -99,7 +102,7 @@ export async function readGroup(
     const leafColumns = leaves.map(({ leaf }, k) => columnOf(read[k] as never, leaf, rows, { file: file.name, column: columns[k] as FileColumn }));
     const roles = rolesOf(mapping, read.slice(leaves.length), rows, file.name);
     if (bytesOf([...leafColumns, ...Object.values(roles)]) > maxBytes)
-      throw corruptFile({ file: file.name }, `a row group has more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
+      throw corruptFile({ file: file.name }, `a row group takes more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
     return { data: [...leafColumns, ...flagsOf(roles, rows)], roles };
   } catch (error) {
     if (losses === undefined) throw error;

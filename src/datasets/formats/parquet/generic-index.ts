@@ -12,7 +12,10 @@ export interface GenericIndex {
   readonly isInterleaved: boolean;
 }
 
-/** Reads the index. O(rows), except for groups that the footer assigns to a single episode. @throws RldsError like readGenericEpisodes, for these columns */
+/**
+ * Reads the index. Costs O(rows), except for row groups whose statistics show a single episode.
+ * @throws RldsError the errors of readGenericEpisodes for the columns that have a role
+ */
 export async function readGenericIndex(
   files: AsyncIterable<ParquetFile>,
   { mapping, hasNext }: GenericSchema,

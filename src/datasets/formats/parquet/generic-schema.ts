@@ -25,7 +25,7 @@ export interface GenericSchema {
 
 const BOOL = { dtype: "bool", shape: [] } as const;
 
-/** Returns the schema. The first row determines the shapes of lists. @throws RldsError EMPTY if lists have no row to determine their shape */
+/** Returns the schema. The first row determines the shapes of lists. @throws RldsError EMPTY if the file has lists but no rows */
 export async function readGenericSchema(file: ParquetFile, mapping: Mapping): Promise<GenericSchema> {
   const listColumns = mapping.leaves.filter(({ column }) => column.listDepth > 0).map(({ column }) => column);
   const group = file.groups.findIndex((rows) => rows > 0);

@@ -71,7 +71,7 @@ function startsOf(pieces: readonly NumberArray[]): Float64Array {
   return starts;
 }
 
-/** Returns consecutive pieces of a leaf with dimensions as a lazy column. */
+/** Returns a lazy column of consecutive pieces. The pieces are joined only when the whole column is needed. */
 export function lazyPieces(leaf: StepLeaf, size: number, pieces: readonly ColumnData[]): ColumnData {
   return LazyColumn.of(new JoinedPieces(leaf, size, pieces as readonly NumberArray[]));
 }

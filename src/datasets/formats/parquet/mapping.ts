@@ -41,7 +41,7 @@ const VALUES: readonly (Field | undefined)[] = ["observation", "action", "reward
 /** Returns the name of a column, split at its dots and slashes. */
 const partsOf = ({ keys }: FileColumn) => keys.flatMap((key) => key.split(/[./]/));
 
-/** @throws TypeError, RangeError for invalid `names` · RldsError UNSUPPORTED if there is no observation or no action */
+/** Maps the columns to a step. @throws TypeError, RangeError if `names` is invalid · RldsError UNSUPPORTED if no column is the observation or the action */
 export function mappingOf(file: ParquetFile, names: ColumnNames): Mapping {
   const assigned = new Set<FileColumn>();
   const namedColumns = new Map<string, FileColumn>();
@@ -69,7 +69,7 @@ export function mappingOf(file: ParquetFile, names: ColumnNames): Mapping {
     if (column.listDepth > 1 || column.dtype === undefined || column.dtype === "bytes" || (column.dtype === "string" && role !== "episode"))
       throw unsupportedFile(
         { file: file.name },
-        `column ${column.keys.join("/")} must hold one ${role === "episode" ? "number or text" : "boolean"} per row, because it is the ${role} column`,
+        `column ${column.keys.join("/")} must contain one ${role === "episode" ? "number or string" : "boolean"} per row, because it is the ${role} column`,
       );
     roles[role] = column;
     assigned.add(column);
@@ -107,13 +107,16 @@ export function mappingOf(file: ParquetFile, names: ColumnNames): Mapping {
   return { ...roles, leaves, unread };
 }
 
-/** Checks that no path is both a value and the parent of other paths. */
+/** Checks that no path is both a value and the parent of other paths. @throws RldsError UNSUPPORTED if two paths conflict */
 export function checkNesting(leaves: readonly ColumnMapping[], file: string): void {
   const paths = leaves.map(({ keys }) => keys.join("/"));
   for (const path of paths) {
     const conflict =
       paths.find((candidate) => candidate.startsWith(`${path}/`)) ?? (paths.filter((otherPath) => otherPath === path).length > 1 ? path : undefined);
     if (conflict !== undefined)
-      throw unsupportedFile({ file }, `two columns map to ${[...new Set([path, conflict])].join(" and ")} of a step. Rename one of them with rename: { … }`);
+      throw unsupportedFile(
+        { file },
+        `the paths of two columns in a step conflict: ${[...new Set([path, conflict])].join(" and ")}. Rename one of them with rename: { … }`,
+      );
   }
 }

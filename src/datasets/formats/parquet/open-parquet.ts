@@ -64,7 +64,7 @@ export async function openParquet<S = RldsStep>(from: Source, options: ParquetOp
   const selection = new Selection(options);
   const losses = damageOf(salvage);
   integer("maxBytes", maxBytes, 1);
-  if (typeof columns !== "object" || columns === null) throw mustBe(TypeError, "columns", "an object of names", columns);
+  if (typeof columns !== "object" || columns === null) throw mustBe(TypeError, "columns", "an object of column names", columns);
   const source = await decompressedSource(from, { signal, fetch, maxBytes, salvage });
   try {
     return await readerOf<S>(source, { columns, selection, losses, signal, maxBytes });
@@ -188,7 +188,7 @@ async function pathsOf({ folder, file }: SourceTarget): Promise<string[]> {
   const all = await folder.list();
   if (all === undefined) throw unsupportedFile({ file: folder.name }, "the folder cannot be listed. Pass the URL of a .parquet file");
   const paths = all.filter((path) => path.endsWith(".parquet") && !path.split("/").some((part) => part.startsWith(".")));
-  if (paths.length === 0) throw new RldsError("NOT_FOUND", "there is no .parquet file in the folder", { file: folder.name });
+  if (paths.length === 0) throw new RldsError("NOT_FOUND", "the folder has no .parquet file", { file: folder.name });
   return sortPaths(paths);
 }
 

@@ -1,7 +1,7 @@
 /** Loads the optional packages for Parquet: readers, writers and decompression. */
 import { type RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 
-/** @throws RldsError UNSUPPORTED if hyparquet is not installed */
+/** Loads hyparquet. @throws RldsError UNSUPPORTED if hyparquet is not installed */
 export async function hyparquet() {
   try {
     // The imports are awaited inside `try`, so that a bundler accepts a missing package.
@@ -18,7 +18,7 @@ export async function hyparquet() {
 
 export type Hyparquet = Awaited<ReturnType<typeof hyparquet>>;
 
-/** @throws RldsError UNSUPPORTED */
+/** Loads hyparquet-compressors. @throws RldsError UNSUPPORTED if hyparquet-compressors is not installed */
 export async function compressors() {
   try {
     return await import("hyparquet-compressors");
@@ -27,7 +27,7 @@ export async function compressors() {
   }
 }
 
-/** @throws RldsError UNSUPPORTED */
+/** Loads hyparquet-writer. @throws RldsError UNSUPPORTED if hyparquet-writer is not installed */
 export async function hyparquetWriter() {
   try {
     return await import("hyparquet-writer");
@@ -43,7 +43,7 @@ function missing(name: string, purpose: string, cause: unknown): RldsError {
 /** Decompresses a page into exactly the number of bytes in its head. @throws RangeError, Error if the page does not match its head */
 export type Decompress = (bytes: Uint8Array, size: number) => Uint8Array;
 
-/** @throws RldsError UNSUPPORTED */
+/** Returns the decompression of a codec. @throws RldsError UNSUPPORTED if Reprise cannot read the codec, or if its package is not installed */
 export async function decompressOf(codec: string, { snappyUncompress }: Hyparquet, file: string): Promise<Decompress> {
   if (codec === "UNCOMPRESSED") return (bytes) => bytes;
   if (codec === "SNAPPY") {
@@ -70,5 +70,5 @@ export async function decompressOf(codec: string, { snappyUncompress }: Hyparque
     const { decompressBrotli } = await compressors();
     return (bytes, size) => decompressBrotli(bytes, size);
   }
-  throw unsupportedFile({ file }, `columns are compressed with ${codec}. Rewrite the file with snappy, gzip or zstd`);
+  throw unsupportedFile({ file }, `columns are compressed with ${codec}, which Reprise cannot read. Write the file again with snappy, gzip or zstd`);
 }

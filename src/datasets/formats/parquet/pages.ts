@@ -59,12 +59,12 @@ interface Page {
 
 const NO_TEXT = new Uint8Array(0);
 
-/** @throws RangeError, and the errors of hyparquet, if the chunk is damaged · Unreadable if the chunk is valid but not supported */
+/** Decodes a column chunk. @throws RangeError, and the errors of hyparquet, if the chunk is damaged · Unreadable if the chunk is valid but not supported */
 export function decodeChunk(bytes: Uint8Array, schema: ChunkSchema, packages: Hyparquet): ChunkValues {
   const { column, rows, entries, maxBytes } = schema;
   // Runs expand a few bytes to many values, so the size is checked before decoding.
   if (entries * (WIDTHS[column.physical] ?? 8) > maxBytes)
-    throw new RangeError(`its ${entries} values take more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
+    throw new RangeError(`the ${entries} values of the column take more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
   const columnBuffer = new ColumnBuffer(column, rows, entries);
   let dictionary: PageValues | undefined;
   for (const { head, type, body } of pagesOf(bytes, schema)) {
@@ -79,7 +79,7 @@ export function decodeChunk(bytes: Uint8Array, schema: ChunkSchema, packages: Hy
   return columnBuffer.finish();
 }
 
-/** Valid data that is not supported. */
+/** The error for data that is valid but not supported. */
 export class Unreadable extends Error {}
 
 function* pagesOf(
@@ -93,7 +93,7 @@ function* pagesOf(
     const [type, size, packed] = [1, 2, 3].map((field) => numberAt(head, field)) as [number, number, number];
     if (packed > bytes.length - thrift.at) throw new RangeError(`a page of ${packed} bytes extends beyond its column`);
     total += size;
-    if (total > maxBytes) throw new RangeError(`its pages take more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
+    if (total > maxBytes) throw new RangeError(`the pages of the column take more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
     const raw = bytes.subarray(thrift.at, thrift.at + packed);
     at = thrift.at + packed;
     if (type === INDEX) continue;
@@ -110,7 +110,7 @@ function pageOf(body: Uint8Array, header: ThriftStruct, { listDepth, maxDefiniti
   let at = 0;
   const levels = (max: number, encoding: number): Uint8Array | undefined => {
     if (max === 0) return undefined;
-    if (encoding !== RLE) throw new Unreadable("its levels have the deprecated encoding BIT_PACKED");
+    if (encoding !== RLE) throw new Unreadable("the levels have the deprecated encoding BIT_PACKED");
     const length = view.getUint32(at, true);
     at += 4;
     const levels = levelsOf(body, at, at + length, max, entries);
@@ -128,7 +128,7 @@ function pageV2Of(head: ThriftStruct, body: Uint8Array, { column, decompress }: 
   const [definitionBytes, repetitionBytes] = [numberAt(header, 5), numberAt(header, 6)];
   const start = repetitionBytes + definitionBytes;
   const size = numberAt(head, 2) - start;
-  if (start > body.length || size < 0) throw new RangeError("its levels are longer than their page");
+  if (start > body.length || size < 0) throw new RangeError("the levels extend beyond their page");
   const repetitions = column.listDepth === 0 ? undefined : levelsOf(body, 0, repetitionBytes, column.listDepth, entries);
   const definitions = column.maxDefinition === 0 ? undefined : levelsOf(body, repetitionBytes, start, column.maxDefinition, entries);
   const rest = body.subarray(start);
@@ -139,7 +139,7 @@ function pageV2Of(head: ThriftStruct, body: Uint8Array, { column, decompress }: 
 }
 
 function levelsOf(body: Uint8Array, start: number, end: number, max: number, entries: number): Uint8Array {
-  if (end > body.length) throw new RangeError("its levels are longer than their page");
+  if (end > body.length) throw new RangeError("the levels extend beyond their page");
   return runs(body.subarray(start, end), widthOf(max), new Uint8Array(entries), max);
 }
 
@@ -147,7 +147,7 @@ function levelsOf(body: Uint8Array, start: number, end: number, max: number, ent
 function runs<A extends Uint8Array | Uint32Array>(bytes: Uint8Array, width: number, into: A, max: number): A {
   if (width === 0) return into;
   decodeRuns(bytes, width, into);
-  for (let i = 0; i < into.length; i++) if ((into[i] as number) > max) throw new RangeError(`a value is ${into[i]}, more than the maximum ${max}`);
+  for (let i = 0; i < into.length; i++) if ((into[i] as number) > max) throw new RangeError(`a value is ${into[i]}, more than the maximum of ${max}`);
   return into;
 }
 
@@ -164,7 +164,7 @@ function decodePage(
   if (count === 0) return [];
   if (encoding === PLAIN) return decodePlain(bytes, count, column, packages);
   if (encoding === PLAIN_DICTIONARY || encoding === RLE_DICTIONARY) {
-    if (dictionary === undefined || dictionary.length === 0) throw new RangeError("its dictionary page is missing");
+    if (dictionary === undefined || dictionary.length === 0) throw new RangeError("the dictionary page is missing");
     const indices = runs(bytes.subarray(1), bytes[0] as number, new Uint32Array(count), dictionary.length - 1);
     return Array.from(indices, (index) => dictionary[index] as number);
   }
@@ -187,7 +187,7 @@ function decodePage(
     return into;
   }
   if (encoding === DELTA_BYTES && (physical === "BYTE_ARRAY" || physical === "FIXED_LEN_BYTE_ARRAY")) return decodeDeltaBytes(bytes, count, maxBytes, packages);
-  throw new Unreadable(`Reprise cannot read its encoding ${ENCODINGS[encoding] ?? encoding} with values of ${physical}`);
+  throw new Unreadable(`Reprise cannot read the encoding ${ENCODINGS[encoding] ?? encoding} of ${physical} values`);
 }
 
 /** Decodes values that share a prefix with the previous value. */
@@ -207,7 +207,7 @@ function decodeDeltaBytes(bytes: Uint8Array, count: number, maxBytes: number, { 
     const [prefix, suffix] = [prefixes[i] as number, suffixes[i] as number];
     if (prefix < 0 || suffix < 0 || prefix > previous.length || suffix > bytes.length - reader.offset) throw new RangeError("a value extends beyond its page");
     total += prefix + suffix;
-    if (total > maxBytes) throw new RangeError(`its values take more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
+    if (total > maxBytes) throw new RangeError(`the values of the column take more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
     // Most values equal the previous value and are decoded only once.
     if (suffix > 0 || prefix !== previous.length) {
       const value = new Uint8Array(prefix + suffix);
@@ -232,16 +232,16 @@ function checkDelta(bytes: Uint8Array, count: number): void {
       value += (byte & 127) * 2 ** shift;
       if (byte < 128) return value;
     }
-    throw new RangeError("its values end too early");
+    throw new RangeError("the values end too early");
   };
   const [block, miniblocks, total] = [varint(), varint(), varint()];
   if (block % 128 !== 0 || block === 0 || miniblocks === 0 || (block / miniblocks) % 32 !== 0 || total < count)
-    throw new RangeError("its delta blocks are invalid");
+    throw new RangeError("the delta blocks are invalid");
 }
 
 function decodePlain(bytes: Uint8Array, count: number, { physical, typeLength }: FileColumn, { readPlain }: Hyparquet): PageValues {
   const width = physical === "BOOLEAN" ? 1 / 8 : physical === "BYTE_ARRAY" ? 4 : physical === "FIXED_LEN_BYTE_ARRAY" ? typeLength : (WIDTHS[physical] ?? 0);
-  if (width === 0) throw new Unreadable(`Reprise cannot read its type ${physical}`);
+  if (width === 0) throw new Unreadable(`Reprise cannot read the type ${physical}`);
   if (Math.ceil(count * width) > bytes.length) throw new RangeError("a page has fewer bytes than its values need");
   const view = dataView(bytes);
   if (physical !== "BYTE_ARRAY") return readPlain({ view, offset: 0 }, physical as "INT32", count, typeLength) as PageValues;
@@ -274,7 +274,7 @@ class ColumnBuffer {
     this.#rows = rows;
     this.#entries = entries;
     const { dtype, listDepth } = column;
-    if (dtype === undefined) throw new Unreadable(`Reprise cannot read its type ${column.type}`);
+    if (dtype === undefined) throw new Unreadable(`Reprise cannot read the type ${column.type}`);
     this.#values = dtype === "string" || dtype === "bytes" ? [] : (zeros(dtype as Dtype, entries) as AnyArray);
     if (listDepth > 0) this.#counts = new Uint32Array(rows);
     if (listDepth > 1) this.#levels = new Uint8Array(entries);
@@ -282,12 +282,12 @@ class ColumnBuffer {
 
   add({ entries, definitions, repetitions }: Page, pageValues: PageValues): void {
     const { maxDefinition, optional } = this.#column;
-    if (this.#entry + entries > this.#entries) throw new RangeError(`its pages have more than the stated ${this.#entries} values`);
+    if (this.#entry + entries > this.#entries) throw new RangeError(`the pages have more than the stated ${this.#entries} values`);
     this.#entry += entries;
     for (let i = 0, next = 0; i < entries; i++) {
       const level = repetitions?.[i] ?? 0;
-      if (level === 0 && ++this.#row >= this.#rows) throw new RangeError(`it has more than the stated ${this.#rows} rows`);
-      if (this.#row < 0) throw new RangeError("its first value is not at the start of a row");
+      if (level === 0 && ++this.#row >= this.#rows) throw new RangeError(`the column has more than the stated ${this.#rows} rows`);
+      if (this.#row < 0) throw new RangeError("the first value is not at the start of a row");
       const definition = definitions?.[i] ?? maxDefinition;
       const isPresent = definition === maxDefinition;
       // An empty or missing list has an entry but no element.
@@ -300,7 +300,7 @@ class ColumnBuffer {
 
   finish(): ChunkValues {
     if (this.#entry !== this.#entries || this.#row !== this.#rows - 1)
-      throw new RangeError(`it has ${this.#entry} values in ${this.#row + 1} rows instead of ${this.#entries} in ${this.#rows}`);
+      throw new RangeError(`the column has ${this.#entry} values in ${this.#row + 1} rows instead of ${this.#entries} in ${this.#rows}`);
     const size = this.#size;
     const values = Array.isArray(this.#values) ? this.#values : (this.#values as Float32Array).subarray(0, size);
     return { values, counts: this.#counts, levels: this.#levels?.subarray(0, size), missing: this.#missing };

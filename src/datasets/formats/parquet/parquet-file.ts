@@ -41,7 +41,10 @@ interface Chunk {
   readonly range: ChunkRange | undefined;
 }
 
-/** @throws RldsError CORRUPT, UNSUPPORTED */
+/**
+ * Opens a Parquet file and reads its footer.
+ * @throws RldsError CORRUPT if the footer is damaged · UNSUPPORTED if the file is encrypted or hyparquet is missing
+ */
 export async function parquetFile(file: SourceFile, maxBytes: number): Promise<ParquetFile> {
   const packages = await hyparquet();
   const at = (offset?: number) => ({ file: file.name, offset });
@@ -70,7 +73,7 @@ export async function parquetFile(file: SourceFile, maxBytes: number): Promise<P
       return { rows, chunks: chunkColumns.map(({ meta_data, file_path }): Chunk => chunkOf(meta_data, file_path, end)) };
     });
     const rows = groups.reduce((sum, group) => sum + group.rows, 0);
-    if (rows !== parseCount(metadata.num_rows)) throw new RangeError(`its row groups have ${rows} rows, but the footer states ${metadata.num_rows}`);
+    if (rows !== parseCount(metadata.num_rows)) throw new RangeError(`the row groups have ${rows} rows, but the footer states ${metadata.num_rows}`);
     /** The index of each column in a row group, regardless of its name. */
     const places = new Map(columns.map((column, i) => [column.path, i]));
     const placeOf = ({ path }: FileColumn) => places.get(path) as number;
@@ -116,7 +119,7 @@ function selectColumns(columns: readonly FileColumn[], selection: Selection): Fi
 
 /** Returns the reason why a decoder threw. A TypeError occurs if a required part is missing, and its message would not help the user. */
 function reasonOf(cause: unknown): string {
-  if (cause instanceof TypeError) return "a part of it is missing";
+  if (cause instanceof TypeError) return "a required part is missing";
   return cause instanceof Error ? cause.message : String(cause);
 }
 
@@ -128,7 +131,7 @@ function parseCount(value: unknown): number {
 
 /** Returns the position of a column in a row group, which must be before the footer. */
 function chunkOf(meta: unknown, path: string | undefined, end: number): Chunk {
-  if (path !== undefined && path !== null) throw new RangeError("a column chunk is in another file");
+  if (path !== undefined && path !== null) throw new RangeError("a column chunk is stored in another file");
   const { data_page_offset, dictionary_page_offset, total_compressed_size, num_values, codec, statistics } = (meta ?? {}) as { [name: string]: unknown };
   // Writers set no valid offsets for a column without values.
   if (parseCount(num_values) === 0) return { start: 4, length: 0, entries: 0, codec: String(codec), range: undefined };
@@ -137,7 +140,7 @@ function chunkOf(meta: unknown, path: string | undefined, end: number): Chunk {
   const dictionary = dictionary_page_offset === undefined ? 0 : parseCount(dictionary_page_offset);
   const start = dictionary > 0 ? Math.min(data, dictionary) : data;
   const length = parseCount(total_compressed_size);
-  if (start < 4 || start + length > end) throw new RangeError(`a column is at bytes ${start} … ${start + length}, outside of the data at 4 … ${end}`);
+  if (start < 4 || start + length > end) throw new RangeError(`a column is at bytes ${start} … ${start + length}, outside the data at 4 … ${end}`);
   return { start, length, entries: parseCount(num_values), codec: String(codec), range: rangeOf(statistics) };
 }
 

@@ -28,7 +28,10 @@ export interface RepriseReadOptions {
   readonly isPart?: boolean;
 }
 
-/** @param schema the schema of the first file, which all other files must have @throws RldsError CORRUPT, UNSUPPORTED */
+/**
+ * Yields the episodes in files of writeParquet. @param schema the schema of the first file, which all other files must have
+ * @throws RldsError CORRUPT if a file is damaged or missing · UNSUPPORTED if another version wrote a file
+ */
 export async function* readRepriseEpisodes<S>(
   files: AsyncIterable<ParquetFile>,
   schema: FileSchema,
@@ -47,7 +50,8 @@ export async function* readRepriseEpisodes<S>(
     const fileSchema = readRepriseSchema(file);
     if (fileSchema === undefined || JSON.stringify([fileSchema.stepSpec, fileSchema.metadataSpec]) !== JSON.stringify([stepSpec, metadataSpec]))
       throw corrupt("the spec of the file differs from that of the first file");
-    if (last || fileSchema.part !== part++) throw corrupt(`part ${part - 1} must follow${last ? " the last part" : ""}, got part ${fileSchema.part}`);
+    if (last) throw corrupt(`part ${fileSchema.part} follows the last part`);
+    if (fileSchema.part !== part++) throw corrupt(`the next part must be ${part - 1}, got ${fileSchema.part}`);
     last = fileSchema.last;
     const { columns: allColumns, episode: episodeColumn, step: stepColumn } = findRepriseColumns(file, fileSchema);
     const stepColumns = allColumns.filter(({ of }) => of === "step");
@@ -56,7 +60,7 @@ export async function* readRepriseEpisodes<S>(
     const empty = function* (endEpisode: number): Generator<ReadEpisode<S>, void> {
       for (; waiting.length > 0 && (waiting[0]?.[0] as number) < endEpisode; episode++) {
         const [index, values] = waiting.shift() as readonly [number, unknown];
-        if (index !== episode) throw corrupt(`episode ${episode} must follow, got episode ${index}`);
+        if (index !== episode) throw corrupt(`the next episode must be ${episode}, got ${index}`);
         const data = collectMetadata(metadataSpec, values, file.name);
         yield {
           [FINAL_STEP]: "transition",
@@ -83,7 +87,7 @@ export async function* readRepriseEpisodes<S>(
         (k) => columnOf(read[k] as never, { dtype: "i64", shape: [] }, rows, { file: file.name, column: readColumns[k] as never }) as BigInt64Array,
       ) as [BigInt64Array, BigInt64Array];
       const data = columns.map(({ column, leaf }, k) => columnOf(read[k + 2] as never, leaf, rows, { file: file.name, column }));
-      if (bytesOf(data) > maxBytes) throw corrupt(`a row group has more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
+      if (bytesOf(data) > maxBytes) throw corrupt(`a row group takes more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
       const ofSteps = data.filter((_, k) => columns[k]?.of === "step");
       const ofEpisode = data.filter((_, k) => columns[k]?.of === "episode");
       for (let from = 0; from < rows; ) {
@@ -95,10 +99,10 @@ export async function* readRepriseEpisodes<S>(
         isBefore = false;
         if (buffer.length > 0 && index !== episode) yield finishEpisode();
         yield* empty(index);
-        if (index !== episode) throw corrupt(`episode ${episode} must follow, got episode ${index}`);
+        if (index !== episode) throw corrupt(`the next episode must be ${episode}, got ${index}`);
         let to = from;
         for (; to < rows && episodes[to] === episodes[from]; to++)
-          if (steps[to] !== BigInt(buffer.length + to - from)) throw corrupt(`step ${buffer.length + to - from} must follow, got step ${steps[to]}`);
+          if (steps[to] !== BigInt(buffer.length + to - from)) throw corrupt(`the next step must be ${buffer.length + to - from}, got ${steps[to]}`);
         if (buffer.length === 0) metadata = ofEpisode.map((column, k) => slice(column, leavesOf(metadataSpec as StepSpec)[k]?.size as number, from, from + 1));
         buffer.push(ofSteps, from, to, file.name, to < rows ? 0 : following);
         from = to;
@@ -108,12 +112,12 @@ export async function* readRepriseEpisodes<S>(
     if (buffer.length > 0) yield finishEpisode();
     yield* empty(fileSchema.episodes);
     if (episode !== fileSchema.episodes || waiting.length > 0)
-      throw corrupt(`the file must end after ${fileSchema.episodes} episodes, as it states, got ${episode}`);
+      throw corrupt(`the file states ${fileSchema.episodes} episodes up to its end, but ends after ${episode}`);
   }
   if (!last && !isPart) throw lastPartError(part);
 }
 
-/** Recovers the intact part of each file separately, since no episode spans files. */
+/** Yields the intact episodes of each file separately, since no episode spans files. */
 export async function* salvageRepriseEpisodes<S>(
   files: AsyncIterable<ParquetFile>,
   schema: FileSchema,
@@ -164,7 +168,10 @@ function collectMetadata(spec: { readonly [name: string]: StepSpec }, values: un
   return collector.take().data;
 }
 
-/** Returns the lengths of the episodes. Reads the column of episode numbers only if statistics do not determine the lengths. @throws RldsError CORRUPT */
+/**
+ * Returns the lengths of the episodes. Reads the column of episode numbers only if statistics do not determine them.
+ * @throws RldsError CORRUPT if an episode is missing
+ */
 export async function readRepriseLengths(
   files: AsyncIterable<ParquetFile>,
   schema: FileSchema,
@@ -174,7 +181,7 @@ export async function readRepriseLengths(
   for await (const file of files) {
     const { episodes, empty } = readRepriseSchema(file) ?? schema;
     const { episode: column } = findRepriseColumns(file, schema);
-    const orderError = (index: number | bigint) => corruptFile({ file: file.name }, `episode ${lengths.length} must follow, got episode ${index}`);
+    const orderError = (index: number | bigint) => corruptFile({ file: file.name }, `the next episode must be ${lengths.length}, got ${index}`);
     // Only episodes without steps may be missing between two other episodes.
     const grow = (to: number | bigint) => {
       if (!(to <= episodes && to <= lengths.length + empty.length + 1)) throw orderError(to);

@@ -10,7 +10,10 @@ import type { ParquetFile } from "./parquet-file.ts";
 import { ABOUT, EPISODE_INDEX, type FileSchema, listOutputColumns, STEP_INDEX } from "./schema.ts";
 import { findColumn } from "./table.ts";
 
-/** Returns the schema, or undefined for a file that Reprise did not write. @throws RldsError CORRUPT, UNSUPPORTED */
+/**
+ * Returns the schema of a file, or undefined if Reprise did not write the file.
+ * @throws RldsError CORRUPT if the schema is damaged · UNSUPPORTED if another version wrote the file
+ */
 export function readRepriseSchema({ about, name: file }: ParquetFile): FileSchema | undefined {
   const text = about.get(ABOUT);
   if (text === undefined) return undefined;
@@ -27,7 +30,7 @@ export function readRepriseSchema({ about, name: file }: ParquetFile): FileSchem
   if (![part, episodes, steps].every(isCount) || typeof last !== "boolean" || !areEmpty) throw corruptFile({ file }, `the metadata ${ABOUT} is incomplete`);
   const [step, metadata] = [specFromJson(stepSpec, file), specFromJson(metadataSpec, file)];
   if (Array.isArray(metadata) || typeof (metadata as { dtype?: unknown }).dtype === "string")
-    throw corruptFile({ file }, `the metadata ${ABOUT} does not name the metadata of the episodes`);
+    throw corruptFile({ file }, `the metadata ${ABOUT} does not describe the metadata of the episodes`);
   return { ...(json as FileSchema), stepSpec: step, metadataSpec: metadata as { readonly [name: string]: StepSpec } };
 }
 
@@ -44,7 +47,7 @@ export function findRepriseColumns(file: ParquetFile, { stepSpec, metadataSpec }
     if (column === undefined || column.dtype !== storedDtype(leaf) || column.listDepth !== leaf.shape.length)
       throw corruptFile(
         { file: file.name },
-        `the file states that it has a column ${name} of ${leaf.dtype} with ${leaf.shape.length} dimensions, but has none`,
+        `the metadata declares a column ${name} of ${leaf.dtype} with ${leaf.shape.length} dimensions, but the file has no such column`,
       );
     return { column, leaf, of };
   });

@@ -9,16 +9,16 @@
  * @throws RangeError if the bytes end too early
  */
 export function decodeRuns<A extends Uint8Array | Uint32Array>(bytes: Uint8Array, width: number, into: A): A {
-  if (width > 31) throw new RangeError(`values have ${width} bits, more than 31`);
+  if (width > 31) throw new RangeError(`values have ${width} bits, more than the maximum of 31`);
   let at = 0;
   const next = (): number => {
-    if (at >= bytes.length) throw new RangeError("runs end too early");
+    if (at >= bytes.length) throw new RangeError("the runs end too early");
     return bytes[at++] as number;
   };
   for (let filled = 0; filled < into.length; ) {
     let head = 0;
     for (let shift = 0; ; shift += 7) {
-      if (shift > 28) throw new RangeError("runs end too early");
+      if (shift > 28) throw new RangeError("the runs end too early");
       const byte = next();
       head += (byte & 127) * 2 ** shift;
       if (byte < 128) break;
@@ -42,7 +42,7 @@ export function decodeRuns<A extends Uint8Array | Uint32Array>(bytes: Uint8Array
 
 /** Unpacks values of `width` bits, lowest bit first. */
 function unpack(bytes: Uint8Array, from: number, width: number, into: Uint8Array | Uint32Array, filled: number, count: number): void {
-  if (from + Math.ceil((count * width) / 8) > bytes.length) throw new RangeError("runs end too early");
+  if (from + Math.ceil((count * width) / 8) > bytes.length) throw new RangeError("the runs end too early");
   let at = from;
   let bits = 0;
   let available = 0;

@@ -30,7 +30,7 @@ export interface FileSchema {
   readonly about?: About;
 }
 
-/** The part of hyparquet's SchemaElement in use. */
+/** The properties of hyparquet's SchemaElement that Reprise uses. */
 export interface SchemaElement {
   readonly name: string;
   readonly type?: "BOOLEAN" | "INT32" | "INT64" | "FLOAT" | "DOUBLE" | "BYTE_ARRAY" | "FIXED_LEN_BYTE_ARRAY";
@@ -46,7 +46,7 @@ export interface OutputColumn extends LeafEntry {
   readonly of: "step" | "episode";
 }
 
-/** @throws RldsError UNSUPPORTED if two columns would have the same name */
+/** Lists the columns of a file. @throws RldsError UNSUPPORTED if a column has no name, or if two columns would have the same name */
 export function listOutputColumns(stepSpec: StepSpec, metadataSpec: { readonly [name: string]: StepSpec }): OutputColumn[] {
   const columns: OutputColumn[] = [
     ...leavesOf(stepSpec).map((leaf) => ({ ...leaf, name: leaf.path, of: "step" as const })),

@@ -11,7 +11,7 @@ import type { SchemaElement } from "./schema.ts";
 export type ParquetPackage = Awaited<ReturnType<typeof hyparquetWriter>>;
 export type Codec = "SNAPPY" | "UNCOMPRESSED";
 
-/** The rows of a column. */
+/** The rows of one column in a row group. */
 export interface ColumnRows {
   readonly name: string;
   readonly data: readonly unknown[];
@@ -51,7 +51,7 @@ export class TableWriter {
   }
 }
 
-/** Dictionaries are avoided for floats, since a dictionary would turn -0 into 0, and for images, which rarely repeat. */
+/** Returns the encoding of a leaf. Floats have no dictionary, which would turn -0 into 0. Bytes such as images have no dictionary, since they rarely repeat. */
 export function encodingOf({ dtype }: StepLeaf): Pick<ColumnRows, "encoding"> {
   return isFloat(dtype) || dtype === "bytes" ? { encoding: "PLAIN" } : {};
 }

@@ -9,13 +9,13 @@ import type { FileColumn } from "./columns.ts";
 import type { ChunkValues } from "./pages.ts";
 import type { ParquetFile } from "./parquet-file.ts";
 
-/** The place of values in messages. */
+/** The file and column of values, for messages. */
 export interface ColumnLocation {
   readonly file: string;
   readonly column: FileColumn;
 }
 
-/** Returns the leaf for a column's values. A list has the shape of the first row. Undefined for a type that cannot be read. */
+/** Returns the leaf for a column's values. A list has the shape of the first row. Returns undefined for a type that cannot be read. */
 export function leafOfColumn({ dtype, listDepth }: FileColumn, first: ChunkValues | undefined): StepLeaf | undefined {
   if (dtype === undefined) return undefined;
   return { dtype, shape: listDepth === 0 ? [] : shapeOf(listDepth, first) } as StepLeaf;
@@ -32,7 +32,7 @@ function shapeOf(listDepth: number, first: ChunkValues | undefined): number[] {
   return Array.from({ length: listDepth }, (_, level) => Math.floor((sizes[level + 1] as number) / (sizes[level] as number)));
 }
 
-/** Checks and returns all rows of a row group. @throws RldsError INVALID_DATA for missing values · UNSUPPORTED for lists of different lengths */
+/** Checks and returns all rows of a row group. @throws RldsError INVALID_DATA if a value is missing · UNSUPPORTED if lists differ in length */
 export function columnOf(chunk: ChunkValues, leaf: StepLeaf, rows: number, { file, column }: ColumnLocation): ColumnData {
   const { values, counts, levels, missing } = chunk;
   const subject = `column ${column.keys.join("/")}`;

@@ -4,12 +4,12 @@ import { MAX_THRIFT_DEPTH } from "../../../base/file-limits.ts";
 
 export type ThriftValue = number | bigint | boolean | Uint8Array | readonly ThriftValue[] | ThriftStruct;
 
-/** The fields by number. */
+/** The fields of a struct by number. */
 export interface ThriftStruct {
   readonly [field: number]: ThriftValue | undefined;
 }
 
-/** Throws a RangeError if the bytes are not a valid struct. The caller adds the file's name. */
+/** Parses structs. Throws a RangeError if the bytes are not a valid struct. The caller adds the name of the file. */
 export class Thrift {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
@@ -22,7 +22,7 @@ export class Thrift {
   }
 
   struct(depth = 0): ThriftStruct {
-    if (depth > MAX_THRIFT_DEPTH) throw new RangeError("structs nest too deeply");
+    if (depth > MAX_THRIFT_DEPTH) throw new RangeError("structs are nested too deeply");
     const fields: { [field: number]: ThriftValue } = {};
     for (let field = 0; ; ) {
       const head = this.#byte();
@@ -50,7 +50,7 @@ export class Thrift {
   }
 
   #list(depth: number): readonly ThriftValue[] {
-    if (depth > MAX_THRIFT_DEPTH) throw new RangeError("lists nest too deeply");
+    if (depth > MAX_THRIFT_DEPTH) throw new RangeError("lists are nested too deeply");
     const head = this.#byte();
     const length = head >> 4 === 15 ? Number(this.#varint()) : head >> 4;
     // Each element takes at least one byte.
@@ -68,7 +68,7 @@ export class Thrift {
   /** Skips bytes and returns their offset. */
   #skipBytes(length: number): number {
     const at = this.at;
-    if (length > this.#bytes.length - at) throw new RangeError("it ends too early");
+    if (length > this.#bytes.length - at) throw new RangeError("the data ends too early");
     this.at += length;
     return at;
   }

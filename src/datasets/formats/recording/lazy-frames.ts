@@ -5,7 +5,7 @@ import type { FrameLeaf } from "../../model/recording/row-layout.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 
-/** The place of a frame's bytes. */
+/** The file and offset of a frame's bytes. */
 export interface FramePlace {
   readonly file: string;
   readonly at: number;
@@ -62,8 +62,7 @@ export class LazyFrames {
       const [number, at, length, sum] = this.#places.subarray(4 * i, 4 * i + 4) as unknown as [number, number, number, number];
       const file = this.#files[number] as string;
       const bytes = readNow(file, at, length);
-      if (crc32c(bytes) !== sum)
-        throw corruptFile({ file, offset: at, step: i }, `a frame of ${leaf.path} differs from the frame that was read with its episode`);
+      if (crc32c(bytes) !== sum) throw corruptFile({ file, offset: at, step: i }, `a frame of ${leaf.path} changed after its episode was read`);
       pixels.set(decode(bytes, leaf), (i - from) * leaf.size);
     }
     return pixels;

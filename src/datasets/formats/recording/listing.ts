@@ -10,7 +10,7 @@ import { Contents, DISCARDED, endOf } from "../../model/recording/contents.ts";
 import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import type { RecordingFolder } from "./recording-folder.ts";
 
-/** An episode as it was recorded. */
+/** An entry in the list of recorded episodes. */
 export interface EpisodeEntry {
   /** The number in its sections, which also counts discarded episodes. */
   readonly number: number;
@@ -23,7 +23,7 @@ export interface EpisodeEntry {
   readonly isCut?: boolean;
 }
 
-/** Complete groups of a segment. */
+/** A range of complete groups in a segment. */
 export interface SegmentStretch {
   /** The start of the stretch. Undefined for the beginning of the segment. */
   readonly start: SegmentStart | undefined;
@@ -45,7 +45,11 @@ export interface Listing {
 /** The number of bytes read from the beginning of a segment, which contains the index. */
 const HEAD_PIECE = 1 << 16;
 
-/** @throws ReplayError CORRUPT, UNSUPPORTED; SPEC_MISMATCH if there is no recording · RldsError EMPTY */
+/**
+ * Lists the segments and episodes of a recording.
+ * @throws ReplayError CORRUPT if a segment is damaged · UNSUPPORTED if another version wrote it · SPEC_MISMATCH if there is no recording
+ * @throws RldsError EMPTY if nothing has been recorded
+ */
 export async function listRecording(folder: RecordingFolder, signal?: AbortSignal): Promise<Listing> {
   const { directory } = folder;
   const memory = new SectionMemory();
@@ -128,7 +132,7 @@ function mergeEpisodes(all: readonly Contents[]): EpisodeEntry[] {
         last.flags = flags;
         last.task = task;
       } else if (episode === (last?.number ?? -1) + 1) episodes.push({ number: episode, segment, steps, flags, task });
-      else throw new RldsError("CORRUPT", `episode ${(last?.number ?? -1) + 1} must follow, got episode ${episode}`);
+      else throw new RldsError("CORRUPT", `the next episode must be ${(last?.number ?? -1) + 1}, got ${episode}`);
     }
   }
   return episodes.filter(({ flags }) => (flags & DISCARDED) === 0);

@@ -36,7 +36,7 @@ export interface Recording<S = RldsStep> extends RldsReader<S> {
   readonly episodes: number;
   readonly steps: number;
   /**
-   * Returns the episodes from number `episode` on (0, 1, …). The result is empty after the last episode.
+   * Returns the episodes from number `episode` on (0, 1, …). The result is empty if there is no such episode.
    * @throws RangeError if `episode` is not an integer ≥ 0
    */
   startingAt(episode: number): AsyncIterable<ReadEpisode<S>>;

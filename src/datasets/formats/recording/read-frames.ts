@@ -11,7 +11,7 @@ import type { ReadsLeaf } from "./episode-columns.ts";
 import type { FramePlace } from "./lazy-frames.ts";
 import type { RecordingFolder } from "./recording-folder.ts";
 
-/** The place of a section's payload. */
+/** The file and offset of a section's payload. */
 export interface SectionPlace {
   readonly file: string;
   readonly at: number;

@@ -20,7 +20,11 @@ export interface SalvageOptions {
   readonly losses: Damage;
 }
 
-/** Reads all segments. @throws ReplayError CORRUPT if no segment has a valid head, UNSUPPORTED, SPEC_MISMATCH · RldsError EMPTY */
+/**
+ * Lists the intact parts of all segments.
+ * @throws ReplayError CORRUPT if no segment has a valid head · UNSUPPORTED if another version wrote it · SPEC_MISMATCH if there is no recording
+ * @throws RldsError EMPTY if nothing has been recorded
+ */
 export async function salvageRecording(folder: RecordingFolder, { signal, losses }: SalvageOptions): Promise<Listing> {
   const { directory } = folder;
   const memory = new SectionMemory();
@@ -73,7 +77,7 @@ function slotOf(id: number, segments: readonly SalvagedSegment<PartVisitor>[], n
   if (segment.head !== undefined && segment.head.run !== head.run) return { id, segment: undefined, fault: "the file belongs to another run" };
   const following = segments[segments.indexOf(segment) + 1]?.head?.group;
   const isOther = id < newest && segment.sum !== undefined && segment.sum !== sumsOf(head).get(id) && endGroupOf(segment) === following;
-  return isOther ? { id, segment: undefined, fault: "the file is not the one that was recorded" } : { id, segment, fault: undefined };
+  return isOther ? { id, segment: undefined, fault: "the file differs from the recorded file" } : { id, segment, fault: undefined };
 }
 
 /** Returns the newest segment with a valid head, ignoring trailing files that never contained anything. */

@@ -16,7 +16,7 @@ export interface Piece {
   end: End | undefined;
 }
 
-/** Groups that were read in one segment. The segment is identified by its index. */
+/** Consecutive groups that were read in one segment. */
 export interface ReadPart {
   readonly segment: number;
   readonly pieces: readonly Piece[];
@@ -26,7 +26,7 @@ export interface ReadPart {
   readonly hasIndex: boolean;
 }
 
-/** The bytes that could not be read. */
+/** A part of a segment whose bytes could not be read. */
 export interface LostPart {
   readonly segment: number;
   readonly file: string;
@@ -117,7 +117,7 @@ export class SalvagedEpisodes {
 
   #gapError({ file, from, to, at: offset, fault, isTornTail }: LostPart, hit: Hit | undefined): RldsError | undefined {
     if (fault === undefined) return hit && corruptFile({ file }, `the file contained ${this.#lostText(hit)}`);
-    const tail = `${to - from} bytes after byte ${from} are a torn tail and are left out (${fault})`;
+    const tail = `${to - from} bytes after byte ${from} are a torn tail and are ignored: ${fault}`;
     const gap = `the segment is truncated or altered: ${fault}. Bytes ${from} to ${to} are lost, with ${this.#lostText(hit)}`;
     return corruptFile({ file, offset }, isTornTail ? tail : gap);
   }

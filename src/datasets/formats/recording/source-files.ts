@@ -82,5 +82,5 @@ export class SourceFiles implements LogFiles {
 }
 
 function noSegmentsError(file: string): RldsError {
-  return new RldsError("NOT_FOUND", "there is no recording in the folder: no file is called 00000001.rpr", { file });
+  return new RldsError("NOT_FOUND", "the folder has no recording: the file 00000001.rpr is missing", { file });
 }

@@ -17,7 +17,7 @@ export function readSpec(spec: Spec): StepSpec {
   return { reward: NUMBER, discount: NUMBER, ...(spec as { readonly [name: string]: StepSpec }), ...Object.fromEntries(DERIVED.map((name) => [name, FLAG])) };
 }
 
-/** The leaves of steps that are read: some recorded leaves, and some derived leaves. */
+/** The leaves of steps that are read, both recorded and derived. */
 export interface StepSelection extends SelectedSpec {
   /** The spec of all leaves. */
   readonly whole: StepSpec;
@@ -25,7 +25,7 @@ export interface StepSelection extends SelectedSpec {
   reads(leaf: { readonly keys: readonly string[] }): boolean;
 }
 
-/** @throws RangeError if the selection leaves nothing of a step */
+/** Returns the selected leaves of a recording's steps. @throws RangeError if nothing remains of a required field of RLDS */
 export function selectStep(spec: Spec, selection: Selection): StepSelection {
   const whole = readSpec(spec);
   const selected = selectSpec(whole, selection);

@@ -48,7 +48,7 @@ export async function openJournal(of: string | Directory, options: JournalReadin
   }
 }
 
-/** @param dir a directory whose files do not change */
+/** Opens the journal in a directory as a Replay. @param dir a directory whose files do not change */
 export function openDirectory(dir: Directory, { signal, module, losses }: JournalReading): Promise<OpenReplay> {
   const damage = losses === undefined ? { logger: null } : { logger: losses.logger(dir.name), salvage: true };
   return Replay.open({ dir, durability: "manual", ...damage, ...(signal && { signal }), ...(module && { module }) });

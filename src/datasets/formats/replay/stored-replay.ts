@@ -45,7 +45,7 @@ export interface StoredOptions extends ReplayOpenOptions {
 
 const BLOCK = 1 << 20;
 
-/** @throws RldsError */
+/** Opens the journal or snapshot in a source. @throws RldsError if the source cannot be read */
 export async function storedReplay(from: Source, options: StoredOptions): Promise<StoredReplay> {
   const { signal, fetch, maxBytes } = options;
   const { file, folder } = await decompressedSource(from, { signal, fetch, maxBytes });
@@ -115,7 +115,7 @@ async function folderOf(folder: SourceFolder): Promise<string> {
   const names = paths.map((path) => [path.slice(0, path.lastIndexOf("/") + 1), path.slice(path.lastIndexOf("/") + 1)] as const);
   const below = new Set(names.filter(([, name]) => segmentOf(name) > 0).map(([prefix]) => prefix.slice(0, -1)));
   const [first, second] = below;
-  if (first === undefined) throw new RldsError("NOT_FOUND", "there is no journal in the folder: no file is called 00000001.rpr", { file: folder.name });
+  if (first === undefined) throw new RldsError("NOT_FOUND", "the folder has no journal: the file 00000001.rpr is missing", { file: folder.name });
   if (second !== undefined)
     throw unsupportedFile({ file: folder.name }, `the folder has ${below.size} journals (${[...below].slice(0, 3).join(", ")}). Open one of them`);
   return first;

@@ -17,7 +17,7 @@ import type { SelectedSpec } from "../selection/selected-spec.ts";
 import type { JournalHistory } from "./history.ts";
 import type { StoredSchema } from "./stored-schema.ts";
 
-/** Whether the beginning of an episode exists. */
+/** The state of an episode's beginning: complete ("there"), evicted, or unknown. */
 export type EpisodeStart = "there" | "evicted" | "unknown";
 export type End = "terminated" | "truncated" | "ended" | "open" | "evicted";
 

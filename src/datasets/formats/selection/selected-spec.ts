@@ -44,7 +44,7 @@ export function selectSpec(spec: StepSpec, selection: Selection): SelectedSpec {
   for (const [keys, leaf] of moved) setLeaf(selected, keys, leaf);
   // A missing reward or discount has a default.
   const missing = STEP_FIELDS.find((field) => Object.hasOwn(spec, field) && !Object.hasOwn(withAbsentFields(selected), field));
-  if (missing !== undefined) throw new RangeError(`without, only and rename must keep ${STEP_FIELDS.join(", ")}, got no ${missing}`);
+  if (missing !== undefined) throw new RangeError(`without, only and rename must keep ${STEP_FIELDS.join(", ")}, but remove ${missing}`);
   return { spec: selected, places: leaves(selected as StepSpec).map(({ leaf }) => places.get(leaf as StepLeaf) as number) };
 }
 

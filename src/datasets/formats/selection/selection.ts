@@ -11,11 +11,11 @@ export type NullValue = number | bigint | boolean | string;
  * selects all columns below it.
  */
 export interface SelectionOptions {
-  /** The columns to leave out. These columns are not decoded. */
+  /** The columns to omit. These columns are not decoded. Default: none. */
   readonly without?: readonly string[];
   /**
-   * The step columns to read; all other step columns are left out. If no part of an RLDS field is named, the whole field is read. Metadata of episodes and
-   * columns that mark the ends of episodes are always read.
+   * The step columns to read; all other step columns are omitted. Default: all. If no part of an RLDS field is named, the whole field is read. Metadata of
+   * episodes and columns that mark the ends of episodes are always read.
    */
   readonly only?: readonly string[];
   /** The new names of columns, by old name: `{ state: "observation/state" }`. */
@@ -24,7 +24,7 @@ export interface SelectionOptions {
   readonly null?: { readonly [column: string]: NullValue };
 }
 
-/** The names of these options, for lists in messages. */
+/** The names of the selection options, for lists in messages. */
 export const SELECTION_OPTIONS = "without, only, rename, null";
 
 /** The fields with values, which `only` restricts. All other fields describe the course of an episode. */
@@ -72,11 +72,13 @@ export class Selection {
   constructor(options: SelectionOptions) {
     this.#without = namesOf("without", options.without) ?? [];
     this.#only = namesOf("only", options.only);
-    this.#renamed = entriesOf("rename", options.rename, "a name", (value) => typeof value === "string" && value !== "").map(({ value, ...rule }) => ({
-      ...rule,
-      keys: splitPath(value as string),
-    }));
-    this.#nulls = entriesOf("null", options.null, "a number, a text or a flag", (value) =>
+    this.#renamed = entriesOf("rename", options.rename, "a non-empty string", (value) => typeof value === "string" && value !== "").map(
+      ({ value, ...rule }) => ({
+        ...rule,
+        keys: splitPath(value as string),
+      }),
+    );
+    this.#nulls = entriesOf("null", options.null, "a number, a string or a flag", (value) =>
       ["number", "bigint", "boolean", "string"].includes(typeof value),
     ) as NullRule[];
     this.isEmpty = this.#without.length + this.#renamed.length + this.#nulls.length === 0 && this.#only === undefined;
@@ -125,7 +127,7 @@ export class Selection {
     const text = names.slice(0, MAX_NAMES).join(", ") + (names.length > MAX_NAMES ? ", …" : "");
     const error = mustBe(RangeError, unused.option, `names of columns (${text || "there are none"})`, unused.name, names);
     const part = unread.find(({ what }) => isWithin(unused.path, what));
-    throw part === undefined ? error : Object.assign(error, { message: `${error.message} (${part.what} are not read: ${part.remedy})` });
+    throw part === undefined ? error : Object.assign(error, { message: `${error.message}. The reader skips ${part.what}: ${part.remedy}` });
   }
 
   /** Applies the selection to a step in JSON form, and replaces nulls. @throws RangeError if the options remove the kind of an episode's last step */
@@ -200,7 +202,7 @@ export class Selection {
 /** @throws RangeError if a value that states the kind of an episode's last step would be lost, and with it the last transition */
 function checkFinalStep(value: unknown, keys: readonly string[] | undefined): void {
   if (statedFinalStep({ [FINAL_STEP]: value }) === undefined || keys?.join("/") === FINAL_STEP) return;
-  const rule = `names of columns other than ${FINAL_STEP}, which states the kind of last steps (finalStep and --final-step override it)`;
+  const rule = [`names of columns other than ${FINAL_STEP}, which states the kind of last steps`, "Set finalStep or --final-step to override it"] as const;
   throw mustBe(RangeError, keys === undefined ? "without" : "rename", rule, FINAL_STEP);
 }
 
@@ -226,7 +228,7 @@ interface UnreadPart {
   readonly remedy: string;
 }
 
-/** The empty selection. */
+/** The selection that changes nothing. */
 export const ALL_COLUMNS = new Selection({});
 
 /** Returns a path with RLDS names. A next observation has the path of the observation, since options apply to both. */

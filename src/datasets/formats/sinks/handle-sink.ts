@@ -9,7 +9,7 @@ interface FileHandle {
   move?(name: string): Promise<void>;
 }
 
-/** The part of FileSystemDirectoryHandle in use. */
+/** The properties of FileSystemDirectoryHandle that Reprise uses. */
 export interface DirectoryHandle {
   readonly kind: "directory";
   readonly name: string;

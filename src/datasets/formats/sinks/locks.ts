@@ -2,15 +2,15 @@
 import { RldsError } from "../../model/rlds-error.ts";
 import type { SinkFolder } from "./sink-folder.ts";
 
-/** @param lock the name of the lock file, which the user can remove if its owner is unreachable */
+/** Returns the error for a locked path. @param lock the name of the lock file, which the user can remove if its owner is unreachable */
 export function busyError(file: string, holder: string, lock?: string): RldsError {
   const remedy = lock === undefined ? "" : `. If it has certainly ended, remove ${lock}`;
-  return new RldsError("IO", `${holder} is writing here. Wait until it is done, or write elsewhere${remedy}`, { file });
+  return new RldsError("IO", `${holder} is already writing to this path. Wait until it is done, or use another path${remedy}`, { file });
 }
 
 const lockedPaths = new WeakMap<object, Set<string>>();
 
-/** Locks out other writers of this program, for places that are represented by one object. */
+/** Returns a function that locks paths against other writers of this program. @param scope the object that represents the folder */
 export function locksOf(scope: object, name: string): NonNullable<SinkFolder["lock"]> {
   const paths = lockedPaths.get(scope) ?? new Set<string>();
   lockedPaths.set(scope, paths);

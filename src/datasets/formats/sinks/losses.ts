@@ -4,7 +4,7 @@ import { splitsOf } from "../../model/episode-splits.ts";
 import { emptyGroups } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 
-/** A part of the data that is not in the files. */
+/** A part of the data that a format cannot store. */
 export interface Loss {
   /** The lost part: the path of a leaf (`discount`), or a noun. */
   readonly what: string;
@@ -35,7 +35,7 @@ export class Losses {
 
   /** Lists groups without leaves, for formats that store only leaves. */
   addEmptyGroups(stepSpec: StepSpec, metadataSpec: { readonly [name: string]: StepSpec }): void {
-    const reason = "the format has no groups without leaves";
+    const reason = "the format cannot store groups without leaves";
     for (const path of emptyGroups(stepSpec)) this.add(path, reason);
     for (const path of emptyGroups(metadataSpec as StepSpec)) this.add(`metadata ${path}`, reason);
   }

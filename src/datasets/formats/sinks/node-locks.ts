@@ -7,7 +7,10 @@ import { fateOf, type Holder, holderOf, selfOf } from "../../../files/node-holde
 import { RldsError } from "../../model/rlds-error.ts";
 import { busyError } from "./locks.ts";
 
-/** @param file the path of the lock in an existing folder @returns the function that releases the lock @throws RldsError IO */
+/**
+ * Creates a lock file. @param file its path in an existing folder @returns the function that releases the lock
+ * @throws RldsError IO if another writer holds it
+ */
 export async function lockFile(file: string): Promise<() => void> {
   await ready;
   const builtins = nodeModules();

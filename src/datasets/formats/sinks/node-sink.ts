@@ -42,7 +42,7 @@ async function modules(): Promise<Modules> {
   return { fs: await builtin<Modules["fs"]>("node:fs/promises"), paths: await builtin<Modules["paths"]>("node:path") };
 }
 
-/** Returns the folder. If the path has one of the endings, returns the parent folder and the file name. */
+/** Returns the folder at a path. If the path has one of the endings, returns its parent folder and its file name. */
 export async function nodeSink(to: string, endings: readonly string[]): Promise<{ readonly folder: SinkFolder; readonly path?: string }> {
   const loaded = await modules();
   if (!endings.some((suffix) => to.endsWith(suffix))) return { folder: folderOf(to, loaded) };
@@ -58,7 +58,7 @@ function missing(error: { readonly code?: string }): undefined {
 }
 
 function notFileError(file: string, found: string): RldsError {
-  return new RldsError("IO", `the path is ${found}, not a file. Write elsewhere`, { file });
+  return new RldsError("IO", `the path is ${found}, not a file. Use another path`, { file });
 }
 
 function sinkFile(handle: Handle): SinkFile {

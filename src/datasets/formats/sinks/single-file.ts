@@ -33,7 +33,8 @@ export interface FileTask {
 export type FileCounts = Pick<WriteReport, "episodes" | "steps" | "repeated">;
 
 /**
- * Calls `write` with a file that receives its final name when it is complete. @throws TypeError · RldsError IO if the file exists, and the errors of `write`
+ * Calls `write` with a file that receives its final name when it is complete.
+ * @throws TypeError if an option is invalid · RldsError IO if the file exists · the errors of `write`
  */
 export async function writeSingleFile<O extends WriteOptions>(
   rlds: RldsDataset<unknown>,
@@ -70,7 +71,7 @@ export async function writeSingleFile<O extends WriteOptions>(
   });
 }
 
-/** Checks that a folder has no other file of the format: a reader of the folder would take both files, or neither. @throws RldsError IO */
+/** Checks that a folder has no other file of the format, since a reader would not open both as one dataset. @throws RldsError IO if there is one */
 export function checkAlone(paths: readonly string[], folder: string, { endings, name }: SingleFile): void {
   const other = paths.find((path) => path !== name && endings.some((ending) => path.toLowerCase().endsWith(ending)));
   if (other === undefined) return;
@@ -78,7 +79,7 @@ export function checkAlone(paths: readonly string[], folder: string, { endings, 
   throw new RldsError("IO", problem, { file: `${folder}/${other}` });
 }
 
-/** Returns an episode's metadata as columns of one row. @throws RldsError SPEC_MISMATCH */
+/** Returns an episode's metadata as columns of one row. @throws RldsError SPEC_MISMATCH if the metadata does not match the spec */
 export function metadataRow(spec: { readonly [name: string]: StepSpec }, metadata: object, episode: number): readonly ColumnData[] {
   const collector = new Collector(spec as StepSpec, 1);
   collector.add(metadata, { episode }, "the episode's metadata");

@@ -18,13 +18,16 @@ export function memorySink(): Map<string, Uint8Array> {
   return new Map();
 }
 
-/** A folder, and the file in it if the sink names one. */
+/** A folder, and the name of the file in it if the target is a single file. */
 export interface SinkTarget {
   readonly folder: SinkFolder;
   readonly file?: string;
 }
 
-/** @param endings the endings of paths that name a file @throws TypeError · RldsError UNSUPPORTED for a path if there is no file system */
+/**
+ * Opens the target of a writer. @param endings the endings of paths that name a file
+ * @throws TypeError if the value is not a target · RldsError UNSUPPORTED if it is a URL, or a path without a file system
+ */
 export async function sinkOf(to: Sink, endings: readonly string[] = []): Promise<SinkTarget> {
   if (typeof to === "string") {
     if (isUrl(to)) throw unsupportedFile({ file: to }, "cannot write to a URL. Use a path, a directory handle or a Map");

@@ -153,7 +153,7 @@ export class Staging {
   }
 }
 
-/** Runs a task and adds the name of the file to the error of a sink. */
+/** Runs a task on a file. @throws RldsError IO with the name of the file if the sink fails */
 export async function attempt<T>(file: string, task: () => Promise<T>): Promise<T> {
   try {
     return await task();

@@ -108,7 +108,10 @@ function checkSpec(spec: StepSpec, prefix: string, path = ""): void {
     throw new RldsError("UNSUPPORTED", `${subject} must have a shape of known lengths, got [${shape.join(", ")}]. Leave it out with mapEpisodes`);
   const lists = shape.includes(0) ? shape.reduce((count, length) => count * Math.max(length, 1), 1) : 0;
   if (lists > MAX_EMPTY_LISTS)
-    throw new RldsError("UNSUPPORTED", `${subject} of shape [${shape.join(", ")}] would be ${lists} empty lists, more than the maximum of ${MAX_EMPTY_LISTS}`);
+    throw new RldsError(
+      "UNSUPPORTED",
+      `${subject} of shape [${shape.join(", ")}] would become ${lists} empty lists, more than the maximum of ${MAX_EMPTY_LISTS}`,
+    );
 }
 
 /** Holds a spec that does not need the first step. */

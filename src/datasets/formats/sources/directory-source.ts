@@ -5,16 +5,16 @@ import { flushLogs } from "../../../storage/log/open-logs.ts";
 import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import { checkInside, type SourceFile, type SourceFolder } from "./source.ts";
 
-/** The methods that distinguish a directory from all other sources. Without `open`, custom folders keep their own types. */
+/** A directory of reprise/storage. The type omits `open`, whose type differs from that of a SourceFolder. */
 export type DirectorySource = Omit<Directory, "open">;
 
-/** Returns whether a value is a directory, the only source with a lock. */
+/** Returns whether a value is a directory of reprise/storage, the only source with a method `lock`. */
 export function isDirectory(value: unknown): value is Directory {
   const { lock, list, open } = (value ?? {}) as Partial<Directory>;
   return typeof lock === "function" && typeof list === "function" && typeof open === "function";
 }
 
-/** Presents a directory as a folder. Writes pending data of a log in this process before reading that log. */
+/** Returns a directory as a folder. First writes the pending data of the directory's log if this process owns the log. */
 export function directoryFolder(directory: Directory): SourceFolder {
   flushLogs(directory);
   return {

@@ -6,7 +6,10 @@ const POINTER = "version https://git-lfs.github.com/spec/";
 /** Pointer files are smaller than this number of bytes. */
 const MAX_BYTES = 1024;
 
-/** Returns the source with a check against pointers. @throws RldsError CORRUPT if a file is a pointer, immediately or when a folder opens the file */
+/**
+ * Returns the source with a check for Git LFS pointers.
+ * @throws RldsError CORRUPT if the file is a pointer; a folder checks each file when it opens the file
+ */
 export async function withoutPointers({ file, folder }: SourceTarget): Promise<SourceTarget> {
   if (file !== undefined) return { file: await checked(file) };
   const { readNow } = folder;

@@ -3,7 +3,7 @@ import { RldsError } from "../../model/rlds-error.ts";
 import { blobFile } from "./blob-source.ts";
 import { checkInside, type SourceFile, type SourceFolder } from "./source.ts";
 
-/** The parts of FileSystemFileHandle and FileSystemDirectoryHandle in use. */
+/** The properties of FileSystemFileHandle that Reprise uses. */
 export interface FileHandleLike {
   readonly kind: "file";
   readonly name: string;
@@ -18,7 +18,7 @@ export interface FolderHandleLike {
   entries(): AsyncIterable<[string, FileHandleLike | FolderHandleLike]>;
 }
 
-/** @throws RldsError NOT_FOUND */
+/** Opens the file of a handle. @throws RldsError NOT_FOUND if the file does not exist */
 export async function handleFile(handle: FileHandleLike, name = handle.name): Promise<SourceFile> {
   return blobFile(name, await convertErrors(handle.getFile(), name));
 }

@@ -46,7 +46,10 @@ async function modules(): Promise<Modules> {
   return { fs, fsSync, path };
 }
 
-/** @throws RldsError NOT_FOUND, UNSUPPORTED, IO if reading is not allowed */
+/**
+ * Opens a path of the file system.
+ * @throws RldsError NOT_FOUND if the path does not exist · UNSUPPORTED if the runtime has no file system · IO if reading is not allowed
+ */
 export async function nodeSource(path: string): Promise<SourceTarget> {
   const loaded = await modules();
   const { fs, path: paths } = loaded;
@@ -57,7 +60,7 @@ export async function nodeSource(path: string): Promise<SourceTarget> {
   return { file: await fileOf(path, paths.basename(path), loaded) };
 }
 
-/** Returns the error of opening. A file that may exist but cannot be read is not reported as missing. */
+/** Returns the error for a file that cannot be opened. A file that exists but must not be read is not reported as missing. */
 export function openError(action: string, file: string, cause: unknown): RldsError {
   const { code, name } = (cause ?? {}) as { readonly code?: unknown; readonly name?: unknown };
   if (name === "NotCapable" || name === "PermissionDenied")

@@ -48,7 +48,8 @@ const RULE =
  * Returns the files of a source.
  * @throws TypeError if the value is not a source
  * @throws RldsError NOT_FOUND if the source does not exist
- * @throws RldsError UNSUPPORTED if the runtime cannot read the source, or if the source is a Git LFS pointer
+ * @throws RldsError UNSUPPORTED if the runtime cannot read the source, or if a file on a server without ranges exceeds maxBytes
+ * @throws RldsError CORRUPT if the source is a Git LFS pointer
  * @throws RldsError IO if the source cannot be read
  */
 export async function sourceOf(from: Source, options: SourceOptions = {}): Promise<SourceTarget> {

@@ -56,17 +56,17 @@ const digits = (text: string) => text.replace(/^0+/, "");
 const order = (a: string, b: string) => (a === b ? 0 : a < b ? -1 : 1);
 
 /**
- * Returns a path that stays inside its folder unchanged. @throws RldsError CORRUPT for an absolute path, `..`, backslashes, drive letters at the beginning of a
- * part, or a NUL
+ * Returns the path unchanged if it stays inside its folder.
+ * @throws RldsError CORRUPT if the path is absolute or contains `..`, a backslash, a NUL, or a drive letter at the beginning of a part
  */
 export function checkInside(path: string, file: string): string {
   const parts = path.split("/");
   if (path === "" || parts.some((part) => part === "" || part === "." || part === ".." || /[\\\0]|^[a-z]:/i.test(part)))
-    throw corruptFile({ file }, `${file} names ${JSON.stringify(path)}, which is not a file inside the dataset's folder`);
+    throw corruptFile({ file }, `${file} refers to ${JSON.stringify(path)}, which is not a file inside the dataset's folder`);
   return path;
 }
 
-/** Opens a file, or returns undefined if the file is missing. Other errors are thrown, because they do not mean the end of a list. */
+/** Opens a file, or returns undefined if the file does not exist. @throws every other error, since the file may still exist */
 export async function openIfExists(folder: SourceFolder, path: string, options?: OpenOptions): Promise<SourceFile | undefined> {
   try {
     return await folder.open(path, options);

@@ -32,7 +32,7 @@ export function urlFolder(base: URL, options: UrlOptions): SourceFolder {
   };
 }
 
-/** Requests the beginning of a file, whose response contains the size. @throws RldsError NOT_FOUND, IO */
+/** Opens a file by requesting its beginning and its size. @throws RldsError NOT_FOUND if the file does not exist · IO if the request fails */
 export async function urlFile(url: URL, options: UrlOptions, { grows = false }: OpenOptions = {}): Promise<SourceFile> {
   const name = url.href;
   const response = await request(url, options, [0, FIRST - 1]);
@@ -119,7 +119,7 @@ async function readBody(response: Response, name: string, { maxBytes, signal }: 
   if (bytes !== undefined) return bytes;
   throw unsupportedFile(
     { file: name },
-    `the server does not support ranges, and the file is larger than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`,
+    `the server does not support range requests, and the file is larger than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`,
   );
 }
 

@@ -17,7 +17,10 @@ export interface LeafColumn {
   readonly shape: Dimensions;
 }
 
-/** @param expectedShape the shape of a step's value, beginning with the lengths of its sequences @throws RldsError CORRUPT, UNSUPPORTED */
+/**
+ * Reads a leaf of the steps as a column. @param expectedShape the shape of a step's value, beginning with the lengths of its sequences
+ * @throws RldsError CORRUPT if the record is damaged · UNSUPPORTED if values have different shapes
+ */
 export function columnOf(example: Example, leaf: StoredLeaf, expectedShape: Dimensions, decoding: Decoding): LeafColumn {
   const depth = leaf.lengths.length;
   const [lengths, length] = depth === 0 ? [[], undefined] : rowsOf(example, leaf, expectedShape.slice(0, depth));

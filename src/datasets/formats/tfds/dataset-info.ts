@@ -3,7 +3,7 @@ import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import { type Json, list, object, parseInteger, text } from "./json.ts";
 
 export const INFO = "dataset_info.json";
-/** The file for other metadata of a dataset, which is any JSON, like that of `tfds.core.MetadataDict`. */
+/** The file with other metadata of a dataset, such as a `tfds.core.MetadataDict`. */
 export const METADATA = "metadata.json";
 
 export interface Split {
@@ -24,7 +24,7 @@ export interface DatasetInfo {
 const TEMPLATE = "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}";
 const DIGITS = 5;
 
-/** @throws RldsError CORRUPT; UNSUPPORTED if the files are not TFRecords */
+/** Parses dataset_info.json. @throws RldsError CORRUPT if a value is invalid · UNSUPPORTED if the files are not TFRecords */
 export function datasetInfo(json: Json): DatasetInfo {
   const { splits, ...about } = json;
   const format = text(json.fileFormat ?? json.file_format ?? "tfrecord", "fileFormat", INFO);

@@ -13,7 +13,10 @@ import { countUnknown, isDynamic, type LeafFeature, type LeafItems, type StoredL
 
 type NumbersFeature = Extract<LeafFeature, { kind: "numbers" }>;
 
-/** @param expectedShape the shape of the feature @throws RldsError CORRUPT; UNSUPPORTED if values have different shapes */
+/**
+ * Decodes the values of a leaf that are stored as bytes. @param expectedShape the shape of the feature
+ * @throws RldsError CORRUPT if a value is damaged · UNSUPPORTED if values have different shapes
+ */
 export function encodedOf(example: Example, leaf: StoredLeaf, key: string, expectedShape: Dimensions, feature: NumbersFeature): LeafItems {
   const parts = bytesOf(example, key);
   const { type, encoding } = feature;
@@ -72,6 +75,6 @@ function numbersOf(example: Example, { key }: StoredLeaf, bytes: Uint8Array<Arra
     example.reserve(2 * bytes.length);
     return widenHalves(type, new Uint16Array(bytes.buffer));
   }
-  if (type === "bool" && bytes.some((byte) => byte > 1)) throw example.corruptError(`feature ${key} must hold booleans, which are bytes of 0 or 1`);
+  if (type === "bool" && bytes.some((byte) => byte > 1)) throw example.corruptError(`feature ${key} must contain booleans, which are bytes of 0 or 1`);
   return new DTYPES[type].array(bytes.buffer);
 }

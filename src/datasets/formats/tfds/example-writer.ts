@@ -5,7 +5,7 @@ import type { ColumnData } from "../../model/step-columns.ts";
 import type { OutputLeaf } from "./feature-config.ts";
 import { MessageParts } from "./message-parts.ts";
 
-/** Encodes an image as PNG. */
+/** A function that encodes an image as PNG. */
 export type EncodePng = (pixels: Uint8Array, width: number, height: number, channels: number) => Uint8Array;
 
 export interface OutputColumn {

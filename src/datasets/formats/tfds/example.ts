@@ -8,7 +8,7 @@ import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { corruptFile, type Place, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { HEAD } from "./tfrecord.ts";
 
-/** The kinds of lists, by their field numbers in Feature. */
+/** The field number of BytesList in Feature. FLOATS and INTS are those of the other lists. */
 export const BYTES = 1;
 export const FLOATS = 2;
 export const INTS = 3;
@@ -23,7 +23,7 @@ interface StoredList {
   readonly ranges: number[];
 }
 
-/** The requested keys; all other keys are skipped. */
+/** The keys to read from a record; all other keys are skipped. */
 export interface Keys {
   readonly names: ReadonlySet<string>;
   /** The number of bytes of the longest key. */
@@ -71,7 +71,7 @@ export class Example {
   ranges(key: string, kind: number): readonly number[] {
     const list = this.#lists.get(key);
     if (list === undefined || list.ranges.length === 0) return [];
-    if (list.kind !== kind) throw this.corruptError(`feature ${key} must hold ${KINDS[kind]}, got ${KINDS[list.kind]}`, list.ranges[0]);
+    if (list.kind !== kind) throw this.corruptError(`feature ${key} must contain ${KINDS[kind]}, got ${KINDS[list.kind]}`, list.ranges[0]);
     return list.ranges;
   }
 
@@ -150,11 +150,11 @@ export class Example {
 function end(reader: BinaryReader): number {
   const length = reader.uint32();
   const to = reader.pos + length;
-  if (to > reader.len) throw new RangeError(`it states that ${length} bytes follow, but only ${reader.len - reader.pos} do`);
+  if (to > reader.len) throw new RangeError(`a field states ${length} bytes, but only ${reader.len - reader.pos} follow`);
   return to;
 }
 
-/** Returns the ranges of field `value` of a list, whose values are packed or separate. */
+/** Returns the byte ranges of a list's values. The values may be packed or separate. */
 export function payload(example: Example, key: string, kind: number): number[] {
   const offsets: number[] = [];
   const ranges = example.ranges(key, kind);

@@ -12,7 +12,7 @@ export interface ExistingDataset {
   readonly splits: readonly string[];
 }
 
-/** Returns the dataset, or undefined if there is no dataset of this name, or if the sink cannot read. */
+/** Returns the existing dataset of this name. Returns undefined if it does not exist, or if the sink cannot read. */
 export async function readExistingDataset(folder: SinkFolder, path: string, name: string, existing: readonly string[]): Promise<ExistingDataset | undefined> {
   if (folder.read === undefined || ![INFO, FEATURES].every((file) => existing.includes(`${path}/${file}`))) return undefined;
   const parseFile = async (file: string) => object(parseJson(new TextDecoder().decode(await folder.read?.(`${path}/${file}`))), "the file", file);
@@ -26,7 +26,7 @@ export async function readExistingDataset(folder: SinkFolder, path: string, name
   }
 }
 
-/** Returns the description with a split added or replaced. */
+/** Returns the content of dataset_info.json with a split added or replaced. */
 export function withSplit({ info }: ExistingDataset, split: Json, description: string | undefined): Json {
   const otherSplits = list(info.splits ?? [], "splits", INFO).filter((entry) => object(entry, "a split", INFO).name !== split.name);
   return { ...info, ...(description === undefined ? {} : { description }), splits: [...otherSplits, split] };

@@ -26,14 +26,15 @@ const CLASSES = {
 /**
  * Returns the leaves with their encodings. f64 is stored as raw bytes, because tf.Example has no floats except f32. Leaves without elements are also stored as
  * raw bytes, since current tensorflow_datasets cannot read them otherwise.
- * @param images the paths of leaves that are stored as PNG @throws RldsError UNSUPPORTED, RangeError
+ * @param images the paths of leaves that are stored as PNG
+ * @throws RldsError UNSUPPORTED if a name is empty or not unique · RangeError if a leaf cannot be an image
  */
 export function listOutputLeaves(spec: StepSpec, prefix: string, images: ReadonlySet<string>): OutputLeaf[] {
   const leaves = leavesOf(spec).map((leaf): OutputLeaf => ({ ...leaf, encoding: encodingOf(leaf, images) }));
   const paths = new Set<string>();
   for (const { path } of leaves) {
     if (path === "" || paths.has(path) || path.split("/").includes(""))
-      throw new RldsError("UNSUPPORTED", `${prefix}${path} must have a name that is not empty and not used twice, as tensorflow_datasets requires`);
+      throw new RldsError("UNSUPPORTED", `${prefix}${path} must have a unique name that is not empty, as tensorflow_datasets requires`);
     paths.add(path);
   }
   return leaves;
@@ -52,7 +53,7 @@ function encodingOf({ path, leaf, size }: LeafEntry, images: ReadonlySet<string>
   return "bytes";
 }
 
-/** Returns the text of the file. Keys are sorted, so that the same data produces the same text. */
+/** Returns the content of features.json. Keys are sorted, so that the same data produces the same content. */
 export function featuresJson(
   stepSpec: StepSpec,
   metadataSpec: { readonly [name: string]: StepSpec },

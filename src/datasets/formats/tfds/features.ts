@@ -25,7 +25,7 @@ const TYPES: { readonly [name: string]: Dtype | "text" } = {
   ...{ bfloat16: "bf16", string: "text", object: "text" },
 };
 
-/** @throws RldsError CORRUPT, UNSUPPORTED with the feature's path and class */
+/** Parses the features. @throws RldsError CORRUPT if the file is invalid · UNSUPPORTED if Reprise cannot read a feature, with its path and class */
 export function featuresOf(json: Json): Feature {
   const root = feature(json, "", 0);
   checkLeafCount(leafCount(root), "the dataset", { file: FEATURES });
@@ -38,9 +38,9 @@ function leafCount(parsedFeature: Feature): number {
 }
 
 function feature(json: Json, path: string, depth: number): Feature {
-  const at = path || "the dataset";
-  if (depth > MAX_FEATURE_DEPTH) throw corruptFile({ file: FEATURES }, `feature ${at} must be nested at most ${MAX_FEATURE_DEPTH} deep`);
-  const name = text(json.pythonClassName ?? json.python_class_name ?? json.type, `the class of feature ${at}`, FEATURES);
+  const at = path ? `feature ${path}` : "the root feature";
+  if (depth > MAX_FEATURE_DEPTH) throw corruptFile({ file: FEATURES }, `${at} must be nested at most ${MAX_FEATURE_DEPTH} levels deep`);
+  const name = text(json.pythonClassName ?? json.python_class_name ?? json.type, `the class of ${at}`, FEATURES);
   const content = contentOf(json, at);
   const parseDict = (features: Json) => {
     const read = Object.entries(features).map(([key, featureValue]) => {
@@ -83,7 +83,7 @@ function feature(json: Json, path: string, depth: number): Feature {
 
 /** Returns the properties of a feature, which are stored under the name of its kind. */
 function contentOf(json: Json, at: string): Json {
-  const subject = `the content of feature ${at}`;
+  const subject = `the content of ${at}`;
   if ("type" in json) {
     const { content } = json;
     if (typeof content !== "string") return object(content ?? {}, subject, FEATURES);
@@ -99,17 +99,17 @@ function contentOf(json: Json, at: string): Json {
 }
 
 function tensor(content: Json, shape: Dimensions, at: string): Feature {
-  const name = text(content.dtype ?? "", `the dtype of feature ${at}`, FEATURES);
+  const name = text(content.dtype ?? "", `the dtype of ${at}`, FEATURES);
   const type = Object.hasOwn(TYPES, name) ? TYPES[name] : undefined;
   if (type === undefined) throw unsupported(at, `of the dtype ${JSON.stringify(name)}`);
   if (type === "text") return { kind: "text", shape };
-  const encoding = text(content.encoding || "none", `the encoding of feature ${at}`, FEATURES).toLowerCase();
+  const encoding = text(content.encoding || "none", `the encoding of ${at}`, FEATURES).toLowerCase();
   if (encoding === "none" || encoding === "bytes" || encoding === "zlib") return { kind: "numbers", type, shape, encoding };
   throw unsupported(at, `stored with the encoding ${JSON.stringify(encoding)}`);
 }
 
 function image(content: Json, shape: Dimensions, at: string): Feature {
-  const name = text(content.dtype || "uint8", `the dtype of feature ${at}`, FEATURES);
+  const name = text(content.dtype || "uint8", `the dtype of ${at}`, FEATURES);
   const type = ({ uint8: "u8", uint16: "u16", float32: "f32" } as const)[name];
   if (type === undefined || shape.length > 3) throw unsupported(at, `an image of ${name} with ${shape.length} dimensions`);
   // By default, an image has three channels and any size.
@@ -118,21 +118,19 @@ function image(content: Json, shape: Dimensions, at: string): Feature {
 
 function shapeOf(content: Json, at: string): Dimensions {
   const { shape = [] } = content;
-  const dimensions = Array.isArray(shape)
-    ? shape
-    : list(object(shape ?? {}, `the shape of feature ${at}`, FEATURES).dimensions ?? [], `the shape of feature ${at}`, FEATURES);
+  const dimensions = Array.isArray(shape) ? shape : list(object(shape ?? {}, `the shape of ${at}`, FEATURES).dimensions ?? [], `the shape of ${at}`, FEATURES);
   const parsedDims = dimensions.map((length) => dimension(length, at));
   const size = sizeOf(parsedDims.map((length) => length ?? 1));
-  if (!Number.isSafeInteger(size)) throw corruptFile({ file: FEATURES }, `feature ${at} has too many elements, ${parsedDims.join(" × ")}`);
+  if (!Number.isSafeInteger(size)) throw corruptFile({ file: FEATURES }, `${at} has too many elements, ${parsedDims.join(" × ")}`);
   return parsedDims;
 }
 
 /** Parses a length. -1 and null mean that only the data determines the length. */
 function dimension(value: unknown, at: string): number | null {
-  const length = value === null ? -1 : parseInteger(value, `a dimension of feature ${at}`, FEATURES, -1);
+  const length = value === null ? -1 : parseInteger(value, `a dimension of ${at}`, FEATURES, -1);
   return length === -1 ? null : length;
 }
 
 function unsupported(at: string, description: string): RldsError {
-  return unsupportedFile({ file: FEATURES }, `feature ${at} is ${description}, which Reprise cannot read`);
+  return unsupportedFile({ file: FEATURES }, `${at} is ${description}, which Reprise cannot read`);
 }

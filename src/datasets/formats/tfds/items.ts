@@ -32,8 +32,8 @@ export function shapeIn(feature: LeafFeature, { images }: Decoding): Dimensions 
 }
 
 /**
- * @param key the key of the values in the record @param shape the known part of the shape
- * @throws RldsError CORRUPT; UNSUPPORTED if values have different shapes
+ * Returns the values of a leaf in one record. @param key the key of the values in the record @param shape the known part of the shape
+ * @throws RldsError CORRUPT if the record is damaged · UNSUPPORTED if values have different shapes
  */
 export function itemsOf(example: Example, leaf: StoredLeaf, key: string, shape: Dimensions, decoding: Decoding): LeafItems {
   const { feature } = leaf;

@@ -6,7 +6,7 @@ import type { SourceFolder } from "../sources/source.ts";
 
 export type Json = { readonly [key: string]: unknown };
 
-/** Returns the object in a file. @throws RldsError NOT_FOUND, CORRUPT */
+/** Reads a file that contains a JSON object. @throws RldsError NOT_FOUND if the file does not exist · CORRUPT if it is not a JSON object */
 export async function readJson(folder: SourceFolder, path: string, maxBytes: number): Promise<Json> {
   const file = await folder.open(path);
   try {
@@ -37,7 +37,7 @@ export function text(value: unknown, subject: string, file: string): string {
   throw fieldError(subject, "a string", value, file);
 }
 
-/** Parses an integer, which the JSON of protobuf writes as text. */
+/** Returns an integer. The JSON of protobuf stores integers as strings. @throws RldsError CORRUPT if the value is not an integer >= min */
 export function parseInteger(value: unknown, subject: string, file: string, min = 0): number {
   const number = typeof value === "string" && /^-?\d+$/.test(value) ? Number(value) : value;
   if (typeof number === "number" && Number.isSafeInteger(number) && number >= min) return number;

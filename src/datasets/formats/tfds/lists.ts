@@ -2,13 +2,13 @@
 import { type AnyArray, type ArrayOf, DTYPES, type Dtype, zeros } from "../../../schema/dtype.ts";
 import { BYTES, type Example, FLOATS, INTS, payload } from "./example.ts";
 
-/** @throws RldsError CORRUPT */
+/** Returns the floats of a list. @throws RldsError CORRUPT if the list is damaged */
 export function floatsOf(example: Example, key: string): Float32Array<ArrayBuffer> {
   const parts = payload(example, key, FLOATS);
   let bytes = 0;
   for (let i = 0; i < parts.length; i += 2) {
     const length = (parts[i + 1] as number) - (parts[i] as number);
-    if (length % 4 !== 0) throw example.corruptError(`feature ${key} must hold floats of 4 bytes, but ends within a float`, parts[i]);
+    if (length % 4 !== 0) throw example.corruptError(`feature ${key} must contain floats of 4 bytes, but ends within a float`, parts[i]);
     bytes += length;
   }
   example.reserve(bytes);
@@ -22,7 +22,7 @@ export function floatsOf(example: Example, key: string): Float32Array<ArrayBuffe
   return floats;
 }
 
-/** @throws RldsError CORRUPT, also if the dtype cannot represent a value */
+/** Returns the integers of a list. @throws RldsError CORRUPT if the list is damaged, or if the dtype cannot represent a value */
 export function integersOf<D extends Dtype>(example: Example, key: string, dtype: D): ArrayOf<D> {
   const parts = payload(example, key, INTS);
   let count = 0;
@@ -47,7 +47,8 @@ function fill(output: AnyArray, start: number, example: Example, key: string, dt
     let low = byte & 127;
     let high = 0;
     for (let shift = 7; byte > 127; shift += 7) {
-      if (at === to || shift > 63) throw example.corruptError(`feature ${key} must hold integers of at most 10 bytes, but one is longer or truncated`, begin);
+      if (at === to || shift > 63)
+        throw example.corruptError(`feature ${key} must contain integers of at most 10 bytes, but an integer is longer or truncated`, begin);
       byte = bytes[at++] as number;
       const bits = byte & 127;
       if (shift < 28) low |= bits << shift;
@@ -64,7 +65,7 @@ function fill(output: AnyArray, start: number, example: Example, key: string, dt
     // The value fits a number: its upper half is only its sign.
     const value = high === low >> 31 ? low : high === 0 ? low >>> 0 : Number.NaN;
     if (!(value >= min && value <= max))
-      throw example.corruptError(`feature ${key} must hold integers in ${min} … ${max}, but one is outside that range`, begin);
+      throw example.corruptError(`feature ${key} must contain integers in ${min} … ${max}, but an integer is outside that range`, begin);
     (output as Int32Array)[index] = value;
   }
   return index;
@@ -73,7 +74,7 @@ function fill(output: AnyArray, start: number, example: Example, key: string, dt
 /** The approximate memory of a view. */
 const VIEW = 96;
 
-/** Returns views of the record. @throws RldsError CORRUPT */
+/** Returns the values of a list of bytes as views of the record. @throws RldsError CORRUPT if the list is damaged */
 export function bytesOf(example: Example, key: string): Uint8Array[] {
   const parts = payload(example, key, BYTES);
   example.reserve((parts.length / 2) * VIEW);

@@ -237,11 +237,11 @@ async function versionFolder(folder: SourceFolder): Promise<SourceFolder> {
   if (names.length > 1)
     throw unsupportedFile(
       { file: folder.name },
-      `the folder contains several datasets (${names.map((name) => name || "its own versions").join(", ")}). Pass the folder of one`,
+      `the folder has ${names.length} datasets (${names.map((name) => name || "its own versions").join(", ")}). Open one of them`,
     );
   const [newest] = versions.sort((a, b) => compareVersions(b.version, a.version));
   if (newest === undefined)
-    throw new RldsError("NOT_FOUND", `there is no ${INFO}, neither in the folder nor in a folder named after a version, such as 1.0.0`, { file: folder.name });
+    throw new RldsError("NOT_FOUND", `neither the folder nor a subfolder named after a version, such as 1.0.0, contains ${INFO}`, { file: folder.name });
   return below(folder, newest.path);
 }
 

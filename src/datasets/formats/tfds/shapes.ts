@@ -9,7 +9,7 @@ export function describeShape(shape: Dimensions): string {
   return `[${shape.map((length) => length ?? "?").join(", ")}]`;
 }
 
-/** Returns whether a shape agrees with its known part. */
+/** Returns whether a shape matches the known lengths of the expected shape. */
 export function matchesShape(expected: Dimensions, shape: Dimensions): boolean {
   return expected.length === shape.length && expected.every((length, d) => length === null || shape[d] === null || length === shape[d]);
 }

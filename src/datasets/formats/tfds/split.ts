@@ -14,7 +14,10 @@ const SPLIT_PART = /^([\w-]+)(?:\[([\w%:.-]+)\])?$/;
 const BOUND = /^(?:(-?[\d.]+)(%|shard)?)?$/;
 const RULE = "names of splits, optionally with a part, such as train, train[:10], train[10%:20%] or train+test";
 
-/** Returns the default split: the only split, or `train`. @throws RangeError if there are several splits without `train` · RldsError EMPTY */
+/**
+ * Returns the default split: `train`, or the only split.
+ * @throws RangeError if there are several splits without `train` · RldsError EMPTY if there are no splits
+ */
 export function defaultSplit(splits: readonly Split[]): SplitPart {
   if (splits.length === 0) throw new RldsError("EMPTY", "the dataset has no splits", { file: INFO });
   const split = splits.find(({ name }) => name === "train") ?? (splits.length === 1 ? splits[0] : undefined);
@@ -22,7 +25,7 @@ export function defaultSplit(splits: readonly Split[]): SplitPart {
   throw mustBe(RangeError, "split", `one of ${names(splits)}`, undefined);
 }
 
-/** @throws RangeError for an invalid text, an unknown split, or a slice beyond the end of a split */
+/** Parses a split. @throws RangeError if the string is invalid, if a split is unknown, or if a slice exceeds its split */
 export function partsOf(text: string, splits: readonly Split[]): SplitPart[] {
   return text.split("+").flatMap((term) => {
     const [, name, slice] = SPLIT_PART.exec(term.trim()) ?? [];

@@ -64,7 +64,7 @@ export function isDynamic({ feature }: StoredLeaf): boolean {
   return feature.kind === "numbers" && countUnknown(feature.shape) > 1;
 }
 
-/** Returns a spec nested like the features, with the leaves that `leafOf` returns. */
+/** Returns the spec of a feature, with a leaf from `leafOf` for each of its leaves. */
 export function featureSpec(
   feature: Feature,
   key: string,

@@ -103,7 +103,7 @@ function masked(sum: number): number {
   return (((sum >>> 15) | (sum << 17)) + 0xa282ead8) >>> 0;
 }
 
-/** The bytes of a record in addition to its data. */
+/** The number of bytes of a record in addition to its data. */
 export const OVERHEAD = HEAD + FOOT;
 
 /** Returns a record around data in parts, which are not copied. */

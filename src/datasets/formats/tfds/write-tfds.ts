@@ -107,7 +107,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
     if (conflict !== undefined) throw new RldsError("UNSUPPORTED", `${conflict.path} must not begin with steps/ as metadata of an episode. Rename it`);
     const features = featuresJson(stepSpec, metadataSpec, stepLeaves, metadataLeaves);
     if (otherSplits.length > 0 && !sameJson(JSON.parse(features), dataset?.features))
-      throw new RldsError("SPEC_MISMATCH", `a split next to ${otherSplits.join(", ")} must have the same features. Use another name or version`, {
+      throw new RldsError("SPEC_MISMATCH", `the split must have the same features as ${otherSplits.join(", ")} in this dataset. Use another name or version`, {
         file: `${folder.name}/${path}/features.json`,
       });
     const encodePng: EncodePng = images.size === 0 ? throwUnexpectedImage : (await import("../images/encode-png.ts")).encodePng;
@@ -198,9 +198,9 @@ function parseOptions(rlds: RldsDataset<unknown>, options: TfdsWriteOptions) {
     if (typeof value !== "string") throw mustBe(TypeError, subject, rule, value);
     if (!pattern.test(value)) throw mustBe(RangeError, subject, rule, value);
   };
-  checkText("name", name, "letters, digits and underscores, with a letter first", /^[a-zA-Z]\w*$/);
+  checkText("name", name, "a name of letters, digits and underscores that begins with a letter", /^[a-zA-Z]\w*$/);
   checkText("version", version, "three numbers, such as 1.0.0", /^\d+\.\d+\.\d+$/);
-  checkText("split", split, "letters, digits and underscores, with a letter first", /^[a-zA-Z]\w*$/);
+  checkText("split", split, "a name of letters, digits and underscores that begins with a letter", /^[a-zA-Z]\w*$/);
   if (description !== undefined && typeof description !== "string") throw mustBe(TypeError, "description", "a string", description);
   if (!Array.isArray(images) || images.some((path) => typeof path !== "string")) throw mustBe(TypeError, "images", "an array of paths", images);
   flag("overwrite", overwrite);
@@ -212,7 +212,7 @@ function parseOptions(rlds: RldsDataset<unknown>, options: TfdsWriteOptions) {
   if (shards !== undefined) {
     integer("shards", shards, 1, MAX_SHARDS);
     const episodes = (rlds as { readonly episodes?: unknown }).episodes ?? (Array.isArray(rlds) ? rlds.length : undefined);
-    if (typeof episodes !== "number") throw new RangeError("shards needs a dataset with a known number of episodes. Set shardBytes instead");
+    if (typeof episodes !== "number") throw new RangeError("shards requires a dataset with a known number of episodes. Set shardBytes instead");
     shardOf = (episode) => Math.min(Math.floor((episode * shards) / Math.max(episodes, 1)), shards - 1);
   }
   return {

@@ -24,13 +24,16 @@ export function isImage({ dtype, shape }: Pick<FeatureLeaf, "dtype" | "shape">):
 /** The numbers of channels in a JPEG that Pillow writes for TF-Agents. */
 const JPEG_CHANNELS = [1, 3];
 
-/** @param subject the name of the spec in messages @throws ReplayError SPEC_MISMATCH for images that TF-Agents cannot compress, such as stacked frames */
+/**
+ * Checks the images of a spec. @param subject the name of the spec in messages
+ * @throws ReplayError SPEC_MISMATCH if TF-Agents cannot compress an image, such as stacked frames
+ */
 export function checkImages(leaves: readonly FeatureLeaf[], subject: string): void {
   for (const leaf of leaves)
     if (isImage(leaf) && !JPEG_CHANNELS.includes(leaf.shape[2] as number))
       throw new ReplayError(
         "SPEC_MISMATCH",
-        `${leafSubject(subject, leaf.keys)} must be an image of 1 or 3 channels with compressImage, got [${leaf.shape.join(", ")}]. Leave compressImage out`,
+        `${leafSubject(subject, leaf.keys)} must be an image of 1 or 3 channels with compressImage, got [${leaf.shape.join(", ")}]. Omit compressImage`,
       );
 }
 
@@ -38,7 +41,7 @@ export function isJpeg(bytes: Uint8Array): boolean {
   return bytes[0] === 0xff && bytes[1] === 0xd8;
 }
 
-/** Returns an array for the elements of one leaf of one step. */
+/** Creates an array of zeros for one leaf of one step. */
 export function elementsOf({ dtype, size }: FeatureLeaf): NumberArray {
   return zeros(dtype, size) as unknown as NumberArray;
 }

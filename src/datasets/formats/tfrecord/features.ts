@@ -39,7 +39,7 @@ export function leafSubject(subject: string, keys: readonly string[]): string {
 }
 
 /**
- * @param subject the name of the spec in messages: the caller's argument
+ * Returns the leaves of a spec in the form of TF-Agents. @param subject the name of the spec in messages
  * @throws TypeError if the value is not a spec · ReplayError SPEC_MISMATCH for a dtype or shape that TF-Agents cannot write, or for two leaves with the same
  * name
  */

@@ -9,8 +9,8 @@ import type { SourceFile, SourceFolder } from "../sources/source.ts";
 import { readSpecFile } from "./spec-file.ts";
 import { SPEC_ENDING } from "./structured-value.ts";
 
-/** The fault of a file that contains a spec instead of records. */
-export const NO_RECORDS = `this is a spec file, which has no records. Pass the file of that name without ${SPEC_ENDING}`;
+/** The message for a file that contains a spec instead of records. */
+export const NO_RECORDS = `the file contains a spec, not records. Pass the file of the same name without ${SPEC_ENDING}`;
 
 export function isSpecPath(path: string): boolean {
   return path.endsWith(SPEC_ENDING);
@@ -19,16 +19,19 @@ export function isSpecPath(path: string): boolean {
 /** A folder from which files are read. */
 export type FileSource = Source;
 
-/** Opens files by path: in a folder, in the file system, or by URL. */
+/** Opens a file by its path in a folder or in the file system, or by its URL. */
 export type OpenFile = (path: string) => Promise<SourceFile>;
 
-/** @param from the folder; if undefined, each path is a separate source @throws RldsError UNSUPPORTED for a file in place of a folder */
+/**
+ * Returns a function that opens files. @param from the folder; if undefined, each path is a separate source
+ * @throws RldsError UNSUPPORTED if `from` is a file
+ */
 export async function fileOpener(from: Source | undefined, options: SourceOptions & { readonly maxBytes: number }): Promise<OpenFile> {
   if (from === undefined)
     return async (path) => {
       const { file } = await sourceOf(path, options);
       if (file === undefined && isHttp(path) && !new URL(path).pathname.endsWith("/")) return openUrl(new URL(path), options);
-      if (file === undefined) throw new RldsError("UNSUPPORTED", "this is a folder. Pass the file of records in it", { file: path });
+      if (file === undefined) throw new RldsError("UNSUPPORTED", "the path is a folder. Pass a file of records in it", { file: path });
       return file;
     };
   const { folder, file } = await sourceOf(from, options);
@@ -50,7 +53,7 @@ async function openUrl(url: URL, options: SourceOptions): Promise<SourceFile> {
   return (folder as SourceFolder).open(decodeURIComponent(url.pathname.replace(/^.*\//, "")));
 }
 
-/** Returns the common spec of all files. @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED · SPEC_MISMATCH if the specs differ */
+/** Returns the common spec of all files. @throws RldsError NOT_FOUND if a spec is missing · SPEC_MISMATCH if the specs differ · the errors of readSpecFile */
 export async function specOfFiles(paths: readonly string[], open: OpenFile, maxBytes: number): Promise<Spec> {
   let spec: Spec | undefined;
   for (const path of paths) {
@@ -69,7 +72,7 @@ async function openSpec(path: string, open: OpenFile): Promise<SourceFile> {
   } catch (cause) {
     if (!(cause instanceof RldsError) || cause.code !== "NOT_FOUND") throw cause;
     if (isSpecPath(path)) throw new RldsError("UNSUPPORTED", NO_RECORDS, { file: path }, { cause });
-    throw new RldsError("NOT_FOUND", "there is no spec file next to the records. Put it there, or pass the option spec", { file: specPath }, { cause });
+    throw new RldsError("NOT_FOUND", "there is no spec file next to the records. Add the spec file, or pass the option spec", { file: specPath }, { cause });
   }
 }
 

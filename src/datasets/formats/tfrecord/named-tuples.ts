@@ -10,7 +10,7 @@ export interface NamedTuple {
   readonly parts?: { readonly [field: string]: NamedTuple };
 }
 
-/** The named tuples that an object at some place may be. */
+/** The named tuples that an object in a spec may represent. */
 export type Candidates = readonly NamedTuple[];
 
 const TRAJECTORY: NamedTuple = {
@@ -66,7 +66,7 @@ export function namedTupleOf(spec: Spec, candidates: Candidates = WHOLE): NamedT
   return candidates.find(({ fields }) => names.length === fields.size && names.every((name) => fields.has(name)));
 }
 
-/** Returns the named tuple with this name and these fields, as in Python. */
+/** Returns the named tuple with these Python names of its type and its fields. */
 export function namedTupleCalled(name: string, fields: readonly string[], candidates: Candidates): NamedTuple | undefined {
   const tuple = candidates.find((each) => each.name === name && each.fields.size === fields.length);
   return tuple !== undefined && [...tuple.fields.values()].every((field) => fields.includes(field)) ? tuple : undefined;

@@ -123,12 +123,12 @@ async function create(folder: SinkFolder, path: string): Promise<SinkFile> {
   });
 }
 
-/** @throws RangeError if a path leads out of its folder */
+/** Checks that a path stays inside its folder. @throws RangeError if the path leads out of its folder */
 export function checkPathInside(path: string): void {
   try {
     checkInside(path, "to");
   } catch {
-    throw mustBe(RangeError, "outputPath", "the path of a file in the given folder, with slashes", path);
+    throw mustBe(RangeError, "outputPath", "the relative path of a file in the folder, with slashes", path);
   }
 }
 

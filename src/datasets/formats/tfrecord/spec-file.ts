@@ -14,7 +14,7 @@ const DTYPE_BY_NUMBER = new Map([...DATA_TYPES].map(([dtype, number]) => [number
 
 /**
  * Reads the spec in a file and closes the file. Named tuples become objects; the named tuples of TF-Agents receive the names of Reprise, such as `stepType`.
- * @throws RldsError CORRUPT, UNSUPPORTED
+ * @throws RldsError CORRUPT if the file is damaged · UNSUPPORTED if the spec has other parts than tensors of known shape
  */
 export async function readSpecFile(file: SourceFile, maxBytes: number): Promise<Spec> {
   const records = new TfRecords(file, { maxBytes });
@@ -54,7 +54,7 @@ class StructureReader {
   }
 
   #structure(from: number, to: number, depth: number): Spec {
-    if (depth > MAX_NEST_DEPTH) throw this.#corrupt(`the spec is nested more than ${MAX_NEST_DEPTH} deep`);
+    if (depth > MAX_NEST_DEPTH) throw this.#corrupt(`the spec is nested more than ${MAX_NEST_DEPTH} levels deep`);
     if (++this.#nodes > 2 * MAX_LEAVES) throw this.#corrupt(`the spec has more than ${2 * MAX_LEAVES} parts`);
     let spec: Spec | undefined;
     let other = NONE;
@@ -87,7 +87,7 @@ class StructureReader {
         if (inner === 1) name = this.#text(innerBegin, innerEnd);
         else if (inner === 2) part = this.#structure(innerBegin, innerEnd, depth + 1);
       });
-      if (part === undefined) throw this.#corrupt(`the spec has no value named ${JSON.stringify(name)}`);
+      if (part === undefined) throw this.#corrupt(`the spec has no value for ${JSON.stringify(name)}`);
       parts.push([name, part]);
     });
     const node = {};
@@ -146,7 +146,7 @@ class StructureReader {
     const dtype = DTYPE_BY_NUMBER.get(number);
     if (dtype === undefined) throw unsupportedFile({ file: this.#file }, `the spec has the TensorFlow data type ${number}, which Reprise cannot read`);
     if (isUnknown || shape.some((n) => !(n > 0)))
-      throw unsupportedFile({ file: this.#file }, `the spec has a shape that is not fully known, [${isUnknown ? "?" : shape.join(", ")}]`);
+      throw unsupportedFile({ file: this.#file }, `the spec has the shape [${isUnknown ? "?" : shape.join(", ")}], which is not fully known`);
     return { dtype, shape };
   }
 
@@ -159,7 +159,7 @@ class StructureReader {
       if (wire === WireType.LengthDelimited) {
         const length = reader.uint32();
         const end = reader.pos + length;
-        if (end > to) throw this.#corrupt(`the spec states that ${length} bytes follow, but only ${to - reader.pos} do`);
+        if (end > to) throw this.#corrupt(`the spec states ${length} bytes, but only ${to - reader.pos} follow`);
         onMessage(field, reader.pos, end);
         reader.pos = end;
       } else if (wire === WireType.Varint && onNumber !== undefined) onNumber(field, Number(reader.int64()));

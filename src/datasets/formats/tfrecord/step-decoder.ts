@@ -52,9 +52,9 @@ export class StepDecoder {
     if (decodeImage !== undefined && isImage(leaf)) {
       const schema = { type: "u8", channels: shape[2] as number } as const;
       const pixels = example.guard(name, at, undefined, () => {
-        if (part.length === size && !isJpeg(part)) throw example.unsupported(`feature ${name} holds pixels, not a JPEG. Leave compressImage out`);
+        if (part.length === size && !isJpeg(part)) throw example.unsupported(`feature ${name} contains pixels, not a JPEG. Omit compressImage`);
         const { width, height } = imageHead(part);
-        if (height !== shape[0] || width !== shape[1]) throw new Error(`it must be an image of ${shape.join(" × ")} values, got one of ${height} × ${width}`);
+        if (height !== shape[0] || width !== shape[1]) throw new Error(`the image must have ${shape[0]} × ${shape[1]} pixels, got ${height} × ${width}`);
         return decodeImage(part, schema, example.remainingBytes);
       });
       example.reserve(size);

@@ -25,7 +25,7 @@ const MAX_CHUNKS = 2 ** 20;
 const CHUNKS_AT_ONCE = 4;
 const KEPT_BYTES = 2 ** 25;
 
-/** @param name the name of the column in messages @throws RldsError CORRUPT if chunks exceed maxBytes */
+/** Returns a Zarr array as a column. @param name the name of the column in messages @throws RldsError CORRUPT if chunks exceed maxBytes */
 export async function arrayColumn(zarr: Zarrita, name: string, options: ColumnOptions): Promise<Column> {
   const { metadata, maxBytes, path } = options;
   const { shape, chunks, shards = chunks, dtype, memoryBytes, indexBytes = 0 } = metadata;
@@ -71,10 +71,10 @@ async function reader({ get, open, slice }: Zarrita, name: string, options: Colu
   return async (from, to) => {
     const counts = shape.map((length, i) => Math.ceil((i === 0 ? to - from : length) / (chunks[i] as number)));
     if (!(sizeOf(counts) <= MAX_CHUNKS))
-      throw corruptFile({ file: path }, `${name} has ${sizeOf(counts)} chunks in ${to - from} rows, more than ${MAX_CHUNKS}`);
+      throw corruptFile({ file: path }, `${name} has ${sizeOf(counts)} chunks in ${to - from} rows, more than the maximum of ${MAX_CHUNKS}`);
     const bytes = (to - from) * sizeOf(shape.slice(1)) * memoryBytes;
     if (shape.length > 0 && !(bytes <= maxBytes))
-      throw corruptFile({ file: path }, `${name} has rows of ${bytes} bytes, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`);
+      throw corruptFile({ file: path }, `the requested rows of ${name} take ${bytes} bytes, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`);
     try {
       const selection = shape.map((_, i) => (i === 0 ? slice(from, to) : null));
       const found = (await get(array, selection, { createQueue })) as Piece | number;

@@ -48,7 +48,10 @@ interface Fault {
   unsupported(what: string): RldsError;
 }
 
-/** @param path the path of the array @throws RldsError CORRUPT, UNSUPPORTED */
+/**
+ * Parses the metadata of an array. @param path the path of the array
+ * @throws RldsError CORRUPT if it is invalid · UNSUPPORTED if Reprise cannot read the array
+ */
 export function arrayMetadata(value: unknown, file: string, path: string): ArrayMetadata {
   const fault: Fault = {
     file,
@@ -64,7 +67,7 @@ function ofVersion2(values: Values, fault: Fault): ArrayMetadata {
   const chunks = dimensions(values.chunks, 1, fault, "chunks");
   if (chunks.length !== shape.length) throw fault.corrupt(`has ${shape.length} dimensions, but its chunks have ${chunks.length}`);
   if (values.order !== "C" && values.order !== "F") throw fault.corrupt(`must have the order C or F, got ${JSON.stringify(values.order)}`);
-  const filters = values.filters === null || values.filters === undefined ? [] : listOf(values.filters, fault, "a value filters");
+  const filters = values.filters === null || values.filters === undefined ? [] : listOf(values.filters, fault, "filters");
   const names = filters.map((filter) => objectOf(filter, fault, "has a filter that is not an object").id);
   const isText = names.length === 1 && names[0] === "vlen-utf8" && values.dtype === "|O";
   const other = names.find((name) => !FILTERS.includes(name));
@@ -91,7 +94,7 @@ function ofVersion3(values: Values, fault: Fault): ArrayMetadata {
   if (values.zarr_format !== 3 || values.node_type !== "array") throw fault.corrupt("is not an array of Zarr 2 or 3");
   const shape = dimensions(values.shape, 0, fault, "shape");
   const grid = objectOf(values.chunk_grid, fault, "has no chunk_grid");
-  if (grid.name !== "regular") throw fault.unsupported(`has the chunk grid ${JSON.stringify(grid.name)}, and Reprise reads only regular grids`);
+  if (grid.name !== "regular") throw fault.unsupported(`has the chunk grid ${JSON.stringify(grid.name)}, but Reprise reads only regular grids`);
   const outer = dimensions(objectOf(grid.configuration, fault, "has no chunk_shape").chunk_shape, 1, fault, "chunk_shape");
   if (outer.length !== shape.length) throw fault.corrupt(`has ${shape.length} dimensions, but its chunks have ${outer.length}`);
   const type = typeOfName(values.data_type, fault);
@@ -118,7 +121,7 @@ interface Codec {
 }
 
 function codecsOf(value: unknown, fault: Fault): Codec[] {
-  return listOf(value, fault, "a value codecs").map((codec) => {
+  return listOf(value, fault, "codecs").map((codec) => {
     if (typeof codec === "string") return { name: codec, configuration: {} };
     const { name, configuration } = objectOf(codec, fault, "has a codec that is not an object");
     return { name: String(name), configuration: configuration === undefined ? {} : objectOf(configuration, fault, "has a codec with a damaged configuration") };
@@ -168,7 +171,7 @@ function typeOfNumpy(descr: unknown, fault: Fault): ElementType {
   if (kind === "S" && n > 0) return { dtype: "string", bytes: n, memoryBytes: STRING + 2 * n };
   const dtype = `${kind}${8 * n}`;
   if (isDtype(dtype) && "iuf".includes(kind)) return { dtype, bytes: n, memoryBytes: n };
-  throw fault.unsupported(`holds elements of the type ${JSON.stringify(descr)}, which a leaf cannot hold`);
+  throw fault.unsupported(`contains elements of the type ${JSON.stringify(descr)}, which a leaf cannot store`);
 }
 
 function typeOfName(name: unknown, fault: Fault): ElementType {
@@ -178,7 +181,7 @@ function typeOfName(name: unknown, fault: Fault): ElementType {
   const [, kind = "", bits] = (typeof name === "string" && /^(int|uint|float)(\d{1,2})$/.exec(name)) || [];
   const dtype = `${kind[0]}${bits}`;
   if (isDtype(dtype)) return { dtype, bytes: Number(bits) / 8, memoryBytes: Number(bits) / 8 };
-  throw fault.unsupported(`holds elements of the type ${JSON.stringify(name)}, which a leaf cannot hold`);
+  throw fault.unsupported(`contains elements of the type ${JSON.stringify(name)}, which a leaf cannot store`);
 }
 
 /** Returns the fill value of missing chunks as JSON for zarrita. */
@@ -202,12 +205,12 @@ function objectOf(value: unknown, fault: Fault, what: string): Values {
 }
 
 function listOf(value: unknown, fault: Fault, what: string): readonly unknown[] {
-  if (!Array.isArray(value) || value.length > MAX_DIMENSIONS) throw fault.corrupt(`has ${what} that is not a list`);
+  if (!Array.isArray(value) || value.length > MAX_DIMENSIONS) throw fault.corrupt(`has metadata in which ${what} is not a list`);
   return value;
 }
 
 function dimensions(value: unknown, least: number, fault: Fault, what: string): number[] {
-  const list = listOf(value, fault, `a ${what}`);
-  if (!list.every((n) => Number.isSafeInteger(n) && (n as number) >= least)) throw fault.corrupt(`has a ${what} that is not a list of sizes`);
+  const list = listOf(value, fault, what);
+  if (!list.every((n) => Number.isSafeInteger(n) && (n as number) >= least)) throw fault.corrupt(`has metadata in which ${what} is not a list of sizes`);
   return list as number[];
 }

@@ -1,7 +1,7 @@
 /** Loads the optional package for Zarr. */
 import { unsupportedFile } from "../../model/rlds-error.ts";
 
-/** @throws RldsError UNSUPPORTED if zarrita is not installed */
+/** Loads zarrita. @throws RldsError UNSUPPORTED if zarrita is not installed */
 export async function zarrita() {
   try {
     // The import is awaited inside `try`, so that a bundler accepts a missing package.

@@ -1,11 +1,11 @@
 /** Defines the files by which a Zarr store of episodes is detected. */
 
-/** The array with the ends of episodes in the layout of diffusion_policy. */
+/** The path of the array with the ends of episodes in the layout of diffusion_policy. */
 export const EPISODE_ENDS = "meta/episode_ends";
 export const ARRAY_2 = ".zarray";
 export const NODE_3 = "zarr.json";
 
-/** Returns the root of the store whose episode ends a path describes: empty, or with a trailing slash. Undefined for any other path. */
+/** Returns the root of a store from the path of its array of episode ends: empty, or with a trailing slash. Returns undefined for any other path. */
 export function rootOf(path: string): string | undefined {
   const name = [ARRAY_2, NODE_3].map((file) => `${EPISODE_ENDS}/${file}`).find((end) => path === end || path.endsWith(`/${end}`));
   return name === undefined ? undefined : path.slice(0, -name.length);
@@ -16,5 +16,5 @@ export function hasZarr(paths: readonly string[]): boolean {
   return paths.some((path) => /(^|\/)(\.zgroup|\.zarray|zarr\.json)$/.test(path));
 }
 
-/** The message for a store with other content. */
+/** The message for a Zarr store without episode ends. */
 export const NO_EPISODE_ENDS = `the folder is a Zarr store without ${EPISODE_ENDS}. Write the ends of the episodes to it, and the arrays of the steps to the group data`;

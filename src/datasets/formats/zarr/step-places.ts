@@ -7,7 +7,7 @@ import { squeezeColumn } from "../columns/flat.ts";
 import { type Field, fieldsOf, isWeakName } from "../columns/names.ts";
 import type { Selection } from "../selection/selection.ts";
 
-/** A selected array. */
+/** The place of a selected array in a step. */
 export interface StepPlace {
   /** The names in the store, below `data`. */
   readonly names: readonly string[];
@@ -28,7 +28,7 @@ const ENDS: readonly (Field | undefined)[] = ["is_terminal", "terminated", "done
 /** Times are not part of the observation, as in every other format. */
 const TIME = /^time_?stamps?$/i;
 
-/** @param named the names of all arrays */
+/** Returns the place of each selected array in a step. @param named the names of all arrays */
 export function columnPlaces(named: readonly (readonly string[])[], selection: Selection): StepPlace[] {
   const tops = (list: readonly (readonly string[])[]) => [...new Set(list.map(([top = ""]) => top))];
   const placesOf = (list: readonly (readonly string[])[]) => {
@@ -54,7 +54,7 @@ export function columnPlaces(named: readonly (readonly string[])[], selection: S
   return selected.map(({ names, keys, isRenamed }) => ({ names, ...(isRenamed ? renamed(keys) : original(names)) }));
 }
 
-/** Returns the columns nested like a step. @throws RldsError CORRUPT, UNSUPPORTED */
+/** Returns the columns nested like a step. @throws RldsError CORRUPT if paths conflict · UNSUPPORTED if the observation or the action is missing */
 export function stepTree(parts: readonly StepPart[], file: string): { readonly tree: TransitionTree; readonly terminal: Column | undefined } {
   const tree: { [name: string]: ColumnTree } = {};
   let terminal: Column | undefined;
@@ -74,7 +74,7 @@ export function stepTree(parts: readonly StepPart[], file: string): { readonly t
 
 function place(tree: { [name: string]: ColumnTree }, keys: readonly string[], column: Column, file: string): void {
   let at = tree;
-  const fail = () => corruptFile({ file }, `two arrays map to ${keys.join("/")} of a step. Rename one of them`);
+  const fail = () => corruptFile({ file }, `the paths of two arrays in a step conflict: ${keys.join("/")}. Rename one of them with rename: { … }`);
   for (const key of keys.slice(0, -1)) {
     if (!Object.hasOwn(at, key)) setPart(at, key, {});
     const next = at[key] as ColumnTree;

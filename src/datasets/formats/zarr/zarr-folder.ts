@@ -19,7 +19,7 @@ export interface ZarrFolder {
   attributes(): Promise<Values>;
 }
 
-/** @throws RldsError UNSUPPORTED if there is no store, if there are several, or if its arrays cannot be listed */
+/** Finds the store in a folder. @throws RldsError UNSUPPORTED if there is no store, if there are several, or if its arrays cannot be listed */
 export async function zarrFolder(folder: SourceFolder): Promise<ZarrFolder> {
   const files = await folder.list();
   if (files === undefined) return consolidatedFolder(folder);
@@ -43,7 +43,8 @@ export async function zarrFolder(folder: SourceFolder): Promise<ZarrFolder> {
   const below = inStore.filter((path) => path.endsWith(`/${name}`)).map((path) => path.slice(0, -name.length - 1));
   const paths: string[] = [];
   for (const path of below) {
-    if (path.split("/").length > MAX_GROUP_DEPTH) throw unsupportedFile({ file: folder.name }, `groups are nested deeper than ${MAX_GROUP_DEPTH} at ${path}`);
+    if (path.split("/").length > MAX_GROUP_DEPTH)
+      throw unsupportedFile({ file: folder.name }, `groups are nested more than ${MAX_GROUP_DEPTH} levels deep at ${path}`);
     if (!is3 || ((await document(`${root}${path}/${name}`)) as Values | null)?.node_type === "array") paths.push(path);
   }
   return {
@@ -102,7 +103,8 @@ async function jsonIfExists(folder: SourceFolder, path: string): Promise<unknown
   const file = await openIfExists(folder, path);
   if (file === undefined) return undefined;
   try {
-    if (file.size > MAX_METADATA_BYTES) throw corruptFile({ file: path }, `the metadata has ${file.size} bytes, more than ${MAX_METADATA_BYTES}`);
+    if (file.size > MAX_METADATA_BYTES)
+      throw corruptFile({ file: path }, `the metadata has ${file.size} bytes, more than the maximum of ${MAX_METADATA_BYTES}`);
     return parseExactJson(new TextDecoder().decode(await file.read(0, file.size)));
   } catch (cause) {
     if (cause instanceof SyntaxError) throw corruptFile({ file: path }, `the file is not JSON: ${cause.message}`, cause);

@@ -7,7 +7,7 @@ import { checkInside, type SourceFile, type SourceFolder } from "../sources/sour
 /** Larger uncompressed entries remain in the archive and are read by ranges. */
 const MAX_LOADED_BYTES = 2 ** 24;
 
-/** Opens a zip archive as a folder. The caller keeps ownership of the archive's file. @throws RldsError CORRUPT */
+/** Opens a zip archive as a folder. The caller closes the archive's file. @throws RldsError CORRUPT if the archive is damaged */
 export async function zipFolder(file: SourceFile, maxBytes: number, signal?: AbortSignal): Promise<SourceFolder> {
   const entries = new Map<string, ZipEntry>();
   // A later entry replaces an earlier one with the same name, because zarr appends new metadata of its groups.

@@ -127,14 +127,14 @@ describe("groups without leaves", () => {
       expect(losses.map(({ what }) => what)).toEqual(expect.arrayContaining(["info", "nested/empty", "observation/none", "metadata note"]));
       expect(stepSpec).not.toHaveProperty("info");
       const strict = await errorFrom(write(grouped(), memorySink(), { strict: true }));
-      expectError(strict, "UNSUPPORTED", /info: the format has no groups without leaves/);
+      expectError(strict, "UNSUPPORTED", /info: the format cannot store groups without leaves/);
     }
   });
 
   test("Minari has none in an array, where it would change the place of others", async () => {
     const listed = { ...(own as object), observation: [{}, leaf("f32", [2])] } as unknown as StepSpec;
     const error = await errorFrom(writeMinari(made(listed, [2]) as unknown as RldsDataset<unknown>, memorySink(), { id: "a-v0" }));
-    expectError(error, "UNSUPPORTED", /^observation\/0 has no leaf, but an element of an array cannot be left out/);
+    expectError(error, "UNSUPPORTED", /^observation\/0 has no leaves, but Minari cannot omit an element of an array/);
   });
 });
 

@@ -68,7 +68,7 @@ describe("TFRecordObserver", () => {
         name: "RldsError",
         code: "IO",
         file: `${path}${piped}`,
-        message: expect.stringContaining("the path is a pipe, a device or a folder, not a file. Write elsewhere"),
+        message: expect.stringContaining("the path is a pipe, a device or a folder, not a file. Use another path"),
       });
     }
     expect(isPipe(pipe)).toBe(true);

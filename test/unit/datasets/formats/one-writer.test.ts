@@ -25,7 +25,7 @@ describe.each<[string, () => Sink]>([
       expect(done.length).toBe(1);
       for (const result of both)
         if (result.status === "rejected")
-          expect(result.reason).toMatchObject({ code: "IO", message: expect.stringMatching(/another writer .*is writing here/) });
+          expect(result.reason).toMatchObject({ code: "IO", message: expect.stringMatching(/another writer .*is already writing to this path/) });
       const reader = await openTfds(to as string, { split: done[0] as string });
       expect(reader.splits).toEqual(done);
       expect(await all(reader)).toHaveLength(4);

@@ -390,7 +390,7 @@ describe("steps as RLDS has them", () => {
 
 describe("what is none", () => {
   it("is refused by a sentence", async () => {
-    expectError(await errorFrom(openReplay(join(root, "test/data/tfds"))), "NOT_FOUND", /no journal in the folder: no file is called 00000001.rpr/);
+    expectError(await errorFrom(openReplay(join(root, "test/data/tfds"))), "NOT_FOUND", /the folder has no journal: the file 00000001.rpr is missing/);
     expectError(await errorFrom(openReplay(join(FOLDER, "nowhere"))), "NOT_FOUND", /no such file or folder/);
     expectError(await errorFrom(openReplay(new Blob(["REPRISE1"]))), "CORRUPT", /the end is missing/);
     expectError(await errorFrom(openReplay(new Blob(['{"not": "a snapshot"}']))), "CORRUPT", /snapshot must begin with REPRISE1/);

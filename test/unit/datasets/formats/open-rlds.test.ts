@@ -82,8 +82,8 @@ describe("behind a URL", () => {
 
 describe("what is no dataset", () => {
   it.each([
-    ["text", new Blob(["hello"]), "beginnings of HDF5"],
-    ["nothing", new Blob([]), "beginnings of HDF5"],
+    ["text", new Blob(["hello"]), "first bytes of HDF5"],
+    ["nothing", new Blob([]), "first bytes of HDF5"],
     ["a record file without its folder", dataFolder("tfds/cartpole/1.0.0/cartpole-train.tfrecord-00000-of-00001"), "pass the folder"],
     ["an empty folder", new Map<string, Uint8Array>(), "features.json, meta/info.json, data/main_data.hdf5"],
   ])("%s", async (_, source, message) => {
@@ -125,7 +125,7 @@ describe("what is no dataset by itself is named, with what to open", () => {
         ["info.json", bytesOf(info)],
         ["tasks.parquet", bytesOf("PAR1")],
       ]),
-      /meta folder of a LeRobot dataset\. Open the folder above/,
+      /meta folder of a LeRobot dataset\. Open its parent folder/,
     ],
     ["a parent folder", new Map([["a/meta/info.json", bytesOf(info)]]), /the dataset is in the folder a\. Open that folder/],
     [

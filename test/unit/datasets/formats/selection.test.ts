@@ -77,7 +77,7 @@ describe("every reader", () => {
       const whole = await episodesOf(files);
       expect(episodes[1]?.steps.at(3).observation.a).toEqual(whole.episodes[1]?.steps.at(3).observation.state);
       expect(episodes[1]?.steps.at(3).action).toEqual(whole.episodes[1]?.steps.at(3).action);
-      expectError(await errorFrom(episodesOf(files, { without: ["is_last"] })), RangeError, /no is_last/);
+      expectError(await errorFrom(episodesOf(files, { without: ["is_last"] })), RangeError, /but remove is_last/);
     }
     await data.close();
   });

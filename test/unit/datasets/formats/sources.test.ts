@@ -94,7 +94,7 @@ test("the newest version is taken, by numbers", async () => {
   const two = new Map([...FILES, ...[...FILES].map(([path, bytes]) => [`other/${path}`, bytes] as const)]);
   await expect(openTfds(two)).rejects.toMatchObject({
     code: "UNSUPPORTED",
-    message: expect.stringMatching(/several datasets \(half_cheetah, other\/half_cheetah\)\. Pass the folder of one/),
+    message: expect.stringMatching(/2 datasets \(half_cheetah, other\/half_cheetah\)\. Open one of them/),
   });
   await expect(openTfds(new Map([["a/features.json", new Uint8Array(2)]]))).rejects.toMatchObject({ code: "NOT_FOUND", file: "the Map" });
 });
@@ -203,7 +203,7 @@ describe("a server", () => {
     const failure = await foundIn(await openTfds(`${server.url}/${NAME}`, { maxBytes: 2 ** 20 })).catch((error) => error);
     expect(failure).toMatchObject({
       code: "UNSUPPORTED",
-      message: expect.stringMatching(/does not support ranges, and the file is larger than the 1048576 bytes that maxBytes allows/),
+      message: expect.stringMatching(/does not support range requests, and the file is larger than the 1048576 bytes that maxBytes allows/),
     });
     expect(sent).toBeLessThan(2 ** 25);
   });

@@ -70,7 +70,7 @@ it("a damaged chunk is lost alone", async () => {
   await expect(read(damaged, JOINTS)).rejects.toMatchObject({
     code: "CORRUPT",
     offset: at,
-    message: expect.stringMatching(/a chunk is damaged: Incorrect chunk CRC/),
+    message: expect.stringMatching(/a chunk cannot be read: Incorrect chunk CRC/),
   });
   const { reader, steps } = await read(damaged, { ...JOINTS, salvage: true });
   expect(reader.losses).toMatchObject([{ code: "CORRUPT", offset: at }]);
@@ -142,14 +142,14 @@ describe("schemas and messages", () => {
       "CORRUPT",
       /a sequence has 1000000000/,
     ],
-    ["a text of 10^9 bytes", { schema: "string x", messages: [cdr(...u32(1e9), 65)] }, "CORRUPT", /does not match test\/Type/],
-    ["a message that is cut", { messages: [cdr(0, 0)] }, "CORRUPT", /it has 6 bytes, but needs at least 12/],
-    ["JSON that is none", { message: "json", encoding: "jsonschema", messages: [Uint8Array.of(123)] }, "CORRUPT", /does not match test\/Type/],
+    ["a text of 10^9 bytes", { schema: "string x", messages: [cdr(...u32(1e9), 65)] }, "CORRUPT", /cannot be decoded as test\/Type/],
+    ["a message that is cut", { messages: [cdr(0, 0)] }, "CORRUPT", /the message has 6 bytes, but needs at least 12/],
+    ["JSON that is none", { message: "json", encoding: "jsonschema", messages: [Uint8Array.of(123)] }, "CORRUPT", /cannot be decoded as test\/Type/],
     [
       "JSON in depth",
       { message: "json", encoding: "jsonschema", messages: [new TextEncoder().encode("[".repeat(50_000) + "]".repeat(50_000))] },
       "SPEC_MISMATCH",
-      /nested more than 64 deep/,
+      /nested more than 64 levels deep/,
     ],
     [
       "ragged lists",
@@ -214,7 +214,7 @@ describe("sizes", () => {
       "of a chunk before compression",
       "zstd",
       (view: DataView, at: number) => view.setBigUint64(at + 9 + 16, 10n ** 9n, true),
-      /it has \d+ bytes instead of the stated 1000000000/,
+      /the chunk has \d+ bytes instead of the stated 1000000000/,
     ],
     ["of a chunk before compression", "zstd", (view: DataView, at: number) => view.setBigUint64(at + 9 + 16, 100n, true), /more than the stated 100 bytes/],
     [
@@ -235,7 +235,12 @@ describe("sizes", () => {
       (view: DataView, at: number) => view.setBigUint64(at + 1, 2n ** 64n - 1n, true),
       /a record states \d+ bytes, but only \d+ are left/,
     ],
-    ["of a chunk's records", "none", (view: DataView, at: number) => view.setBigUint64(at + 9 + 32, 10n ** 9n, true), /its records have 1000000000 bytes/],
+    [
+      "of a chunk's records",
+      "none",
+      (view: DataView, at: number) => view.setBigUint64(at + 9 + 32, 10n ** 9n, true),
+      /the chunk states 1000000000 bytes of records/,
+    ],
   ] as const)("%s, %s", async (_, name, patch, message) => {
     await expect(read(patched(name, patch), JOINTS)).rejects.toMatchObject({ code: "CORRUPT", message: expect.stringMatching(message) });
   });

@@ -189,7 +189,7 @@ describe.each(some(["little", "big"], 1))("CDR, %s-endian", (name) => {
   it("texts and numbers are no leaf, nor is a field that is not there", async () => {
     await expect(read10(["a_string", "a_int8"])).rejects.toMatchObject({
       code: "SPEC_MISMATCH",
-      message: expect.stringMatching(/several kinds \(string, i8\)\. Pass a list of fields/),
+      message: expect.stringMatching(/mixes the dtypes string, i8\. Set field to a list of fields/),
     });
     await expect(read10("points.1.z")).rejects.toMatchObject({
       code: "SPEC_MISMATCH",
@@ -202,7 +202,7 @@ describe.each(some(["little", "big"], 1))("CDR, %s-endian", (name) => {
     for (const field of ["points.length", "a_string.length", "points.9"])
       await expect(read10(field), field).rejects.toMatchObject({
         code: "SPEC_MISMATCH",
-        message: expect.stringMatching(/there is no field (points|a_string)\.(length|9)/),
+        message: expect.stringMatching(/the message has no field (points|a_string)\.(length|9)/),
       });
   });
 });
@@ -311,7 +311,7 @@ describe("options", () => {
   it("a topic that is not there lists those that are", async () => {
     await expect(openMcap(path("lz4"), { topics: { observation: "/nothing", action: "/command" } })).rejects.toMatchObject({
       code: "SPEC_MISMATCH",
-      message: expect.stringMatching(/names \/nothing.*\/joint_states/),
+      message: expect.stringMatching(/refers to \/nothing.*\/joint_states/),
     });
     for (const action of ["/comand", "command"])
       await expect(openMcap(path("lz4"), { topics: { observation: TOPICS["observation/position"], action } })).rejects.toMatchObject({
@@ -324,11 +324,11 @@ describe("options", () => {
     const topics = { observation: TOPICS["observation/position"], action: TOPICS["observation/joint"] };
     await expect(openMcap(path("lz4"), { topics, episodesBy: { topic: "/taks" } })).rejects.toMatchObject({
       code: "SPEC_MISMATCH",
-      message: expect.stringMatching(/the option episodesBy names \/taks, but the file has no message of that topic\. Did you mean \/task\?/),
+      message: expect.stringMatching(/the option episodesBy refers to \/taks, but the file has no message of that topic\. Did you mean \/task\?/),
     });
     await expect(openMcap(path("lz4"), { topics, episodesBy: { topic: "/task", field: "date" } })).rejects.toMatchObject({
       code: "SPEC_MISMATCH",
-      message: expect.stringMatching(/episodesBy cannot be read from \/task: there is no field date\. Did you mean data\?/),
+      message: expect.stringMatching(/episodesBy cannot be read from \/task: the message has no field date\. Did you mean data\?/),
     });
   });
 
@@ -337,7 +337,7 @@ describe("options", () => {
     for (const done of ["/task", { topic: "/joint_states", field: "position" }])
       await expect(openMcap(path("lz4"), { topics: { ...topics, done } })).rejects.toMatchObject({
         code: "SPEC_MISMATCH",
-        message: expect.stringMatching(/done must be one number or flag, got .*\. Set its field/),
+        message: expect.stringMatching(/done must be a single number or flag, got .*\. Set the field to read in topics/),
       });
   });
 
@@ -345,7 +345,7 @@ describe("options", () => {
     [{ topics: { observation: "/camera" } }, /topics must be an object with a key for the action/],
     [{ topics: { observation: "/a", action: { topic: "/b", fild: "x" } } }, /topics\["action"\] has no option "fild"/],
     [{ topics: { observation: "/a", action: "/b", "observation/x": "/c" } }, /do not contain each other/],
-    [{ topics: { observation: "/a", action: "/b", is_last: "/c" } }, /episodesBy sets where/],
+    [{ topics: { observation: "/a", action: "/b", is_last: "/c" } }, /Use episodesBy to set where/],
     [{ rate: 0 }, /rate must be/],
     [{ sample: "first" }, /sample must be "last" or "nearest"/],
     [{ time: "clock" }, /time must be "log"/],

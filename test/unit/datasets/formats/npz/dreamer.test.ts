@@ -58,7 +58,7 @@ describe("a folder", () => {
     const other = new Map(files).set("20260113-x.npz", fileBytes(dataFolder("extra/npz/recorded.npz")));
     await expect(openNpz(other)).rejects.toMatchObject({
       code: "UNSUPPORTED",
-      message: expect.stringMatching(/20260113-x\.npz differs from .*\. Pass the file/),
+      message: expect.stringMatching(/20260113-x\.npz differs from .*\. Pass one of the files/),
     });
     const later = new Map([...files, ...NAMES.map((name) => [name.replace("2026", "2027"), files.get(name)] as const), ...other]) as typeof files;
     await expect(all(await openNpz(new Map([...later].map(([name, bytes]) => [name.replace("20260113", "20280101"), bytes]))))).rejects.toMatchObject({

@@ -82,7 +82,10 @@ describe("what is refused", () => {
     const bytes = fileBytes(path("recorded"));
     const view = new DataView(bytes.buffer);
     for (let at = 0; at + 46 < bytes.length; at++) if (view.getUint32(at, true) === 0x02014b50) view.setUint32(at + 24, 900_000_000, true);
-    await expect(openNpz(new Blob([bytes]), { maxBytes: 2 ** 40 })).rejects.toMatchObject({ code: "CORRUPT", message: expect.stringContaining("cannot hold") });
+    await expect(openNpz(new Blob([bytes]), { maxBytes: 2 ** 40 })).rejects.toMatchObject({
+      code: "CORRUPT",
+      message: expect.stringMatching(/does not match its \d+ compressed bytes/),
+    });
   });
 
   it("a byte that changed, by the checksum", async () => {

@@ -81,7 +81,7 @@ test("what NumPy has no form for is lost, or refused by strict", async () => {
   const spec = { ...stepSpec, blob: leaf("bytes") } as unknown as StepSpec;
   const data = made(spec, [2], {}) as unknown as RldsDataset<unknown>;
   const { losses } = await writeNpz(data, memorySink());
-  expect(losses).toEqual([{ what: "blob", reason: "NumPy has no bytes of different lengths" }]);
+  expect(losses).toEqual([{ what: "blob", reason: "NumPy cannot store bytes of different lengths" }]);
   const files = memorySink();
   await expect(writeNpz(data, files, { strict: true })).rejects.toMatchObject({ code: "UNSUPPORTED" });
   expect(files.size).toBe(0);

@@ -107,9 +107,9 @@ describe("files that say more than they have", () => {
       return bytes;
     };
     expectError(await read(withFooter([0x19, 0xfc, 0xff, 0xff, 0xff, 0x0f])), "CORRUPT", /more than the bytes that follow/);
-    expectError(await read(withFooter(new Array(1000).fill(0x1c))), "CORRUPT", /nest too deeply/);
-    expectError(await read(withFooter(new Array(1000).fill(0x19))), "CORRUPT", /nest too deeply|longer than/);
-    expectError(await read(withFooter([0])), "CORRUPT", /footer cannot be read: a part of it is missing/);
+    expectError(await read(withFooter(new Array(1000).fill(0x1c))), "CORRUPT", /nested too deeply/);
+    expectError(await read(withFooter(new Array(1000).fill(0x19))), "CORRUPT", /nested too deeply|longer than/);
+    expectError(await read(withFooter([0])), "CORRUPT", /footer cannot be read: a required part is missing/);
   });
 
   it("more than the limit allows", async () => {

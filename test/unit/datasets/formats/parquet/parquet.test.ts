@@ -107,7 +107,7 @@ describe("what writeParquet wrote", () => {
         ]),
       ),
       "CORRUPT",
-      /part 1 must follow, got part 2/,
+      /the next part must be 1, got 2/,
     );
     expectError(
       await read(
@@ -181,9 +181,9 @@ describe("files of others", () => {
     expectError(
       await errorFrom(openParquet(PLAIN, { columns: { "observation/a": "obs", observation: "half" } })),
       "UNSUPPORTED",
-      /two columns map to observation/,
+      /the paths of two columns in a step conflict: observation/,
     );
-    expectError(await errorFrom(openParquet(PLAIN, { columns: { done: "note" } })), "UNSUPPORTED", /note must hold one boolean/);
+    expectError(await errorFrom(openParquet(PLAIN, { columns: { done: "note" } })), "UNSUPPORTED", /note must contain one boolean/);
   });
 
   it("with an episode's number, a file is cut by it; without anything a file is an episode", async () => {

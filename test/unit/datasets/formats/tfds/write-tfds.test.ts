@@ -149,7 +149,7 @@ describe("another split", () => {
       expectError(
         await errorFrom(writeTfds(other, files, { name: "parts", split: "test", overwrite })),
         "SPEC_MISMATCH",
-        /a split next to train must have the same features/,
+        /the split must have the same features as train in this dataset/,
       );
     expect(files).toEqual(before);
     await writeTfds(other, files, { name: "parts", overwrite: true });

@@ -56,7 +56,7 @@ describe("a file of a spec in the place of the records", () => {
     ["loadTfrecordDataset", async () => loadTfrecordDataset(["x.spec"], { from: await files() })],
     ["openRlds", () => openRlds(join(dataFolder("tfrecord"), "nest.tfrecord.spec"))],
   ] as const)("is refused by %s, with the remedy", async (_, call) => {
-    expect(await errorFrom(call())).toMatchObject({ code: "UNSUPPORTED", message: expect.stringContaining("Pass the file of that name without .spec") });
+    expect(await errorFrom(call())).toMatchObject({ code: "UNSUPPORTED", message: expect.stringContaining("Pass the file of the same name without .spec") });
   });
 });
 
@@ -74,7 +74,7 @@ describe("TFRecordObserver", () => {
     expect(create).toThrow(
       expect.objectContaining({
         name: "RangeError",
-        message: `outputPath must be the path of a file in the given folder, with slashes, got ${JSON.stringify(path)}`,
+        message: `outputPath must be the relative path of a file in the folder, with slashes, got ${JSON.stringify(path)}`,
       }),
     );
   });

@@ -75,7 +75,7 @@ describe("compressImage", () => {
     const create = async () => new TFRecordObserver("x", spec, { compressImage: () => JPEG, to: new Map() });
     expect(await errorFrom(create())).toMatchObject({
       code: "SPEC_MISMATCH",
-      message: `tensorDataSpec of a must be an image of 1 or 3 channels with compressImage, got [8, 16, ${channels}]. Leave compressImage out`,
+      message: `tensorDataSpec of a must be an image of 1 or 3 channels with compressImage, got [8, 16, ${channels}]. Omit compressImage`,
     });
     expect(() => new TFRecordObserver("x", spec, { to: new Map() })).not.toThrow();
   });
@@ -96,7 +96,7 @@ describe("reading", () => {
     expect(await refusal(jpegs, false)).toMatchObject({ code: "UNSUPPORTED", message: expect.stringContaining("Pass compressImage: true to decode the JPEG") });
     expect(await refusal(pixels, true)).toMatchObject({
       code: "UNSUPPORTED",
-      message: expect.stringContaining("pixels, not a JPEG. Leave compressImage out"),
+      message: expect.stringContaining("pixels, not a JPEG. Omit compressImage"),
     });
   });
 
@@ -105,7 +105,7 @@ describe("reading", () => {
     const dataset = await loadTfrecordDataset(["x"], { from: files, compressImage: true, spec: u8(16, 8, 3) });
     expect(await errorFrom(all(dataset))).toMatchObject({
       code: "CORRUPT",
-      message: expect.stringContaining("must be an image of 16 × 8 × 3 values, got one of 8 × 16"),
+      message: expect.stringContaining("must have 16 × 8 pixels, got 8 × 16"),
     });
   });
 });
