@@ -101,7 +101,7 @@ export class Waiters {
     waiting: () => number,
     options?: WaitOptions,
     max = 0,
-    what = () => `items still waiting for the rate limiter: ${waiting()}`,
+    what = () => `items are still waiting for the rate limiter (${waiting()} in total)`,
   ): Promise<void> | undefined {
     const result = this.until(() => (waiting() <= max ? RESOLVED : undefined), what, options) as Promise<void>;
     return result === RESOLVED ? undefined : result;

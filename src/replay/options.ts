@@ -67,9 +67,9 @@ export const OPTIONS = "spec, tables, maxBytes, storedBytes, seed, transition, m
 export function resolveOptions(options: ReplayOptions, keys = OPTIONS): ResolvedReplayOptions {
   if (options === undefined) throw mustBe(TypeError, "the options of Replay", "an object with spec and tables", options);
   const { spec, tables, maxBytes = MAX_REPLAY_BYTES, storedBytes, seed = 0, transition } = onlyKeys("Replay", options, keys);
-  if (spec === undefined) throw mustBe(TypeError, "spec", "the form of a step, such as { observation: f32(4), action: i32(), reward: f32() }", spec);
+  if (spec === undefined) throw mustBe(TypeError, "spec", "the leaves of a step, such as { observation: f32(4), action: i32(), reward: f32() }", spec);
   if (typeof (tables ?? {}) !== "object" || Array.isArray(tables))
-    throw mustBe(TypeError, "tables", "an object of tables by their names, such as { memory: { maxSize: 1000 } }", tables);
+    throw mustBe(TypeError, "tables", "an object of tables by name, such as { memory: { maxSize: 1000 } }", tables);
   checkSeed(seed);
   return {
     spec: copySpec(spec),

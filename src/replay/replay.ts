@@ -105,11 +105,11 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
     if (plan.bytes > maxBytes) {
       const remedy =
         plan.bytes > MAX_REPLAY_BYTES
-          ? " (a Replay has at most 4 GiB: lower maxSize or maxSteps, or make each step smaller)"
-          : " (or lower maxSize or maxSteps)";
+          ? "A Replay has at most 4 GiB. Lower maxSize or maxSteps, or make each step smaller"
+          : "Raise maxBytes, or lower maxSize or maxSteps";
       const journal = places > 0 ? ` with a journal (${planOf(layout, tables, new Core(maxBytes, module), 0, undefined, storedBytes?.max).bytes} without)` : "";
-      const need = `at least ${plan.bytes}${journal} for the tables and ${plan.steps} steps of ${plan.bytesPerStep} bytes${remedy}`;
-      throw mustBe(RangeError, options.maxBytes === undefined ? "maxBytes (4 GiB by default)" : "maxBytes", need, maxBytes);
+      const need = `at least ${plan.bytes}${journal} for the tables and ${plan.steps} steps of ${plan.bytesPerStep} bytes`;
+      throw mustBe(RangeError, options.maxBytes === undefined ? "maxBytes (4 GiB by default)" : "maxBytes", [need, remedy], maxBytes);
     }
     const engine = new Engine(core, spec, layout, { transition, logger });
     this.#engine = engine;

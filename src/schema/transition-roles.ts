@@ -23,9 +23,9 @@ export type TransitionRole = keyof TransitionRoles;
 
 export const ROLES: readonly TransitionRole[] = ["observation", "action", "reward", "discount", "terminated"];
 const KINDS: { readonly [R in TransitionRole]?: Rule } = {
-  reward: "a leaf of numbers, not bool, text or shared",
-  discount: ["a leaf with one number per step, not bool, text or shared", "Pass a terminal flag as terminated"],
-  terminated: "a leaf with one number or bool per step, not text or shared",
+  reward: "an unshared leaf of numbers, not bool or text",
+  discount: ["an unshared leaf with one number per step, not bool or text", "Pass a terminal flag as terminated"],
+  terminated: "an unshared leaf with one number or bool per step, not text",
 };
 
 export class Roles {

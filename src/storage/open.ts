@@ -315,6 +315,6 @@ const REMEDY = `Omit spec and tables, use another directory, or pass onMismatch:
 const BEYOND = `A migration cannot change it. Use another directory (see ${MIGRATION_PAGE})`;
 
 function mismatchError(name: string, key: string, requested: unknown, existing: unknown, remedy: string): Error {
-  const rule = existing === undefined ? "left out" : JSON.stringify(existing);
+  const rule = existing === undefined ? "omitted" : JSON.stringify(existing);
   return mustBe("SPEC_MISMATCH", key, [`${rule} as in ${name}`, remedy], requested);
 }

@@ -180,8 +180,8 @@ export class MixedSources {
     const { table } = draws;
     if (this.shares.rows[i] !== 0) draws.check(sampler.options.n, { replacement: sampler.options.replacement }, true);
     if (table.core.canInsert(1)) return;
-    const why = `its rate limiter blocks inserts until there are draws, and allows fewer draws than its share of ${n}`;
-    throw new ReplayError("RATE_LIMITED", `source ${i} of the mixture: table ${show(table.name)} cannot provide its share, because ${why}. Sample fewer`);
+    const why = `its rate limiter blocks inserts until items are drawn, and allows fewer draws than its share of ${n}`;
+    throw new ReplayError("RATE_LIMITED", `source ${i} of the mixture: table ${show(table.name)} cannot provide its share, because ${why}. Sample fewer items`);
   }
 
   /** Returns the length, in steps, of the longest item that a source may draw. */

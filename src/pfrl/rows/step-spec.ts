@@ -41,10 +41,10 @@ export function wholeSpec(input: StepSpec): WholeSpec {
   const names = Object.keys(extras);
   for (const name of names) {
     if (isTransitionField(name))
-      throw mustBe(RangeError, "names in spec.extras", "other than state, action, reward, nextState, nextAction, isStateTerminal and envId", name);
+      throw mustBe(RangeError, "names in spec.extras", "names other than state, action, reward, nextState, nextAction, isStateTerminal and envId", name);
     checkExtra(name, extras[name]);
   }
-  if (names.length > MAX_EXTRAS) throw mustBe(RangeError, "spec.extras", [`an object of at most ${MAX_EXTRAS} extras`, "Nest several in one"], extras);
+  if (names.length > MAX_EXTRAS) throw mustBe(RangeError, "spec.extras", [`an object of at most ${MAX_EXTRAS} extras`, "Nest several extras in one"], extras);
   return {
     state: sharedIn("state", copyPartSpec("state", state)),
     action: sharedIn("action", copyPartSpec("action", action)),

@@ -77,7 +77,7 @@ export class SectionParser {
     const bytes = view.getUint32(at + 8, true);
     const size = SECTION_BYTES + bytes;
     if (size > remaining || bytes > MAX_SECTION_BYTES)
-      return this.#setFault(`a section of ${bytes} bytes${size > remaining ? ` where ${remaining - SECTION_BYTES} are left` : ""}`);
+      return this.#setFault(`a section declares ${bytes} bytes${size > remaining ? `, but only ${remaining - SECTION_BYTES} are left` : ""}`);
     this.need = size;
     if (this.available < size) return false;
     this.crc = view.getUint32(at + 12, true);
