@@ -231,7 +231,7 @@ export class Staging {
    * @param arrays the address of each leaf's array, from which half floats are converted
    * @param lead the first dimension of values; empty for a single lane
    * @param isVector whether values of a single lane may also have the dimension of lanes
-   * @param onNaN called if a passed value holds NaN; `checkForNaN` then finds the leaf
+   * @param onNaN called if a passed value contains NaN; `checkForNaN` then finds the leaf
    */
   constructor(
     memory: StagedMemory,

@@ -18,7 +18,7 @@ type RolesOption<R> = 0 extends 1 & R ? TransitionRoles : R;
 export interface ReplayOptions<S extends Spec = Any, TableName extends string = string, R extends TransitionRoles = Any> {
   /** The spec of a step: a leaf, or leaves nested in objects and arrays. */
   readonly spec: S;
-  /** The tables by name. Default: none, so that only the windows of writers hold steps. */
+  /** The tables by name. Default: none, so that only the windows of writers contain steps. */
   readonly tables?: { readonly [K in TableName]: TableOptions };
   /** The maximum memory in bytes. Default and upper limit: 4 GiB. */
   readonly maxBytes?: number;

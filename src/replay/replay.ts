@@ -38,7 +38,7 @@ import { type Any, checkStoredBytes, OPTIONS, type ReplayOptions, type ResolvedR
 import { ITEM_STEPS, type Plan, planOf } from "./plan.ts";
 
 export interface ReplayStats {
-  /** The number of steps that items or writers hold. */
+  /** The number of stored steps, which items or writers use. */
   readonly steps: number;
   /**
    * The memory in bytes. `used` is the allocated memory, and `max` is `maxBytes`. `stored` is the memory of steps including their frames, if `storedBytes`

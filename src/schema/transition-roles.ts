@@ -89,7 +89,7 @@ export class Roles {
     return this.optional("reward") as PlacedLeaf;
   }
 
-  /** Returns the possible paths: the paths of leaves, and the paths of subtrees that hold leaves. */
+  /** Returns the possible paths: the paths of leaves, and the paths of subtrees that contain leaves. */
   #names(subtrees: boolean): string[] {
     const names = new Set<string>();
     for (const { path, keys } of this.#leaves) {

@@ -252,7 +252,7 @@ function about(replayState: ReplayState, retain: Retain): About {
   return { content: "replay", version, options: stored, layout, retain };
 }
 
-/** @throws ReplayError SPEC_MISMATCH if the directory holds other data than a Replay · UNSUPPORTED if another version wrote the state */
+/** @throws ReplayError SPEC_MISMATCH if the directory contains data other than a Replay · UNSUPPORTED if another version wrote the state */
 export function aboutIn(directory: Directory, log: Log): About {
   const { content } = log.about as About;
   if (content !== "replay") throw mustBe("SPEC_MISMATCH", "dir", "the directory of a Replay", directory.name);

@@ -32,7 +32,7 @@ export interface AnyBatch {
   release?(): void;
 }
 
-/** The treatment of a source without items. With "others", the other sources provide its rows. With undefined, the draw is an error. */
+/** The treatment of a source without items. With "others", the other sources provide its rows. With undefined, the draw throws an error. */
 export type Fallback = "others" | undefined;
 
 export class MixedSources {
@@ -121,7 +121,10 @@ export class MixedSources {
     return undefined;
   }
 
-  /** If there is a fallback, leaves out sources with too few items for their rate limiter. Returns the first of them if no source remains; otherwise -1. */
+  /**
+   * If there is a fallback, excludes the sources with too few items for their rate limiter. Returns the first of these sources if no source remains; otherwise
+   * -1.
+   */
   #leaveOut(): number {
     if (this.#fallback === undefined) return -1;
     let missing = -1;

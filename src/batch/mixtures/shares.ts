@@ -73,7 +73,7 @@ export class Shares {
     return (this.#values[i] as number) > 0;
   }
 
-  /** Leaves a source out of this draw: the other sources provide its rows. */
+  /** Excludes a source from this draw: the other sources provide its rows. */
   leaveOut(i: number): void {
     this.#values[i] = 0;
   }

@@ -28,7 +28,7 @@ export interface WholeSpec extends Required<StepSpec> {
 const SHARED_BYTES = 64;
 /** The maximum number of frames in a stack. */
 const MAX_FRAMES = 1024;
-/** The maximum number of extras whose absence is noted in the row. */
+/** The maximum number of extras whose absence is recorded in the row. */
 export const MAX_EXTRAS = 32;
 
 /** Checks a spec from the caller. The engine checks its leaves. */

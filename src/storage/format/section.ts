@@ -111,7 +111,7 @@ export class SectionParser {
   }
 }
 
-/** Adds a section's checksum to a sum. Any other section, or another order, changes the sum. */
+/** Returns a sum with a section's checksum added. Different sections, or a different order, produce a different sum. */
 export function addToSum(sum: number, crc: number): number {
   return Math.imul(sum ^ crc, 0x9e3779b1) >>> 0;
 }
