@@ -176,8 +176,8 @@ export class Table<S = any, R = any> {
 
   /**
    * Returns the items of keys that still exist, in the order of the keys. `batch.info.keys` contains their keys. The call is not a draw: it changes no
-   * counter, uses no random number, and ignores the rate limiter. Items that wait for the rate limiter do not exist yet. Accepts the options of `sample` that define the
-   * contents of a batch. Costs O(n × steps + bytes).
+   * counter, uses no random number, and ignores the rate limiter. Items that wait for the rate limiter do not exist yet. Accepts the options of
+   * `sample` that define the contents of a batch. Costs O(n × steps + bytes).
    * @throws TypeError, RangeError if a key is invalid, as in `updatePriorities`
    * @throws ReplayError SPEC_MISMATCH if `into` has different columns or shapes, or if items have different columns
    * @throws ReplayError NOT_FOUND if an option names a leaf that does not exist
