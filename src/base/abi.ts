@@ -251,7 +251,7 @@ export const LARGEST = 2;
 export const SEQUENCE = 4;
 export const PRIORITY_LEAF_BITS = 8;
 
-/** How an episode ends at a row of a block (assembly/writer/block.ts), and at a final step (assembly/rows/row.ts). */
+/** The ways in which an episode can end: at a row of a block (assembly/writer/block.ts), and at a final step (assembly/rows/row.ts). */
 export const ENDS = 1;
 export const TRUNCATES = 2;
 export const TERMINATES = 3;

@@ -78,7 +78,7 @@ function keysOf(value: object): string {
   return keys === "" ? "an object without keys" : `an object with keys ${keys}`;
 }
 
-/** A rule for values, or a rule with its remedy: what the user can do, as sentences without the last full stop. */
+/** A rule for values, with or without its remedy: what the user can do, as sentences without the last full stop. */
 export type Rule = string | readonly [rule: string, remedy: string];
 
 /**

@@ -19,7 +19,7 @@ interface Waiter {
 }
 
 export class Waiters {
-  /** Whether a call is waiting. This is a field, because every step reads it, and the size of a set takes five loads. */
+  /** Whether a call is waiting. This is a field, because every step reads it, and the size of a set requires five loads. */
   hasWaiters = false;
   readonly #waiters = new Set<Waiter>();
   /** The calls that wait for draws, per table and in call order. Only the first call in each queue tries to draw. */
@@ -101,7 +101,7 @@ export class Waiters {
     waiting: () => number,
     options?: WaitOptions,
     max = 0,
-    what = () => `items still waiting for the rate limiter: ${waiting()}`,
+    what = () => `items are still waiting for the rate limiter (${waiting()} in total)`,
   ): Promise<void> | undefined {
     const result = this.until(() => (waiting() <= max ? RESOLVED : undefined), what, options) as Promise<void>;
     return result === RESOLVED ? undefined : result;

@@ -85,7 +85,7 @@ export class Warnings {
   /** Counts a NaN in a leaf. The first NaN is logged at the end of the call. */
   noteNaN(leaf: string): void {
     if (this.first("nanValues"))
-      this.pending = `${leaf} holds NaN, which training spreads to every weight. Find the first step that has it. Its cause is often a division by 0 in the environment`;
+      this.pending = `${leaf} contains NaN, which training spreads to every weight. Find the first step with NaN. The usual cause is a division by 0 in the environment`;
   }
 
   /** Counts a warning, and logs the first of its kind. Suits only messages that are cheap to build. */
@@ -99,7 +99,7 @@ export function warnLostRewards(warnings: Warnings, table: string): void {
   if (!warnings.first("lostRewards")) return;
   const reason = "the episode ended without final, so the step only serves as the next state of the step before it";
   const remedy = "Call endEpisode({ final, terminated }) to record the final observation";
-  warnings.log(`the last step of an episode in table ${show(table)} has a reward or a terminal flag that no n-step return counts: ${reason}. ${remedy}`);
+  warnings.log(`the last step of an episode in table ${show(table)} has a reward or a terminal flag that no n-step return includes: ${reason}. ${remedy}`);
 }
 
 /**

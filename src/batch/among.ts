@@ -52,7 +52,7 @@ export class CheckedAmong {
     }
     const { share } = onlyKeys(side, value as { readonly share?: unknown }, "share");
     if (typeof share !== "number" || !(share > 0 && share <= 1))
-      throw mustBe(typeof share === "number" ? RangeError : TypeError, `${side}.share`, "a number above 0 and up to 1", share);
+      throw mustBe(typeof share === "number" ? RangeError : TypeError, `${side}.share`, "a number above 0 and at most 1", share);
     this.#set(flags, 0);
     this.#share[0] = share;
   }

@@ -373,13 +373,13 @@ function mustBeWritable(into: object, isBlockable: boolean): void {
   if (typeof into !== "object" || into === null) throw mustBe(TypeError, "into", "a batch to refill", into);
   for (const name of isBlockable ? ["count", "blocked"] : ["count"])
     if (!Reflect.set(into, name, (into as { readonly [name: string]: unknown })[name]))
-      throw mustBe("SPEC_MISMATCH", `into.${name}`, "writable, in a batch that is not frozen", into);
+      throw mustBe("SPEC_MISMATCH", `into.${name}`, ["writable", "Pass a batch that is not frozen"], into);
 }
 
 /** Returns the error for a batch to refill that is already released. */
 function released(): Error {
-  const rule = "a batch that is not released, because another draw may use its memory (to keep a batch, sample without recycle, or into table.batch(n, …))";
-  return mustBe("SPEC_MISMATCH", "into", rule, "a released batch");
+  const remedy = "To keep a batch, sample without recycle, or into table.batch(n, …)";
+  return mustBe("SPEC_MISMATCH", "into", ["a batch that is not released, because another draw may use its memory", remedy], "a released batch");
 }
 
 function transferred(): Error {
@@ -408,7 +408,7 @@ function newMemory(bytes: number): Uint8Array<ArrayBuffer> {
   try {
     if (bytes < MAX_BYTES) return new Uint8Array(new ArrayBuffer(bytes));
   } catch {}
-  const limit = bytes < MAX_BYTES ? "this runtime cannot allocate one array of that size" : "a batch must have fewer than 4 GiB";
+  const limit = bytes < MAX_BYTES ? "this runtime cannot allocate one array of that size" : "a batch must be smaller than 4 GiB";
   throw new ReplayError("OUT_OF_MEMORY", `the batch would have ${bytes} bytes, but ${limit}. Sample fewer items, or shorter windows`);
 }
 

@@ -244,9 +244,9 @@ export function differentColumns(): ReplayError {
 
 const NO_STRATA = "stratified requires a uniform or prioritized sampler, replacement and no maxTimesSampled";
 const NO_OLDEST =
-  "among requires a fifo or recency sampler, a prioritized sampler with a fifo or lifo remover, or a uniform sampler (after deletions, raise among)";
+  "among requires a fifo or recency sampler, a prioritized sampler with a fifo or lifo remover, or a uniform sampler. With a uniform sampler, raise among after deletions";
 const NO_NEWEST =
-  "among: { newest } requires a lifo, fifo or recency sampler, or a prioritized or uniform sampler with a fifo or lifo remover (recency({ exponent: 0 }) draws as uniform does, with any remover)";
+  "among: { newest } requires a lifo, fifo or recency sampler, or a prioritized or uniform sampler with a fifo or lifo remover. With other removers, replace uniform() by recency({ exponent: 0 })";
 
 /** Returns the error for a draw that the core refused. */
 export function refusedDraw({ core }: Engine, code: number): ReplayError {

@@ -177,7 +177,7 @@ function checkEpochs({ table }: Draws<{ readonly count: number }>, n: number, op
   const { minSize, minDiff, maxDiff, samplesPerInsert } = rateLimiter;
   const most = Math.floor(Math.max(maxDiff, samplesPerInsert * minSize) - minDiff);
   if (Math.min(n, maxSize) > most)
-    throw mustBe(RangeError, "batchSize", `<= ${most}, because the rate limiter of table ${name} never allows more draws in one go`, n);
+    throw mustBe(RangeError, "batchSize", `<= ${most}, because the rate limiter of table ${name} never allows more draws in one call`, n);
 }
 
 /** @throws TypeError, RangeError */
@@ -212,7 +212,7 @@ export function epochsOf<B extends { readonly count: number; release?(): void }>
   if (since !== 0 || slots !== 0 || position !== 0) {
     engine.begin();
     if (!core.resumeEpoch(since, slots, position, place.shuffle ? SHUFFLED : 0))
-      throw mustBe(RangeError, "state", `the state of a dataset of table ${show(name)}, from this Replay or from the Replay in its snapshot`, state);
+      throw mustBe(RangeError, "state", `the state of a dataset of table ${show(name)}, from this Replay or from the Replay that it was restored from`, state);
     engine.changed();
   }
   const walk = new Epochs(draws, n, epochs, drops, sample, place);
@@ -265,7 +265,7 @@ export function epochsOf<B extends { readonly count: number; release?(): void }>
         };
         try {
           const wait = { signal: stop, ...(timeoutMs !== undefined && { timeoutMs }) };
-          const step = engine.waiters.until(attempt, () => `an epoch's batch from table ${show(name)}`, wait, core);
+          const step = engine.waiters.until(attempt, () => `table ${show(name)} could not provide a batch of the epoch`, wait, core);
           return step instanceof Promise ? step.then(({ batch }) => batch, failed) : step.batch;
         } catch (error) {
           return failed(error);

@@ -106,7 +106,7 @@ export class Probe {
     return this.#engine.core.x.table_about(this.#table, slot, ABOUT_KEY);
   }
 
-  /** Returns whether a slot holds an item that can be drawn. */
+  /** Returns whether a slot contains an item that can be drawn. */
   isThere(slot: number): boolean {
     const priority = this.#engine.core.x.table_about(this.#table, slot, ABOUT_PRIORITY);
     return priority < Number.POSITIVE_INFINITY && (priority > 0 || Object.is(priority, 0));

@@ -227,7 +227,7 @@ export class ItemView implements BatchView {
   #refilled(into: Into | undefined, n: number, width: number, selections: readonly Selection[], holds: number, isOpen = false): BatchBuffer {
     if (into !== undefined && (typeof into !== "object" || into === null)) throw mustBe(TypeError, "into", "a batch to refill", into);
     if (!(holds & SOURCE) && into !== undefined && (leaseOf(into)?.layout.holds ?? 0) & SOURCE)
-      throw mustBe(TypeError, "into", "a batch of this table", "one of a mixture");
+      throw mustBe(TypeError, "into", "a batch of this table", "a batch of a mixture");
     const { known: buffers } = this.#sampler.pool;
     const known = into && buffers.get(into);
     if (known !== undefined) {

@@ -17,7 +17,7 @@ export const RETURNS = 2;
 export const MASK = 4;
 /** The source of each item, in a mixture. */
 export const SOURCE = 8;
-/** The number of the bit from which the number of components of a return, minus one, is stored. */
+/** The position of the lowest bit of the field that stores the number of components of a return, minus one. */
 export const COMPONENTS = 4;
 
 /**
@@ -309,7 +309,7 @@ export interface NStep {
   readonly flags: number;
 }
 
-/** How the windows of a batch were read, so that their steps can be found again. */
+/** The record of how a batch's windows were read, so that their steps can be found again. */
 export interface Windows {
   /** The number of steps of a window. */
   width: number;

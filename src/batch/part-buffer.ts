@@ -115,7 +115,7 @@ export function columnDifference(one: BatchLayout, other: BatchLayout): string |
   const textIn = ({ fields }: BatchLayout, path: string) => fieldText(fields.find((field) => field.path === path));
   for (const path of paths) {
     const [a, b] = [textIn(one, path), textIn(other, path)];
-    if (a !== b) return `${path.replace(/^into\.|\.data$/g, "")}: ${a} in the first, ${b} in the other`;
+    if (a !== b) return `${path.replace(/^into\.|\.data$/g, "")}: ${a} in the first source, ${b} in another`;
   }
   return undefined;
 }

@@ -13,8 +13,8 @@ export function emptyTable({ core, engine, name }: SampledTable, form: "nStep" |
       : core.counter(INSERTS) > 0
         ? "all of its items were evicted, deleted, or drawn maxTimesSampled times"
         : lengths.length > 0
-          ? `it has no item yet. The first is inserted when an episode has ${Math.min(...lengths)} steps (or ends, with ${form})`
-          : `nothing was inserted yet, and no open writer has a rule for it. Add one: replay.writer({ items: [{ table, ${form} }] })`;
+          ? `it has no items yet. The first item is inserted when an episode has ${Math.min(...lengths)} steps (or ends, with ${form})`
+          : `nothing was inserted yet, and no open writer has a rule for it. Add a rule: replay.writer({ items: [{ table, ${form} }] })`;
   return new ReplayError("EMPTY", `table ${show(name)} is empty: ${why}`);
 }
 
@@ -24,16 +24,16 @@ export function notReady({ core, name, limits }: SampledTable, n: number, flags:
   const { minSize } = limits.rateLimiter;
   if (core.canSample(n)) {
     if ((flags & DISTINCT) === 0)
-      return new ReplayError("TOO_FEW", `table ${table} has ${core.size} items, and maxTimesSampled removes them before ${n} draws. Sample fewer`);
+      return new ReplayError("TOO_FEW", `table ${table} has ${core.size} items, and maxTimesSampled removes them before ${n} draws. Sample fewer items`);
     const sure = core.guaranteedDraws(n, flags, among);
     const limit = among === 0 ? core.size : Math.min(among, core.size);
     const of = limit < core.size ? `among selects the ${limit} ${flags & NEWEST ? "newest" : "oldest"} of ${core.size} items` : `it has ${core.size} items`;
-    const why = sure < limit ? ", but the others have priority 0, or the rate limiter requires them to stay" : "";
+    const why = sure < limit ? ", but the other items have priority 0, or the rate limiter requires them to stay" : "";
     const suffix = why === "" && limit === core.size ? "" : ` (${of}${why})`;
-    const remedy = core.guaranteedDraws(n, flags & NEWEST, among) < n ? "Sample fewer" : "Sample fewer, or with replacement";
+    const remedy = core.guaranteedDraws(n, flags & NEWEST, among) < n ? "Sample fewer items" : "Sample fewer items, or sample with replacement";
     return new ReplayError("TOO_FEW", `table ${table} can provide ${sure} items, but the call needs ${n}${suffix}. ${remedy}`);
   }
   const why =
     core.size < minSize ? `has ${core.size} items, and its rate limiter requires ${minSize}` : `needs more inserts before its rate limiter allows ${n} draws`;
-  return new ReplayError("RATE_LIMITED", `table ${table} ${why}. Append first, or await sampleWhenReady(${n})`);
+  return new ReplayError("RATE_LIMITED", `table ${table} ${why}. Append more steps, or await sampleWhenReady(${n})`);
 }

@@ -9,7 +9,7 @@ import { CoreStream } from "../memory/stream.ts";
 
 /** Consecutive steps of one episode, without a gap. */
 export interface Piece {
-  /** The number of the episode. If an episode has several pieces, the steps between the pieces are not held. */
+  /** The number of the episode. If an episode has several pieces, the steps between the pieces are not stored. */
   readonly episode: number;
   /** The numbers of the rows, oldest first. */
   readonly rows: Uint32Array;

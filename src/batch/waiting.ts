@@ -87,8 +87,8 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
     const sure = this.sure(n, options);
     if (sure >= n) return this.sampler.sample(n, options);
     if (this.table.core.canInsert(1)) return undefined;
-    const why = `table ${show(this.table.name)} allows ${sure} draws now, and its rate limiter blocks inserts until there are draws`;
-    throw new ReplayError("RATE_LIMITED", `${why}. Sample at most ${sure}, or wait for ${n} with replacement (for await, sampleWhenReady)`);
+    const why = `table ${show(this.table.name)} allows ${sure} draws now, and its rate limiter blocks inserts until items are drawn`;
+    throw new ReplayError("RATE_LIMITED", `${why}. Sample at most ${sure} items, or await sampleWhenReady(${n}) with replacement`);
   }
 
   /** Returns a batch to wait for. @throws RangeError if the batch can never be full */
@@ -116,7 +116,7 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
       const sure = this.sure(n);
       return sure > 0 ? this.sampler.sample(sure, undefined) : undefined;
     };
-    return this.table.engine.waiters.until(attempt, () => `sample from table ${show(this.table.name)}`, wait, this.table.core);
+    return this.table.engine.waiters.until(attempt, () => `no sample from table ${show(this.table.name)} was available`, wait, this.table.core);
   }
 
   async #whole(n: number, callOptions: SampleOptions & WaitOptions): Promise<B> {
@@ -141,7 +141,7 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
     const items = isDistinct ? (maxTimesSampled === 1 ? spare : among || maxSize) : spare * maxTimesSampled;
     const most = spare <= 0 ? 0 : atOnce ? Math.floor(Math.min(items, Math.max(maxDiff, samplesPerInsert * minSize) - minDiff)) : MAX_LENGTH;
     if (n <= most) return;
-    const how = atOnce ? " in one go" : "";
+    const how = atOnce ? " in one call" : "";
     throw mustBe(RangeError, "n", `<= ${most}, because the limits of table ${show(this.table.name)} never allow more draws${how}`, n);
   }
 }
@@ -172,7 +172,7 @@ export class AwaitedBatch<B extends { readonly count: number }> implements Pendi
   /** Returns the batch when it is full. If several calls wait for one table, the first call receives every permitted draw. */
   until({ signal, timeoutMs }: WaitOptions): B | Promise<B> {
     const { engine, core, name } = this.#draws.table;
-    const what = () => `sample of ${this.#n} from table ${show(name)}${this.#count === 0 ? "" : `, of which ${this.#count} were drawn`}`;
+    const what = () => `table ${show(name)} provided only ${this.#count} of ${this.#n} items`;
     return engine.waiters.until(() => this.#attempt(), what, { signal, timeoutMs } as WaitOptions, core);
   }
 

@@ -276,7 +276,7 @@ export class Engine {
     return { record, staging, fill: visitor(this.spec, (i) => staging.setters[i] as Visit) };
   }
 
-  /** Runs if a staged value holds NaN. */
+  /** Runs if a staged value contains NaN. */
   readonly onNaN = (): void => {
     this.sawNaN = true;
   };

@@ -231,7 +231,7 @@ export class Staging {
    * @param arrays the address of each leaf's array, from which half floats are converted
    * @param lead the first dimension of values; empty for a single lane
    * @param isVector whether values of a single lane may also have the dimension of lanes
-   * @param onNaN called if a passed value holds NaN; `checkForNaN` then finds the leaf
+   * @param onNaN called if a passed value contains NaN; `checkForNaN` then finds the leaf
    */
   constructor(
     memory: StagedMemory,
@@ -278,7 +278,7 @@ export class Staging {
 
   #checkAll(): void {
     if (this.#flags.length > 0) this.#checkFlags();
-    if (!this.#isUsed) throw mustBe(TypeError, "step", "given, because writer.staged is empty (append() without a step appends writer.staged)", undefined);
+    if (!this.#isUsed) throw mustBe(TypeError, "step", ["given, because writer.staged is empty", "Pass a step, or write to writer.staged first"], undefined);
     // The loop is inline, because a function with a closure allocates on each call.
     for (const { borrowedAt = this.#moves, keys } of this.#views) {
       if (borrowedAt < this.#moves)

@@ -54,7 +54,7 @@ export function batchRecurrentExperiences(experiences: readonly (readonly Transi
       throw mustBe(
         RangeError,
         "experiences",
-        "sorted with the longest episode first, as sort((a, b) => b.length - a.length) does",
+        ["sorted with the longest episode first", "Call experiences.sort((a, b) => b.length - a.length)"],
         `${length} steps after ${previousLength}`,
       );
   });
@@ -80,7 +80,7 @@ export function batchRecurrentExperiences(experiences: readonly (readonly Transi
 
 /**
  * Returns a run of `subseqLen` elements with a uniformly random start, or all elements if there are not more.
- * @param random returns a number from 0 to below 1. Default: Math.random; pass a generator with a seed for repeatable results
+ * @param random returns a number of at least 0 and below 1. Default: Math.random; pass a generator with a seed for repeatable results
  * @throws TypeError, RangeError if an argument is invalid
  */
 export function randomSubseq<S extends { readonly length: number; slice(from: number, to: number): unknown }>(
@@ -93,7 +93,7 @@ export function randomSubseq<S extends { readonly length: number; slice(from: nu
   if (typeof random !== "function") throw mustBe(TypeError, "random", "a function, such as Math.random", random);
   if (seq.length <= subseqLen) return seq;
   const at = random();
-  if (!(at >= 0 && at < 1)) throw mustBe(RangeError, "the result of random", "a number from 0 to below 1", at);
+  if (!(at >= 0 && at < 1)) throw mustBe(RangeError, "the result of random", "a number of at least 0 and below 1", at);
   const from = Math.floor(at * (seq.length - subseqLen + 1));
   return seq.slice(from, from + subseqLen) as ReturnType<S["slice"]>;
 }
@@ -111,7 +111,7 @@ function timeFirst(lists: readonly (readonly Transition[])[]): Transition[] {
 function joined(name: string, lists: readonly (readonly Transition[])[]): Stacked {
   const values = lists.map(([first]) => first?.[name]);
   for (const value of values)
-    if (value === undefined) throw mustBe(TypeError, name, "given as an extra of each episode's first transition (null if it has no value)", value);
+    if (value === undefined) throw mustBe(TypeError, name, ["given as an extra of each episode's first transition", "Pass null if it has no value"], value);
   return concatValues(name, values);
 }
 
@@ -126,7 +126,7 @@ function concatValues(name: string, values: readonly unknown[]): Stacked {
     return nested(keys, parts, Array.isArray(spec));
   }
   const [first, ...rest] = isObject(spec) ? [] : shapeOf(spec as PartLeaf);
-  if (first === undefined) throw mustBe(TypeError, name, "null, a typed array, or arrays or objects of them", present[0]);
+  if (first === undefined) throw mustBe(TypeError, name, "null, a typed array, or an array or object of typed arrays", present[0]);
   const { data } = stackOf(name, present, DEFAULT_DTYPE) as Column;
   const n = values.length;
   const inner = sizeOf(rest);

@@ -82,7 +82,7 @@ export function checkGiven(name: string, value: unknown): void {
 /** @throws TypeError for an extra that means the end of an episode */
 export function checkEnd(name: string, value: unknown, { isStateTerminal }: AppendedTransition): void {
   if (isStateTerminal === undefined && END_KEYS.includes(name))
-    throw mustBe(TypeError, name, "given as isStateTerminal (with isStateTerminal, it can also be an extra)", value);
+    throw mustBe(TypeError, name, ["renamed to isStateTerminal", `To store ${name} as an extra, also pass isStateTerminal`], value);
 }
 
 /** @throws TypeError for an extra that has another name here, or that objects cannot store */

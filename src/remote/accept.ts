@@ -108,7 +108,7 @@ function check(options: Omit<AcceptOptions, "signal" | "timeoutMs">, host: Host)
   integer("keepAliveTimeoutMs", keepAliveTimeoutMs, 1, MAX_TIMEOUT_MS / 2);
   host.resolve(writerOptions);
   if (confirm === "disk" && host.journal === undefined)
-    throw new ReplayError("UNSUPPORTED", 'confirm: "disk" needs a Replay with a journal. Create the Replay with Replay.open');
+    throw new ReplayError("UNSUPPORTED", 'confirm: "disk" requires a Replay with a journal. Create the Replay with Replay.open');
   return { writerOptions, maxInFlight, confirm, sessionTtlMs, limits: resolveLimits(limits), keepAliveMs, keepAliveTimeoutMs };
 }
 

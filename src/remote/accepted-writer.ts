@@ -60,7 +60,7 @@ export interface AcceptedOptions {
   readonly onProgress?: (() => void) | undefined;
   /** Requests a write to disk; resolves when everything done before the call is on the disk. */
   readonly sync: () => Promise<void>;
-  /** Runs at the end, before the host's writer is closed. @param isLeft whether the actor has said goodbye */
+  /** Runs at the end, before the host's writer is closed. @param isLeft whether the actor has sent its goodbye */
   readonly onEnding: (isLeft: boolean) => void;
   /** Runs at the end, with the actor's farewell. */
   readonly onEnd: (farewell: ClosedMessage, code: number) => void;

@@ -5,7 +5,7 @@ import { isCount } from "./validators.ts";
 
 /** The maximum number of calls that wait for an answer. */
 const MAX_CALLS = 1000;
-/** The number of the goodbye, which no flush has. */
+/** The number that identifies a goodbye. No flush has this number. */
 export const GOODBYE = -1;
 
 export interface CallsOptions {

@@ -109,7 +109,7 @@ export class Session {
     else if (this.#name === undefined)
       throw new ReplayError(
         "UNSUPPORTED",
-        'the writer of this session was accepted without confirm: "disk", and has no name to find it after a restart. Pass name to acceptWriter',
+        'the writer of this session was accepted without confirm: "disk", and has no name that identifies it after a restart. Pass name to acceptWriter',
       );
     else this.#place = this.#records?.add(make) ?? NOWHERE;
   }

@@ -135,7 +135,7 @@ export class Sessions {
 /** Thrown if an actor requests a session that ended normally in an earlier run. The actor receives the error. */
 export class EndedSession extends ReplayError {
   constructor() {
-    super("CLOSED", "this actor's session has already ended, and only its farewell was lost");
+    super("CLOSED", "this actor's session has already ended, and only the last message was lost");
   }
 }
 
@@ -149,6 +149,6 @@ function tooManySessions(count: number): ReplayError {
 function unknownSession(): ReplayError {
   return new ReplayError(
     "NOT_FOUND",
-    'the Replay does not know the session of this writer. The Replay was restarted, or sessionTtlMs is over. Make a new writer. To keep sessions after a restart, set confirm: "disk"',
+    'the Replay does not know the session of this writer. The Replay was restarted, or sessionTtlMs has passed. Make a new writer. To keep sessions after a restart, set confirm: "disk"',
   );
 }

@@ -18,7 +18,7 @@ type RolesOption<R> = 0 extends 1 & R ? TransitionRoles : R;
 export interface ReplayOptions<S extends Spec = Any, TableName extends string = string, R extends TransitionRoles = Any> {
   /** The spec of a step: a leaf, or leaves nested in objects and arrays. */
   readonly spec: S;
-  /** The tables by name. Default: none, so that only the windows of writers hold steps. */
+  /** The tables by name. Default: none, so that only the windows of writers contain steps. */
   readonly tables?: { readonly [K in TableName]: TableOptions };
   /** The maximum memory in bytes. Default and upper limit: 4 GiB. */
   readonly maxBytes?: number;
@@ -67,9 +67,9 @@ export const OPTIONS = "spec, tables, maxBytes, storedBytes, seed, transition, m
 export function resolveOptions(options: ReplayOptions, keys = OPTIONS): ResolvedReplayOptions {
   if (options === undefined) throw mustBe(TypeError, "the options of Replay", "an object with spec and tables", options);
   const { spec, tables, maxBytes = MAX_REPLAY_BYTES, storedBytes, seed = 0, transition } = onlyKeys("Replay", options, keys);
-  if (spec === undefined) throw mustBe(TypeError, "spec", "the form of a step, such as { observation: f32(4), action: i32(), reward: f32() }", spec);
+  if (spec === undefined) throw mustBe(TypeError, "spec", "the leaves of a step, such as { observation: f32(4), action: i32(), reward: f32() }", spec);
   if (typeof (tables ?? {}) !== "object" || Array.isArray(tables))
-    throw mustBe(TypeError, "tables", "an object of tables by their names, such as { memory: { maxSize: 1000 } }", tables);
+    throw mustBe(TypeError, "tables", "an object of tables by name, such as { memory: { maxSize: 1000 } }", tables);
   checkSeed(seed);
   return {
     spec: copySpec(spec),

@@ -38,7 +38,7 @@ import { type Any, checkStoredBytes, OPTIONS, type ReplayOptions, type ResolvedR
 import { ITEM_STEPS, type Plan, planOf } from "./plan.ts";
 
 export interface ReplayStats {
-  /** The number of steps that items or writers hold. */
+  /** The number of stored steps, which items or writers use. */
   readonly steps: number;
   /**
    * The memory in bytes. `used` is the allocated memory, and `max` is `maxBytes`. `stored` is the memory of steps including their frames, if `storedBytes`
@@ -105,11 +105,11 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
     if (plan.bytes > maxBytes) {
       const remedy =
         plan.bytes > MAX_REPLAY_BYTES
-          ? " (a Replay has at most 4 GiB: lower maxSize or maxSteps, or make each step smaller)"
-          : " (or lower maxSize or maxSteps)";
+          ? "A Replay has at most 4 GiB. Lower maxSize or maxSteps, or make each step smaller"
+          : "Raise maxBytes, or lower maxSize or maxSteps";
       const journal = places > 0 ? ` with a journal (${planOf(layout, tables, new Core(maxBytes, module), 0, undefined, storedBytes?.max).bytes} without)` : "";
-      const need = `at least ${plan.bytes}${journal} for the tables and ${plan.steps} steps of ${plan.bytesPerStep} bytes${remedy}`;
-      throw mustBe(RangeError, options.maxBytes === undefined ? "maxBytes (4 GiB by default)" : "maxBytes", need, maxBytes);
+      const need = `at least ${plan.bytes}${journal} for the tables and ${plan.steps} steps of ${plan.bytesPerStep} bytes`;
+      throw mustBe(RangeError, options.maxBytes === undefined ? "maxBytes (4 GiB by default)" : "maxBytes", [need, remedy], maxBytes);
     }
     const engine = new Engine(core, spec, layout, { transition, logger });
     this.#engine = engine;

@@ -101,7 +101,7 @@ export function dataOf<T>(subject: string, values: T | ColumnLike): T {
   if (column === undefined) return values as T;
   const { data, shape } = column;
   if (data.length !== sizeOf(shape) || !shape.every((size) => Number.isInteger(size) && size >= 0))
-    throw mustBe(RangeError, subject, `a column whose elements fill its shape, ${shapeText(shape)}`, data);
+    throw mustBe(RangeError, subject, `a column with as many elements as its shape, ${shapeText(shape)}`, data);
   return data as T;
 }
 
@@ -118,7 +118,7 @@ export function dataBeside<T>(subject: string, values: T | ColumnLike, keys: unk
   if (shape.length > 1 && shape.join() !== wideSizes(own ?? []).join()) {
     const rule =
       own === undefined || own.length < 2
-        ? "a column of one dimension, one number per key"
+        ? "a column of one dimension with one number per key"
         : `a column of the keys' shape ${shapeText(own)}, or of one dimension`;
     throw mustBe(RangeError, subject, rule, `a column of shape ${shapeText(column.shape)}`);
   }

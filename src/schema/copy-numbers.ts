@@ -57,7 +57,7 @@ export function isKey(value: unknown): value is number | bigint {
 export function checkKeyArray(subject: string, input: unknown, alternative?: "BigUint64Array"): void {
   const kind = kindOf(input);
   if (kind === undefined || kind === "Float64Array" || kind === alternative) return;
-  const reason = kind.startsWith("Big") ? "" : ` (${kind} loses bits of large keys, which then name other items)`;
+  const reason = kind.startsWith("Big") ? "" : ` (${kind} loses bits of large keys, which then refer to other items)`;
   throw mustBe(TypeError, subject, `an array of numbers, or a Float64Array such as batch.keys${reason}`, input);
 }
 

@@ -16,13 +16,13 @@ export interface LeafTarget {
   readonly size: number;
 }
 
-/** A form with a place in memory. */
+/** The form of the values for a leaf, with a place in memory. */
 export interface ViewTarget extends LeafTarget {
   readonly leaf: RowLeaf;
   readonly keys: readonly string[];
   /** The elements of the leaf, or the bytes of its text. Replaced after memory has moved. */
   view: NumberArray;
-  /** Runs if a float value holds NaN, on paths that read each number anyway. */
+  /** Runs if a float value contains NaN, on paths that read each number anyway. */
   readonly onNaN?: (() => void) | undefined;
   /**
    * Converts the elements of the view to half floats in the place that rows are read from. Returns the number of elements converted before the first that would
@@ -241,7 +241,10 @@ export function mustPutText(target: LeafTarget, to: Uint8Array, at: number, valu
 }
 
 function tooLong(text: string, keys: readonly string[], maxBytes: number): Error {
-  return new ReplayError("INVALID_DATA", `${pathText(keys)} must be text of at most ${maxBytes} bytes in UTF-8, its maxBytes, got ${utf8Bytes(text)} bytes`);
+  return new ReplayError(
+    "INVALID_DATA",
+    `${pathText(keys)} must be text of at most ${maxBytes} bytes in UTF-8 (the maxBytes of its leaf), got ${utf8Bytes(text)} bytes`,
+  );
 }
 
 /**

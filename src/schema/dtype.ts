@@ -51,7 +51,7 @@ export interface DtypeInfo {
   /** The bounds of the values: bigints for 64-bit integers, infinities for floats. */
   readonly min: number | bigint;
   readonly max: number | bigint;
-  /** Whether arrays of the dtype hold bigints. */
+  /** Whether arrays of the dtype contain bigints. */
   readonly big: boolean;
   readonly float: boolean;
   /** The largest finite number of a float dtype, and the smallest larger number that would round to infinity. */

@@ -17,7 +17,7 @@ export const ENTRY = 4;
 
 /** The minimum size of adjacent values that are copied directly into a batch. Smaller values are gathered first, since a host copy per value costs more. */
 export const DIRECT_BYTES = 1024;
-/** The bytes of a row's count, link and episode. */
+/** The number of bytes of a row's count, link and episode. */
 export const HEAD_BYTES = 12;
 /** The number of bytes of an entry of a packed frame in a pack, in addition to its own bytes. */
 const ENTRY_HEAD_BYTES = 8;

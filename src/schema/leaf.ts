@@ -62,7 +62,10 @@ export type LeafInput<D extends Dtype, S extends readonly number[]> =
 /** The texts that a leaf of text accepts. */
 export type TextInput<S extends readonly number[]> = S extends readonly [] ? string : Nested<string>;
 
-/** Returns a leaf for values of any form: strings, objects, arrays of varying length. Each value takes one object. Batches hold the values in a plain array. */
+/**
+ * Returns a leaf for values of any form: strings, objects, arrays of varying length. Each value is stored as one object. Batches hold the values in a plain
+ * array.
+ */
 export function object(): ObjectLeaf {
   return { dtype: "object", shape: [] };
 }

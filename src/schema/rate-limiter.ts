@@ -15,7 +15,7 @@ export interface RateLimiter {
 export const NO_LIMIT: RateLimiter = { samplesPerInsert: 1, minSize: 1, minDiff: -Number.MAX_VALUE, maxDiff: Number.MAX_VALUE };
 export const LIMITER_OPTIONS = Object.keys(NO_LIMIT) as readonly (keyof RateLimiter)[];
 
-/** Returns a limiter that makes draws wait until the table holds `minSize` items (1 by default). Inserts never wait. */
+/** Returns a limiter that makes draws wait until the table contains `minSize` items (1 by default). Inserts never wait. */
 export function minSize(minSize = 1): RateLimiter {
   integer("minSize", minSize, 1);
   return { ...NO_LIMIT, minSize };

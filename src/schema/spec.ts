@@ -110,7 +110,7 @@ export function leavesOf(spec: Spec): FoundLeaf[] {
     },
     (names, _, keys) => {
       const wrong = names.find((name) => name.includes(".") || name === "__proto__");
-      if (wrong !== undefined) throw mustBe(RangeError, `keys of ${pathText(keys)}`, "names without dots, and not __proto__", wrong);
+      if (wrong !== undefined) throw mustBe(RangeError, `keys of ${pathText(keys)}`, "names without dots, other than __proto__", wrong);
     },
   );
   integer("the number of leaves in spec", found.length, 1, MAX_LEAVES);
@@ -132,7 +132,7 @@ function deepFreeze<T>(node: T): T {
 export function checkLeaf(keys: readonly string[], leaf: RowLeaf): FoundLeaf {
   const path = pathText(keys);
   const { dtype, shape: dimensions, stack, shared } = leaf;
-  if (leaf.dtype === "string") integer(`maxBytes of ${path}, which is text,`, leaf.maxBytes, 1, MAX_LEAF_BYTES);
+  if (leaf.dtype === "string") integer(`maxBytes of the text leaf ${path}`, leaf.maxBytes, 1, MAX_LEAF_BYTES);
   else if (!isDtype(dtype)) throw mustBeOneOf(RangeError, `dtype of ${path}`, [...Object.keys(DTYPES), "string"], dtype);
   if (!Array.isArray(dimensions)) throw mustBe(TypeError, `shape of ${path}`, "an array of integers >= 1", dimensions);
   for (const n of dimensions) {
@@ -141,7 +141,7 @@ export function checkLeaf(keys: readonly string[], leaf: RowLeaf): FoundLeaf {
   }
   if (stack !== undefined) {
     integer(`stack of ${path}`, stack, 1, 1024);
-    if (shared === undefined) throw new RangeError(`${path} has a stack of frames. Declare it with shared(name, leaf, stack)`);
+    if (shared === undefined) throw new RangeError(`${path} has a stack, but is not shared. Declare the leaf with shared(name, leaf, stack)`);
   }
   const shape = shapeOf(leaf);
   const size = sizeOf(shape);
@@ -152,8 +152,8 @@ export function checkLeaf(keys: readonly string[], leaf: RowLeaf): FoundLeaf {
 
 /** @throws RangeError if a frame is too small to benefit from packing, if a frame is too large, or if `packed` did not make the leaf */
 function checkPacked(path: string, { shared, stack = 1, packed }: RowLeaf, bytes: number): void {
-  finite(`packed of ${path}, its ratio,`, packed, 1);
-  if (shared === undefined) throw new RangeError(`${path} has the property packed. Declare it with packed(name, leaf)`);
+  finite(`the ratio of the packed leaf ${path}`, packed, 1);
+  if (shared === undefined) throw new RangeError(`${path} has a packing ratio, but is not shared. Declare the leaf with packed(name, leaf)`);
   const frame = bytes / stack;
   if (frame < MIN_PACKED_BYTES)
     throw mustBe(RangeError, `bytes of a packed frame of ${path}`, [`at least ${MIN_PACKED_BYTES}`, "Use shared for smaller frames"], frame);

@@ -29,7 +29,7 @@ const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
 /** Returns the options of a table with their defaults. @throws TypeError, RangeError */
 export function resolveTable(name: string, options: TableOptions): ResolvedTableOptions {
-  if (name === "" || name === "__proto__") throw mustBe(RangeError, "the name of a table", "a non-empty string, and not __proto__", name);
+  if (name === "" || name === "__proto__") throw mustBe(RangeError, "the name of a table", "a non-empty string other than __proto__", name);
   const subject = `tables.${name}`;
   onlyKeys(subject, options, "maxSize, sampler, remover, rateLimiter, maxTimesSampled, maxSteps, maxPending");
   const { maxSize, sampler = uniform(), remover = fifo(), rateLimiter = minSize(1) } = options;

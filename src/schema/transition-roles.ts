@@ -23,9 +23,9 @@ export type TransitionRole = keyof TransitionRoles;
 
 export const ROLES: readonly TransitionRole[] = ["observation", "action", "reward", "discount", "terminated"];
 const KINDS: { readonly [R in TransitionRole]?: Rule } = {
-  reward: "a leaf of numbers, not bool, text or shared",
-  discount: ["a leaf with one number per step, not bool, text or shared", "Pass a terminal flag as terminated"],
-  terminated: "a leaf with one number or bool per step, not text or shared",
+  reward: "an unshared leaf of numbers, not bool or text",
+  discount: ["an unshared leaf with one number per step, not bool or text", "Pass a terminal flag as terminated"],
+  terminated: "an unshared leaf with one number or bool per step, not text",
 };
 
 export class Roles {
@@ -89,7 +89,7 @@ export class Roles {
     return this.optional("reward") as PlacedLeaf;
   }
 
-  /** Returns the possible paths: the paths of leaves, and the paths of subtrees that hold leaves. */
+  /** Returns the possible paths: the paths of leaves, and the paths of subtrees that contain leaves. */
   #names(subtrees: boolean): string[] {
     const names = new Set<string>();
     for (const { path, keys } of this.#leaves) {

@@ -66,7 +66,7 @@ class TagReader {
   }
 
   end(): void {
-    if (this.#at !== this.#bytes.length) throw this.#corrupt(this.#at, "bytes after the end");
+    if (this.#at !== this.#bytes.length) throw this.#corrupt(this.#at, "bytes follow the end");
   }
 
   #object(depth: number): object {
@@ -74,7 +74,7 @@ class TagReader {
     for (let remaining = this.#count(6); remaining > 0; remaining--) {
       const at = this.#at;
       const tag = this.#view.getUint8(this.#take(1));
-      if (tag !== TAG.text && tag !== TAG.units) throw this.#corrupt(at, "a key is not text");
+      if (tag !== TAG.text && tag !== TAG.units) throw this.#corrupt(at, "a key is not a string");
       const key = this.#text(tag);
       const value = this.value(depth + 1);
       // An assignment to `__proto__` would set the prototype.
@@ -117,7 +117,7 @@ class TagReader {
   #count(min: number): number {
     const at = this.#take(4);
     const count = this.#view.getUint32(at, true);
-    if (count * min > this.#bytes.length - this.#at) throw this.#corrupt(at, `${count} values in ${this.#bytes.length - this.#at} bytes`);
+    if (count * min > this.#bytes.length - this.#at) throw this.#corrupt(at, `${count} values do not fit in ${this.#bytes.length - this.#at} bytes`);
     return count;
   }
 
@@ -129,7 +129,7 @@ class TagReader {
 
   #take(bytes: number): number {
     const at = this.#at;
-    if (at + bytes > this.#bytes.length) throw this.#corrupt(at, "a value is cut");
+    if (at + bytes > this.#bytes.length) throw this.#corrupt(at, "a value is incomplete");
     this.#at += bytes;
     return at;
   }

@@ -252,7 +252,7 @@ function about(replayState: ReplayState, retain: Retain): About {
   return { content: "replay", version, options: stored, layout, retain };
 }
 
-/** @throws ReplayError SPEC_MISMATCH if the directory holds other data than a Replay · UNSUPPORTED if another version wrote the state */
+/** @throws ReplayError SPEC_MISMATCH if the directory contains data other than a Replay · UNSUPPORTED if another version wrote the state */
 export function aboutIn(directory: Directory, log: Log): About {
   const { content } = log.about as About;
   if (content !== "replay") throw mustBe("SPEC_MISMATCH", "dir", "the directory of a Replay", directory.name);
@@ -315,6 +315,6 @@ const REMEDY = `Omit spec and tables, use another directory, or pass onMismatch:
 const BEYOND = `A migration cannot change it. Use another directory (see ${MIGRATION_PAGE})`;
 
 function mismatchError(name: string, key: string, requested: unknown, existing: unknown, remedy: string): Error {
-  const rule = existing === undefined ? "left out" : JSON.stringify(existing);
+  const rule = existing === undefined ? "omitted" : JSON.stringify(existing);
   return mustBe("SPEC_MISMATCH", key, [`${rule} as in ${name}`, remedy], requested);
 }

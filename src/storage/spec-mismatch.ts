@@ -3,7 +3,7 @@ import { ReplayError } from "../base/error.ts";
 import { specDifference } from "../schema/difference.ts";
 import type { Spec } from "../schema/spec.ts";
 
-/** The page that messages refer to if a saved memory does not fit its program. */
+/** The page that messages refer to if saved data does not match the spec or tables of the program. */
 export const MIGRATION_PAGE = "docs/migrate/saved-memory.md";
 
 /**
@@ -12,6 +12,6 @@ export const MIGRATION_PAGE = "docs/migrate/saved-memory.md";
 export function checkSpec(subject: string, requested: Spec, existing: Spec, place: string, remedy: string): void {
   const difference = specDifference(requested, existing);
   if (difference === undefined) return;
-  const rule = `${difference.existing ?? "left out"} as in ${place}`;
+  const rule = `${difference.existing ?? "omitted"} as in ${place}`;
   throw new ReplayError("SPEC_MISMATCH", `${[subject, ...difference.keys].join(".")} must be ${rule}, got ${difference.requested ?? "nothing"}. ${remedy}`);
 }

@@ -31,7 +31,7 @@ export class BarrenEpisodes {
     this.createsItems = createsItems;
   }
 
-  /** Looks for new barren episodes. @param canCreateItem whether `createItem` may still make an item from their steps */
+  /** Searches for new barren episodes. @param canCreateItem whether `createItem` may still make an item from their steps */
   count(canCreateItem: boolean): void {
     const { barrenEpisodes: barren } = this.#writer;
     if (barren === this.#reportedCount) return;

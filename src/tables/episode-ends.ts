@@ -97,7 +97,7 @@ export function checkLaneEnds<S>(hasLanes: boolean, ends: LaneEnds<S>): LaneEnds
 /** Requires `terminated` with rules that make transitions. If one of the flags is passed, missing flags mean false for all steps. */
 export function requireFlag({ autoreset, hasTransitions }: EndRules, { ends, terminated, truncated }: EpisodeEnds, final: unknown): void {
   if (final !== undefined && autoreset === "nextStep")
-    throw mustBe(TypeError, "final", 'omitted with autoreset: "nextStep", because it comes as the next step', final);
+    throw mustBe(TypeError, "final", 'omitted with autoreset: "nextStep", because the next step contains it', final);
   if (!hasTransitions) return;
   if (ends !== undefined) throw mustBe(TypeError, "ends", ["omitted with rules of nStep or sequence", "Pass terminated and truncated"], ends);
   if ((terminated ?? truncated) === undefined && final !== undefined) throw mustBe(TypeError, "terminated", NEEDS_TERMINATED, terminated);
@@ -135,15 +135,15 @@ export function finalStep(spec: Spec, leaves: readonly PlacedLeaf[], lanes: numb
 }
 
 export function notFinite(path: string, value: unknown): Error {
-  return mustBe("INVALID_DATA", path, "finite, because nStep and sequence rules sum it (to allow other values, set finite: false in the rule)", value);
+  return mustBe("INVALID_DATA", path, ["finite, because nStep and sequence rules sum it", "To allow other values, set finite: false in the rule"], value);
 }
 
 export function beginsWithFinal(length: number): Error {
-  return mustBe(RangeError, "length", "such that the item does not begin with the final step of an episode", length);
+  return mustBe(RangeError, "length", "a number of steps that does not begin with the final step of an episode", length);
 }
 
 export function beyondWindow(windowLength: number, length: number): Error {
-  return mustBe(RangeError, "length", `an integer in 1 … ${windowLength}, the number of steps in the window (raise keep for longer items)`, length);
+  return mustBe(RangeError, "length", [`an integer in 1 … ${windowLength}, the number of steps in the window`, "Raise keep for longer items"], length);
 }
 
 const finalNextText = (lane: number) => `the next step of lane ${lane} is the final step of its episode (autoreset: "nextStep")`;

@@ -226,7 +226,7 @@ function resolvePriority(engine: Engine, priority: number | "max" | LeafPriority
   const { leaf: path } = onlyKeys(subject, priority, "leaf");
   const { leaf, size } = leafAt(`${subject}.leaf`, engine.layout.leaves, path);
   if (size !== 1 || leaf.shared !== undefined || leaf.packed !== undefined || isText(leaf))
-    throw mustBe("SPEC_MISMATCH", `${subject}.leaf`, "a leaf with one number per step, and not shared", path);
+    throw mustBe("SPEC_MISMATCH", `${subject}.leaf`, "an unshared leaf with one number per step", path);
   return { leaf: path };
 }
 
@@ -250,7 +250,7 @@ function resolveSequence(sequence: SequenceOptions, subject: string): Pick<Resol
   integer(`${subject}.length`, length, burnIn + 2, MAX_LENGTH - 1);
   const longest = length - burnIn - 1;
   if (stride !== undefined && stride > longest) {
-    const rule = `an integer in 1 … ${longest} (length - burnIn - 1), so that no step is left out`;
+    const rule = `an integer in 1 … ${longest} (length - burnIn - 1), so that no step is skipped`;
     throw mustBe(typeof stride === "number" ? RangeError : TypeError, `${subject}.stride`, rule, stride);
   }
   return { length, burnIn, stride: integer(`${subject}.stride`, stride ?? longest, 1, longest) };
@@ -268,7 +268,7 @@ export function finiteReward(engine: Pick<Engine, "roles">, items: readonly Reso
 
 export function unknownTable(name: unknown, tables: Iterable<string>, subject = "table"): Error {
   const names = [...tables];
-  return mustBe("NOT_FOUND", subject, names.length === 0 ? "the name of a table, but there are no tables" : oneOfRule(names), name, names);
+  return mustBe("NOT_FOUND", subject, names.length === 0 ? "the name of a table, but the Replay has no tables" : oneOfRule(names), name, names);
 }
 
 export interface ItemOptions<Columns = object> {

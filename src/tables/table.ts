@@ -143,12 +143,12 @@ export class Table<S = any, R = any> {
 
   /**
    * Draws up to n items and copies their steps into arrays. Never waits: if the rate limiter or the number of items allows fewer draws, the batch is shorter
-   * and `blocked` has the reason. With `into` and the same `columns` object each time, allocates nothing but strings.
+   * and `blocked` contains the reason. With `into` and the same `columns` object each time, allocates nothing but strings.
    *
    * Costs O(n × (log size + steps) + bytes), with the steps that the columns show. All steps of a window count if the window has 16 steps or fewer, if columns
    * show more than half of them, if items show different steps, if an episode ends within an item, or with `nStep`. If freed rows were reused, the steps of an
    * item may not be adjacent in memory. In that case, all steps up to the last step shown count.
-   * @throws ReplayError SPEC_MISMATCH if `into` has another form, or if items have different columns
+   * @throws ReplayError SPEC_MISMATCH if `into` has different columns or shapes, or if items have different columns
    * @throws ReplayError NOT_FOUND if an option names a leaf that does not exist
    * @throws ReplayError UNSUPPORTED if the table does not support an option
    * @throws ReplayError OUT_OF_MEMORY if memory runs out
@@ -162,8 +162,8 @@ export class Table<S = any, R = any> {
   /**
    * Draws n items, each as soon as the rate limiter allows it. The batch grows until it is full, and its bytes are copied as they are drawn. Draws that are
    * stratified or without replacement are made together, as soon as all of them are possible. Calls that wait for one table are served in call order. If items
-   * were drawn before the wait ended, the error has these items as its `batch`. Such an error is a separate object, and the reason for the end of the wait is
-   * its `cause`.
+   * were drawn before the wait ended, the `batch` of the error contains these items. Such an error is a separate object, and the reason for the end of the
+   * wait is its `cause`.
    * @throws RangeError if the batch can never be full
    * @throws ReplayError RATE_LIMITED if other draws must come first
    * @throws ReplayError TIMEOUT if the time limit ends the wait
@@ -175,11 +175,11 @@ export class Table<S = any, R = any> {
   }
 
   /**
-   * Returns the items of keys that still exist, in the order of the keys. `batch.info.keys` has their keys. The call is not a draw: it changes no counter, uses
-   * no random number, and ignores the rate limiter. Items that wait for the rate limiter do not exist yet. Accepts the options of `sample` that define the
-   * contents of a batch. Costs O(n × steps + bytes).
+   * Returns the items of keys that still exist, in the order of the keys. `batch.info.keys` contains their keys. The call is not a draw: it changes no
+   * counter, uses no random number, and ignores the rate limiter. Items that wait for the rate limiter do not exist yet. Accepts the options of
+   * `sample` that define the contents of a batch. Costs O(n × steps + bytes).
    * @throws TypeError, RangeError if a key is invalid, as in `updatePriorities`
-   * @throws ReplayError SPEC_MISMATCH if `into` has another form, or if items have different columns
+   * @throws ReplayError SPEC_MISMATCH if `into` has different columns or shapes, or if items have different columns
    * @throws ReplayError NOT_FOUND if an option names a leaf that does not exist
    * @throws ReplayError OUT_OF_MEMORY if memory runs out
    */

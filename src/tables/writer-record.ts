@@ -70,7 +70,7 @@ export class WriterRecord {
     return this.filler;
   }
 
-  /** Releases the record. Arrays that were lent from it may still be held. */
+  /** Releases the record. The caller may still use arrays of the record. */
   close(): void {
     const { record, staging } = this.filler;
     if (this.#isShared) {

@@ -124,7 +124,7 @@ export class Writers {
     if (existing === undefined || this.#orphans.has(existing)) return existing;
     throw new ReplayError(
       "OUT_OF_TURN",
-      `name must be unique among the open writers of this run, got ${show(name)}. close() that writer first, or use another name`,
+      `name must be unique among the open writers of this run, got ${show(name)}. Close that writer first, or use another name`,
     );
   }
 
@@ -189,7 +189,7 @@ export class Writers {
   #checkSame({ options: existing }: Writer, requested: ResolvedWriterOptions): void {
     const run = `the writer ${show(requested.name)} of an earlier run`;
     const mismatchError = (path: string, rule: string, got: string) =>
-      new ReplayError("SPEC_MISMATCH", `${path} must be ${rule} as in ${run} (or close that first, or use another name), got ${got}`);
+      new ReplayError("SPEC_MISMATCH", `${path} must be ${rule} as in ${run}, got ${got}. Close that writer first, or use another name`);
     const mismatch = (path: string, expected: unknown, actual: unknown) => mismatchError(path, show(expected), show(actual));
     for (const key of ["lanes", "keep", "across", "autoreset"] as const)
       if (requested[key] !== existing[key]) throw mismatch(key, existing[key], requested[key]);

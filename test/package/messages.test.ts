@@ -20,7 +20,7 @@ test("the list has what errors, helpers, warnings, the core, Python and Lua say,
   };
   has("src/base", /^TypeError +\$\{subject\} has no option \$\{key\}/);
   has("src/base", /^WARNING .*has a reward or a terminal flag/);
-  has("src/replay", /^TypeError +spec .*the form of a step/);
+  has("src/replay", /^TypeError +spec .*the leaves of a step/);
   has("src/storage", /^NOT_FOUND +there is no Replay in \$\{name\}/);
   has("src/reverb/tensors", /^CORRUPT .*a tensor has no time dimension/);
   has("src/cli/edit", /^USAGE .*there is no leaf \$\{name\}/);

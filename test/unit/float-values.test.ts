@@ -124,7 +124,7 @@ test("an actor at the other end of a port is refused it, and its NaN is reported
   );
   actor.append({ ...good(), line: [1, Number.NaN, 3] } as never);
   await actor.flush();
-  expect(said).toEqual([expect.stringMatching(/^reprise: line holds NaN\b/)]);
+  expect(said).toEqual([expect.stringMatching(/^reprise: line contains NaN\b/)]);
   await actor.close();
   replay.dispose();
 });
@@ -198,7 +198,7 @@ describe("NaN", () => {
 
   test.each(cases)("as %s is stored, with a warning that names the leaf", (_, leaf, play) => {
     const { said, count } = seen(play);
-    expect(said).toEqual([expect.stringMatching(new RegExp(`^reprise: ${leaf.replace(".", "\\.")} holds NaN\\b`))]);
+    expect(said).toEqual([expect.stringMatching(new RegExp(`^reprise: ${leaf.replace(".", "\\.")} contains NaN\\b`))]);
     expect(count).toBe(1);
   });
 

@@ -165,7 +165,7 @@ describe.each(some(HALVES, 1))("%s", (dtype) => {
     steps.append({ x: new Float32Array(40), y: 0 } as never);
     steps.append({ x: new Float32Array(40).fill(Number.NaN, 7, 8), y: 0 } as never);
     steps.appendColumns({ x: new Float32Array(80).fill(Number.NaN), y: [1, 1] } as never);
-    expect(said).toEqual([expect.stringMatching(/^reprise: x holds NaN/)]);
+    expect(said).toEqual([expect.stringMatching(/^reprise: x contains NaN/)]);
   });
 
   test("takes numbers, nested arrays and a Float32Array, and refuses other typed arrays, as f32 does", () => {

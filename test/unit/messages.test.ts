@@ -53,11 +53,11 @@ test("a nested field is named with its path, also where a sibling is misspelt", 
 
 test.each<[string, unknown, RegExp]>([
   ["without options", undefined, /^the options of Replay are required: an object with spec/],
-  ["without a spec", { tables }, /^spec is required: the form of a step, such as \{ observation: f32\(4\)/],
+  ["without a spec", { tables }, /^spec is required: the leaves of a step, such as \{ observation: f32\(4\)/],
   ["with null as a spec", { spec: null }, /^spec must be a leaf such as f32\(4\), or an object or array of leaves, got null$/],
   ["with f32 for f32()", { spec: { a: f32 } }, /^spec of a must be .* got a function\. Call the function: f32\(\) instead of f32$/],
   ["with f32([2, 3])", { spec: { a: f32([2, 3] as never) } }, /^shape of a must be integers, one argument each: f32\(2, 3\)/],
-  ["with tables in a list", { spec, tables: [{ maxSize: 1 }] }, /^tables must be an object of tables by their names, such as/],
+  ["with tables in a list", { spec, tables: [{ maxSize: 1 }] }, /^tables must be an object of tables by name, such as/],
   ["with bytes as a module", { spec, module: new Uint8Array(8) }, /^module must be a WebAssembly\.Module, .*, got Uint8Array\(8\)$/],
 ])("new Replay %s says what is wrong", (_what, options, says) => {
   expectError(
@@ -76,7 +76,7 @@ test("maxBytes that was never given is named as the default, with what can be do
     says,
   );
   expect(errorOf(() => new Replay({ spec, tables, maxBytes: 1000 })).message).toMatch(
-    /^maxBytes must be at least \d+ .*\(or lower maxSize or maxSteps\), got 1000$/,
+    /^maxBytes must be at least \d+ .*, got 1000\. Raise maxBytes, or lower maxSize or maxSteps$/,
   );
 });
 

@@ -26,7 +26,7 @@ describe("another one is refused, and the first difference named", () => {
       /^spec\.observation\.state must be f32 of shape \[3\] as in the snapshot, got f32 of shape \[4\]/,
     ],
     ["dtype", { ...v1, action: f32() }, /^spec\.action must be i32 of shape \[\] as in the snapshot, got f32 of shape \[\]/],
-    ["a leaf more", { ...v1, reward: f32() }, /^spec\.reward must be left out as in the snapshot, got f32 of shape \[\]/],
+    ["a leaf more", { ...v1, reward: f32() }, /^spec\.reward must be omitted as in the snapshot, got f32 of shape \[\]/],
     ["a leaf less", { observation, action, said }, /^spec\.frames must be u8 of shape \[2, 16\] shared as "f", a stack of 2 as in the snapshot, got nothing/],
     [
       "a leaf for a nest",

@@ -182,7 +182,7 @@ describe("a view", () => {
     expectError(
       errorOf(() => view.sample(1)),
       "EMPTY",
-      /no open writer has a rule for it. Add one: replay.writer\(\{ items: \[\{ table, sequence \}\] \}\)/,
+      /no open writer has a rule for it. Add a rule: replay.writer\(\{ items: \[\{ table, sequence \}\] \}\)/,
     );
     const writer = replay.writer({ items: [{ table: "memory", sequence }] });
     expectError(
@@ -249,7 +249,7 @@ describe("a rule", () => {
     [{ sequence: { length: 6, burnIn: -1 } }, /^items\[0\]\.sequence\.burnIn must be an integer in 0 … 32766/],
     [
       { sequence: { length: 6, burnIn: 2, stride: 4 } },
-      /^items\[0\]\.sequence\.stride must be an integer in 1 … 3 \(length - burnIn - 1\), so that no step is left out, got 4/,
+      /^items\[0\]\.sequence\.stride must be an integer in 1 … 3 \(length - burnIn - 1\), so that no step is skipped, got 4/,
     ],
     [{ sequence: { length: 6, stride: 0 } }, /^items\[0\]\.sequence\.stride must be/],
     [{ sequence: { length: 6, overlap: 2 } }, /overlap/],

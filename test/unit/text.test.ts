@@ -187,7 +187,7 @@ describe("refused", () => {
         replay,
         () => writer.append({ ...step, task }),
         "INVALID_DATA",
-        new RegExp(`^task must be text of at most 8 bytes in UTF-8, its maxBytes, got ${bytes} bytes$`),
+        new RegExp(`^task must be text of at most 8 bytes in UTF-8 \\(the maxBytes of its leaf\\), got ${bytes} bytes$`),
       );
     expectRefused(replay, () => writer.append({ ...step, words: ["a", "1234"] }), "INVALID_DATA", /^words .* got 4 bytes$/);
     expectRefused(replay, () => writer.appendColumns({ task: ["a", "123456789"], words: ["", "", "", ""], reward: [1, 2] }), "INVALID_DATA", /^task /);
@@ -246,7 +246,7 @@ describe("refused", () => {
 
   test("a leaf of text without a limit, of bytes, or of objects", () => {
     const make = (leaf: object) => errorOf(() => new Replay({ spec: { a: leaf } as never, tables }));
-    expectError(make({ dtype: "string", shape: [] }), TypeError, /^maxBytes of a, which is text, is required: an integer/);
+    expectError(make({ dtype: "string", shape: [] }), TypeError, /^maxBytes of the text leaf a is required: an integer/);
     for (const maxBytes of [0, -1, 2 ** 31]) expectError(make({ ...text({ maxBytes: 1 }), maxBytes }), RangeError, /^maxBytes of a/);
     expectError(make(text({ maxBytes: 2 ** 29 }, 2)), RangeError, /^bytes of a/);
     expectError(make(text({ maxBytes: 4 }, 0)), RangeError, /^shape of a/);

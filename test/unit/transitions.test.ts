@@ -155,7 +155,7 @@ test("an empty table says EMPTY, and why", () => {
   for (let i = 0; i < 3; i++) writer.append(step);
   draw(bare)();
   bare.tables.t.clear();
-  expectError(errorOf(draw(bare)), "EMPTY", /nothing was inserted yet|has no item yet/);
+  expectError(errorOf(draw(bare)), "EMPTY", /nothing was inserted yet|has no items yet/);
   for (let i = 0; i < 3; i++) writer.append(step);
   bare.tables.t.delete([writer.lastKey("t")]);
   for (let i = 0; bare.tables.t.size > 0 && i < 9; i++) bare.tables.t.delete(bare.tables.t.sample(1).info.keys);
@@ -199,7 +199,7 @@ test("what the rate limiter does not allow is RATE_LIMITED, and can be awaited",
   append(3);
   expect((await later).count).toBe(2);
   await expect(view.sampleWhenReady(100, { replacement: false })).rejects.toThrow(/n must be <= /);
-  expectError(await view.sampleWhenReady(3, { timeoutMs: 1 }).catch((error) => error), "TIMEOUT", /sample of 3 from table "t"/);
+  expectError(await view.sampleWhenReady(3, { timeoutMs: 1 }).catch((error) => error), "TIMEOUT", /table "t" provided only \d+ of 3 items/);
 });
 
 test("a batch that is not full has no keys of an earlier draw behind its transitions", () => {
@@ -276,6 +276,6 @@ test("more draws than maxTimesSampled allows are refused for that reason, and no
   expectError(
     errorOf(() => view.sample(2, { replacement: false })),
     "TOO_FEW",
-    /but the call needs 2 \(it has 2 items.*\)\. Sample fewer$/,
+    /but the call needs 2 \(it has 2 items.*\)\. Sample fewer items$/,
   );
 });

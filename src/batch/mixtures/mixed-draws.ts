@@ -100,7 +100,7 @@ export class MixedDraws implements DrawSource<AnyBatch> {
   awaited(n: number, options: SampleOptions): PendingBatch<AnyBatch> {
     this.sources.open();
     integer("n", n, 1, MAX_LENGTH);
-    const what = () => `sample of ${n} from a mixture of the tables ${this.sources.names}`;
+    const what = () => `the mixture of the tables ${this.sources.names} could not provide ${n} items`;
     return { until: (wait) => this.sources.until(() => this.atOnce(n, options), what, wait, this), rest: () => undefined, ended: (why) => why };
   }
 

@@ -32,7 +32,7 @@ export interface AnyBatch {
   release?(): void;
 }
 
-/** The treatment of a source without items. With "others", the other sources provide its rows. With undefined, the draw is an error. */
+/** The treatment of a source without items. With "others", the other sources provide its rows. With undefined, the draw throws an error. */
 export type Fallback = "others" | undefined;
 
 export class MixedSources {
@@ -121,7 +121,10 @@ export class MixedSources {
     return undefined;
   }
 
-  /** If there is a fallback, leaves out sources with too few items for their rate limiter. Returns the first of them if no source remains; otherwise -1. */
+  /**
+   * If there is a fallback, excludes the sources with too few items for their rate limiter. Returns the first of these sources if no source remains; otherwise
+   * -1.
+   */
   #leaveOut(): number {
     if (this.#fallback === undefined) return -1;
     let missing = -1;
@@ -180,8 +183,8 @@ export class MixedSources {
     const { table } = draws;
     if (this.shares.rows[i] !== 0) draws.check(sampler.options.n, { replacement: sampler.options.replacement }, true);
     if (table.core.canInsert(1)) return;
-    const why = `its rate limiter blocks inserts until there are draws, and allows fewer draws than its share of ${n}`;
-    throw new ReplayError("RATE_LIMITED", `source ${i} of the mixture: table ${show(table.name)} cannot provide its share, because ${why}. Sample fewer`);
+    const why = `its rate limiter blocks inserts until items are drawn, and allows fewer draws than its share of ${n}`;
+    throw new ReplayError("RATE_LIMITED", `source ${i} of the mixture: table ${show(table.name)} cannot provide its share, because ${why}. Sample fewer items`);
   }
 
   /** Returns the length, in steps, of the longest item that a source may draw. */

@@ -73,7 +73,7 @@ export class Shares {
     return (this.#values[i] as number) > 0;
   }
 
-  /** Leaves a source out of this draw: the other sources provide its rows. */
+  /** Excludes a source from this draw: the other sources provide its rows. */
   leaveOut(i: number): void {
     this.#values[i] = 0;
   }
@@ -118,7 +118,7 @@ export class Shares {
     if (!Array.isArray(carry) || carry.length !== k)
       throw new ReplayError(
         "SPEC_MISMATCH",
-        `state belongs to a mixture of ${Array.isArray(carry) ? carry.length : "no"} sources, and this mixture has ${k}. Pass a state of a mixture of the same sources`,
+        `state belongs to a mixture of ${Array.isArray(carry) ? carry.length : "no"} sources, but this mixture has ${k}. Pass the state of a mixture of the same sources`,
       );
     if (!Array.isArray(random) || random.length !== RANDOM_BYTES / 4) throw mustBe(TypeError, "state.random", "an array of 8 numbers", random);
     integer("state.draw", draw, 0);

@@ -46,7 +46,7 @@ export class Sequences<S = any, R = any, O = any> {
    * @throws ReplayError EMPTY if the table has no items
    * @throws ReplayError RATE_LIMITED if the rate limiter does not allow n draws now
    * @throws ReplayError TOO_FEW if there are too few distinct items
-   * @throws ReplayError SPEC_MISMATCH if `into` has another form
+   * @throws ReplayError SPEC_MISMATCH if `into` has different columns or shapes
    * @throws ReplayError UNSUPPORTED if the table does not support an option
    * @throws ReplayError OUT_OF_MEMORY if memory runs out
    */
@@ -68,7 +68,7 @@ export class Sequences<S = any, R = any, O = any> {
     return datasetOf(this.#draws, options as unknown as DatasetOptions) as unknown as DatasetOf<SequenceBatch<S, R, O, P>, P>;
   }
 
-  /** Returns new arrays for n sequences, to pass as `into`. With `beta`, the arrays also hold weights. */
+  /** Returns new arrays for n sequences, to pass as `into`. With `beta`, the arrays also include weights. */
   batch<const P extends Pick<SampleSequences, "beta">>(n: number, options?: P & Only<P, Pick<SampleSequences, "beta">>): SequenceBatch<S, R, O, P> {
     this.#draws.table.engine.open();
     return this.#view.batch(n, (options ?? {}) as SampleOptions) as unknown as SequenceBatch<S, R, O, P>;

@@ -249,7 +249,7 @@ const formOf = ({ leaf, shape }: PlacedLeaf): string => `${leaf.dtype} [${shape.
 
 function numbersAt(subject: string, leaves: readonly PlacedLeaf[], path: unknown): PlacedLeaf {
   const found = leafAt(subject, leaves, path);
-  if (isText(found.leaf)) throw mustBe("SPEC_MISMATCH", subject, "a leaf of numbers", `${path}, text`);
+  if (isText(found.leaf)) throw mustBe("SPEC_MISMATCH", subject, "a leaf of numbers", `the text leaf ${path}`);
   return found;
 }
 

@@ -59,7 +59,7 @@ export function schemaOf(engine: Engine, next: readonly string[], goal?: PlacedL
   const reserved = [...OWN, ...(goal === undefined ? [] : ["relabelled"]), ...nexts.map(({ name }) => name)];
   for (const { name } of others) {
     if (!reserved.includes(name)) continue;
-    const role = roles.path("terminated") === "terminated" ? "" : `, or name it in new Replay({ transition: { ${name}: ${show(name)} } })`;
+    const role = roles.path("terminated") === "terminated" ? "" : `, or map it in new Replay({ transition: { ${name}: ${show(name)} } })`;
     throw reservedName(name, "transitions()", name === "terminated" ? role : "");
   }
   return { parts: [observation, ...visible, { ...observation, name: "nextObservation", at: LAST }, ...nexts], reward, discount, terminated };

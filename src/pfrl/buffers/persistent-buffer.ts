@@ -176,7 +176,7 @@ export function persistentArguments<S extends StepSpec>(subject: string, args: r
   checkEngine({ maxBytes, seed, packed });
   const remedy = "Give each process its own directory, and read these directories with the option ancestor";
   if (distributed !== false || group !== null)
-    throw mustBe("UNSUPPORTED", "distributed", ["left out, because its package was never public", remedy], distributed);
+    throw mustBe("UNSUPPORTED", "distributed", ["omitted, because its package was never public", remedy], distributed);
   return {
     directory: directoryOf("dirname", dirname),
     capacity: capacityOf(capacity, 1),

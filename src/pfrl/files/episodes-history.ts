@@ -60,7 +60,7 @@ class EpisodesSink extends StoreLoader<EpisodeContents> {
   end(episode: number, priority: number | undefined): void {
     const { items, memory } = this.contents;
     const env = this.steps.find(episode);
-    if (env === undefined || (priority !== undefined && !(priority >= 0))) throw damaged("an end of an episode has no episode");
+    if (env === undefined || (priority !== undefined && !(priority >= 0))) throw damaged("an episode ends before its first step");
     memory.reserve(env.length);
     items.reserve(1);
     memory.hold(env.stream);

@@ -71,7 +71,7 @@ function checkFolder(directory: Directory, file: string): void {
     directory.list();
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
-    throw ioError(`saving to ${directory.name}/${file} failed: there is no folder ${directory.name} (ENOENT). Create it first`, error);
+    throw ioError(`saving to ${directory.name}/${file} failed: the directory ${directory.name} does not exist (ENOENT). Create it first`, error);
   }
 }
 

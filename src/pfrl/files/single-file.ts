@@ -18,7 +18,7 @@ export function targetOf(target: SaveTarget): Target {
   }
   const { directory, file } = (target ?? {}) as Target;
   if (typeof directory?.open === "function" && typeof file === "string" && file !== "") return { directory, file };
-  throw mustBe(TypeError, "file", "the path of a file, or {directory, file}", target);
+  throw mustBe(TypeError, "file", "the path of a file, or { directory, file }", target);
 }
 
 /**

@@ -24,7 +24,8 @@ export interface DefaultDtype {
  * @throws TypeError for null, and if values differ in form · RangeError for numbers that the dtype cannot hold
  */
 export function stackOf(name: string, values: readonly unknown[], defaultDtype: DefaultDtype, otherValues: readonly unknown[] = []): unknown {
-  for (const value of values) if (value === null || value === undefined) throw mustBe(TypeError, name, "present in every item (or replaced by phi)", value);
+  for (const value of values)
+    if (value === null || value === undefined) throw mustBe(TypeError, name, ["present in every item", "Use phi to replace missing values"], value);
   const spec = infer(values[0], name);
   if (isObject(spec)) return [...values];
   if (!isLeaf(spec)) return nodeOf(name, spec, values, defaultDtype, otherValues);

@@ -28,7 +28,7 @@ export interface WholeSpec extends Required<StepSpec> {
 const SHARED_BYTES = 64;
 /** The maximum number of frames in a stack. */
 const MAX_FRAMES = 1024;
-/** The maximum number of extras whose absence is noted in the row. */
+/** The maximum number of extras whose absence is recorded in the row. */
 export const MAX_EXTRAS = 32;
 
 /** Checks a spec from the caller. The engine checks its leaves. */
@@ -41,10 +41,10 @@ export function wholeSpec(input: StepSpec): WholeSpec {
   const names = Object.keys(extras);
   for (const name of names) {
     if (isTransitionField(name))
-      throw mustBe(RangeError, "names in spec.extras", "other than state, action, reward, nextState, nextAction, isStateTerminal and envId", name);
+      throw mustBe(RangeError, "names in spec.extras", "names other than state, action, reward, nextState, nextAction, isStateTerminal and envId", name);
     checkExtra(name, extras[name]);
   }
-  if (names.length > MAX_EXTRAS) throw mustBe(RangeError, "spec.extras", [`an object of at most ${MAX_EXTRAS} extras`, "Nest several in one"], extras);
+  if (names.length > MAX_EXTRAS) throw mustBe(RangeError, "spec.extras", [`an object of at most ${MAX_EXTRAS} extras`, "Nest several extras in one"], extras);
   return {
     state: sharedIn("state", copyPartSpec("state", state)),
     action: sharedIn("action", copyPartSpec("action", action)),

@@ -87,7 +87,7 @@ function nodePart(name: string, spec: PartSpec): TransitionPart {
     split(value, record, slot) {
       if (direct) return value;
       if (typeof value !== "object" || value === null || Object.keys(value).length !== names.length || !names.every((key) => Object.hasOwn(value, key)))
-        throw mustBe("SPEC_MISMATCH", name, [nodeRule(names, value, name)[0], "Use object() in the spec for values of any form"], value);
+        throw mustBe("SPEC_MISMATCH", name, [nodeRule(names, value, name)[0], "Use object() in the spec for values of any structure"], value);
       return gather(parts.map((part, i) => part.split((value as { [key: string]: unknown })[names[i] as string], record, slot + (slots[i] as number))));
     },
     columns(path, slot, leaf, objectList) {

@@ -66,7 +66,7 @@ export const EMPTY: Uint8Array = new Uint8Array(0);
 export function deliver(loader: HistoryLoader, kind: number, id: number, payload: Uint8Array): void {
   const view = dataView(payload);
   const sized = (bytes: number) => {
-    if (payload.length !== bytes) throw damaged(`a section of kind ${kind} has ${payload.length} bytes`);
+    if (payload.length !== bytes) throw damaged(`a section of kind ${kind} has ${payload.length} bytes instead of ${bytes}`);
   };
   if (kind === FORM) loader.schema(parseSchema(payload));
   else if (kind === STEP || kind === SINGLE) loader.step(id, payload, kind === SINGLE);
@@ -82,7 +82,7 @@ export function deliver(loader: HistoryLoader, kind: number, id: number, payload
     sized(32);
     loader.random(payload);
   } else if (kind === CLEAR) loader.clear();
-  else throw damaged(`it has a section of kind ${kind}`);
+  else throw damaged(`it has a section of the unknown kind ${kind}`);
 }
 
 /** Writes a buffer that has no steps yet. */

@@ -40,7 +40,7 @@ export class ImportanceWeights {
     this.beta = finite("beta0", beta0, 0, 1);
     finite("eps", eps);
     if (betaSteps !== null && !(typeof betaSteps === "number" && betaSteps > 0))
-      throw mustBe(typeof betaSteps === "number" ? RangeError : TypeError, "betaSteps", "above 0, or null", betaSteps);
+      throw mustBe(typeof betaSteps === "number" ? RangeError : TypeError, "betaSteps", "a number above 0, or null", betaSteps);
     this.#betaAdd = betaSteps === null ? 0 : (1 - beta0) / betaSteps;
     this.#normalize = normalizeOf(normalizeByMax);
     this.errors = new ErrorPriorities(alpha, eps, boundOf("errorMin", errorMin), boundOf("errorMax", errorMax));

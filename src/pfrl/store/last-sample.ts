@@ -35,7 +35,7 @@ export class LastSample {
   /** Returns the keys for the given number of errors. @throws ReplayError OUT_OF_TURN · RangeError if n is not the number of items */
   mayUpdate(n: number): Float64Array {
     if (!this.waiting) throw new ReplayError("OUT_OF_TURN", "no sample waits for errors. Call updateErrors() only once per sample, or pass keys");
-    if (n !== this.#count) throw mustBe(RangeError, "errors", `${this.#count} numbers, one per item of the last sample`, `${n} of them`);
+    if (n !== this.#count) throw mustBe(RangeError, "errors", `${this.#count} numbers, one per item of the last sample`, `${n} numbers`);
     return this.#keys;
   }
 

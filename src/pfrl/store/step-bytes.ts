@@ -41,7 +41,7 @@ export class Records {
 
 function recordOf(bytes: Uint8Array): RowValues {
   const value = decodeTagged(bytes);
-  if (typeof value !== "object" || value === null) throw damaged("the objects of a step are not a record");
+  if (typeof value !== "object" || value === null) throw damaged("the extras of a step are not an object");
   const record: RowValues = [];
   for (const [slot, object] of Object.entries(value)) record[Number(slot)] = object;
   return record;

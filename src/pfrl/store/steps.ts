@@ -144,7 +144,7 @@ export class Steps {
   /** @throws ReplayError OUT_OF_MEMORY if an episode that keeps all its steps has reached the maximum length of an item */
   mayGrow(env: Env): void {
     if (env.keep === 0 && env.length === MAX_STEPS)
-      throw new ReplayError("OUT_OF_MEMORY", "an episode has at most 16,777,215 steps. Call stopCurrentEpisode()");
+      throw new ReplayError("OUT_OF_MEMORY", "an episode can have at most 16,777,215 steps. Call stopCurrentEpisode()");
   }
 
   /** Records the step that was appended to an episode. */

@@ -308,6 +308,7 @@ function checkCapacity({ schema }: Steps, capacity: number, { maxBytes, module }
   const plan = Replay.plan({ spec: schema.row, tables: { items: { maxSize: Math.max(capacity, 1) } }, maxBytes, module });
   const max = maxBytes ?? 2 ** 32;
   if (plan.bytes <= max) return;
-  const remedy = hasPackable(schema.row) ? ", or less with packed: true for screens" : "";
-  throw mustBe(RangeError, "capacity", `small enough for maxBytes (${max}): ${plan.bytesPerStep} bytes per step make ${plan.bytes} bytes${remedy}`, capacity);
+  const need = `At ${plan.bytesPerStep} bytes per step, it needs ${plan.bytes} bytes`;
+  const remedy = `${need}. Lower capacity${hasPackable(schema.row) ? ", or pass packed: true for screens" : ""}`;
+  throw mustBe(RangeError, "capacity", [`small enough for maxBytes (${max})`, remedy], capacity);
 }

@@ -55,7 +55,7 @@ export function isSocket(value: unknown): value is SocketLike {
   return typeof send === "function" && typeof close === "function" && typeof addEventListener === "function" && typeof readyState === "number";
 }
 
-/** The values that are channels or have a channel, for messages. */
+/** The values accepted as channels, as messages list them. */
 export const CHANNEL_KINDS = "a WebSocket, or a ByteChannel with send, close and receive";
 
 /** Returns the value itself if it is a channel, or the channel of the value. @param rule the accepted values, for the message @throws TypeError */

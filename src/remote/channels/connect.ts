@@ -68,7 +68,10 @@ function dialOf(target: WriterTarget): (() => unknown) | undefined {
     throw mustBe(
       TypeError,
       "port",
-      'a function that makes sockets, because this runtime has no WebSocket, such as () => new WebSocket(url) with the package "ws"',
+      [
+        "a function that makes a socket, because this runtime has no WebSocket",
+        'Pass a function such as () => new WebSocket(url), with WebSocket from the package "ws"',
+      ],
       String(target),
     );
   return () => new WebSocket(target);

@@ -64,7 +64,7 @@ export class Dialer {
       return;
     }
     try {
-      const next = connect === undefined ? (channel as ByteChannel) : channelOf(socket, "the result of the function that connects", CHANNEL_KINDS);
+      const next = connect === undefined ? (channel as ByteChannel) : channelOf(socket, "the result of the socket function", CHANNEL_KINDS);
       if (this.#isOver) dismiss(next);
       else this.#open(next);
     } catch (error) {
@@ -126,7 +126,7 @@ export class Dialer {
       // Messages of the Replay's program may have any size.
       link.maxBytes = Number.POSITIVE_INFINITY;
       link.watch(keepAliveMs ?? WELCOME_MS, keepAliveTimeoutMs ?? WELCOME_MS);
-      if (frameBytes * inFlightBytes === 0) throw new ReplayError("CORRUPT", "the answer from acceptWriter has no limits, which sockets need");
+      if (frameBytes * inFlightBytes === 0) throw new ReplayError("CORRUPT", "the answer from acceptWriter lacks the limits that sockets require");
       this.#pauseMs = FIRST_PAUSE_MS;
       this.#isWelcome = true;
       clearTimeout(this.#deadline);
@@ -200,7 +200,7 @@ export class Dialer {
   }
 
   #giveUp(ms: number): void {
-    const reason = this.#link === undefined ? (this.#reason?.message ?? "the function that connects has not settled") : "the other end sent nothing";
+    const reason = this.#link === undefined ? (this.#reason?.message ?? "the socket function has not settled") : "the other end sent nothing";
     this.#fail(new ReplayError("CLOSED", `there was no connection to the Replay for ${ms} ms: ${reason}`), CLOSE.silent);
   }
 }

@@ -61,9 +61,9 @@ export function makeFrame(name: KindName, fields: object, bodyBytes = 0): Frame 
 /** Reads a frame, without its body. @throws ReplayError CORRUPT */
 export function readFrame(message: ArrayBuffer | Uint8Array): Frame {
   const bytes = aligned(message);
-  if (bytes.length < HEAD_BYTES) throw corruptFrame(`has ${bytes.length} bytes`);
+  if (bytes.length < HEAD_BYTES) throw corruptFrame(`has only ${bytes.length} bytes`);
   const kind = NAMES[bytes[0] as number];
-  if (kind === undefined) throw corruptFrame(`is of the unknown kind ${bytes[0]}`);
+  if (kind === undefined) throw corruptFrame(`has the unknown kind ${bytes[0]}`);
   if (bytes[1] !== 0 || bytes[2] !== 0 || bytes[3] !== 0) throw corruptFrame("has a head whose reserved bytes are not zero");
   const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(4, true);
   const body = HEAD_BYTES + alignUp(length, ALIGNMENT);

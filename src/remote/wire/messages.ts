@@ -22,13 +22,13 @@ export interface LeafDescription {
   readonly text: string;
 }
 
-/** The Replay's end is ready. An actor whose earlier request may have been lost repeats the request. */
+/** The message that the Replay's end is ready. An actor whose earlier request may have been lost repeats the request. */
 export interface InviteMessage {
   readonly kind: "invite";
   readonly versions: readonly number[];
 }
 
-/** An actor requests a connection. */
+/** An actor's request for a connection. */
 export interface HelloMessage {
   readonly kind: "hello";
   readonly version: number;
@@ -111,7 +111,7 @@ export interface ByeMessage {
   readonly kind: "bye";
 }
 
-/** The actor's program has handled the messages up to this number. */
+/** The message that the actor's program has handled the messages up to this number. */
 export interface ReceiptMessage {
   readonly kind: "receipt";
   readonly number: number;
@@ -119,7 +119,7 @@ export interface ReceiptMessage {
 
 export type ToMemory = BlockMessage | ColumnsMessage | FlushMessage | ByeMessage | ReceiptMessage | HelloMessage;
 
-/** All blocks up to this number are accepted. Over a port, the buffer is returned. */
+/** The message that all blocks up to this number are accepted. Over a port, it returns the buffer. */
 export interface ConfirmationMessage {
   readonly kind: "confirmation";
   readonly number: number;
@@ -131,13 +131,13 @@ export interface FlushedMessage {
   readonly id: number;
 }
 
-/** The writer is closed: after a goodbye, or because of an error. */
+/** The message that the writer is closed: after a goodbye, or because of an error. */
 export interface ClosedMessage {
   readonly kind: "closed";
   readonly error?: SentError | undefined;
 }
 
-/** The Replay rejects the actor. */
+/** The Replay's rejection of an actor. */
 export interface RefusedMessage {
   readonly kind: "refused";
   readonly error: SentError;

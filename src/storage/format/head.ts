@@ -55,5 +55,5 @@ export function checkHead(what: string, head: unknown): StateHead {
   const { version } = (head ?? {}) as Partial<StateHead>;
   if (version === VERSION) return head as StateHead;
   if (typeof version !== "number") throw new ReplayError("CORRUPT", `${what} has no head`);
-  throw new ReplayError("UNSUPPORTED", `${what} has state of version ${version}, but this version of Reprise reads ${VERSION}`);
+  throw new ReplayError("UNSUPPORTED", `${what} has state version ${version}, but this version of Reprise reads ${VERSION}`);
 }

@@ -77,7 +77,7 @@ export class SectionParser {
     const bytes = view.getUint32(at + 8, true);
     const size = SECTION_BYTES + bytes;
     if (size > remaining || bytes > MAX_SECTION_BYTES)
-      return this.#setFault(`a section of ${bytes} bytes${size > remaining ? ` where ${remaining - SECTION_BYTES} are left` : ""}`);
+      return this.#setFault(`a section declares ${bytes} bytes${size > remaining ? `, but only ${remaining - SECTION_BYTES} are left` : ""}`);
     this.need = size;
     if (this.available < size) return false;
     this.crc = view.getUint32(at + 12, true);
@@ -111,7 +111,7 @@ export class SectionParser {
   }
 }
 
-/** Adds a section's checksum to a sum. Any other section, or another order, changes the sum. */
+/** Returns a sum with a section's checksum added. Different sections, or a different order, produce a different sum. */
 export function addToSum(sum: number, crc: number): number {
   return Math.imul(sum ^ crc, 0x9e3779b1) >>> 0;
 }

@@ -19,7 +19,7 @@ export interface SessionRecord {
   readonly calls: number;
   readonly slots: number;
   readonly steps: number;
-  /** Whether the actor has said goodbye. */
+  /** Whether the actor has sent its goodbye. */
   readonly isOver: boolean;
 }
 

@@ -18,7 +18,7 @@ export const EVERY_SECOND: Durability = { everyMs: 1000 };
 
 export function checkDurability(durability: Durability): Durability {
   if (durability === "always" || durability === "manual") return durability;
-  if (typeof durability !== "object" || durability === null) throw mustBe(TypeError, "durability", `"always", "manual" or {everyMs}`, durability);
+  if (typeof durability !== "object" || durability === null) throw mustBe(TypeError, "durability", `"always", "manual" or { everyMs }`, durability);
   integer("durability.everyMs", onlyKeys("durability", durability, "everyMs").everyMs, 1, MAX_TIMEOUT_MS);
   return durability;
 }

@@ -108,7 +108,7 @@ function* findSizes(files: LogFiles): Steps<SegmentSizes> {
     const sizes = yield* trySizes(files);
     if (sizes !== undefined) return sizes;
   }
-  throw busyError("the folder");
+  throw busyError("the directory");
 }
 
 /** Returns undefined if the newest segment was removed before it was read. */

@@ -8,7 +8,7 @@ import { openSegment } from "./segment-file.ts";
 import { fileOf } from "./segment-head.ts";
 
 const CHUNK_BYTES = 1 << 20;
-/** The bytes of a COMMIT or a SEAL. */
+/** The number of bytes of a COMMIT or a SEAL. */
 export const END_BYTES = SECTION_BYTES + NUMBER_BYTES;
 
 /** A complete COMMIT or SEAL. */

@@ -42,7 +42,7 @@ export class Log {
   /** The segments that were valid at the point of damage and were released since. Their replacements were written after the damage. */
   readonly lost: readonly number[];
   /**
-   * A function of the owner, called when a new segment begins. The function writes the sections that every segment must hold. These sections are then
+   * A function of the owner, called when a new segment begins. The function writes the sections that every segment must contain. These sections are then
    * committed.
    */
   onSegment: (() => void) | undefined;
@@ -85,7 +85,7 @@ export class Log {
 
   /**
    * Opens an existing log, or creates a new log. With `readOnly`, the log shows the state at one moment, even if its owner continues to write.
-   * @throws ReplayError LOCKED if another process has the directory or, with `readOnly`, constantly creates and removes files, CORRUPT if the contents
+   * @throws ReplayError LOCKED if another process has opened the directory or, with `readOnly`, constantly creates and removes files, CORRUPT if the contents
    * were altered, UNSUPPORTED if another version wrote the files, IO if a file cannot be read or written
    */
   static open(directory: Directory, options: LogOptions): Log {

@@ -201,7 +201,7 @@ class DirectoryScan {
 
 /** Returns the fault of a segment before the newest. Everything that the newest segment refers to must exist, and no further group may follow. */
 export function faultOf(reader: SegmentReader, run: string | undefined, sum: number | undefined): string | undefined {
-  if (reader.head !== undefined && reader.head.run !== run) return "it is of another run";
+  if (reader.head !== undefined && reader.head.run !== run) return "it belongs to another run";
   const open = openGroup(reader);
   if (reader.head !== undefined && reader.sum === sum && open === undefined) return undefined;
   return reader.fault ?? open ?? "its contents have changed";

@@ -86,7 +86,7 @@ export class SegmentReader {
     if (!this.#isBegun && !this.#begin()) return false;
     while (this.fault === undefined) {
       if (!this.#readSection()) return false;
-      if (this.isSealed) return this.#setFault("bytes after the seal");
+      if (this.isSealed) return this.#setFault("bytes follow the seal");
       const { kind, id } = this.sections;
       if (!isOwn(kind)) {
         this.#hasOpenGroup = true;
@@ -97,7 +97,7 @@ export class SegmentReader {
       else if (kind === DROP) {
         this.#groupDrops.push(id);
         this.#hasOpenGroup = true;
-      } else this.#setFault(`a section of kind ${kind}`);
+      } else this.#setFault(`a section has the unknown kind ${kind}`);
     }
     return false;
   }
@@ -143,7 +143,7 @@ export class SegmentReader {
       this.firstGroup = this.group;
     }
     if (end - from !== SECTION_BYTES + NUMBER_BYTES || numberAt(view, 0) !== this.group) {
-      this.#setFault(`not the end of group ${this.group}`);
+      this.#setFault(`group ${this.group} has no valid end`);
       return;
     }
     this.group++;
@@ -156,7 +156,7 @@ export class SegmentReader {
   #seal(): void {
     const { end, from, view } = this.sections;
     if (this.#hasOpenGroup || end - from !== SECTION_BYTES + NUMBER_BYTES || numberAt(view, 0) !== this.group) {
-      this.#setFault(`a seal before group ${this.group}`);
+      this.#setFault(`the seal does not match group ${this.group}`);
       return;
     }
     this.isSealed = true;
@@ -182,7 +182,7 @@ export class SegmentReader {
     // A system crash may leave zeros.
     this.isForeign = !MAGIC.startsWith(magic.replaceAll("\0", ""));
     const description = `it begins with ${JSON.stringify(magic)}, not with ${MAGIC}`;
-    return this.#setFault(this.size === 0 ? "it is empty" : this.isForeign || magic.length === MAGIC.length ? description : "it is cut");
+    return this.#setFault(this.size === 0 ? "it is empty" : this.isForeign || magic.length === MAGIC.length ? description : "it is incomplete");
   }
 
   /** Returns the first bytes of the file as text, at most as many as a magic has. */
@@ -202,7 +202,7 @@ export class SegmentReader {
     const remaining = this.size - sections.end;
     while (!sections.next(remaining)) {
       if (sections.fault !== undefined) return this.#setFault(sections.fault);
-      if (remaining < SECTION_BYTES) return remaining === 0 ? false : this.#setFault("a section's head is cut");
+      if (remaining < SECTION_BYTES) return remaining === 0 ? false : this.#setFault("the head of a section is incomplete");
       this.#fill(sections.need);
     }
     this.#sum = addToSum(this.#sum, sections.crc);

@@ -24,7 +24,7 @@ export class FramePools {
         continue;
       }
       if (old === undefined || !isSameLeaf(old, leaf))
-        throw refusal(`spec has ${leaf.path}, which is ${kindOf(leaf)}. The form of such a leaf must not change`);
+        throw refusal(`spec has ${leaf.path}, which is ${kindOf(leaf)}. A migration cannot add or change such a leaf`);
       const [pool, oldPool] = [poolOf(after, leaf), poolOf(before, old)];
       const known = olds.get(pool);
       const isTaken = [...olds].some(([other, taken]) => other !== pool && taken === oldPool);

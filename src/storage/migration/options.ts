@@ -71,7 +71,7 @@ export function changedTables(
   changes: { readonly [name: string]: Partial<TableOptions> },
 ): { readonly [name: string]: ResolvedTableOptions } {
   const unknown = Object.keys(changes).find((name) => !Object.hasOwn(tables, name));
-  if (unknown !== undefined) throw mustBeOneOf("NOT_FOUND", "tables", Object.keys(tables), unknown);
+  if (unknown !== undefined) throw mustBeOneOf("NOT_FOUND", "each name in tables", Object.keys(tables), unknown);
   return Object.fromEntries(
     Object.entries(tables).map(([name, saved]) => {
       if (!Object.hasOwn(changes, name)) return [name, saved as ResolvedTableOptions];

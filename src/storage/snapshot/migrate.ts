@@ -87,7 +87,7 @@ class SnapshotMigrator {
         }
         while (!this.#hasEnded && parser.next()) yield* this.#section(parser);
         if (parser.fault !== undefined) throw corrupt(`snapshot is truncated or altered at byte ${parser.from}`, parser.fault);
-        if (this.#hasEnded && parser.available > 0) throw corrupt(`snapshot is truncated or altered at byte ${parser.end}`, "bytes after the end");
+        if (this.#hasEnded && parser.available > 0) throw corrupt(`snapshot is truncated or altered at byte ${parser.end}`, "bytes follow the end");
       }
     }
     if (!this.#hasEnded) throw corrupt(`snapshot is truncated or altered at byte ${parser.end}`, "the end is missing");
@@ -95,7 +95,7 @@ class SnapshotMigrator {
 
   *#section({ kind, id, payload, from }: SectionParser): Generator<Uint8Array<ArrayBuffer>, void> {
     const fault = (what: string) => corrupt(`snapshot is truncated or altered at byte ${from}`, what);
-    if ((kind === HEAD) !== (this.#migrator === undefined)) throw fault(kind === HEAD ? "a second head" : "the head is missing");
+    if ((kind === HEAD) !== (this.#migrator === undefined)) throw fault(kind === HEAD ? "it has a second head" : "the head is missing");
     if (this.#migrator === undefined) {
       this.#migrator = new StateMigrator("the snapshot", checkHead("snapshot", decodeTagged(payload)), this.#options, this.#output, this.#module);
       yield this.#seal(HEAD, id, encodeTagged(this.#migrator.head, "options"));

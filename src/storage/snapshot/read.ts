@@ -87,7 +87,7 @@ class SnapshotReader<R> {
       if (!this.#hasMagic && !this.#readMagic()) continue;
       while (!this.#hasEnded && parser.next()) this.#read();
       if (parser.fault !== undefined) throw this.#corrupt(parser.fault);
-      if (this.#hasEnded && parser.available > 0) throw this.#corrupt("bytes after the end");
+      if (this.#hasEnded && parser.available > 0) throw this.#corrupt("bytes follow the end");
     }
   }
 

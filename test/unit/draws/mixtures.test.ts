@@ -257,7 +257,7 @@ describe("refused", () => {
     expectError(
       refusal({ observation: f32(3) }, 3),
       "SPEC_MISMATCH",
-      /observation: Float32Array of shape \[n, 2\] in the first, Float32Array of shape \[n, 3\] in the other/,
+      /observation: Float32Array of shape \[n, 2\] in the first source, Float32Array of shape \[n, 3\] in another/,
     );
     expectError(refusal({ action: f32() }), "SPEC_MISMATCH", /action: Int32Array/);
     const more = other({ word: text({ maxBytes: 4 }) });
@@ -269,7 +269,7 @@ describe("refused", () => {
         ]),
       ),
       "SPEC_MISMATCH",
-      /word: nothing in the first, text/,
+      /word: nothing in the first source, text/,
     );
     // If the sources are tables, options choose the columns.
     const mix = mixture([
@@ -316,8 +316,8 @@ describe("refused", () => {
     const { table, view, replay } = filled(9);
     const mix = mixture([{ from: view, share: 1 }]);
     const [mixed, items, ofView] = [mix.sample(4), mixture([{ from: table, share: 1 }]).sample(4), view.sample(4)];
-    expectRefused(replay, () => view.sample(4, { into: mixed }), TypeError, /one of a mixture/);
-    expectRefused(replay, () => table.sample(4, { into: items }), TypeError, /one of a mixture/);
+    expectRefused(replay, () => view.sample(4, { into: mixed }), TypeError, /a batch of a mixture/);
+    expectRefused(replay, () => table.sample(4, { into: items }), TypeError, /a batch of a mixture/);
     expectRefused(replay, () => mix.sample(4, { into: ofView }), "SPEC_MISMATCH", /into.source/);
     expectRefused(replay, () => table.writeSteps(mixed, { reward: [1, 2, 3, 4] }), "UNSUPPORTED", /^batch belongs to a mixture/);
   });
@@ -466,7 +466,7 @@ describe("waiting", () => {
     ]);
     const before = bytesOf(a.replay);
     const error = await mix.sampleWhenReady(8, { timeoutMs: 0 }).catch((reason: Error) => reason);
-    expectError(error as Error, "TIMEOUT", /sample of 8 from a mixture of the tables "t", "t"/);
+    expectError(error as Error, "TIMEOUT", /the mixture of the tables "t", "t" could not provide 8 items/);
     expect("batch" in (error as object)).toBe(false);
     const stop = new AbortController();
     const aborted = mix.sampleWhenReady(8, { signal: stop.signal });

@@ -198,7 +198,7 @@ describe("the newest items alone", () => {
     [{ newest: -1 }, RangeError, /^among\.newest must be/],
     [{ newest: 1.5 }, TypeError, /^among\.newest must be an integer/],
     [{ oldest: "3" }, TypeError, /^among\.oldest must be a number of items, or \{ share: 0\.1 \}/],
-    [{ newest: { share: 0 } }, RangeError, /^among\.newest\.share must be a number above 0 and up to 1, got 0/],
+    [{ newest: { share: 0 } }, RangeError, /^among\.newest\.share must be a number above 0 and at most 1, got 0/],
     [{ newest: { share: 1.01 } }, RangeError, /^among\.newest\.share must/],
     [{ oldest: { share: Number.NaN } }, RangeError, /^among\.oldest\.share must/],
     [{ newest: { share: "1" } }, TypeError, /^among\.newest\.share must/],

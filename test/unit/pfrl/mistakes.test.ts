@@ -50,7 +50,7 @@ test.each(["done", "terminated", "terminal"])("%s is no isStateTerminal: alone i
     expectError(
       errorOf(() => buffer.append(step(9, { [name]: true }))),
       TypeError,
-      new RegExp(`${name} (must be given|is required) as isStateTerminal \\(with isStateTerminal, it can also be an extra\\), got true`),
+      new RegExp(`${name} must be renamed to isStateTerminal, got true\\. To store ${name} as an extra, also pass isStateTerminal`),
     );
     expect(buffer.length).toBe(length);
     buffer.append(step(9, { [name]: true, isStateTerminal: false }));
@@ -87,7 +87,7 @@ describe("a path where no file can be", () => {
 
   test.each([
     ["sub", /places\/sub failed: it is a folder, not a file \(EISDIR\)$/],
-    ["none/f", /saving to .*places\/none\/f failed: there is no folder .*places\/none \(ENOENT\)/],
+    ["none/f", /saving to .*places\/none\/f failed: the directory .*places\/none does not exist \(ENOENT\)/],
     ["file/f", /places\/file failed: a part of the path is a file, not a folder \(ENOTDIR\)$/],
   ])("is refused for what it is, and nothing is left: %s", async (path, says) => {
     const buffer = filled();
@@ -219,7 +219,7 @@ test("betaSteps may be without end: beta stays, as with null", () => {
       expectError(
         errorOf(() => make({ betaSteps })),
         RangeError,
-        /betaSteps must be above 0, or null, got/,
+        /betaSteps must be a number above 0, or null, got/,
       );
     expectError(
       errorOf(() => make({ betaSteps: "many" })),

@@ -133,7 +133,7 @@ describe("batchRecurrentExperiences", () => {
       "no recurrent state",
       () => batchRecurrentExperiences([[one(1, { recurrentState: undefined })]], { gamma }),
       TypeError,
-      /recurrentState (must be given|is required) as an extra of each episode's first transition \(null/,
+      /recurrentState (must be given|is required) as an extra of each episode's first transition\. Pass null/,
     ],
     ["a word", () => batchRecurrentExperiences([[one(1, { recurrentState: "x" })]], { gamma }), TypeError, /recurrentState must be null, a typed array/],
     ["a number", () => batchRecurrentExperiences([[one(1, { recurrentState: 3 })]], { gamma }), TypeError, /recurrentState must be null, a typed array/],

@@ -242,7 +242,7 @@ test("another about than the recording has is an error, as of all that is writte
   for (const [given, path] of [
     [{ ...about, licence: "GPL" }, 'about.licence must be "MIT" as in memory, got "GPL". Omit it, or use another directory'],
     [{ ...about, robot: { name: "arm", joints: [1, 3] } }, "about.robot.joints.1 must be 2 as"],
-    [{ ...about, more: 1 }, "about.more must be left out as"],
+    [{ ...about, more: 1 }, "about.more must be omitted as"],
     [{ licence: "MIT" }, "about.robot is required"],
     [{}, "about.robot is required"],
   ] as const)

@@ -86,7 +86,7 @@ test("what is no socket is refused by its name, and what else could be passed", 
   expectError(
     await errorFrom(remoteWriter(() => 7 as never, { spec })),
     TypeError,
-    /^the result of the function that connects must be a WebSocket, or a ByteChannel with send, close and receive, got 7/,
+    /^the result of the socket function must be a WebSocket, or a ByteChannel with send, close and receive, got 7/,
   );
   expectError(
     await errorFrom(remoteWriter(7 as never, { spec })),

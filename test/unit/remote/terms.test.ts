@@ -192,7 +192,7 @@ describe("a session that goes on", () => {
     const nameless = await remoteWriter(server.connect, { spec, reconnectTimeoutMs: 600_000 });
     writable.options = { items, confirm: "disk" };
     server.break();
-    expectError(await errorFrom(nameless.flush()), "UNSUPPORTED", /has no name to find it after a restart/);
+    expectError(await errorFrom(nameless.flush()), "UNSUPPORTED", /has no name that identifies it after a restart/);
   });
 
   test("knows tables as its first welcome named them, whatever the next call says of the writer", async () => {

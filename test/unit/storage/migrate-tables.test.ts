@@ -210,7 +210,7 @@ describe("a smaller table", () => {
   test("refuses by name what makes no sense", () => {
     const saved = bytesOf(filled({ maxSize: 10 }));
     const refused = (tables: object) => errorOf(() => [...migrateSnapshot(saved, { tables } as never)]);
-    expectError(refused({ u: { maxSize: 1 } }), "NOT_FOUND", /tables must be one of "t", got "u"/);
+    expectError(refused({ u: { maxSize: 1 } }), "NOT_FOUND", /each name in tables must be one of "t", got "u"/);
     expectError(refused({ t: { maxSize: 0 } }), RangeError, /tables\.t\.maxSize/);
     expectError(refused({ t: { size: 1 } }), TypeError, /tables\.t has no option "size"/);
     expectError(refused({ t: { remover: recency() } }), RangeError, /tables\.t\.remover/);

@@ -47,7 +47,7 @@ test("what is there needs no options; other ones are refused by name, and nothin
     [{ tables: { ...TABLES, u: { maxSize: 5 } }, seed: 3 }, /^options\.tables must be "t" as in runs\/a, got "t", "u"\. /],
     [{ tables: TABLES, seed: 3, retain: "all" }, /^retain must be "capacity" as in runs\/a/],
     [{ spec: { x: i32() }, tables: TABLES, seed: 3 }, /^options\.spec\.y must be .* as in runs\/a, got nothing\. .*\(see docs\/migrate\/saved-memory\.md\)$/],
-    [{ spec: { ...SPEC, mood: i32() }, tables: TABLES, seed: 3 }, /^options\.spec\.mood must be left out as in runs\/a, got i32 of shape \[\]\. /],
+    [{ spec: { ...SPEC, mood: i32() }, tables: TABLES, seed: 3 }, /^options\.spec\.mood must be omitted as in runs\/a, got i32 of shape \[\]\. /],
   ];
   for (const [options, message] of others) {
     await expect(open({ dir, spec: SPEC, ...options } as OpenOptions)).rejects.toThrow(

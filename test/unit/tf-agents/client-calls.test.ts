@@ -296,7 +296,7 @@ test("an end with a time limit waits for the items, and ends nothing where these
     writer.append(i);
     writer.createItem("q", 1, { x: writer.history.at(-1) });
   }
-  await expect(writer.endEpisode({ timeoutMs: 1 })).rejects.toThrow(/^timed out after 1 ms: items still waiting for the rate limiter: 1$/);
+  await expect(writer.endEpisode({ timeoutMs: 1 })).rejects.toThrow(/^timed out after 1 ms: items are still waiting for the rate limiter \(1 in total\)$/);
   expect(writer.episodeSteps).toBe(2);
   const stop = new AbortController();
   const stopped = writer.endEpisode({ signal: stop.signal });
