@@ -23,7 +23,7 @@ export type Tensors<B, T> = MappedBatch<B, T> & { [Symbol.dispose](): void };
  * @throws RangeError if an integer exceeds 32 bits. In that case, all tensors are freed
  */
 export function tensors<B extends object, T extends { dispose(): void }>(tf: TensorFlow<T>, batch: B): Tensors<B, T> {
-  if (typeof tf?.tensor !== "function") throw mustBe(TypeError, "tf", 'TensorFlow.js (import * as tf from "@tensorflow/tfjs")', tf);
+  if (typeof tf?.tensor !== "function") throw mustBe(TypeError, "tf", ["TensorFlow.js", 'Use import * as tf from "@tensorflow/tfjs"'], tf);
   const copies: T[] = [];
   const dispose = () => {
     for (const tensor of copies) tensor.dispose();

@@ -88,7 +88,7 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
     sink.check();
     const values = this.#fields.take(step);
     const missing = values.indexOf(undefined);
-    if (missing >= 0) throw mustBe("SPEC_MISMATCH", sink.leaves[missing]?.path || "step", "present in every step", undefined);
+    if (missing >= 0) throw new ReplayError("SPEC_MISMATCH", `${sink.leaves[missing]?.path || "step"} is required in every step`);
     return this.appendValues(values);
   }
 

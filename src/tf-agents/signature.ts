@@ -69,10 +69,10 @@ export function mustFit(table: string, signature: Signature | undefined, columns
   for (let i = 0; i < expectedLeaves.length; i++) {
     const { keys, leaf } = expectedLeaves[i] as (typeof expectedLeaves)[number];
     const column = columns[i] as ColumnShape;
-    const name = keys.join(".") || "the only one";
+    const name = keys.join(".") || "the only column";
     if (leaf.stored !== undefined) throw unwritable(table, name, leaf.stored, column);
     if (matchesColumn(leaf, column) || (steps !== undefined && matchesColumn(leaf, steps[i] as ColumnShape))) continue;
-    const rule = `${signatureText(leaf)}, as ${name} of its signature`;
+    const rule = `${signatureText(leaf)}, like ${name} in its signature`;
     throw mustBe("SPEC_MISMATCH", `column ${i} of an item of table ${table}`, rule, leafText(column.dtype, column.shape));
   }
 }
@@ -90,7 +90,7 @@ function columnsText(columns: readonly ColumnShape[]): string {
 function unwritable(table: string, name: string, stored: string, { dtype, shape }: ColumnShape): ReplayError {
   return new ReplayError(
     "SPEC_MISMATCH",
-    `an item of table ${table}: column ${name} of its signature is ${stored}, which Reprise cannot write, got ${leafText(dtype, shape)}. Write this table with the Reverb client for Python, or give the column another data type in the signature`,
+    `table ${table} stores ${name} as ${stored}, which Reprise cannot write, got ${leafText(dtype, shape)}. Write this table with the Reverb client for Python, or change the data type in its signature`,
   );
 }
 

@@ -107,7 +107,7 @@ export function replace<T extends Trajectory<unknown, unknown, unknown, unknown,
   checkStep("trajectory", trajectory);
   checkStep("fields", fields);
   const unknown = Object.keys(fields).find((field) => !Object.hasOwn(trajectory, field));
-  if (unknown !== undefined) throw mustBe(RangeError, "fields", `some of ${Object.keys(trajectory).join(", ")}`, unknown, Object.keys(trajectory));
+  if (unknown !== undefined) throw mustBe(RangeError, "each of fields", `one of ${Object.keys(trajectory).join(", ")}`, unknown, Object.keys(trajectory));
   return { ...trajectory, ...fields };
 }
 

@@ -116,5 +116,5 @@ class Instance:
 
 @functools.cache
 def _compiled(path: Path) -> wasmtime.Module:
-    must(path.is_file(), f"NOT_FOUND: wasm must be the path of embed.wasm, which `npm run build` makes, got {path}")
+    must(path.is_file(), f"NOT_FOUND: wasm must be the path of embed.wasm, got {path}. Build embed.wasm with `npm run build`")
     return wasmtime.Module.from_file(ENGINE, str(path))

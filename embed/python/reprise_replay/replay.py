@@ -351,7 +351,7 @@ def epoch_state(seed: SupportsIndex = 0, *, shuffle: bool = True) -> NDArray[np.
 
 
 def _state(given: NDArray[np.float64]) -> NDArray[np.float64]:
-    must(isinstance(given, np.ndarray) and given.dtype == F8 and given.shape == (6,) and given.flags.c_contiguous, "INVALID: state must come from epoch_state")
+    must(isinstance(given, np.ndarray) and given.dtype == F8 and given.shape == (6,) and given.flags.c_contiguous, "INVALID: state must be an array that epoch_state() returned")
     return given
 
 
@@ -365,5 +365,5 @@ def _keys(given: ArrayLike) -> NDArray[np.float64]:
 def _whole(value: SupportsIndex) -> int:
     """An integer that i32 holds without a sign. embed.wasm checks its range."""
     number = operator.index(value)
-    must(0 <= number < 2**31, f"INVALID: a number must be from 0 up to {2**31 - 1}, got {value}")
+    must(0 <= number < 2**31, f"INVALID: an integer argument must be from 0 up to {2**31 - 1}, got {value}")
     return number

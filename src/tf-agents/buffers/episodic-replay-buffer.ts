@@ -35,6 +35,8 @@ import {
   type StoreOptions,
 } from "./replay-buffer.ts";
 
+const NO_BATCHES: readonly [string, string] = ["omitted for whole episodes", "Omit it, or set numSteps"];
+
 export interface EpisodicOptions<S = Spec> extends StoreOptions {
   /** The maximum number of episodes. Default: 1,000. */
   readonly capacity?: number;
@@ -186,13 +188,13 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   extendEpisodes(ids: ArrayLike<number>, indices: ArrayLike<number>, episodes: Episodes<S>): number[] {
     this.#engine.open();
     const idNumbers = idList(ids);
-    const idIndices = integersOf("indices", "a list with an index into ids per episode", indices, 0, idNumbers.length - 1);
+    const idIndices = integersOf("indices", "a list with one index into ids per episode", indices, 0, idNumbers.length - 1);
     const { length, completed, items } = onlyKeys("episodes", episodes, "length, completed, items");
     for (const [name, list] of Object.entries({ length, completed, items }))
       if (!isList(list) || listLength(list) !== idIndices.length)
         throw mustBe("SPEC_MISMATCH", `episodes.${name}`, `a list of ${idIndices.length} elements, like indices`, list);
     this.#begin.check();
-    const steps = integersOf("episodes.length", "a list of numbers of steps", length, 0);
+    const steps = integersOf("episodes.length", "a list of step counts", length, 0);
     const batches = Array.from(idIndices, (_, j) => items[j]).map((episodeItems, j) => (steps[j] === 0 ? undefined : this.#toBatch(episodeItems, steps[j])));
     const begins = batches.map((batch) => batch !== undefined && this.#begin.ofFirst(batch));
     const opens = new Set(idIndices.filter((index, j) => begins[j] || (idNumbers[index] as number) < 0));
@@ -229,7 +231,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   getEpisode(id: number): StepsOf<S> {
     this.#engine.open();
     integer("id", id, Number.MIN_SAFE_INTEGER);
-    if (id < 0 || id > this.#episodes.last) throw mustBe("NOT_FOUND", "id", "the id of an episode, from 0 to the last one that was created", id);
+    if (id < 0 || id > this.#episodes.last) throw mustBe("NOT_FOUND", "id", "the id of an episode, from 0 to the newest id", id);
     if (!this.#episodes.valid(id)) throw this.#episodes.staleError(id);
     return this.#read(this.#episodes.location(id)) as StepsOf<S>;
   }
@@ -259,8 +261,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   getNext(options: GetNextOptions = {}): Element<S> | SeparateElement<S> {
     this.#engine.open();
     const { sampleBatchSize, numSteps } = checkGetNext(options);
-    if (sampleBatchSize !== undefined && numSteps === undefined)
-      throw mustBe("UNSUPPORTED", "sampleBatchSize", "left out for whole episodes (or combined with numSteps)", sampleBatchSize);
+    if (sampleBatchSize !== undefined && numSteps === undefined) throw mustBe("UNSUPPORTED", "sampleBatchSize", NO_BATCHES, sampleBatchSize);
     return this.#draw(options);
   }
 
@@ -275,8 +276,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   asDataset(options: AsDatasetOptions<S> = {}): Dataset<Element<S>> {
     this.#engine.open();
     const { sampleBatchSize, numSteps, singleDeterministicPass, sequencePreprocessFn, timeoutMs } = checkDataset(this.dataSpec, options);
-    if (sampleBatchSize !== undefined && numSteps === undefined)
-      throw mustBe(RangeError, "sampleBatchSize", "left out for whole episodes (or combined with numSteps)", sampleBatchSize);
+    if (sampleBatchSize !== undefined && numSteps === undefined) throw mustBe(RangeError, "sampleBatchSize", NO_BATCHES, sampleBatchSize);
     if (singleDeterministicPass) {
       const traversalOptions = { ...options, shift: this.#shift, dropRemainder: this.#dropRemainder } as TraversalOptions;
       return elementsOf(() => toElementSource(traverseEpisodes(this.#episodes, this.#windows, traversalOptions) as Generator<Element<S>, void>), options);

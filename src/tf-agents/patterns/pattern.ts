@@ -81,7 +81,7 @@ export class ReferenceField implements Field {
     const name = this.#name;
     if (start === undefined || start === null) {
       if (stop === undefined || stop === null) throw mustBe(RangeError, `start of ${name}`, "a negative index, because there is no stop", start);
-      if (step !== undefined && step !== null) throw mustBe(RangeError, `step of ${name}`, "left out, because there is no start", step);
+      if (step !== undefined && step !== null) throw mustBe(RangeError, `step of ${name}`, "omitted, because there is no start", step);
       return new PatternNode(this, null, integer(`stop of ${name}, without a start,`, stop, -MAX_LENGTH, -1), null);
     }
     integer(`start of ${name}`, start, -MAX_LENGTH, -1);

@@ -58,7 +58,7 @@ export function stepsOf(table: string, { columns }: DrawnItem, allowsSqueezed: b
   const lengths = columns.map(({ column, isSqueezed }) => (isSqueezed ? (allowsSqueezed ? 1 : -1) : (column.shape[0] as number)));
   const [length = 0] = lengths;
   if (length >= 0 && lengths.every((candidate) => candidate === length)) return length;
-  const rule = "an item whose columns have a time dimension and the same number of steps";
+  const rule = "a list of columns with a time dimension and the same number of steps";
   const shapes = columns.map(({ column }) => `[${column.shape.join(", ")}]`).join(" ");
   throw mustBe("SPEC_MISMATCH", `an item of table ${table}`, rule, `columns of shapes ${shapes}`);
 }
@@ -91,7 +91,7 @@ export function mustBeAs(table: string, spec: Signature, item: DrawnItem, column
       throw mustBe(
         "SPEC_MISMATCH",
         `column ${i} of table ${table}`,
-        `${signatureText(leaf)}, as ${keys.join(".") || "the only one"} of spec`,
+        `${signatureText(leaf)}, like ${keys.join(".") || "the only leaf"} in spec`,
         signatureText({ dtype, shape }),
       );
   });

@@ -156,7 +156,7 @@ function checkColumns(element: unknown): void {
     if (!isColumn(leaf)) {
       const where = keys.length === 0 ? "the result of decoder" : `${keys.join(".")} in the result of decoder`;
       const { message } = mustBe(TypeError, where, "a column {data, shape}", leaf);
-      throw new ReplayError("SPEC_MISMATCH", `${message}. For elements of any other kind set addBatchDim: false, without asExperience`);
+      throw new ReplayError("SPEC_MISMATCH", `${message}. For other elements, set addBatchDim: false and omit asExperience`);
     }
 }
 

@@ -38,11 +38,11 @@ export function numbersIn(subject: string, value: unknown, dtype: Dtype): Column
   const fill = (part: unknown, depth: number): void => {
     if (depth === shape.length) {
       if (typeof part !== "number") throw mustBe(TypeError, subject, "a column {data, shape}, a typed array, or numbers", part);
-      if (isOverflow(dtype, part)) throw mustBe("INVALID_DATA", subject, `numbers that ${dtype} can hold`, part);
+      if (isOverflow(dtype, part)) throw mustBe("INVALID_DATA", subject, `numbers that fit in ${dtype}`, part);
       data[next++] = part;
       return;
     }
-    if (!Array.isArray(part) || part.length !== shape[depth]) throw mustBe("SPEC_MISMATCH", subject, `of shape [${shape.join(", ")}] in every part`, part);
+    if (!Array.isArray(part) || part.length !== shape[depth]) throw mustBe("SPEC_MISMATCH", subject, `nested arrays of shape [${shape.join(", ")}]`, part);
     for (const element of part) fill(element, depth + 1);
   };
   fill(value, 0);

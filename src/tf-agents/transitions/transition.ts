@@ -80,7 +80,7 @@ export function experienceToTransitions(experience: TrajectoryBatch, options: { 
   const transitions = toTransition(experience);
   if (!squeezeTimeDim) return transitions;
   const [, steps] = transitions.timeStep.discount.shape;
-  if (steps !== 1) throw mustBe("SPEC_MISMATCH", "experience", "a trajectory of two steps, to be squeezed into one transition", (steps as number) + 1);
+  if (steps !== 1) throw mustBe("SPEC_MISMATCH", "experience", "a trajectory of two steps if squeezeTimeDim is true", (steps as number) + 1);
   return withoutTime(transitions as unknown as Transition<StepColumns>);
 }
 

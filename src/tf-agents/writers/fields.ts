@@ -150,7 +150,7 @@ export class Fields<S extends Spec> {
 
 /** Returns the error for a field of an open step that already has a value. */
 export function alreadySet({ path }: PlacedLeaf, value: unknown): Error {
-  return mustBe("SPEC_MISMATCH", path || "step", "left out, because an earlier append of this step has set it", value);
+  return mustBe("SPEC_MISMATCH", path || "step", "omitted, because an earlier append of this step set it", value);
 }
 
 /** Whether an append leaves its step open. */

@@ -122,7 +122,7 @@ export function clientOf<S extends Spec, N extends string>(client: ClientLike<S,
     return remote;
   }
   if (!(client instanceof Replay)) {
-    if (typeof client?.writer !== "function") throw mustBe(TypeError, "client", "a Replay, or a client, or a remote writer", client);
+    if (typeof client?.writer !== "function") throw mustBe(TypeError, "client", "a Replay, a client or a remote writer", client);
     return client;
   }
   const replay = client as unknown as Replay;

@@ -204,7 +204,7 @@ class Conversation:
         # Entries that the Replay had confirmed are no longer in the backlog.
         if not max(self._confirmed, told.confirmed) <= told.received <= self._number:
             raise ProtocolError(
-                f"the Replay has the blocks up to {told.received}, but {self._number} blocks were sent, and {max(self._confirmed, told.confirmed)} were confirmed", Close.REFUSED
+                f"the Replay has blocks up to {told.received}, but {self._number} blocks were sent, and {max(self._confirmed, told.confirmed)} were confirmed", Close.REFUSED
             )
         self.layout = Layout(self.leaves, self.lanes, 0, told.shares)
         fitting = self._fitting(told)
@@ -225,7 +225,7 @@ class Conversation:
 
     def _forget(self, number: int) -> None:
         if number > self._number:
-            raise ProtocolError(f"a confirmation must name a block that was sent, got {number}")
+            raise ProtocolError(f"a confirmation must refer to a block that was sent, got {number}")
         self._confirmed = max(self._confirmed, number)
         self.backlog.forget(number)
         self._room.set()

@@ -142,7 +142,7 @@ class Intake:
     def _block(self, frame: Frame, frames: Frames, size: int, most: int) -> Parts:
         fields = frame.fields
         slots = count(fields, "slots")
-        given = field(fields, "calls", lambda value: isinstance(value, list) and len(value) % _CALL == 0 and all(map(is_number, value)), "7 numbers per call")
+        given = field(fields, "calls", lambda value: isinstance(value, list) and len(value) % _CALL == 0 and all(map(is_number, value)), "an array of 7 numbers per call")
         rows = slots * self.layout.lanes
         weight = self._weight(rows, size, most)
         body = Body(frame.body)
@@ -172,7 +172,7 @@ class Intake:
         known = self._new_frames(fields, body, frames)
         body.end()
         if any(has_priorities):
-            raise ReplayError("UNSUPPORTED: a Replay in Python cannot take priorities with columns. Remove them, and set priorities in the rule")
+            raise ReplayError("UNSUPPORTED: a Replay in Python does not support priorities with columns. Remove them, and set a priority in the rule")
         return Parts(columns, ends, final_columns, finals, known, np.empty((0, _CALL)), rows, weight)
 
     def _take_calls(self, block: Block) -> Generator[None, None, None]:
@@ -254,7 +254,7 @@ class Intake:
         how = TERMINATED if terminated == 2 else TRUNCATED if has_final else ENDED
         lanes = self._lanes(lane)
         if used and len(lanes) > 1:
-            raise ProtocolError("an end with a final step must name its lane")
+            raise ProtocolError("an end with a final step must specify its lane")
         for one in lanes:
             while True:
                 try:

@@ -113,7 +113,7 @@ def packed(layout: Layout, columns: list[Bytes], rows: int, frames: list[tuple[B
             # The numbers wrap at 2^32.
             at = column.view(np.uint32) - np.uint32(first % 2**32)
             if len(at) and int(at.max()) >= len(known):
-                raise ProtocolError("a reference must name a frame that was sent and is still kept")
+                raise ProtocolError("a reference must point to a frame that was sent and is still stored")
             values = known[at].reshape(rows, leaf.bytes)
         steps[:, leaf.at : leaf.at + leaf.bytes] = values
     return steps

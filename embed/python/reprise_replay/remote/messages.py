@@ -60,7 +60,7 @@ class Messages:
         Raises ProtocolError for a number that was not sent.
         """
         if number > self._number:
-            raise ProtocolError(f"a receipt must name a message that was sent, got {number}")
+            raise ProtocolError(f"a receipt must refer to a message that was sent, got {number}")
         while self._sent and self._sent[0][0] <= number:
             self._bytes -= _HEAD + len(self._sent.popleft()[2])
         if self._published is None or self._published > number:
@@ -95,4 +95,4 @@ def decoded(kind: Any, data: memoryview) -> Any:
     try:
         return json.loads(bytes(data).decode())
     except (ValueError, RecursionError):
-        raise ProtocolError("a message of type json must be JSON text") from None
+        raise ProtocolError("a message of type json must be valid JSON") from None

@@ -12,7 +12,7 @@ from .accepted import AcceptedWriter, Settings
 from .frame import Close
 from .intake import Intake
 
-UNKNOWN = "NOT_FOUND: the Replay does not know the session of this writer. It was restarted, or session_ttl is over. Make a new writer"
+UNKNOWN = "NOT_FOUND: the Replay does not know the session of this writer. The Replay was restarted, or session_ttl has passed. Make a new writer"
 
 
 class Hello(NamedTuple):
