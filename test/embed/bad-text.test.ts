@@ -41,7 +41,7 @@ describe("a text", () => {
     ],
     ["leaf a u8 300 shared s\nleaf b u8 300 packed s", /^SPEC_MISMATCH: "b" must be unpacked, like the other leaves shared as "s", got packed with ratio 4$/],
     ["bytes 400000\nleaf a u8 4000000 packed s", /^OUT_OF_MEMORY: /],
-    ["leaf a f32\nleaf a f32", /the path "a" must not be the path of another leaf/],
+    ["leaf a f32\nleaf a f32", /the path "a" must not equal or begin with the path of another leaf/],
     ["leaf a.b f32\nleaf a f32", /the path "a.b" must not equal or begin with the path of another leaf/],
     ["leaf a.x f32\nlist a", /the path "a.x" must have a number/],
     ["leaf a.1 f32\nlist a", /the list "a" must have a part 0/],

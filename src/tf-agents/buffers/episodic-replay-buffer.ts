@@ -35,8 +35,6 @@ import {
   type StoreOptions,
 } from "./replay-buffer.ts";
 
-const NO_BATCHES: readonly [string, string] = ["omitted for whole episodes", "Omit it, or set numSteps"];
-
 export interface EpisodicOptions<S = Spec> extends StoreOptions {
   /** The maximum number of episodes. Default: 1,000. */
   readonly capacity?: number;
@@ -261,7 +259,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   getNext(options: GetNextOptions = {}): Element<S> | SeparateElement<S> {
     this.#engine.open();
     const { sampleBatchSize, numSteps } = checkGetNext(options);
-    if (sampleBatchSize !== undefined && numSteps === undefined) throw mustBe("UNSUPPORTED", "sampleBatchSize", NO_BATCHES, sampleBatchSize);
+    if (sampleBatchSize !== undefined && numSteps === undefined) throw batchSizeError("UNSUPPORTED", sampleBatchSize);
     return this.#draw(options);
   }
 
@@ -276,7 +274,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   asDataset(options: AsDatasetOptions<S> = {}): Dataset<Element<S>> {
     this.#engine.open();
     const { sampleBatchSize, numSteps, singleDeterministicPass, sequencePreprocessFn, timeoutMs } = checkDataset(this.dataSpec, options);
-    if (sampleBatchSize !== undefined && numSteps === undefined) throw mustBe(RangeError, "sampleBatchSize", NO_BATCHES, sampleBatchSize);
+    if (sampleBatchSize !== undefined && numSteps === undefined) throw batchSizeError(RangeError, sampleBatchSize);
     if (singleDeterministicPass) {
       const traversalOptions = { ...options, shift: this.#shift, dropRemainder: this.#dropRemainder } as TraversalOptions;
       return elementsOf(() => toElementSource(traverseEpisodes(this.#episodes, this.#windows, traversalOptions) as Generator<Element<S>, void>), options);
@@ -352,4 +350,9 @@ function idList(ids: unknown): number[] {
 function integersOf(subject: string, rule: string, value: unknown, min: number, max?: number): number[] {
   if (!isList(value)) throw mustBe("SPEC_MISMATCH", subject, rule, value);
   return elementsIn(value).map((entry, i) => integer(`${subject}[${i}]`, entry, min, max));
+}
+
+/** Returns the error for a batch size of whole episodes, which have different lengths. */
+function batchSizeError(kind: typeof RangeError | "UNSUPPORTED", value: unknown): Error {
+  return mustBe(kind, "sampleBatchSize", ["omitted for whole episodes", "Omit it, or set numSteps"], value);
 }

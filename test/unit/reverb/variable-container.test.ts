@@ -60,7 +60,10 @@ it("a wait ends after its time, or by a signal", async () => {
 });
 
 it.each([
-  [[{ name: "other", maxSize: 1, signature }], { code: "NOT_FOUND", message: 'each of tableNames must be one of other, the client\'s tables, got "variables"' }],
+  [
+    [{ name: "other", maxSize: 1, signature }],
+    { code: "NOT_FOUND", message: 'each of tableNames must be one of other, the client\'s tables, got "variables"' },
+  ],
   [
     [{ name: "variables", maxSize: 2, signature }],
     { name: "RangeError", message: "maxSize of table variables must be 1, because the table stores variables, got 2" },

@@ -155,7 +155,7 @@ describe("refuses", () => {
     expect(make("once" as never)).toThrow('tableNames must be an array of table names, got "once"');
     expect(() => new ReverbVariableContainer({} as never)).toThrow("client must be a Replay, a LocalClient or a ReverbClient, got an object without keys");
     expect(() => new ReverbVariableContainer(replay, { tables: [] } as never)).toThrow("Options: tableNames");
-    expect(make([])).toThrow("tableNames must be an array of at least one name");
+    expect(make([])).toThrow("tableNames must be an array of at least one table name");
   });
 
   test("a table that is not the container's", async () => {
@@ -164,7 +164,7 @@ describe("refuses", () => {
       expectError(
         await refusal(container[call](nest(1), { table: "other" })),
         "NOT_FOUND",
-        /^table must be one of this container's tables, variables, got "other"$/,
+        /^table must be one of variables, the tables of this container, got "other"$/,
       );
     expectError(await refusal(container.pull({ table: "other" })), "NOT_FOUND");
     expectError(await refusal(container.pull({ name: "variables" } as never)), TypeError, /Options: table, signal, timeoutMs/);
