@@ -14,7 +14,7 @@ export type Tensors<B, T> = MappedBatch<B, T> & { [Symbol.dispose](): void };
 
 /**
  * Copies a batch into tensors. The batch may come from `sample`, a view of transitions, or a dataset. Any nest of columns also works, such as `batch.steps`.
- * The result has the same names. Floats become float32, and integers and `bool` become int32. `keys`, text and counts are left out. A batch that is shorter
+ * The result has the same names. Floats become float32, and integers and `bool` become int32. `keys`, strings and counts are omitted. A batch that is shorter
  * than requested becomes tensors of `count` rows.
  *
  * The caller owns the tensors. Free them with `using`, `tf.dispose`, or a call inside `tf.tidy`. The tensors keep their values when the batch is refilled

@@ -195,7 +195,7 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
 
   /**
    * Returns the signature of a table's items. This is the signature on the server, nested like the spec if both have the same number of leaves. Names do not
-   * count. If the server has no signature, the result is the spec of the steps with a dimension of time before each leaf's shape.
+   * count. If the server has no signature, the result is the spec of the steps with a time dimension before each leaf's shape.
    * @throws ReplayError NOT_FOUND if the table does not exist
    * @throws ReplayError IO if the server cannot be reached
    * @throws ReplayError SPEC_MISMATCH if a spec is needed and the client has no spec

@@ -19,7 +19,7 @@ interface Rule {
   readonly priority: number;
 }
 
-/** @throws TypeError, RangeError · ReplayError UNSUPPORTED for rules that a server's items do not support */
+/** Returns the checked rules of a writer. @throws TypeError, RangeError · ReplayError UNSUPPORTED for rules that a server's items do not support */
 export function checkRules(options: StepWriterOptions): { readonly keep: number; readonly rules: readonly Rule[] } {
   const { keep, items = [], name } = onlyKeys("writer", options, "keep, items, name");
   if (name !== undefined) throw unsupported("name", "A server does not store the steps of an open episode, which are lost with this process");

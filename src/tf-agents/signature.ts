@@ -53,7 +53,7 @@ function leavesOf(signature: Signature) {
 
 /**
  * Checks an item's columns against the signature of its table; the names of columns do not count.
- * @param steps the leaves of the steps that the columns are made of, if the signature may describe these as well
+ * @param steps the leaves of the steps in the columns, if the signature may describe single steps instead
  * @throws ReplayError SPEC_MISMATCH if there is a signature and the number of columns differs, a column differs, or its data type cannot be written
  */
 export function mustFit(table: string, signature: Signature | undefined, columns: readonly ColumnShape[], steps?: readonly ColumnShape[]): void {
@@ -94,7 +94,10 @@ function unwritable(table: string, name: string, stored: string, { dtype, shape 
   );
 }
 
-/** @param subject the name of the spec in errors @throws ReplayError SPEC_MISMATCH if no item can fit both the table's signature and the spec of its items */
+/**
+ * Checks that an item can fit both the signature of a table and the spec of its items. @param subject the name of the spec in errors
+ * @throws ReplayError SPEC_MISMATCH
+ */
 export function mustAgree(subject: string, signature: Signature, spec: Signature): void {
   const [tableLeaves, specLeaves] = [leaves(signature), leaves(spec)];
   if (tableLeaves.length !== specLeaves.length)

@@ -46,7 +46,7 @@ def must(holds: object, text: str) -> None:
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
-    """The end of a message that suggests the nearest known name, or an empty text if none is near."""
+    """Returns the end of a message that suggests the nearest known name, or an empty string if none is near."""
     near = difflib.get_close_matches(name, known, 1) if isinstance(name, str) else []
     return f". Did you mean {near[0]!r}?" if near else ""
 

@@ -16,7 +16,7 @@ const MAX_DRAWS = 64;
 /** If fewer than one of this many windows is usable, the usable windows are listed before the first draw. */
 const FEW = 32;
 
-/** @throws ReplayError SPEC_MISMATCH, RangeError if a dataset cannot leave out the windows that cross a boundary */
+/** Checks that a dataset can omit the windows that cross a boundary. @throws ReplayError SPEC_MISMATCH, RangeError */
 export function checkBoundaries<S>(spec: Spec, { numSteps, sequencePreprocessFn }: AsDatasetOptions<S>): void {
   const { stepType } = spec as { readonly stepType?: unknown };
   if (!isLeaf(stepType) || stepType.dtype === "string" || shapeOf(stepType as never).length > 0)

@@ -149,7 +149,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
 
   /**
    * Adds one step to each of several episodes, existing or new. All new ids are assigned first, row by row. If a new id takes the location of another row's
-   * episode, that row is left out with a warning. Costs O(bytes). If the call throws, nothing was added.
+   * episode, that row is skipped with a warning. Costs O(bytes). If the call throws, nothing was added.
    * @param items nested like the data spec, each leaf [rows, …]
    * @param ids the ids of the episodes, one per row
    * @returns the ids to continue with

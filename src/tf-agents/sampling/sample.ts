@@ -40,7 +40,7 @@ export interface DrawnColumn {
   readonly dtype: RowLeaf["dtype"];
   /** The values, [steps, …]. A squeezed column has only the shape of the leaf. */
   readonly column: Column;
-  /** Whether the column is a single step, without a dimension of time. */
+  /** Whether the column is a single step, without a time dimension. */
   readonly isSqueezed: boolean;
 }
 
@@ -50,7 +50,7 @@ export function wholeColumns({ columns }: DrawnItem): readonly Column[] {
 }
 
 /**
- * Returns the number of steps of the columns, which must be the same for all columns. @param allowsSqueezed whether a column without a dimension of time is one
+ * Returns the number of steps of the columns, which must be the same for all columns. @param allowsSqueezed whether a column without a time dimension is one
  * step
  * @throws ReplayError SPEC_MISMATCH if the numbers differ
  */
@@ -80,7 +80,7 @@ export function nestColumns(table: string, signature: Signature, columns: readon
   return pack(signature as Nest<RowLeaf>, columns);
 }
 
-/** @throws ReplayError SPEC_MISMATCH if the columns do not fit a spec; their names do not count */
+/** Checks that the columns of an item fit a spec, regardless of their names. @throws ReplayError SPEC_MISMATCH */
 export function mustBeAs(table: string, spec: Signature, item: DrawnItem, columns: readonly Column[]): void {
   const specLeaves = leaves(spec);
   mustHave(table, specLeaves.length, columns.length);

@@ -14,7 +14,7 @@ import { batchOfOne, stack } from "../nest.ts";
 
 export interface TfrecordDatasetOptions<S extends Spec = Spec> {
   /**
-   * Whether an element is a pair of consecutive records, the form that an agent's `train` takes. A last record without a partner is left out. For several
+   * Whether an element is a pair of consecutive records, the form that an agent's `train` accepts. A last record without a partner is omitted. For several
    * files, set `numParallelReads: 1`. Otherwise the files are read in turn, and the records of a pair come from two files, as in TF-Agents. Pairs may also
    * cross the end of an episode or of a file. Default: false.
    */

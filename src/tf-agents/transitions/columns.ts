@@ -16,7 +16,7 @@ export type Numbers = ColumnLike | ArrayLike<number> | Nested;
 /** The columns of a nest. Columns stay the same, and a flat typed array becomes a column. */
 export type ColumnsIn<N> = N extends ColumnLike ? N : N extends AnyArray ? Column : { readonly [K in keyof N]: ColumnsIn<N[K]> };
 
-/** The columns of a nest without the dimension of time. */
+/** The columns of a nest without the time dimension. */
 export type WithoutTime<N> =
   N extends ColumnLike<infer D, infer Shape>
     ? Column<D, Shape extends readonly [infer B extends number, number, ...infer Rest extends number[]] ? [B, ...Rest] : number[]>

@@ -41,11 +41,11 @@ export function asTrajectory<const S extends Specs>(spec: S, value: Experience, 
 }
 
 export interface AsTransitionOptions {
-  /** Whether transitions have no dimension of time. The experience is then a trajectory of two steps, or a transition [B]. Default: false. */
+  /** Whether transitions have no time dimension. The experience is then a trajectory of two steps, or a transition [B]. Default: false. */
   readonly squeezeTimeDim?: boolean;
   /** Whether the first observation is prepended to the next observations, for networks that read sequences. Default: false. */
   readonly prependT0ToNextTimeStep?: boolean;
-  /** The spec of the policy's state in a transition. The state has no dimension of time. Default: empty. */
+  /** The spec of the policy's state in a transition. The state has no time dimension. Default: empty. */
   readonly policyStateSpec?: Spec;
 }
 
@@ -89,7 +89,7 @@ export interface AsNStepTransitionOptions {
 }
 
 /**
- * Returns `toNStepTransition` of a trajectory [B, n + 1], or a checked transition [B], without keys that are not in the spec.
+ * Returns the result of `toNStepTransition` for a trajectory [B, n + 1], or a checked transition [B], without keys that are not in the spec.
  * @throws the errors of asTrajectory
  */
 export function asNStepTransition(spec: Specs, value: Experience, options: AsNStepTransitionOptions): Transition {
@@ -133,7 +133,7 @@ function fitTransition(spec: Specs, value: Transition<unknown>, outer: Outer, st
   ) as never as Transition;
   const hasNoState = !isLeaf(state) && Object.keys(state).length === 0;
   const [batch] = (columns.timeStep as unknown as { readonly discount: Column }).discount.shape;
-  // A state has no dimension of time. Without a policyStateSpec, a state is an error.
+  // A state has no time dimension. Without a policyStateSpec, a state is an error.
   if (hasNoState && Object.keys(policyState as object).length > 0)
     throw mustBe("SPEC_MISMATCH", "value.actionStep.state", "omitted, or described by policyStateSpec", policyState);
   const fittedState = hasNoState ? [] : fitColumns(state, policyState, { subject: "value.actionStep.state", outer: 1, rows: batch });

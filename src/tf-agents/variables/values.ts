@@ -33,8 +33,8 @@ export interface VariableValue extends FoundLeaf {
 const MAX_TEXT_BYTES = 2 ** 30;
 
 /**
- * @param subject the name of the nest in errors
- * @throws ReplayError SPEC_MISMATCH if a node's form differs from the signature's. Names must match; lists and tuples are equivalent
+ * Returns the leaves of a nest that has the structure of a signature. @param subject the name of the nest in errors
+ * @throws ReplayError SPEC_MISMATCH if the structure of a node differs from the signature's. Names must match; lists and tuples are equivalent
  */
 export function leavesIn(
   subject: string,
@@ -84,8 +84,8 @@ export function valuesOf(table: string, signature: Signature, nest: unknown): Va
 }
 
 /**
- * @param leaf the leaf that the value is written to
- * @throws ReplayError SPEC_MISMATCH for a shape that the steps of a Replay do not have · INVALID_DATA for a text that is too long
+ * Checks that a value fits a leaf of the steps of a Replay. @param leaf the leaf to which the value is written
+ * @throws ReplayError SPEC_MISMATCH if the shape differs · INVALID_DATA if a string is too long
  */
 export function mustFitStep(table: string, { leaf, shape }: PlacedLeaf, found: VariableValue): void {
   const path = ["values", ...found.keys].join(".");

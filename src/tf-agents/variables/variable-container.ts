@@ -216,7 +216,7 @@ export class ReverbVariableContainer {
   }
 }
 
-/** The signature of one step, without a dimension of time. */
+/** The signature of one step, without a time dimension. */
 function stepSignature(spec: Spec): Signature {
   return map(spec, (leaf): LeafSignature => ({ dtype: leaf.dtype, shape: shapeOf(leaf) }));
 }

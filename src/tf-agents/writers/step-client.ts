@@ -36,7 +36,7 @@ export function tableNames(client: Pick<StepClient, "knows">, tableName: unknown
   return names as readonly string[];
 }
 
-/** @throws TypeError */
+/** Checks that a table name is a string. @throws TypeError */
 export function mustBeTableName(table: unknown, subject = "table"): void {
   if (typeof table !== "string") throw mustBe(TypeError, subject, "the name of a table", table);
 }

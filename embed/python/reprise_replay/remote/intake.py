@@ -60,11 +60,11 @@ class Intake:
         self.steps = 0
 
     def leaves(self) -> list[dict[str, str]]:
-        """The spec, as `hello` has it."""
+        """Returns the spec in the form that `hello` contains."""
         return [{"path": path, "text": leaf_text(column)} for path, column in self.replay.leaves.items()]
 
     def welcome(self) -> dict[str, Any]:
-        """The fields of `welcome` that describe the writer."""
+        """Returns the fields of `welcome` that describe the writer."""
         told = self.told
         ends: dict[str, Any] = {
             "lanes": told.lanes,
@@ -84,7 +84,7 @@ class Intake:
         }
 
     def waiting(self) -> int:
-        """Items of the writer's rules that wait for a rate limiter."""
+        """Returns the number of items of the writer's rules that wait for a rate limiter."""
         return sum(self.replay.stats(table)["pending"] for table in self.tables)
 
     def must_change(self) -> None:
@@ -273,7 +273,7 @@ class Intake:
 
 
 def shares_of(replay: Replay, told: Writer) -> list[Share]:
-    """The leaves whose frames cross once."""
+    """Returns the shares of leaves whose frames are sent only once."""
     # A half float is a float here, so leaves of one name may have frames of two sizes.
     groups: dict[tuple[int, int], list[int]] = {}
     for i, leaf in enumerate(told.leaves):

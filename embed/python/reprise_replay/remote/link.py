@@ -17,7 +17,7 @@ _MAX_ANSWERS = 5000
 
 
 class Link:
-    """One connection: sends frames in order, reads those of the other end, and asks whether it lives."""
+    """One connection: sends frames in order, reads the frames of the other end, and checks with pings that the other end responds."""
 
     def __init__(self, socket: Connection, frame_bytes: int, keep_alive: float, keep_alive_timeout: float) -> None:
         self.socket, self.frame_bytes = socket, frame_bytes

@@ -36,9 +36,9 @@ class Welcome(NamedTuple):
 
 
 def welcome_of(fields: Fields, columns: Sequence[Column]) -> Welcome:
-    """The fields of `welcome`, checked.
+    """Returns the description in the fields of `welcome`.
 
-    Raises ProtocolError if they are none, or contradict the writer's spec.
+    Raises ProtocolError if the fields are invalid, or contradict the writer's spec.
     """
     for name in ("keep", "maxInFlight", "frameBytes", "inFlightBytes"):
         field(fields, name, lambda value: is_number(value) and value >= 1, "a number of at least 1")
