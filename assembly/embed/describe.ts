@@ -102,7 +102,7 @@ export function replay_columns(handle: u32, view: u32): u32 {
   const v = viewOf(view);
   if (v === null) return 0;
   if (root.shown == view + 1) return batchColumns(root, v);
-  Refusal.of(OUT_OF_TURN).put("view must be the view of the newest batch, got ").number(view).put(". Call replay_sample with this view first");
+  Refusal.of(OUT_OF_TURN).put("view must be the view of the newest batch, got ").number(view).put(". Call replay_sample with it first");
   return 0;
 }
 
