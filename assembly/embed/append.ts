@@ -171,10 +171,10 @@ function refusedStep(options: WriterOptions, code: i32, lane: u32): i32 {
     }
     case E_NO_EPISODE: {
       const refusal = Refusal.of(OUT_OF_TURN).put("the episode of lane ").number(header().errorArgument);
-      return refusal.put(" cannot end here. Either no episode is open, or the final step comes next").code;
+      return refusal.put(" cannot end here. Either it is not open, or its final step comes next").code;
     }
     case E_FINAL:
-      return Refusal.of(INVALID).put("length must not make the item begin with the final step of an episode, got ").number(value).code;
+      return Refusal.of(INVALID).put("an item must not begin with the final step of an episode, got length ").number(value).code;
     case E_LENGTH: {
       const have = options.writer().stream(lane).recent().count;
       return Refusal.of(INVALID)

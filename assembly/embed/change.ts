@@ -18,7 +18,7 @@ export function replay_update(handle: u32, table: u32, keys: usize, priorities: 
   const root = Root.the();
   if (!root.holds(priorities, 8 * <f64>n)) return outside("priorities", priorities, 8 * <f64>n);
   const slots = root.region(WORK, 8 * <u64>n);
-  if (slots == 0) return Refusal.of(E_OUT_OF_MEMORY).put("there is no room for ").number(n).put(" updates. Make fewer at a time").code;
+  if (slots == 0) return Refusal.of(E_OUT_OF_MEMORY).put("there is no room for ").number(n).put(" updates. Pass fewer at a time").code;
   const found = table_update(options.handle, keys, priorities, n, slots, slots + ((<usize>n) << 2));
   if (found >= 0) {
     root.changes += 1;

@@ -123,7 +123,7 @@ export function replay_stats(handle: u32, table: u32): u32 {
 }
 
 export function noRoomToTell(): u32 {
-  Refusal.of(E_OUT_OF_MEMORY).put("there is no room for an answer. Increase bytes");
+  Refusal.of(E_OUT_OF_MEMORY).put("there is no room for the result. Increase bytes");
   return 0;
 }
 

@@ -250,9 +250,9 @@ export function settleFields(): i32 {
     if (code != 0) return code;
     if (i == 0 || !Field.of(i).isIn(Field.of(i - 1).path, Field.of(i - 1).bytes)) continue;
     const refusal = Refusal.of(INVALID).put("the path ").word(Field.of(i).path, Field.of(i).bytes);
-    return refusal.put(" must not be the path of another leaf, or begin with it").code;
+    return refusal.put(" must not equal or begin with the path of another leaf").code;
   }
-  if (fields.count > 1 && Field.of(0).bytes == 0) return Refusal.of(INVALID).put('a leaf with the path "" must be the only one').code;
+  if (fields.count > 1 && Field.of(0).bytes == 0) return Refusal.of(INVALID).put('a leaf with the path "" must be the only leaf').code;
   return checkLists(Root.the().lists());
 }
 

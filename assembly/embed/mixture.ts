@@ -179,7 +179,7 @@ export function replay_set_mixture(handle: u32, view: u32, state: usize): i32 {
   const bytes = RANDOM_BYTES + ((<usize>k) << 4);
   if (!root.holds(state, <f64>(HEAD_BYTES + bytes))) return outside("the state of the mixture", state, <f64>(HEAD_BYTES + bytes));
   const sources = load<u32>(state);
-  if (sources != k) return Refusal.of(SPEC_MISMATCH).put("the state must come from a mixture of ").number(k).put(" sources, got ").number(sources).code;
+  if (sources != k) return Refusal.of(SPEC_MISMATCH).put("the state of the mixture must have ").number(k).put(" sources, got ").number(sources).code;
   state += HEAD_BYTES;
   let sum: f64 = 0;
   for (let i: u32 = 0; i < k; i++) {

@@ -190,7 +190,7 @@ function move(region: Region, bytes: u64): bool {
 export function opened(handle: u32): Root | null {
   const root = Root.the();
   if (root.open != 0 && handle == root.handle) return root;
-  const refusal = Refusal.of(CLOSED).put("handle must name the open Replay of this instance");
+  const refusal = Refusal.of(CLOSED).put("handle must belong to the open Replay of this instance");
   if (root.open != 0) refusal.put(" (").number(root.handle).put(")");
   refusal.put(", got ").number(handle);
   if (root.open == 0) refusal.put(root.handle == 0 ? ". Create a Replay first" : ". The Replay was freed. Create another");

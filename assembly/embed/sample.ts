@@ -66,7 +66,7 @@ export function replay_epoch(handle: u32, view: u32, n: u32, state: usize): i32 
       .put(i == 0 ? " must be 0 or 1, got " : " must be a whole number below 2^32, got ")
       .number(value).code;
   }
-  if (t.count == 0) return Refusal.of(EMPTY).put("table ").word(options.name, options.bytes).put(" is empty. Append steps, or wait for its rate limiter").code;
+  if (t.count == 0) return Refusal.of(EMPTY).put("table ").word(options.name, options.bytes).put(" is empty. Append steps first").code;
   if (load<f64>(state, SINCE_AT) == 0) {
     if (!t.limiter().canSample(min(n, t.count), t.count)) return notReady(v, min(n, t.count), 0);
     const since = table_epoch_begin(options.handle);
@@ -75,7 +75,7 @@ export function replay_epoch(handle: u32, view: u32, n: u32, state: usize): i32 
     store<f64>(state, since, SINCE_AT);
     store<f64>(state, t.slots().high, SLOTS_AT);
     root.changes += 1;
-  } else if (!resumes(options.handle, state)) return Refusal.of(INVALID).put("state must come from an epoch of this table").code;
+  } else if (!resumes(options.handle, state)) return Refusal.of(INVALID).put("state must belong to an epoch of this table").code;
   const found = look(root, v, n, state);
   if (found === null) return Refusal.last();
   n = found.count;
@@ -196,7 +196,7 @@ export function transitionRows(root: Root, view: View, n: u32, state: usize, sur
   const options = view.tableOptions();
   const t = options.table();
   const longest = t.longest;
-  if (t.count == 0) return Refusal.of(EMPTY).put("table ").word(options.name, options.bytes).put(" is empty. Append steps, or wait for its rate limiter").code;
+  if (t.count == 0) return Refusal.of(EMPTY).put("table ").word(options.name, options.bytes).put(" is empty. Append steps first").code;
   const most = max(longest, longestRule(view.table));
   if (view.n >= most) return tooManySteps(view, most);
   const width: i64 = view.n == 0 ? longest : min(view.n + 1, longest);

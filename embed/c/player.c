@@ -61,7 +61,7 @@ static void show(uint32_t view) {
       fold(column->data, bytes);
       continue;
     }
-    if (end + bytes > copied && (copies = realloc(copies, copied = 2 * (end + bytes))) == NULL) fail("no memory");
+    if (end + bytes > copied && (copies = realloc(copies, copied = 2 * (end + bytes))) == NULL) fail("there is no memory left");
     memcpy(copies + end, column->data, bytes);
     end += bytes;
   }
@@ -72,7 +72,7 @@ static void reload(const void *text, size_t bytes) {
   size_t end = 0;
   const reprise_chunk *chunk = reprise_save(replay, 1);
   for (; chunk != NULL && chunk->bytes > 0; chunk = reprise_save(replay, 0)) {
-    if ((snapshot = realloc(snapshot, end + chunk->bytes)) == NULL) fail("no memory");
+    if ((snapshot = realloc(snapshot, end + chunk->bytes)) == NULL) fail("there is no memory left");
     memcpy(snapshot + end, chunk->at, chunk->bytes);
     end += chunk->bytes;
   }
@@ -92,7 +92,7 @@ static const uint8_t *play(const uint8_t *from) {
   double a[ARGUMENTS];
   const uint8_t *p[ARGUMENTS];
   memcpy(&op, from, sizeof op);
-  if (op.arguments > ARGUMENTS) fail("too many arguments");
+  if (op.arguments > ARGUMENTS) fail("a call has too many arguments");
   memcpy(a, from + sizeof op, op.arguments * sizeof *a);
   const uint8_t *payload = from + sizeof op + op.arguments * sizeof *a;
   for (int i = 0; i < op.arguments; i++) p[i] = (op.addresses >> i & 1) != 0 && a[i] >= 0 ? payload + (size_t)a[i] : NULL;
@@ -113,7 +113,7 @@ static const uint8_t *play(const uint8_t *from) {
       if (!timed) fold(numbers, sizeof *numbers - sizeof numbers->used);
       break;
     case RELOAD: reload(payload, op.payload); break;
-    default: fail("an unknown call");
+    default: fail("the file has an unknown call");
   }
   if (op.call != STATS && op.call != RELOAD) fold_result(result);
   if (op.call == SAMPLE && result >= 0) show(whole(a[0]));
@@ -158,7 +158,7 @@ static void play_file(const char *path) {
   uint8_t *file = read_file(path);
   uint32_t head[4];
   memcpy(head, file, sizeof head);
-  if (memcmp(file, "RPOP", 4) != 0 || head[1] != 1) fail("the file is not a file of operations of this version");
+  if (memcmp(file, "RPOP", 4) != 0 || head[1] != 1) fail("the file must have operations of this version");
   replay = reprise_create((const char *)file + sizeof head, head[3]);
   if (replay == NULL) fail(reprise_error());
   step_bytes = reprise_columns(replay, (uint32_t)REPRISE_STEP)->bytes;

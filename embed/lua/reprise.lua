@@ -40,7 +40,7 @@ local function leaves(replay)
     leaf.type, leaf.is_bool, leaf.is_whole = name, column.dtype == BOOL, column.dtype > BOOL and column.dtype < FLOAT
     leaf.min, leaf.max, leaf.is_float = MIN[column.dtype], MAX[column.dtype], name == "float"
     leaf.half = HALVES[column.dtype]
-    leaf.holding = name and "a number that " .. (leaf.half or name) .. " can hold"
+    leaf.holding = name and "a number that fits in " .. (leaf.half or name)
     leaf.count = leaf.bytes / (name and ffi.sizeof(name) or 4 + math.ceil(leaf.max_bytes / 4) * 4)
     replay.leaves[i + 1] = leaf
     replay.is_leaf[leaf.path] = true
@@ -94,7 +94,7 @@ end
 
 local function write_text(leaf, at, i, value)
   if type(value) ~= "string" then no_value(leaf, "a string", value) end
-  if #value > leaf.max_bytes then refuse(("INVALID: %q must be at most %d bytes, got %d"):format(leaf.path, leaf.max_bytes, #value)) end
+  if #value > leaf.max_bytes then refuse(("INVALID: %q must have at most %d bytes, got %d"):format(leaf.path, leaf.max_bytes, #value)) end
   at = at + i * (leaf.bytes / leaf.count)
   ffi.cast("uint32_t*", at)[0] = #value
   ffi.copy(at + 4, value, #value)

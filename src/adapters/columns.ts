@@ -4,7 +4,7 @@ import { mustBe } from "../base/error.ts";
 import { type ColumnLike, isColumn } from "../schema/column.ts";
 import { type AnyArray, dtypeOf } from "../schema/dtype.ts";
 
-/** A batch, or a nest of columns, with a `T` in place of each array of numbers. Text, keys, counts and methods are left out. */
+/** A batch, or a nest of columns, with a `T` in place of each array of numbers. Strings, keys, counts and methods are omitted. */
 export type MappedBatch<V, T> = unknown extends V
   ? unknown
   : V extends ColumnLike<"string">

@@ -15,7 +15,7 @@ export type Arrays<B, T> = MappedBatch<B, T>;
 /**
  * Copies a batch into arrays of jax-js. The batch may come from `sample`, a view of transitions, or a dataset. Any nest of columns also works, such as
  * `batch.steps`. The result has the same names. Floats become float32 (the default of JAX), `u32` becomes uint32, and other integers and `bool` become int32.
- * `keys`, text and counts are left out. A batch that is shorter than requested becomes arrays of `count` rows.
+ * `keys`, strings and counts are omitted. A batch that is shorter than requested becomes arrays of `count` rows.
  *
  * The caller owns the arrays, each with one reference. A function that takes an array consumes it, and `tree.dispose` frees the others. The arrays keep their
  * values when the batch is refilled (`into`).
@@ -23,7 +23,7 @@ export type Arrays<B, T> = MappedBatch<B, T>;
  * @throws RangeError if an integer exceeds 32 bits. In that case, all arrays are freed
  */
 export function arrays<B extends object, T extends { dispose(): void }>(numpy: Numpy<T>, batch: B): Arrays<B, T> {
-  if (typeof numpy?.array !== "function") throw mustBe(TypeError, "numpy", 'the numpy of jax-js (import { numpy } from "@jax-js/jax")', numpy);
+  if (typeof numpy?.array !== "function") throw mustBe(TypeError, "numpy", ["the numpy of jax-js", 'Use import { numpy } from "@jax-js/jax"'], numpy);
   const copies: T[] = [];
   try {
     return mapArrays(batch, (data, shape, path) => {

@@ -14,7 +14,7 @@ export type Tensors<B, T> = MappedBatch<B, T> & { [Symbol.dispose](): void };
 
 /**
  * Copies a batch into tensors. The batch may come from `sample`, a view of transitions, or a dataset. Any nest of columns also works, such as `batch.steps`.
- * The result has the same names. Floats become float32, and integers and `bool` become int32. `keys`, text and counts are left out. A batch that is shorter
+ * The result has the same names. Floats become float32, and integers and `bool` become int32. `keys`, strings and counts are omitted. A batch that is shorter
  * than requested becomes tensors of `count` rows.
  *
  * The caller owns the tensors. Free them with `using`, `tf.dispose`, or a call inside `tf.tidy`. The tensors keep their values when the batch is refilled
@@ -23,7 +23,7 @@ export type Tensors<B, T> = MappedBatch<B, T> & { [Symbol.dispose](): void };
  * @throws RangeError if an integer exceeds 32 bits. In that case, all tensors are freed
  */
 export function tensors<B extends object, T extends { dispose(): void }>(tf: TensorFlow<T>, batch: B): Tensors<B, T> {
-  if (typeof tf?.tensor !== "function") throw mustBe(TypeError, "tf", 'TensorFlow.js (import * as tf from "@tensorflow/tfjs")', tf);
+  if (typeof tf?.tensor !== "function") throw mustBe(TypeError, "tf", ["TensorFlow.js", 'Use import * as tf from "@tensorflow/tfjs"'], tf);
   const copies: T[] = [];
   const dispose = () => {
     for (const tensor of copies) tensor.dispose();

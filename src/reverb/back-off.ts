@@ -19,7 +19,7 @@ export class BackOff {
     this.limitMs = limitMs;
   }
 
-  /** Runs when a connection has opened, although the connection may not work yet. */
+  /** Records that a connection has opened, although the connection may not work yet. */
   onOpen(): void {
     const now = performance.now();
     this.#openedAt = now;
@@ -27,7 +27,7 @@ export class BackOff {
     this.#lossAt = undefined;
   }
 
-  /** Runs when data has arrived. */
+  /** Resets the delays after data has arrived. */
   reset(): void {
     this.#next = FIRST_MS;
     this.#lostMs = 0;

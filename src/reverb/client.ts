@@ -109,7 +109,7 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
     const { reconnectTimeoutMs = 30_000, connectTimeoutMs = 10_000, keepAliveMs = KEEP_ALIVE_MS, keepAliveTimeoutMs = KEEP_ALIVE_TIMEOUT_MS } = options;
     const { spec, credentials, maxInFlightItems = 1000, maxMessageBytes = 2 ** 30, logger = toConsole } = options;
     if (credentials !== undefined && (typeof credentials !== "object" || credentials === null))
-      throw mustBe(TypeError, "credentials", "an object of options for TLS, {} for none", credentials);
+      throw mustBe(TypeError, "credentials", "an object of TLS options, or {} for the defaults", credentials);
     const reconnectMs = finite("reconnectTimeoutMs", reconnectTimeoutMs, 0, MAX_TIMEOUT_MS);
     const maxInFlight = integer("maxInFlightItems", maxInFlightItems, 1, MAX_ITEMS);
     const channel = {
@@ -195,7 +195,7 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
 
   /**
    * Returns the signature of a table's items. This is the signature on the server, nested like the spec if both have the same number of leaves. Names do not
-   * count. If the server has no signature, the result is the spec of the steps with a dimension of time before each leaf's shape.
+   * count. If the server has no signature, the result is the spec of the steps with a time dimension before each leaf's shape.
    * @throws ReplayError NOT_FOUND if the table does not exist
    * @throws ReplayError IO if the server cannot be reached
    * @throws ReplayError SPEC_MISMATCH if a spec is needed and the client has no spec

@@ -36,7 +36,7 @@ export class InsertRound {
     return stream;
   }
 
-  /** Runs when an insert over this stream has ended. */
+  /** Records that an insert over this stream has ended. */
   done(stream: InsertStream): void {
     if (!this.#away.has(stream) || !stream.isIdle) return;
     this.#away.delete(stream);

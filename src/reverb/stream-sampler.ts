@@ -22,7 +22,7 @@ interface Waiting {
 /** Requests a table's signature. @param closing also aborts the wait */
 export type SignatureOf = (options: WaitOptions, closing: AbortSignal) => Promise<WireSignature | undefined>;
 
-/** At most `numWorkersPerIterator` × `maxInFlightSamplesPerWorker` items are in flight or held here. */
+/** A source of the items of a server's table. At most `numWorkersPerIterator` × `maxInFlightSamplesPerWorker` items are in flight or held here. */
 export class StreamSource implements ItemSource {
   readonly #signature: SignatureOf;
   readonly #context: StreamContext;

@@ -19,7 +19,7 @@ interface Rule {
   readonly priority: number;
 }
 
-/** @throws TypeError, RangeError · ReplayError UNSUPPORTED for rules that a server's items do not support */
+/** Returns the checked rules of a writer. @throws TypeError, RangeError · ReplayError UNSUPPORTED for rules that a server's items do not support */
 export function checkRules(options: StepWriterOptions): { readonly keep: number; readonly rules: readonly Rule[] } {
   const { keep, items = [], name } = onlyKeys("writer", options, "keep, items, name");
   if (name !== undefined) throw unsupported("name", "A server does not store the steps of an open episode, which are lost with this process");
@@ -88,7 +88,7 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
     sink.check();
     const values = this.#fields.take(step);
     const missing = values.indexOf(undefined);
-    if (missing >= 0) throw mustBe("SPEC_MISMATCH", sink.leaves[missing]?.path || "step", "present in every step", undefined);
+    if (missing >= 0) throw new ReplayError("SPEC_MISMATCH", `${sink.leaves[missing]?.path || "step"} is required in every step`);
     return this.appendValues(values);
   }
 

@@ -74,7 +74,7 @@ export function lengthOf(nest: unknown): number {
     const [columnLength] = shape;
     length ??= columnLength;
     if (columnLength === undefined || columnLength !== length)
-      throw mustBe("SPEC_MISMATCH", path, `a column of ${length ?? "some"} steps, like the first one`, `[${shape.join(", ")}]`);
+      throw mustBe("SPEC_MISMATCH", path, `a column of ${length ?? "some"} steps, like the first column`, `[${shape.join(", ")}]`);
     return undefined;
   });
   return length ?? 0;

@@ -53,7 +53,7 @@ function leavesOf(signature: Signature) {
 
 /**
  * Checks an item's columns against the signature of its table; the names of columns do not count.
- * @param steps the leaves of the steps that the columns are made of, if the signature may describe these as well
+ * @param steps the leaves of the steps in the columns, if the signature may describe single steps instead
  * @throws ReplayError SPEC_MISMATCH if there is a signature and the number of columns differs, a column differs, or its data type cannot be written
  */
 export function mustFit(table: string, signature: Signature | undefined, columns: readonly ColumnShape[], steps?: readonly ColumnShape[]): void {
@@ -69,10 +69,10 @@ export function mustFit(table: string, signature: Signature | undefined, columns
   for (let i = 0; i < expectedLeaves.length; i++) {
     const { keys, leaf } = expectedLeaves[i] as (typeof expectedLeaves)[number];
     const column = columns[i] as ColumnShape;
-    const name = keys.join(".") || "the only one";
+    const name = keys.join(".") || "the only column";
     if (leaf.stored !== undefined) throw unwritable(table, name, leaf.stored, column);
     if (matchesColumn(leaf, column) || (steps !== undefined && matchesColumn(leaf, steps[i] as ColumnShape))) continue;
-    const rule = `${signatureText(leaf)}, as ${name} of its signature`;
+    const rule = `${signatureText(leaf)}, like ${name} in its signature`;
     throw mustBe("SPEC_MISMATCH", `column ${i} of an item of table ${table}`, rule, leafText(column.dtype, column.shape));
   }
 }
@@ -90,11 +90,14 @@ function columnsText(columns: readonly ColumnShape[]): string {
 function unwritable(table: string, name: string, stored: string, { dtype, shape }: ColumnShape): ReplayError {
   return new ReplayError(
     "SPEC_MISMATCH",
-    `an item of table ${table}: column ${name} of its signature is ${stored}, which Reprise cannot write, got ${leafText(dtype, shape)}. Write this table with the Reverb client for Python, or give the column another data type in the signature`,
+    `table ${table} stores ${name} as ${stored}, which Reprise cannot write, got ${leafText(dtype, shape)}. Write this table with the Reverb client for Python, or change the data type in its signature`,
   );
 }
 
-/** @param subject the name of the spec in errors @throws ReplayError SPEC_MISMATCH if no item can fit both the table's signature and the spec of its items */
+/**
+ * Checks that an item can fit both the signature of a table and the spec of its items. @param subject the name of the spec in errors
+ * @throws ReplayError SPEC_MISMATCH
+ */
 export function mustAgree(subject: string, signature: Signature, spec: Signature): void {
   const [tableLeaves, specLeaves] = [leaves(signature), leaves(spec)];
   if (tableLeaves.length !== specLeaves.length)

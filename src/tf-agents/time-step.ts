@@ -86,6 +86,6 @@ function rowsIn(outerDims: unknown): number | undefined {
 
 function broadcast(value: Batched, rows: number): ArrayLike<number> {
   if (typeof value !== "number") return value;
-  if (isOverflow("f32", value)) throw mustBe("INVALID_DATA", "reward", "a number that f32 can hold", value);
+  if (isOverflow("f32", value)) throw mustBe("INVALID_DATA", "reward", "a number that fits in f32", value);
   return new Float32Array(rows).fill(value);
 }

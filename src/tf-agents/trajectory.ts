@@ -9,7 +9,7 @@ import type { Spec } from "../schema/spec.ts";
 import { type Batched, StepType, stepTypes, type TimeStep } from "./time-step.ts";
 
 /**
- * A step and the result of its action. `N` is the type of its numbers: one number, or one per row. In batches with a dimension of time, numbers are columns.
+ * A step and the result of its action. `N` is the type of its numbers: one number, or one per row. In batches with a time dimension, numbers are columns.
  */
 export interface Trajectory<O = unknown, A = unknown, P = unknown, N = Batched, R = N> {
   /** The step type of the observation. LAST marks a boundary, the step between two episodes. */
@@ -75,7 +75,7 @@ function createFactory(stepType: StepType, nextStepType: StepType): TrajectoryFa
 
 /**
  * Creates a trajectory of the first step of an episode. Its discounts determine the batch size, here and in the functions below. A batch may also have a
- * dimension of time. Its numbers are then columns.
+ * time dimension. Its numbers are then columns.
  */
 export const first: TrajectoryFactory = createFactory(FIRST, MID);
 /** Creates a trajectory in the middle of an episode. */
@@ -107,7 +107,7 @@ export function replace<T extends Trajectory<unknown, unknown, unknown, unknown,
   checkStep("trajectory", trajectory);
   checkStep("fields", fields);
   const unknown = Object.keys(fields).find((field) => !Object.hasOwn(trajectory, field));
-  if (unknown !== undefined) throw mustBe(RangeError, "fields", `some of ${Object.keys(trajectory).join(", ")}`, unknown, Object.keys(trajectory));
+  if (unknown !== undefined) throw mustBe(RangeError, "each of fields", `one of ${Object.keys(trajectory).join(", ")}`, unknown, Object.keys(trajectory));
   return { ...trajectory, ...fields };
 }
 

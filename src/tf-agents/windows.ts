@@ -12,7 +12,7 @@ import { type Selection, wholeOf } from "../schema/columns.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";
 import { pack } from "../schema/nest.ts";
 
-/** The layout of windows: one step, without a dimension of time; all steps along one dimension; or each step as a separate batch. */
+/** The layout of windows: one step, without a time dimension; all steps along one dimension; or each step as a separate batch. */
 export type WindowLayout = "single" | "stacked" | "apart";
 
 /** Windows that were drawn: their streams, first steps and probabilities, and their steps as a batch. */

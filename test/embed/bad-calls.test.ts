@@ -77,7 +77,11 @@ describe("a call", () => {
     ],
     ["delete of what can be no key", (x, h, at) => x.replay_delete(h, 0, at + 904, 1), /^INVALID: keys\[0\] must be .*, got 1\.5$/],
     ["delete from null", (x, h) => x.replay_delete(h, 0, 0, 1), /keys must be 8 bytes/],
-    ["use of another handle", (x, h, at) => x.replay_append(h + 1, 0, at, 1, 0, 0), /^CLOSED: handle must name the open Replay of this instance \(1\), got 2/],
+    [
+      "use of another handle",
+      (x, h, at) => x.replay_append(h + 1, 0, at, 1, 0, 0),
+      /^CLOSED: handle must belong to the open Replay of this instance \(1\), got 2/,
+    ],
   ])("%s is refused, and nothing changed", (_, call, says) => {
     const runs = Array.from({ length: 6 }, () => step.slice());
     const { columns } = embed.columns(-1);

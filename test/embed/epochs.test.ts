@@ -80,7 +80,7 @@ test("what cannot be is refused, and changes nothing", () => {
   refuse("UNSUPPORTED", /without timesSampled/, embed, 4, fresh(), 2);
   refuse("INVALID", /state\[0\] must be 0 or 1, got 2/, embed, 4, Float64Array.of(2, 0, 0, 0, 0, 0));
   refuse("INVALID", /state\[3\] must be a whole number below 2\^32/, embed, 4, Float64Array.of(1, 0, 0, -1, 0, 0));
-  refuse("INVALID", /from an epoch of this table/, embed, 4, Float64Array.of(1, 0, 0, 0, 5, 99));
+  refuse("INVALID", /belong to an epoch of this table/, embed, 4, Float64Array.of(1, 0, 0, 0, 5, 99));
   refuse("NOT_FOUND", /view must be/, embed, 4, fresh(), 9);
   refuse("INVALID", /n must be/, embed, 0, fresh());
 });

@@ -168,7 +168,7 @@ describe.each<Build>(["embed", "embed.scalar"])("mixtures of the build %s", (bui
     for (const wrong of [{ shares: [0, 0] }, { shares: [-1, 1] }, { shares: [Number.NaN, 1] }, { carry: [Number.POSITIVE_INFINITY, 0] }])
       expect(() => setState(embed, MIXTURE, { ...state, ...wrong })).toThrow(/INVALID/);
     expect(() => setState(embed, MIXTURE, { ...state, shares: [1, 1, 1], carry: [0, 0, 0] })).toThrow(
-      /SPEC_MISMATCH: the state must come from a mixture of 2 sources, got 3/,
+      /SPEC_MISMATCH: the state of the mixture must have 2 sources, got 3/,
     );
     expect(stateOf(embed, 2).shares).toEqual([0, 2]);
     expect(() => setState(embed, 0, state)).toThrow(/NOT_FOUND: view must be the number of a mixture in the text/);

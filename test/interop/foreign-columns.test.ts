@@ -46,9 +46,9 @@ describe.skipIf(python === undefined)("tables of other data types", () => {
   it.each([
     ["half", "column 1 of an item of table"],
     ["brain", "column 1 of an item of table"],
-    ["complex", "column obs of its signature"],
-    ["quantized", "column obs of its signature"],
-    ["small", "column obs of its signature"],
+    ["complex", "table complex stores obs as"],
+    ["quantized", "table quantized stores obs as"],
+    ["small", "table small stores obs as"],
   ])("nothing of f32 comes into %s", async (table, reason) => {
     const before = (await client.serverInfo())[table]?.currentSize;
     await expect(client.insert({ obs: [1, 2, 3], act: 1 }, { [table]: 1 })).rejects.toMatchObject({

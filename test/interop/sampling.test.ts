@@ -229,7 +229,7 @@ describe.each(kinds)("$name", ({ name, missing, start }) => {
 
       it("a pass over a table that draws by chance is refused", async () => {
         const pass = async () => all(bufferOf("uniform").asDataset({ singleDeterministicPass: true }));
-        await expect(pass()).rejects.toThrow(/^singleDeterministicPass must be left out/);
+        await expect(pass()).rejects.toThrow(/^singleDeterministicPass must be omitted/);
       });
 
       it("priorities by ids change what is drawn", async () => {

@@ -37,7 +37,7 @@ class Batches:
     ) -> None:
         self._replay, self._view, self._n, self._beta, self._copy = replay, operator.index(view), operator.index(n), beta, copy
         self._count = None if count is None else operator.index(count)
-        must(self._count is None or self._count >= 0, f"INVALID: count must be 0 or more, or None for no end, got {count}")
+        must(self._count is None or self._count >= 0, f"INVALID: count must be 0 or more, or None for no limit, got {count}")
         must(timeout is None or timeout >= 0, f"INVALID: timeout must be 0 seconds or more, or None for no limit, got {timeout}")
         self._timeout, self._process = timeout, os.getpid()
         torch = sys.modules.get("torch.utils.data")

@@ -55,7 +55,7 @@ class Column(NamedTuple):
         return np.array(texts, object).reshape(values.shape)
 
     def taken(self, given: ArrayLike, what: str) -> Array:
-        """Returns the values of n steps as an array that `put` accepts. The shape of a single step may leave out n."""
+        """Returns the values of n steps as an array that `put` accepts. The shape of a single step may omit n."""
         values = array(given, self.dtype, what, self.number in HALVES)
         values = values[None] if values.ndim == len(self.shape) else values
         must(values.shape[1:] == self.shape, f"SPEC_MISMATCH: {what} must have the shape {self.shape} per step, got {values.shape}")
@@ -72,13 +72,13 @@ Taken = Sequence[tuple[Column, Array]]
 
 
 def put(taken: Taken, memory: Bytes, steps: int, step_bytes: int) -> None:
-    """Writes values, each beside its Column, into packed steps."""
+    """Writes values, each with its Column, into packed steps."""
     for column, values in taken:
         np.ndarray(values.shape, column.raw, memory, steps + column.at, (step_bytes, *column.strides))[...] = values
 
 
 def halves(values: Array) -> Array:
-    """Numbers as float32 that round to the same halves, which embed.wasm makes of them: one that float32 does not have becomes its odd neighbour."""
+    """Returns numbers as float32 that embed.wasm rounds to the same halves. A number that is not exact in float32 becomes its odd neighbour."""
     with np.errstate(all="ignore"):
         exact, near = values.astype(np.float64), values.astype(np.float32)
     odd = ((near.view(np.uint32) - (np.abs(near) > np.abs(exact))) | 1).astype(np.uint32).view(np.float32)
@@ -86,7 +86,7 @@ def halves(values: Array) -> Array:
 
 
 def array(given: ArrayLike, dtype: np.dtype[Any], what: str, half: bool = False) -> Array:
-    """Values as an array of a dtype. Floats are rounded; values that the dtype cannot hold are refused, and finite numbers that would become infinite."""
+    """Returns values as an array of a dtype, with rounded floats. Raises ReplayError if a value does not fit, or a finite number would become infinite."""
     values: Array = np.asarray(given, object if dtype == object else None)
     if values.dtype == dtype:
         return values
@@ -131,13 +131,13 @@ class Columns:
         return self
 
     def arrays(self, copy: bool) -> Batch:
-        """The columns of the last `read` as copies, or as they lie; texts are always copied."""
+        """Returns the columns of the last `read`, as copies or as views of the memory. Texts are always copied."""
         if copy:
             return {name: column.texts(values) if column.dtype == object else values.copy() for name, column, values in self._views}
         return {name: column.texts(values) if column.dtype == object else values[...] for name, column, values in self._views}
 
     def raw(self) -> list[Bytes]:
-        """The bytes of each column, where they lie."""
+        """Returns views of the bytes of each column."""
         assert self._memory is not None
         return [self._memory[column.at : column.at + self.entries * column.bytes] for column in self.found.values()]
 

@@ -46,7 +46,7 @@ def must(holds: object, text: str) -> None:
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
-    """The end of a message that suggests the nearest known name, or an empty text if none is near."""
+    """Returns the end of a message that suggests the nearest known name, or an empty string if none is near."""
     near = difflib.get_close_matches(name, known, 1) if isinstance(name, str) else []
     return f". Did you mean {near[0]!r}?" if near else ""
 
@@ -116,5 +116,5 @@ class Instance:
 
 @functools.cache
 def _compiled(path: Path) -> wasmtime.Module:
-    must(path.is_file(), f"NOT_FOUND: wasm must be the path of embed.wasm, which `npm run build` makes, got {path}")
+    must(path.is_file(), f"NOT_FOUND: wasm must be the path of embed.wasm, got {path}. Build embed.wasm with `npm run build`")
     return wasmtime.Module.from_file(ENGINE, str(path))

@@ -166,13 +166,13 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
     ) -> Batches:
         """Returns an iterable of batches, which a `torch.utils.data.DataLoader` accepts as its dataset. See `Batches`.
 
-        `beta`: a number, or a function of the batch's index, from 0. `count`: the number of batches; None for no end. `timeout`:
+        `beta`: a number, or a function of the batch's index, from 0. `count`: the number of batches; None for no limit. `timeout`:
         the maximum wait in seconds for a batch that is not empty; None for no limit.
         """
         return Batches(self, view, n, beta, count, timeout, copy)
 
     def _next(self, view: int, n: int, beta: float, timeout: float | None, copy: bool) -> Batch:
-        """The next batch that is not empty, or the refusal once the timeout is over."""
+        """Returns the next batch that is not empty. Raises the last ReplayError once the timeout has passed."""
         refusal = ReplayError(f"RATE_LIMITED: view {view} has nothing to draw. Append steps, or pass a longer timeout")
 
         def drawn() -> Batch | None:
@@ -215,7 +215,7 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
             self._call("set_mixture", _whole(view), *self._instance.give(np.concatenate([part.view(U1) for part in parts])))
 
     def get(self, view: SupportsIndex, keys: ArrayLike, *, copy: bool = True) -> Batch:
-        """Returns the items of keys that are still stored, in the order of the keys. The result has the form of `sample` of the
+        """Returns the items of keys that are still stored, in the order of the keys. The result has the columns of `sample` of the
         view.
 
         The column `keys` has the keys of these items. The call draws and counts nothing. The view must not have weights or
@@ -351,7 +351,7 @@ def epoch_state(seed: SupportsIndex = 0, *, shuffle: bool = True) -> NDArray[np.
 
 
 def _state(given: NDArray[np.float64]) -> NDArray[np.float64]:
-    must(isinstance(given, np.ndarray) and given.dtype == F8 and given.shape == (6,) and given.flags.c_contiguous, "INVALID: state must come from epoch_state")
+    must(isinstance(given, np.ndarray) and given.dtype == F8 and given.shape == (6,) and given.flags.c_contiguous, "INVALID: state must be an array that epoch_state() returned")
     return given
 
 
@@ -365,5 +365,5 @@ def _keys(given: ArrayLike) -> NDArray[np.float64]:
 def _whole(value: SupportsIndex) -> int:
     """An integer that i32 holds without a sign. embed.wasm checks its range."""
     number = operator.index(value)
-    must(0 <= number < 2**31, f"INVALID: a number must be from 0 up to {2**31 - 1}, got {value}")
+    must(0 <= number < 2**31, f"INVALID: an integer argument must be from 0 up to {2**31 - 1}, got {value}")
     return number

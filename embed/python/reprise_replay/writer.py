@@ -55,7 +55,7 @@ class Writer(NamedTuple):
 
 
 def described(memory: Bytes, at: int) -> Writer:
-    """The writer that WRITER at this address describes."""
+    """Returns the writer that WRITER at this address describes."""
 
     def text(start: int, size: int) -> str:
         return memory[start : start + size].tobytes().decode()

@@ -37,7 +37,7 @@ export class FrameReader {
     return this.#pendingBytes > 0;
   }
 
-  /** @returns the reason if the stream cannot be read any further */
+  /** Adds received bytes. @returns the reason if the stream cannot be read any further */
   push(bytes: Uint8Array): string | undefined {
     this.#add(bytes);
     this.#pendingBytes += bytes.length;

@@ -37,7 +37,7 @@ export interface Http2 {
   connect(authority: string, options: object): Http2Session;
 }
 
-/** @throws ReplayError UNSUPPORTED if the runtime has no HTTP/2 */
+/** Loads the runtime's HTTP/2 module. @throws ReplayError UNSUPPORTED if the runtime has none */
 export async function http2(): Promise<Http2> {
   if (!hasBuiltins)
     throw new ReplayError(

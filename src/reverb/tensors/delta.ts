@@ -12,7 +12,7 @@ function toUnsigned(bytes: Uint8Array<ArrayBuffer>, width: number): Unsigned | B
   return width === 2 ? new Uint16Array(buffer, byteOffset, length / 2) : bytes;
 }
 
-/** @param stepSize the number of elements per step @param width the number of bytes per element */
+/** Replaces elements with their differences from the previous step. @param stepSize the number of elements per step @param width the number of bytes per element */
 export function toDeltas(bytes: Uint8Array<ArrayBuffer>, width: number, stepSize: number): void {
   const values = toUnsigned(bytes, width);
   if (values instanceof BigUint64Array)

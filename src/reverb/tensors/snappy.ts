@@ -149,7 +149,7 @@ export function uncompress(block: Uint8Array, size: number, taking?: () => void)
   }
   if (statedLength !== size) throw corrupt(UNREADABLE, `it should have ${size} bytes, but declares ${statedLength}`);
   // The longest copy has 64 bytes and takes three.
-  if (size > 22 * block.length) throw corrupt(UNREADABLE, `it cannot have ${size} bytes`);
+  if (size > 22 * block.length) throw corrupt(UNREADABLE, `${block.length} bytes cannot unpack to ${size} bytes`);
   taking?.();
   const bytes = new Uint8Array(size);
   let to = 0;

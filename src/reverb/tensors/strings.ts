@@ -2,7 +2,7 @@
 import { corrupt } from "../../base/error.ts";
 
 /** The start of every CORRUPT message in this file. */
-const UNREADABLE = "a tensor of text cannot be read";
+const UNREADABLE = "a string tensor cannot be read";
 
 const INTO = new TextEncoder();
 // A text may begin with a byte order mark, which decoders drop by default.
@@ -31,10 +31,10 @@ export function writeStrings(texts: readonly string[]): Uint8Array<ArrayBuffer> 
   return content;
 }
 
-/** Reads texts; invalid UTF-8 becomes U+FFFD. O(bytes) @param taking is called before memory is allocated, and may throw @throws ReplayError CORRUPT */
+/** Reads strings; invalid UTF-8 becomes U+FFFD. O(bytes) @param taking is called before memory is allocated, and may throw @throws ReplayError CORRUPT */
 export function readStrings(content: Uint8Array, count: number, taking?: () => void): string[] {
   // Each text takes at least one byte, so a hostile count allocates nothing.
-  if (count > content.length) throw corrupt(UNREADABLE, `${count} texts cannot be in ${content.length} bytes`);
+  if (count > content.length) throw corrupt(UNREADABLE, `${count} strings do not fit in ${content.length} bytes`);
   taking?.();
   let at = 0;
   const lengths = new Float64Array(count);
@@ -55,6 +55,6 @@ export function readStrings(content: Uint8Array, count: number, taking?: () => v
     texts[i] = length === 0 ? "" : FROM.decode(content.subarray(at, at + length));
     at += length;
   }
-  if (at !== content.length) throw corrupt(UNREADABLE, `${content.length - at} bytes are left over`);
+  if (at !== content.length) throw corrupt(UNREADABLE, `${content.length - at} bytes follow the last string`);
   return texts;
 }

@@ -17,7 +17,7 @@ export interface Tensor {
 
 const REFERENCE_BYTES = 8;
 
-/** @param delta whether the chunk is delta encoded; this applies to integers with more dimensions than time */
+/** Encodes a tensor. @param delta whether the chunk is delta encoded; this applies to integers with more dimensions than time */
 export function writeTensor(dtype: Dtype | "string", shape: readonly number[], data: AnyArray | readonly string[], delta = false): TensorMessage {
   const type = dataTypeOf(dtype);
   if (!ArrayBuffer.isView(data)) return { dtype: type.number, shape, content: writeStrings(data) };

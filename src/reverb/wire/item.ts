@@ -12,7 +12,7 @@ export interface SliceMessage {
 
 export interface ColumnMessage {
   readonly slices: readonly SliceMessage[];
-  /** Whether the column is a single step without a dimension of time. */
+  /** Whether the column is a single step without a time dimension. */
   readonly squeeze: boolean;
 }
 

@@ -6,7 +6,7 @@ import { type ChunkMessage, writeChunk } from "./tensor.ts";
 export interface InsertRequest {
   readonly chunks: readonly ChunkMessage[];
   readonly items: readonly ItemMessage[];
-  /** The chunks that later requests of the stream may name. If this request has items, the server drops all other chunks. */
+  /** The chunks to which later requests of the stream may refer. If this request has items, the server drops all other chunks. */
   readonly keep: readonly bigint[];
 }
 
@@ -26,7 +26,7 @@ export interface MutateRequest {
 /** The writer of all requests, used for one request at a time. */
 const WRITER = new BytesWriter(1 << 16);
 
-/** @param head free bytes before the message, as in all other functions */
+/** Encodes a request of an insert stream. @param head free bytes before the message, as in all other functions */
 export function insertRequest({ chunks, items, keep }: InsertRequest, head = 0): Uint8Array<ArrayBuffer> {
   WRITER.packedInts(3, keep);
   for (let i = items.length - 1; i >= 0; i--) writeItem(WRITER, 2, items[i] as ItemMessage);

@@ -31,7 +31,7 @@ export class BatchWindows<Of> {
     this.#queues = Array.from({ length: isSeparate ? (rows ?? 1) : 1 }, () => []);
   }
 
-  /** The number of items that the next batch certainly still needs; 0 if the batch is complete. */
+  /** The minimum number of items that the next batch still needs; 0 if the batch is complete. */
   get missing(): number {
     const rowsPerQueue = (this.#rows ?? 1) / this.#queues.length;
     let missing = 0;

@@ -16,14 +16,19 @@ const MAX_DRAWS = 64;
 /** If fewer than one of this many windows is usable, the usable windows are listed before the first draw. */
 const FEW = 32;
 
-/** @throws ReplayError SPEC_MISMATCH, RangeError if a dataset cannot leave out the windows that cross a boundary */
+/** Checks that a dataset can omit the windows that cross a boundary. @throws ReplayError SPEC_MISMATCH, RangeError */
 export function checkBoundaries<S>(spec: Spec, { numSteps, sequencePreprocessFn }: AsDatasetOptions<S>): void {
   const { stepType } = spec as { readonly stepType?: unknown };
   if (!isLeaf(stepType) || stepType.dtype === "string" || shapeOf(stepType as never).length > 0)
-    throw mustBe("SPEC_MISMATCH", "dataSpec", "a spec with stepType, a number, for a dataset with dropBoundaries (trajectorySpec has it)", spec);
+    throw mustBe("SPEC_MISMATCH", "dataSpec", ["a spec with a stepType of one number for a dataset with dropBoundaries", "Use trajectorySpec()"], spec);
   if (numSteps === undefined || numSteps < 2) throw mustBe(RangeError, "numSteps", "at least 2 for a dataset with dropBoundaries", numSteps);
   if (sequencePreprocessFn !== undefined)
-    throw mustBe(RangeError, "sequencePreprocessFn", "left out for a dataset with dropBoundaries (change its elements instead)", sequencePreprocessFn);
+    throw mustBe(
+      RangeError,
+      "sequencePreprocessFn",
+      ["omitted for a dataset with dropBoundaries", "Change the elements of the dataset instead"],
+      sequencePreprocessFn,
+    );
 }
 
 /** Returns which of `rows` windows cross no boundary, given `steps` step types per window. In such a window, only the last step may be of type LAST. */

@@ -152,8 +152,8 @@ export class EpisodeIds {
 
   /**
    * Adds one row to each of several episodes; an id of `undefined` starts a new episode. All new ids are assigned first, in the order of the rows. If a new id
-   * takes over the location of another row's episode, that row is left out. Nothing changes if the call throws.
-   * @returns the ids, and the rows that were left out
+   * takes over the location of another row's episode, that row is skipped. Nothing changes if the call throws.
+   * @returns the ids, and the rows that were skipped
    * @throws ReplayError STALE_KEY if no row can be written, or an id was never assigned; OUT_OF_MEMORY
    */
   addBatch(inputIds: readonly (number | undefined)[], { rows, values }: Batch): Addition {
@@ -181,7 +181,7 @@ export class EpisodeIds {
 
   /**
    * Adds copies one after the other, possibly several to the same episode; an id of `undefined` starts a new episode. All new ids are assigned first, in the
-   * order of `inputIds`. A copy whose episode is overwritten by a new id is left out. Nothing changes if the call throws.
+   * order of `inputIds`. A copy whose episode is overwritten by a new id is skipped. Nothing changes if the call throws.
    * @throws ReplayError STALE_KEY if no copy can be written, or an id was never assigned; OUT_OF_MEMORY
    */
   extend(inputIds: readonly (number | undefined)[], copies: readonly Copy[]): Addition {

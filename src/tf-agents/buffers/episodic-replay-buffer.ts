@@ -149,7 +149,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
 
   /**
    * Adds one step to each of several episodes, existing or new. All new ids are assigned first, row by row. If a new id takes the location of another row's
-   * episode, that row is left out with a warning. Costs O(bytes). If the call throws, nothing was added.
+   * episode, that row is skipped with a warning. Costs O(bytes). If the call throws, nothing was added.
    * @param items nested like the data spec, each leaf [rows, …]
    * @param ids the ids of the episodes, one per row
    * @returns the ids to continue with
@@ -186,13 +186,13 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   extendEpisodes(ids: ArrayLike<number>, indices: ArrayLike<number>, episodes: Episodes<S>): number[] {
     this.#engine.open();
     const idNumbers = idList(ids);
-    const idIndices = integersOf("indices", "a list with an index into ids per episode", indices, 0, idNumbers.length - 1);
+    const idIndices = integersOf("indices", "a list with one index into ids per episode", indices, 0, idNumbers.length - 1);
     const { length, completed, items } = onlyKeys("episodes", episodes, "length, completed, items");
     for (const [name, list] of Object.entries({ length, completed, items }))
       if (!isList(list) || listLength(list) !== idIndices.length)
         throw mustBe("SPEC_MISMATCH", `episodes.${name}`, `a list of ${idIndices.length} elements, like indices`, list);
     this.#begin.check();
-    const steps = integersOf("episodes.length", "a list of numbers of steps", length, 0);
+    const steps = integersOf("episodes.length", "a list of step counts", length, 0);
     const batches = Array.from(idIndices, (_, j) => items[j]).map((episodeItems, j) => (steps[j] === 0 ? undefined : this.#toBatch(episodeItems, steps[j])));
     const begins = batches.map((batch) => batch !== undefined && this.#begin.ofFirst(batch));
     const opens = new Set(idIndices.filter((index, j) => begins[j] || (idNumbers[index] as number) < 0));
@@ -229,7 +229,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   getEpisode(id: number): StepsOf<S> {
     this.#engine.open();
     integer("id", id, Number.MIN_SAFE_INTEGER);
-    if (id < 0 || id > this.#episodes.last) throw mustBe("NOT_FOUND", "id", "the id of an episode, from 0 to the last one that was created", id);
+    if (id < 0 || id > this.#episodes.last) throw mustBe("NOT_FOUND", "id", "the id of an episode, from 0 to the newest id", id);
     if (!this.#episodes.valid(id)) throw this.#episodes.staleError(id);
     return this.#read(this.#episodes.location(id)) as StepsOf<S>;
   }
@@ -259,8 +259,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   getNext(options: GetNextOptions = {}): Element<S> | SeparateElement<S> {
     this.#engine.open();
     const { sampleBatchSize, numSteps } = checkGetNext(options);
-    if (sampleBatchSize !== undefined && numSteps === undefined)
-      throw mustBe("UNSUPPORTED", "sampleBatchSize", "left out for whole episodes (or combined with numSteps)", sampleBatchSize);
+    if (sampleBatchSize !== undefined && numSteps === undefined) throw batchSizeError("UNSUPPORTED", sampleBatchSize);
     return this.#draw(options);
   }
 
@@ -275,8 +274,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   asDataset(options: AsDatasetOptions<S> = {}): Dataset<Element<S>> {
     this.#engine.open();
     const { sampleBatchSize, numSteps, singleDeterministicPass, sequencePreprocessFn, timeoutMs } = checkDataset(this.dataSpec, options);
-    if (sampleBatchSize !== undefined && numSteps === undefined)
-      throw mustBe(RangeError, "sampleBatchSize", "left out for whole episodes (or combined with numSteps)", sampleBatchSize);
+    if (sampleBatchSize !== undefined && numSteps === undefined) throw batchSizeError(RangeError, sampleBatchSize);
     if (singleDeterministicPass) {
       const traversalOptions = { ...options, shift: this.#shift, dropRemainder: this.#dropRemainder } as TraversalOptions;
       return elementsOf(() => toElementSource(traverseEpisodes(this.#episodes, this.#windows, traversalOptions) as Generator<Element<S>, void>), options);
@@ -352,4 +350,9 @@ function idList(ids: unknown): number[] {
 function integersOf(subject: string, rule: string, value: unknown, min: number, max?: number): number[] {
   if (!isList(value)) throw mustBe("SPEC_MISMATCH", subject, rule, value);
   return elementsIn(value).map((entry, i) => integer(`${subject}[${i}]`, entry, min, max));
+}
+
+/** Returns the error for a batch size of whole episodes, which have different lengths. */
+function batchSizeError(kind: typeof RangeError | "UNSUPPORTED", value: unknown): Error {
+  return mustBe(kind, "sampleBatchSize", ["omitted for whole episodes", "Omit it, or set numSteps"], value);
 }

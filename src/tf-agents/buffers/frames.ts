@@ -11,14 +11,14 @@ import type { IsAny, Spec } from "../../schema/spec.ts";
 
 type Nested = number | bigint | boolean | string | AnyArray | readonly Nested[];
 
-/** The accepted forms of items: each leaf has a leading dimension of batch or time, as a flat typed array, a nested array, or a column. */
+/** The accepted forms of items: each leaf has a leading batch or time dimension, as a flat typed array, a nested array, or a column. */
 export type ItemsOf<S> =
   IsAny<S> extends true ? unknown : S extends RowLeaf ? AnyArray | Column | readonly Nested[] : { readonly [K in keyof S]: ItemsOf<S[K]> };
 
 /** A batch that fits the spec. */
 export interface Batch {
   readonly rows: number;
-  /** Nested like the spec, with a flat typed array per leaf: the form that a writer takes. */
+  /** Nested like the spec, with a flat typed array per leaf: the form that a writer accepts. */
   readonly values: unknown;
 }
 

@@ -89,7 +89,7 @@ function rotateColumn({ data, shape }: Column, from: number): Column {
   return new Column(concatArrays([data.slice(at), data.slice(0, at)]), [...shape]);
 }
 
-/** The base class of both buffers, with the methods that read items. */
+/** The base class of `PyUniformReplayBuffer` and `PyHashedReplayBuffer`, with the methods that read items. */
 export class PyBuffer<S extends Spec> {
   readonly dataSpec: S;
   readonly #items: PyItems<Spec>;

@@ -32,9 +32,9 @@ export type DatasetElement<S> = readonly [items: StepsOf<S>, info: Omit<BufferIn
 export type SeparateElement<S> = readonly [items: readonly StepsOf<S>[], info: SeparateInfo];
 
 export interface AsDatasetOptions<S = Spec> {
-  /** The number of items per element. Default: single items, without a dimension of batch. */
+  /** The number of items per element. Default: single items, without a batch dimension. */
   readonly sampleBatchSize?: number;
-  /** The number of steps per window. Default: single items, without a dimension of time. */
+  /** The number of steps per window. Default: single items, without a time dimension. */
   readonly numSteps?: number;
   /** The number of parallel calls of TF-Agents, an integer >= 1. It is checked but has no effect. */
   readonly numParallelCalls?: number;
@@ -73,7 +73,7 @@ export interface UniformDatasetOptions<S = Spec> extends AsDatasetOptions<S> {
 export interface GetNextOptions {
   readonly sampleBatchSize?: number;
   readonly numSteps?: number;
-  /** Whether steps are stacked along a dimension of time. If false, the steps are a tuple. Default: true. */
+  /** Whether steps are stacked along a time dimension. If false, the steps are a tuple. Default: true. */
   readonly timeStacked?: boolean;
 }
 
@@ -87,7 +87,7 @@ export interface ClearOptions {
  */
 // biome-ignore lint/suspicious/noExplicitAny: without a spec it is the buffer of any, and takes functions of its items
 export interface ReplayBuffer<S = any> {
-  /** The spec of one item, without dimensions of batch or time. */
+  /** The spec of one item, without batch or time dimensions. */
   readonly dataSpec: S;
   readonly capacity: number | Promise<number>;
   /** Whether a dataset reads state that changes outside the dataset. */
@@ -108,7 +108,7 @@ export function list<const T extends readonly Spec[]>(...specs: T): T {
   return specs;
 }
 
-/** @throws RangeError if a spec has lists */
+/** Rejects a spec that has lists. @throws RangeError */
 export function refuseLists(spec: Spec): void {
   if (typeof spec !== "object" || spec === null) return;
   if (LISTS.has(spec)) throw mustBe(RangeError, "dataSpec", ["a spec without list(…) for a dataset", "Use plain arrays"], "a list of specs");

@@ -346,5 +346,5 @@ function isCertain({ sampler, remover }: TableInfo): boolean {
 /** @throws RangeError for a pass over a table whose order is random */
 function mustBeCertain(info: TableInfo, isSinglePass: boolean): void {
   if (isSinglePass && !isCertain(info))
-    throw mustBe(RangeError, "singleDeterministicPass", "left out, because the sampler or remover of this table chooses at random", true);
+    throw mustBe(RangeError, "singleDeterministicPass", "omitted, because the sampler or remover of this table chooses at random", true);
 }

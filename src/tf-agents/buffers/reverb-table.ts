@@ -77,7 +77,7 @@ export function mapInfo<T>(info: Awaitable<TableInfo>, of: (info: TableInfo) => 
   return isPromise(info) ? info.then(of) : of(info);
 }
 
-/** @throws ReplayError NOT_FOUND, SPEC_MISMATCH for a table in this process */
+/** Returns the table of a client from which a buffer draws. @throws ReplayError NOT_FOUND, SPEC_MISMATCH for a table in this process */
 export function bufferTable(client: SampleClient, name: string, dataSpec: Spec): BufferTable {
   const leaves = leavesOf(dataSpec);
   const table = client.table?.(name);

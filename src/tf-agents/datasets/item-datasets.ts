@@ -41,7 +41,7 @@ function samples<Data>(
 }
 
 /**
- * A dataset of whole items: `info`, and `data` nested like the spec, with columns that have a dimension of time. An iteration ends after `maxSamples` items, or
+ * A dataset of whole items: `info`, and `data` nested like the spec, with columns that have a time dimension. An iteration ends after `maxSamples` items, or
  * when the rate limiter allows no draw for `rateLimiterTimeoutMs`. For batches of one size, `table.dataset` is faster.
  */
 // biome-ignore lint/suspicious/noExplicitAny: of any spec

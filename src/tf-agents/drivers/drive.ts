@@ -50,7 +50,7 @@ export function drive<O, A>(
   from?: DriveState<O>,
 ): Awaitable<DriveState<O>> {
   const { steps, episodes, signal, transitionObservers = [], infoObservers = [], endEpisodeOnBoundary = true } = onlyKeys("limit", limit, LIMIT);
-  if (steps === undefined && episodes === undefined) throw new RangeError("limit must have steps or episodes, or drive would never end");
+  if (steps === undefined && episodes === undefined) throw new RangeError("limit must set steps or episodes, because drive would never end otherwise");
   if (steps !== undefined) integer("limit.steps", steps, 0);
   if (episodes !== undefined) integer("limit.episodes", episodes, 0);
   checkSignalOf("limit.signal", signal);
@@ -67,7 +67,7 @@ export function drive<O, A>(
   return toAwaitable(loop(environment, policy, allObservers, limits, { transitionsFirst: true, statePhase: "before", stateReset: "over" }, start));
 }
 
-/** @throws TypeError */
+/** Checks that a signal is undefined or an AbortSignal. @throws TypeError */
 export function checkSignalOf(subject: string, signal: unknown): void {
   if (signal !== undefined && !(signal instanceof AbortSignal)) throw mustBe(TypeError, subject, "an AbortSignal", signal);
 }

@@ -50,7 +50,7 @@ export interface Observers<O, A> {
   readonly infoObservers: readonly InfoObserver[];
 }
 
-/** @throws TypeError for parts that cannot be driven */
+/** Checks the functions of an environment and a policy. @throws TypeError */
 export function checkParts(environment: Partial<Record<keyof Environment, unknown>>, policy: unknown, infoObservers: readonly unknown[]): void {
   const names = infoObservers.length === 0 ? (["reset", "step"] as const) : (["reset", "step", "getInfo"] as const);
   for (const name of names)

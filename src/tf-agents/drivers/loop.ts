@@ -32,7 +32,7 @@ export interface DriverMode {
 export interface Limits {
   readonly steps: number;
   readonly episodes: number;
-  /** The maximum number of turns of the loop. */
+  /** The maximum number of iterations of the loop. */
   readonly iterations: number;
   /** Whether an episode counts with its boundary step, rather than with its last step. */
   readonly onBoundary: boolean;

@@ -88,7 +88,7 @@ export class PyDriver<O = unknown, A = unknown> {
   }
 }
 
-/** @throws TypeError */
+/** Returns the start of a run. @throws TypeError if the time step is invalid */
 export function startOf<O>(timeStep: TimeStep<O> | undefined, policyState: unknown): Start<O> {
   if (timeStep !== undefined && !isTimeStep(timeStep)) throw mustBe(TypeError, "timeStep", "a TimeStep", timeStep);
   return { timeStep, policyState: policyState === undefined ? undefined : { is: policyState } };

@@ -106,8 +106,8 @@ function createObservers<F extends DelegatedObserver>(create: (index: number) =>
   try {
     for (let i = 0; i < batchSize; i++) {
       const observer = create(i);
-      const subject = `the result ${i} of createDelegatedObserverFn`;
-      if (typeof observer !== "function") throw mustBe(TypeError, subject, "an observer, which is a function", observer);
+      const subject = `result ${i} of createDelegatedObserverFn`;
+      if (typeof observer !== "function") throw mustBe(TypeError, subject, "an observer function", observer);
       // Steps of several environments in one writer or one file would become one sequence. A plain function may serve all rows.
       const same = keepsSteps(observer) ? rowOf.get(observer) : undefined;
       if (same !== undefined) throw new TypeError(`${subject} must be a different observer for each row, with its own writer, got the observer of row ${same}`);

@@ -68,7 +68,7 @@ export class Cache<S extends Spec> {
    */
   resume(writer: Writer): void {
     if (this.#queue !== undefined) throw new ReplayError("OUT_OF_TURN", "earlier calls of this observer are waiting for room. Await flush() before resume()");
-    if (!(writer instanceof Writer)) throw mustBe(TypeError, "writer", "a writer that Replay.open restored, in replay.writers", writer);
+    if (!(writer instanceof Writer)) throw mustBe(TypeError, "writer", ["a writer that Replay.open restored", "Pass a writer from replay.writers"], writer);
     const expected = this.#options(this.tables);
     const { keep, lanes, items } = writer.options;
     const rules = (expected.items ?? []) as readonly WholeRule[];

@@ -17,7 +17,7 @@ export interface ObserversError extends Error {
 /** The maximum number of observers that a message lists in addition to the first observer. */
 const MAX_SHOWN = 8;
 
-/** @param count the number of all observers */
+/** Returns the error of a call that failed in some observers. @param count the number of all observers */
 export function observersError(failures: readonly ObserverFailure[], count: number): ObserversError {
   const sorted = [...failures].sort((a, b) => a.index - b.index);
   const [{ index, reason }, ...others] = sorted as [ObserverFailure, ...ObserverFailure[]];

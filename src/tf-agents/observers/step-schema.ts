@@ -22,7 +22,7 @@ export class StepSchema<S extends Spec> {
     const fields = spec as { readonly [name: string]: Spec };
     const { stepType } = fields as { readonly stepType?: Leaf };
     if (typeof stepType?.dtype !== "string" || stepType.shape.length > 0)
-      throw mustBe("SPEC_MISMATCH", "the client's spec", "an object with a stepType of one number (see trajectorySpec)", spec);
+      throw mustBe("SPEC_MISMATCH", "the client's spec", ["an object with a stepType of one number", "Use trajectorySpec()"], spec);
     this.#spec = spec;
     const numbers = pack(spec, [...Array(MAX_LEAVES).keys()]) as { readonly [name: string]: unknown };
     const rank = (name: string) => (FIELDS.indexOf(name) + FIELDS.length + 1) % (FIELDS.length + 1);

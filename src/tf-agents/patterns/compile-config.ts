@@ -39,6 +39,7 @@ export interface CompiledConfig {
 }
 
 /**
+ * Compiles a config for steps of the given leaves.
  * @param leaves the leaves that the steps will have
  * @param subject the name of the config in messages
  * @throws ReplayError SPEC_MISMATCH if the config was made for other leaves

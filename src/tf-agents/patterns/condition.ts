@@ -125,7 +125,7 @@ export class Comparable {
   #scalar(): void {
     const { leaf } = this.#operand;
     if (leaf === undefined || (isDtype(leaf.leaf.dtype) && leaf.size === 1)) return;
-    throw mustBe(RangeError, `the field ${pathText(leaf.keys)} of Condition.data`, "a single number or flag", leafText(leaf.leaf.dtype, leaf.shape));
+    throw mustBe(RangeError, `the field ${pathText(leaf.keys)} of Condition.data`, "a single number or boolean", leafText(leaf.leaf.dtype, leaf.shape));
   }
 
   get #name(): string {

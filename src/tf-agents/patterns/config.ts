@@ -59,7 +59,7 @@ export function nameOf(keys: readonly string[]): string {
   return keys.join(".") || "value";
 }
 
-/** @throws TypeError, RangeError unless `configs` is a list of at least one config */
+/** Checks that `configs` is an array of at least one config. @throws TypeError, RangeError */
 export function mustBeConfigs(configs: unknown): asserts configs is readonly Config[] {
   if (!Array.isArray(configs)) throw mustBe(TypeError, "configs", "an array of configs", configs);
   if (configs.length === 0) throw mustBe(RangeError, "configs", "an array of at least one config", configs);

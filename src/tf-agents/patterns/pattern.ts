@@ -12,7 +12,7 @@ export class PatternNode {
   readonly leaf: FoundLeaf;
   /** The index of the node's field among the leaves of the spec, sorted by their keys. */
   readonly flatSourceIndex: number;
-  /** The first step. -1 is the newest step. null if the node is the single step `stop`, without a dimension of time. */
+  /** The first step. -1 is the newest step. null if the node is the single step `stop`, without a time dimension. */
   readonly start: number | null;
   /** The step after the last step. If the value is null or 0, the last step is the newest step. */
   readonly stop: number | null;
@@ -65,7 +65,7 @@ export class ReferenceField implements Field {
   }
 
   /**
-   * Selects one step, without a dimension of time. Corresponds to `ref[index]` in Python.
+   * Selects one step, without a time dimension. Corresponds to `ref[index]` in Python.
    * @throws TypeError, RangeError if the index is not a negative integer
    */
   at(index: number): PatternNode {
@@ -81,7 +81,7 @@ export class ReferenceField implements Field {
     const name = this.#name;
     if (start === undefined || start === null) {
       if (stop === undefined || stop === null) throw mustBe(RangeError, `start of ${name}`, "a negative index, because there is no stop", start);
-      if (step !== undefined && step !== null) throw mustBe(RangeError, `step of ${name}`, "left out, because there is no start", step);
+      if (step !== undefined && step !== null) throw mustBe(RangeError, `step of ${name}`, "omitted, because there is no start", step);
       return new PatternNode(this, null, integer(`stop of ${name}, without a start,`, stop, -MAX_LENGTH, -1), null);
     }
     integer(`start of ${name}`, start, -MAX_LENGTH, -1);

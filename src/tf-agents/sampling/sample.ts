@@ -40,7 +40,7 @@ export interface DrawnColumn {
   readonly dtype: RowLeaf["dtype"];
   /** The values, [steps, …]. A squeezed column has only the shape of the leaf. */
   readonly column: Column;
-  /** Whether the column is a single step, without a dimension of time. */
+  /** Whether the column is a single step, without a time dimension. */
   readonly isSqueezed: boolean;
 }
 
@@ -50,7 +50,7 @@ export function wholeColumns({ columns }: DrawnItem): readonly Column[] {
 }
 
 /**
- * Returns the number of steps of the columns, which must be the same for all columns. @param allowsSqueezed whether a column without a dimension of time is one
+ * Returns the number of steps of the columns, which must be the same for all columns. @param allowsSqueezed whether a column without a time dimension is one
  * step
  * @throws ReplayError SPEC_MISMATCH if the numbers differ
  */
@@ -58,7 +58,7 @@ export function stepsOf(table: string, { columns }: DrawnItem, allowsSqueezed: b
   const lengths = columns.map(({ column, isSqueezed }) => (isSqueezed ? (allowsSqueezed ? 1 : -1) : (column.shape[0] as number)));
   const [length = 0] = lengths;
   if (length >= 0 && lengths.every((candidate) => candidate === length)) return length;
-  const rule = "an item whose columns have a time dimension and the same number of steps";
+  const rule = "a list of columns with a time dimension and the same number of steps";
   const shapes = columns.map(({ column }) => `[${column.shape.join(", ")}]`).join(" ");
   throw mustBe("SPEC_MISMATCH", `an item of table ${table}`, rule, `columns of shapes ${shapes}`);
 }
@@ -80,7 +80,7 @@ export function nestColumns(table: string, signature: Signature, columns: readon
   return pack(signature as Nest<RowLeaf>, columns);
 }
 
-/** @throws ReplayError SPEC_MISMATCH if the columns do not fit a spec; their names do not count */
+/** Checks that the columns of an item fit a spec, regardless of their names. @throws ReplayError SPEC_MISMATCH */
 export function mustBeAs(table: string, spec: Signature, item: DrawnItem, columns: readonly Column[]): void {
   const specLeaves = leaves(spec);
   mustHave(table, specLeaves.length, columns.length);
@@ -91,7 +91,7 @@ export function mustBeAs(table: string, spec: Signature, item: DrawnItem, column
       throw mustBe(
         "SPEC_MISMATCH",
         `column ${i} of table ${table}`,
-        `${signatureText(leaf)}, as ${keys.join(".") || "the only one"} of spec`,
+        `${signatureText(leaf)}, like ${keys.join(".") || "the only leaf"} in spec`,
         signatureText({ dtype, shape }),
       );
   });

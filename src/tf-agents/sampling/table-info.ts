@@ -36,7 +36,7 @@ export interface RateLimiterInfo extends Omit<RateLimiter, "minSize"> {
 /** The counts of an unused table. */
 const NO_COUNTS = { size: 0, episodes: 0, deletedEpisodes: 0, uniqueSamples: 0, inserts: 0, samples: 0 };
 
-/** @param counts the counts of a table in use */
+/** Returns the information about a table. @param counts the counts of a table in use. Default: zeros */
 export function infoOf(
   name: string,
   { sampler, remover, maxSize, maxTimesSampled, rateLimiter }: Omit<ResolvedTableOptions, "maxSteps" | "maxPending">,

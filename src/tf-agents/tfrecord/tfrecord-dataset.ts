@@ -14,7 +14,7 @@ import { batchOfOne, stack } from "../nest.ts";
 
 export interface TfrecordDatasetOptions<S extends Spec = Spec> {
   /**
-   * Whether an element is a pair of consecutive records, the form that an agent's `train` takes. A last record without a partner is left out. For several
+   * Whether an element is a pair of consecutive records, the form that an agent's `train` accepts. A last record without a partner is omitted. For several
    * files, set `numParallelReads: 1`. Otherwise the files are read in turn, and the records of a pair come from two files, as in TF-Agents. Pairs may also
    * cross the end of an episode or of a file. Default: false.
    */
@@ -156,7 +156,7 @@ function checkColumns(element: unknown): void {
     if (!isColumn(leaf)) {
       const where = keys.length === 0 ? "the result of decoder" : `${keys.join(".")} in the result of decoder`;
       const { message } = mustBe(TypeError, where, "a column {data, shape}", leaf);
-      throw new ReplayError("SPEC_MISMATCH", `${message}. For elements of any other kind set addBatchDim: false, without asExperience`);
+      throw new ReplayError("SPEC_MISMATCH", `${message}. For other elements, set addBatchDim: false and omit asExperience`);
     }
 }
 

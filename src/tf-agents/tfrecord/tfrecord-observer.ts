@@ -43,7 +43,7 @@ export class TFRecordObserver<S extends Spec = Spec> extends Callable<(data: Ste
     if (typeof outputPath !== "string" || outputPath === "") throw mustBe(TypeError, "outputPath", "the path of a file", outputPath);
     flag("pyMode", pyMode);
     if (compressImage !== undefined && typeof compressImage !== "function")
-      throw mustBe(TypeError, "compressImage", "a function that makes a JPEG of pixels", compressImage);
+      throw mustBe(TypeError, "compressImage", "a function that encodes pixels as a JPEG", compressImage);
     const leaves = featureLeaves(tensorDataSpec, "tensorDataSpec");
     if (compressImage !== undefined) checkImages(leaves, "tensorDataSpec");
     if (to !== undefined) checkPathInside(outputPath);
@@ -99,7 +99,7 @@ function fits(visit: Visit, value: unknown): boolean {
 function modeError(error: unknown, pyMode: boolean): unknown {
   if (!(error instanceof ReplayError)) return error;
   const remedy = pyMode
-    ? "Leave pyMode out if each leaf has a leading dimension of 1"
+    ? "Omit pyMode if each leaf has a leading dimension of 1"
     : "Set pyMode: true if a call passes one trajectory without a batch dimension";
   return new ReplayError(error.code, `${error.message}. ${remedy}`);
 }

@@ -16,7 +16,7 @@ export type Numbers = ColumnLike | ArrayLike<number> | Nested;
 /** The columns of a nest. Columns stay the same, and a flat typed array becomes a column. */
 export type ColumnsIn<N> = N extends ColumnLike ? N : N extends AnyArray ? Column : { readonly [K in keyof N]: ColumnsIn<N[K]> };
 
-/** The columns of a nest without the dimension of time. */
+/** The columns of a nest without the time dimension. */
 export type WithoutTime<N> =
   N extends ColumnLike<infer D, infer Shape>
     ? Column<D, Shape extends readonly [infer B extends number, number, ...infer Rest extends number[]] ? [B, ...Rest] : number[]>
@@ -38,11 +38,11 @@ export function numbersIn(subject: string, value: unknown, dtype: Dtype): Column
   const fill = (part: unknown, depth: number): void => {
     if (depth === shape.length) {
       if (typeof part !== "number") throw mustBe(TypeError, subject, "a column {data, shape}, a typed array, or numbers", part);
-      if (isOverflow(dtype, part)) throw mustBe("INVALID_DATA", subject, `numbers that ${dtype} can hold`, part);
+      if (isOverflow(dtype, part)) throw mustBe("INVALID_DATA", subject, `numbers that fit in ${dtype}`, part);
       data[next++] = part;
       return;
     }
-    if (!Array.isArray(part) || part.length !== shape[depth]) throw mustBe("SPEC_MISMATCH", subject, `of shape [${shape.join(", ")}] in every part`, part);
+    if (!Array.isArray(part) || part.length !== shape[depth]) throw mustBe("SPEC_MISMATCH", subject, `nested arrays of shape [${shape.join(", ")}]`, part);
     for (const element of part) fill(element, depth + 1);
   };
   fill(value, 0);

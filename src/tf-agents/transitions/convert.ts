@@ -36,16 +36,16 @@ export function asTrajectory<const S extends Specs>(spec: S, value: Experience, 
   integer("numOuterDims", numOuterDims, 1, 2);
   if (sequenceLength !== undefined) integer("sequenceLength", sequenceLength, 1, MAX_LENGTH);
   if (sequenceLength !== undefined && numOuterDims === 1)
-    throw mustBe(RangeError, "sequenceLength", "left out if numOuterDims is 1, because there is no dimension of time", sequenceLength);
+    throw mustBe(RangeError, "sequenceLength", "omitted if numOuterDims is 1, because there is no time dimension", sequenceLength);
   return fitTrajectory(spec, isTransition(value) ? toTrajectoryBatch(value) : mustBeTrajectory(value), numOuterDims, sequenceLength);
 }
 
 export interface AsTransitionOptions {
-  /** Whether transitions have no dimension of time. The experience is then a trajectory of two steps, or a transition [B]. Default: false. */
+  /** Whether transitions have no time dimension. The experience is then a trajectory of two steps, or a transition [B]. Default: false. */
   readonly squeezeTimeDim?: boolean;
   /** Whether the first observation is prepended to the next observations, for networks that read sequences. Default: false. */
   readonly prependT0ToNextTimeStep?: boolean;
-  /** The spec of the policy's state in a transition. The state has no dimension of time. Default: empty. */
+  /** The spec of the policy's state in a transition. The state has no time dimension. Default: empty. */
   readonly policyStateSpec?: Spec;
 }
 
@@ -56,7 +56,7 @@ export function asTransition(spec: Specs, value: Experience, options: AsTransiti
   const { squeezeTimeDim, prependT0ToNextTimeStep = false, policyStateSpec } = options;
   flag("prependT0ToNextTimeStep", prependT0ToNextTimeStep);
   if (squeezeTimeDim && prependT0ToNextTimeStep)
-    throw mustBe(RangeError, "prependT0ToNextTimeStep", "false if squeezeTimeDim is true, because there is no dimension of time to prepend to", true);
+    throw mustBe(RangeError, "prependT0ToNextTimeStep", "false if squeezeTimeDim is true, because there is no time dimension to prepend to", true);
   const outer = squeezeTimeDim ? 1 : 2;
   if (isTransition(value)) return prependFirst(fitTransition(spec, value, outer, policyStateSpec), prependT0ToNextTimeStep);
   const transitions = toTransition(fitTrajectory(spec, mustBeTrajectory(value), 2, squeezeTimeDim ? 2 : undefined)) as unknown as Transition<never>;
@@ -89,7 +89,7 @@ export interface AsNStepTransitionOptions {
 }
 
 /**
- * Returns `toNStepTransition` of a trajectory [B, n + 1], or a checked transition [B], without keys that are not in the spec.
+ * Returns the result of `toNStepTransition` for a trajectory [B, n + 1], or a checked transition [B], without keys that are not in the spec.
  * @throws the errors of asTrajectory
  */
 export function asNStepTransition(spec: Specs, value: Experience, options: AsNStepTransitionOptions): Transition {
@@ -133,9 +133,9 @@ function fitTransition(spec: Specs, value: Transition<unknown>, outer: Outer, st
   ) as never as Transition;
   const hasNoState = !isLeaf(state) && Object.keys(state).length === 0;
   const [batch] = (columns.timeStep as unknown as { readonly discount: Column }).discount.shape;
-  // A state has no dimension of time. Without a policyStateSpec, a state is an error.
+  // A state has no time dimension. Without a policyStateSpec, a state is an error.
   if (hasNoState && Object.keys(policyState as object).length > 0)
-    throw mustBe("SPEC_MISMATCH", "value.actionStep.state", "left out, or described by policyStateSpec", policyState);
+    throw mustBe("SPEC_MISMATCH", "value.actionStep.state", "omitted, or described by policyStateSpec", policyState);
   const fittedState = hasNoState ? [] : fitColumns(state, policyState, { subject: "value.actionStep.state", outer: 1, rows: batch });
   return { ...columns, actionStep: { ...columns.actionStep, state: fittedState } };
 }

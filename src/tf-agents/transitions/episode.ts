@@ -19,8 +19,8 @@ export interface Episode<O = unknown, A = unknown, P = readonly []> {
 
 /**
  * Returns the trajectory of an episode, each array [T, …]. The first step is FIRST, and the step after the last step is LAST. Arrays are not copied.
- * `toTransition` leaves the last step out, so add one more step if its reward counts. An episode without steps is a trajectory without steps.
- * @throws RangeError if an array has no dimension of time
+ * `toTransition` omits the last step, so add one more step if its reward counts. An episode without steps is a trajectory without steps.
+ * @throws RangeError if an array has no time dimension
  * @throws TypeError if an array is not a column
  * @throws ReplayError SPEC_MISMATCH if the arrays differ in the number of steps
  */

@@ -86,7 +86,7 @@ export interface DiscountedReturnOptions {
 /**
  * Returns discounted sums of rewards: R_t = r_t + d_t R_(t+1). Costs O(steps).
  * @param rewards the rewards, [T, B] or [T]; [B, T] if time is not first
- * @returns the sums, in the shape of `rewards`, or without the dimension of time
+ * @returns the sums, in the shape of `rewards`, or without the time dimension
  * @throws RangeError if `rewards` has another rank
  * @throws ReplayError SPEC_MISMATCH if the discounts have another shape, or if there are no steps
  */

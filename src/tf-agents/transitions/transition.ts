@@ -65,9 +65,9 @@ export function toTransition<O, A, P>(trajectory: TrajectoryBatch<O, A, P>, next
 }
 
 /**
- * Returns the transitions of `toTransition`. If requested, removes the dimension of time, for a trajectory of two steps.
+ * Returns the transitions of `toTransition`. If requested, removes the time dimension, for a trajectory of two steps.
  * @throws the errors of toTransition
- * @throws ReplayError SPEC_MISMATCH if the dimension of time is removed and there are not exactly two steps
+ * @throws ReplayError SPEC_MISMATCH if the time dimension is removed and there are not exactly two steps
  */
 export function experienceToTransitions<O, A, P>(
   experience: TrajectoryBatch<O, A, P>,
@@ -80,7 +80,7 @@ export function experienceToTransitions(experience: TrajectoryBatch, options: { 
   const transitions = toTransition(experience);
   if (!squeezeTimeDim) return transitions;
   const [, steps] = transitions.timeStep.discount.shape;
-  if (steps !== 1) throw mustBe("SPEC_MISMATCH", "experience", "a trajectory of two steps, to be squeezed into one transition", (steps as number) + 1);
+  if (steps !== 1) throw mustBe("SPEC_MISMATCH", "experience", "a trajectory of two steps if squeezeTimeDim is true", (steps as number) + 1);
   return withoutTime(transitions as unknown as Transition<StepColumns>);
 }
 
@@ -104,7 +104,7 @@ type TimeStepSpec<O extends Spec> = Pick<TrajectorySpec<O>, "stepType" | "reward
 
 const FIELDS = ["stepType", "observation", "action", "policyInfo", "nextStepType", "reward", "discount"] as const;
 
-/** @throws TypeError, RangeError unless `spec` is a spec of trajectories */
+/** Returns `spec` if it is a spec of trajectories. @throws TypeError, RangeError otherwise */
 export function checkTrajectorySpec<S extends TrajectorySpec<Spec, Spec, Spec>>(spec: S): S {
   if (typeof spec !== "object" || spec === null) throw mustBe(TypeError, "spec", "a spec of trajectories, such as trajectorySpec(…) returns", spec);
   for (const field of FIELDS) if (!Object.hasOwn(spec, field)) throw mustBe(RangeError, "spec", `a spec of trajectories, with ${FIELDS.join(", ")}`, spec);

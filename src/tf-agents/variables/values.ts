@@ -1,5 +1,5 @@
 /** Checks nests of variables against a signature before they go to a table, and assigns the values of a table to them. */
-import { mustBe } from "../../base/error.ts";
+import { mustBe, ReplayError } from "../../base/error.ts";
 import { MAX_NEST_DEPTH } from "../../base/limits.ts";
 import { kindOf, typedLength } from "../../base/typed-arrays.ts";
 import { type Column, isColumn } from "../../schema/column.ts";
@@ -33,8 +33,8 @@ export interface VariableValue extends FoundLeaf {
 const MAX_TEXT_BYTES = 2 ** 30;
 
 /**
- * @param subject the name of the nest in errors
- * @throws ReplayError SPEC_MISMATCH if a node's form differs from the signature's. Names must match; lists and tuples are equivalent
+ * Returns the leaves of a nest that has the structure of a signature. @param subject the name of the nest in errors
+ * @throws ReplayError SPEC_MISMATCH if the structure of a node differs from the signature's. Names must match; lists and tuples are equivalent
  */
 export function leavesIn(
   subject: string,
@@ -65,7 +65,8 @@ export function valuesOf(table: string, signature: Signature, nest: unknown): Va
   return leavesIn("values", signature, nest).map(({ keys, leaf, at }) => {
     const path = ["values", ...keys].join(".");
     const refuse = (value: unknown) => mustBe("SPEC_MISMATCH", path, `${signatureText(leaf)}, as in the signature of table ${table}`, value);
-    if (leaf.dtype === "unknown" || leaf.stored !== undefined) throw refuse(`a value: Reprise cannot write ${leaf.stored}`);
+    if (leaf.dtype === "unknown" || leaf.stored !== undefined)
+      throw new ReplayError("SPEC_MISMATCH", `table ${table} stores ${path} as ${leaf.stored}, which Reprise cannot write`);
     const { dtype } = leaf;
     const shape = shapeIn(leaf, at);
     if (shape === undefined || !matchesColumn(leaf, { dtype, shape })) throw refuse(isColumn(at) ? `a column of shape [${at.shape.join(", ")}]` : at);
@@ -83,8 +84,8 @@ export function valuesOf(table: string, signature: Signature, nest: unknown): Va
 }
 
 /**
- * @param leaf the leaf that the value is written to
- * @throws ReplayError SPEC_MISMATCH for a shape that the steps of a Replay do not have · INVALID_DATA for a text that is too long
+ * Checks that a value fits a leaf of the steps of a Replay. @param leaf the leaf to which the value is written
+ * @throws ReplayError SPEC_MISMATCH if the shape differs · INVALID_DATA if a string is too long
  */
 export function mustFitStep(table: string, { leaf, shape }: PlacedLeaf, found: VariableValue): void {
   const path = ["values", ...found.keys].join(".");
@@ -95,7 +96,7 @@ export function mustFitStep(table: string, { leaf, shape }: PlacedLeaf, found: V
   const { maxBytes } = leaf;
   const texts = [found.value].flat(MAX_NEST_DEPTH) as string[];
   const long = texts.find((text) => utf8Bytes(text) > maxBytes);
-  if (long !== undefined) throw mustBe("INVALID_DATA", path, `text of at most ${maxBytes} bytes in UTF-8, as in the spec of table ${table}`, long);
+  if (long !== undefined) throw mustBe("INVALID_DATA", path, `a string of at most ${maxBytes} bytes in UTF-8, as in the spec of table ${table}`, long);
 }
 
 /** Returns the shape of a value. A flat array takes its shape from the signature, if the signature leaves at most one length open. */
@@ -202,7 +203,7 @@ function mustFit(table: string, target: VariableTarget, value: Column): void {
 
 function misfit(table: string, { path, leaf, data, shape }: VariableTarget, at: unknown): Error {
   const rule = `a column or typed array of ${signatureText(leaf)}, as in table ${table}, or an object with assign(value)`;
-  return mustBe("SPEC_MISMATCH", path, rule, shape === undefined ? at : `a column of ${kindOf(data) ?? "texts"} and shape [${shape.join(", ")}]`);
+  return mustBe("SPEC_MISMATCH", path, rule, shape === undefined ? at : `a column of ${kindOf(data) ?? "strings"} and shape [${shape.join(", ")}]`);
 }
 
 function lengthOf(data: ArrayLike<unknown>): number {
@@ -227,7 +228,7 @@ export function copyValues(nest: unknown, keys: readonly string[] = ["values"], 
     return array === undefined || typedLength(nest as ArrayBufferView) === 0 ? nest : new array(nest as Float32Array);
   }
   if (keys.length > MAX_NEST_DEPTH || ancestors.includes(nest))
-    throw mustBe("SPEC_MISMATCH", keys.slice(0, 4).join("."), `nested at most ${MAX_NEST_DEPTH} deep, and not in itself`, nest);
+    throw mustBe("SPEC_MISMATCH", keys.slice(0, 4).join("."), `nested at most ${MAX_NEST_DEPTH} deep, without a cycle`, nest);
   const copy = (part: unknown, name: string) => copyValues(part, [...keys, name], [...ancestors, nest]);
   if (!Array.isArray(nest))
     return Object.fromEntries(Object.keys(nest).map((name) => [name, copy((nest as { readonly [name: string]: unknown })[name], name)]));

@@ -66,11 +66,14 @@ export class ReverbVariableContainer {
     const tables = tablesOfClient(own);
     if (tables === undefined) throw mustBe(TypeError, "client", "a Replay, a LocalClient or a ReverbClient", client);
     if (!Array.isArray(tableNames) || !tableNames.every((name) => typeof name === "string"))
-      throw mustBe(TypeError, "tableNames", "an array of names of tables", tableNames);
-    if (tableNames.length === 0) throw mustBe(RangeError, "tableNames", "an array of at least one name of a table", tableNames);
+      throw mustBe(TypeError, "tableNames", "an array of table names", tableNames);
+    if (tableNames.length === 0) throw mustBe(RangeError, "tableNames", "an array of at least one table name", tableNames);
     const { address } = own as { readonly address?: string };
     if (address?.includes(","))
-      throw new ReplayError("UNSUPPORTED", `variables are kept on one server, and this client has several: ${address}. Pass a ReverbClient of one server`);
+      throw new ReplayError(
+        "UNSUPPORTED",
+        `variables must be stored on one server, but this client has several: ${address}. Pass a ReverbClient of one server`,
+      );
     this.#client = own as SampleClient;
     this.#tables = tables;
     this.#names = [...tableNames];
@@ -176,7 +179,7 @@ export class ReverbVariableContainer {
 
   #checkOptions(options: VariableOptions): { readonly table: string; readonly wait: WaitOptions } {
     const { table = DEFAULT_TABLE, signal, timeoutMs } = onlyKeys("options", options, "table, signal, timeoutMs");
-    if (!this.#names.includes(table)) throw mustBe("NOT_FOUND", "table", `one of this container's tables, ${this.#names.join(", ")}`, table, this.#names);
+    if (!this.#names.includes(table)) throw mustBe("NOT_FOUND", "table", `one of ${this.#names.join(", ")}, the tables of this container`, table, this.#names);
     const wait = { ...(signal !== undefined && { signal }), ...(timeoutMs !== undefined && { timeoutMs }) };
     checkWait(wait);
     return { table, wait };
@@ -203,7 +206,7 @@ export class ReverbVariableContainer {
     const known = new Map<string, Known>();
     for (const name of this.#names) {
       if (!Object.hasOwn(tables, name))
-        throw mustBe("NOT_FOUND", "tableNames", `some of ${Object.keys(tables).join(", ")}, the client's tables`, name, Object.keys(tables));
+        throw mustBe("NOT_FOUND", "each of tableNames", `one of ${Object.keys(tables).join(", ")}, the client's tables`, name, Object.keys(tables));
       const { maxSize, signature = spec && stepSignature(spec) } = tables[name] as TableInfo;
       if (maxSize !== 1) throw mustBe(RangeError, `maxSize of table ${name}`, "1, because the table stores variables", maxSize);
       if (signature === undefined) throw new TypeError(`table ${name} has no signature, which variables require. Define the table with a signature`);
@@ -213,7 +216,7 @@ export class ReverbVariableContainer {
   }
 }
 
-/** The signature of one step, without a dimension of time. */
+/** The signature of one step, without a time dimension. */
 function stepSignature(spec: Spec): Signature {
   return map(spec, (leaf): LeafSignature => ({ dtype: leaf.dtype, shape: shapeOf(leaf) }));
 }

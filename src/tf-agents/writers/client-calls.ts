@@ -45,7 +45,7 @@ export interface InsertedStep {
   readonly values: Values;
   /** The leaves with a value. */
   readonly leaves: readonly PlacedLeaf[];
-  /** The columns of the items, with their dimension of time and without it. */
+  /** The columns of the items, with their time dimension and without it. */
   readonly shapes: readonly ColumnShape[];
   readonly stepShapes: readonly ColumnShape[];
   readonly priorities: readonly (readonly [table: string, priority: number])[];
@@ -102,7 +102,7 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
   }
 
   /**
-   * Opens a writer of items whose columns can name any steps that are still available. Close the writer, or the client of a server.
+   * Opens a writer of items whose columns can contain any steps that are still available. Close the writer, or the client of a server.
    * @throws TypeError, RangeError if an option is invalid
    * @throws ReplayError SPEC_MISMATCH if the client has no spec
    */
@@ -134,7 +134,7 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
   }
 
   /**
-   * Inserts one step, as an episode by itself, into each table. Fields that the step leaves out are also missing in the items. If one table rejects the step,
+   * Inserts one step, as an episode by itself, into each table. Fields that the step omits are also missing in the items. If one table rejects the step,
    * no table receives the step. Costs O(bytes + tables).
    * @returns `undefined`, or a promise. In this process, the promise resolves when no item of these tables waits for a rate limiter; with a server, when all
    * items are confirmed.

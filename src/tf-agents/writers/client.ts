@@ -105,7 +105,7 @@ export interface Client<S extends Spec = Spec, N extends string = string> extend
    * @throws ReplayError SPEC_MISMATCH if the configs do not match the spec
    */
   structuredWriter(configs: readonly Config[]): AnyStructuredWriter<S>;
-  /** Opens a writer of items whose columns can name any steps that are still available. @throws TypeError, RangeError if an argument is invalid */
+  /** Opens a writer of items whose columns can contain any steps that are still available. @throws TypeError, RangeError if an argument is invalid */
   trajectoryWriter(options: TrajectoryWriterOptions): Public<TrajectoryWriter<S>>;
   /** Opens a writer of items that span the last steps. Corresponds to `client.writer` of Reverb. @throws TypeError, RangeError if an argument is invalid */
   legacyWriter(options: LegacyWriterOptions): AnyLegacyWriter<S>;

@@ -7,7 +7,7 @@ import { fold, pack, type Visit, visitor } from "../../schema/nest.ts";
 import type { Spec, StepOf } from "../../schema/spec.ts";
 
 /**
- * A step, or a part of it. A field that is left out, null or undefined has no value. An array of variable length is the value of a leaf, and an array of fixed
+ * A step, or a part of it. A field that is omitted, null or undefined has no value. An array of variable length is the value of a leaf, and an array of fixed
  * length is a tuple of fields.
  */
 export type PartOf<T> = T extends ArrayBufferView
@@ -32,7 +32,7 @@ export interface KeepOptions {
   readonly maxChunkLength?: number | null;
 }
 
-/** One value per leaf; undefined for a leaf that was left out. */
+/** One value per leaf; undefined for an omitted leaf. */
 export type Values = readonly unknown[];
 
 export class Fields<S extends Spec> {
@@ -150,7 +150,7 @@ export class Fields<S extends Spec> {
 
 /** Returns the error for a field of an open step that already has a value. */
 export function alreadySet({ path }: PlacedLeaf, value: unknown): Error {
-  return mustBe("SPEC_MISMATCH", path || "step", "left out, because an earlier append of this step has set it", value);
+  return mustBe("SPEC_MISMATCH", path || "step", "omitted, because an earlier append of this step set it", value);
 }
 
 /** Whether an append leaves its step open. */

@@ -10,10 +10,10 @@ import { type ColumnSource, TrajectoryColumn } from "./trajectory-column.ts";
 
 /** One field of the available steps. Indices follow Python: 0 is the first step of the episode, -1 the newest. */
 export interface HistoryColumn {
-  /** The number of steps of the open episode, including steps that left this field out. Earlier steps also count if `endEpisode` kept them. */
+  /** The number of steps of the open episode, including steps without this field. Earlier steps also count if `endEpisode` kept them. */
   readonly length: number;
   /**
-   * Returns one step, without a dimension of time.
+   * Returns one step, without a time dimension.
    * @throws RangeError if the index is outside of -length … length - 1, if the step is no longer kept, or if it has no value of the field
    */
   at(index: number): TrajectoryColumn;
@@ -35,7 +35,7 @@ export type HistoryOf<S> = IsAny<S> extends true ? unknown : S extends RowLeaf ?
 export class History implements ColumnSource {
   /** The number of steps appended so far, including an open step. */
   total = 0;
-  /** The first step that an index can name. */
+  /** The first step to which an index can refer. */
   start = 0;
   /** Steps before this one are no longer kept. */
   #oldest = 0;
@@ -101,7 +101,7 @@ export class History implements ColumnSource {
     return this.#missing.get(this.total - 1)?.has(leaf) !== true;
   }
 
-  /** Ends the range of indices. From now on, indices name only steps that are appended later. */
+  /** Ends the range of indices. From now on, indices refer only to steps that are appended later. */
   clear(): void {
     this.start = this.total;
     this.#missing.clear();

@@ -18,7 +18,7 @@ const PAIRS_RULE = "a Map, or pairs [key, priority]";
 /** Keys of this process are numbers; keys of a server are bigints. */
 const RULE = "whole numbers from 0 to 2^53 - 1, or bigints below 2^64, as samples return them";
 
-/** @throws TypeError, RangeError */
+/** Returns the changes by key, checked. @throws TypeError, RangeError */
 export function keyChangesOf(changes: PriorityChanges): KeyChanges {
   const { updates = [], deletes = [] } = onlyKeys("changes", changes, "updates, deletes");
   if (isColumn(updates)) throw mustBe(TypeError, "updates", PAIRS_RULE, updates);

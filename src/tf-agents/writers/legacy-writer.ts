@@ -41,7 +41,7 @@ export class LegacyWriter<S extends Spec = Spec, K extends SinkKind = "process">
   }
 
   /**
-   * Appends steps, each field with a leading dimension of time. If one step is invalid, none is appended. Costs O(bytes).
+   * Appends steps, each field with a leading time dimension. If one step is invalid, none is appended. Costs O(bytes).
    * @returns the same as `append`
    * @throws the errors of `append`
    */

@@ -81,7 +81,7 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
   }
 
   /**
-   * Returns the table's signature. If the table has no signature, returns the spec of the steps with a dimension of time before each leaf's shape.
+   * Returns the table's signature. If the table has no signature, returns the spec of the steps with a time dimension before each leaf's shape.
    * @throws ReplayError NOT_FOUND if the table does not exist
    */
   signature(table: string): Signature {
@@ -122,7 +122,7 @@ export function clientOf<S extends Spec, N extends string>(client: ClientLike<S,
     return remote;
   }
   if (!(client instanceof Replay)) {
-    if (typeof client?.writer !== "function") throw mustBe(TypeError, "client", "a Replay, or a client, or a remote writer", client);
+    if (typeof client?.writer !== "function") throw mustBe(TypeError, "client", "a Replay, a client or a remote writer", client);
     return client;
   }
   const replay = client as unknown as Replay;

@@ -13,7 +13,7 @@ export class RemoteClient<S extends Spec = Spec> implements StepClient<S> {
   #borrowed: RemoteSteps<S> | undefined;
 
   constructor(remote: RemoteWriter<S>) {
-    if (remote.lanes > 1) throw mustBe(RangeError, "lanes of the remote writer", "1, because an observer takes the steps of one environment", remote.lanes);
+    if (remote.lanes > 1) throw mustBe(RangeError, "lanes of the remote writer", "1, because an observer writes the steps of one environment", remote.lanes);
     this.#remote = remote;
   }
 

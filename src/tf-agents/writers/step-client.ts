@@ -30,13 +30,13 @@ export interface StepClient<S extends Spec = Spec> {
 export function tableNames(client: Pick<StepClient, "knows">, tableName: unknown): readonly string[] {
   const names: readonly unknown[] = Array.isArray(tableName) ? tableName : [tableName];
   for (const name of names) {
-    if (typeof name !== "string") throw mustBe(TypeError, "tableName", "the name of a table, or an array of them", name);
+    if (typeof name !== "string") throw mustBe(TypeError, "tableName", "a table name, or an array of table names", name);
     if (client.knows(name) === false) throw mustBe("NOT_FOUND", "tableName", "the name of a table of the client", name);
   }
   return names as readonly string[];
 }
 
-/** @throws TypeError */
+/** Checks that a table name is a string. @throws TypeError */
 export function mustBeTableName(table: unknown, subject = "table"): void {
   if (typeof table !== "string") throw mustBe(TypeError, subject, "the name of a table", table);
 }

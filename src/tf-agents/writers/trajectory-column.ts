@@ -8,7 +8,7 @@ import type { ItemColumn } from "../../tables/step-sink.ts";
 import { stepAt, stepsOfList, stepsOfSlice } from "./indices.ts";
 
 export class TrajectoryColumn {
-  /** Whether the column is a single step, without a dimension of time. */
+  /** Whether the column is a single step, without a time dimension. */
   readonly isSqueezed: boolean;
   readonly #source: ColumnSource;
   readonly #leaf: PlacedLeaf;
@@ -30,7 +30,7 @@ export class TrajectoryColumn {
   }
 
   /**
-   * Returns a column of one step, without a dimension of time.
+   * Returns a column of one step, without a time dimension.
    * @throws TypeError if the index is not a number
    * @throws RangeError if the index is outside of -length … length - 1
    */

@@ -72,16 +72,16 @@ for i = 0, 15 do
   assert(floats.x[2 * i] == (first and 1 or 65504) and floats.x[2 * i + 1] == (first and 1 + 2 ^ -10 or -1 / 0))
 end
 refused('must fit in f16, or be infinite, got 65520', halves.append, halves, { x = { 1, 65520 }, y = 0 })
-refused('"y" must be a number that bf16 can hold, got 1e%+39', halves.append, halves, { x = { 1, 1 }, y = 1e39 })
+refused('"y" must be a number that fits in bf16, got 1e%+39', halves.append, halves, { x = { 1, 1 }, y = 1e39 })
 
 refused('line 1: the dtype must be bool', reprise.create, "leaf a float")
 refused("CORRUPT: ", reprise.load, "no snapshot")
 refused('the step must have the leaf "action"', replay.append, replay, { observation = { 1, 2 } })
 refused('"observation" must have 2 values, got 1', replay.append, replay, setmetatable({ observation = 1 }, { __index = step(1) }))
-refused('"words" must be at most 5 bytes, got 9', replay.append, replay, setmetatable({ words = { "much more", "" } }, { __index = step(1) }))
+refused('"words" must have at most 5 bytes, got 9', replay.append, replay, setmetatable({ words = { "much more", "" } }, { __index = step(1) }))
 local function with(name, value) return setmetatable({ [name] = value }, { __index = step(1) }) end
 for _, wrong in ipairs { 0.5, 2 ^ 31, 0 / 0, 1 / 0, "1", true } do refused('INVALID_DATA: "action" must be a number', replay.append, replay, with("action", wrong)) end
-for _, wrong in ipairs { -1, 0.5, 2 ^ 64 } do refused('"count" must be a number that uint64_t can hold', replay.append, replay, with("count", wrong)) end
+for _, wrong in ipairs { -1, 0.5, 2 ^ 64 } do refused('"count" must be a number that fits in uint64_t', replay.append, replay, with("count", wrong)) end
 for _, wrong in ipairs { 2, "true" } do refused('"done" must be true or false', replay.append, replay, with("done", wrong)) end
 refused('the step has "speed", which is not a leaf of the spec', replay.append, replay, with("speed", 1))
 refused('"reward" must be a number, got true', replay.append, replay, with("reward", true))
@@ -98,14 +98,14 @@ refused("the list of steps must be numbered from 1", replay.append, replay, { st
 assert(replay:stats(0).live == held)
 -- 64-bit integers keep their values, whatever leaf they are written to.
 for _, wrong in ipairs { 2 ^ 40 + 3 + 0LL, 2147483648LL, -2147483649LL, 2147483648ULL, 18446744073709551615ULL } do
-  refused('"action" must be a number that int32_t can hold', replay.append, replay, with("action", wrong))
+  refused('"action" must be a number that fits in int32_t', replay.append, replay, with("action", wrong))
 end
-for _, wrong in ipairs { -1LL, -9223372036854775807LL } do refused('"count" must be a number that uint64_t can hold', replay.append, replay, with("count", wrong)) end
+for _, wrong in ipairs { -1LL, -9223372036854775807LL } do refused('"count" must be a number that fits in uint64_t', replay.append, replay, with("count", wrong)) end
 refused('"done" must be true or false', replay.append, replay, with("done", 2LL))
 refused('"action" must be a number, got cdata', replay.append, replay, with("action", ffi.new("int[1]")))
 refused('"reward" must be a number, got cdata', replay.append, replay, with("reward", ffi.cast("char *", 8)))
-refused('"observation" must be a number that float can hold, got 1e%+39', replay.append, replay, with("observation", { 1, 1e39 }))
-refused('"observation" must be a number that float can hold', replay.append, replay, with("observation", { -3.5e38, 0 }))
+refused('"observation" must be a number that fits in float, got 1e%+39', replay.append, replay, with("observation", { 1, 1e39 }))
+refused('"observation" must be a number that fits in float', replay.append, replay, with("observation", { -3.5e38, 0 }))
 refused("INVALID: writer must be a whole number from 0 up to 2147483647, got 4294967296", replay.append, replay, step(1), 2 ^ 32)
 refused("INVALID: table must be a whole number", replay.item, replay, 2LL ^ 40, 1)
 refused("INVALID: n must be a whole number", replay.sample, replay, 0, 0.5)

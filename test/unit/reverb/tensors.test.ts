@@ -91,8 +91,8 @@ describe("what is no tensor", () => {
     ["a size beyond all memory", { ...good, shape: [2 ** 30, 2 ** 30] }, "CORRUPT", "impossible shape"],
     ["text of no length", { dtype: 7, shape: [3], content: Uint8Array.of(1, 1, 128) }, "CORRUPT", "the length of a string cannot be read"],
     ["text that ends early", { dtype: 7, shape: [1], content: Uint8Array.of(5, 65) }, "CORRUPT", "a string of 5 bytes should follow, but only 1 bytes remain"],
-    ["text with a rest", { dtype: 7, shape: [1], content: Uint8Array.of(1, 65, 66) }, "CORRUPT", "1 bytes are left over"],
-    ["more texts than bytes", { dtype: 7, shape: [2 ** 39], content: Uint8Array.of(1) }, "CORRUPT", "cannot be in 1 bytes"],
+    ["text with a rest", { dtype: 7, shape: [1], content: Uint8Array.of(1, 65, 66) }, "CORRUPT", "1 bytes follow the last string"],
+    ["more texts than bytes", { dtype: 7, shape: [2 ** 39], content: Uint8Array.of(1) }, "CORRUPT", "strings do not fit in 1 bytes"],
     ["a resource", { ...good, dtype: 20 }, "UNSUPPORTED", "data type 20"],
   ])("%s", (_, message, code, why) => {
     expect(() => readTensor(message, false)).toThrow(expect.objectContaining({ code, message: expect.stringContaining(why) }));

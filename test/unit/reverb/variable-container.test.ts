@@ -60,7 +60,10 @@ it("a wait ends after its time, or by a signal", async () => {
 });
 
 it.each([
-  [[{ name: "other", maxSize: 1, signature }], { code: "NOT_FOUND", message: 'tableNames must be some of other, the client\'s tables, got "variables"' }],
+  [
+    [{ name: "other", maxSize: 1, signature }],
+    { code: "NOT_FOUND", message: 'each of tableNames must be one of other, the client\'s tables, got "variables"' },
+  ],
   [
     [{ name: "variables", maxSize: 2, signature }],
     { name: "RangeError", message: "maxSize of table variables must be 1, because the table stores variables, got 2" },
@@ -96,6 +99,6 @@ it("what cannot be written, or does not fit, is refused before it is sent", asyn
 
 it("several servers have no newest values", async () => {
   const several = new ReverbClient([server.address, "127.0.0.1:1"]);
-  expect(() => new ReverbVariableContainer(several)).toThrow(/^variables are kept on one server, and this client has several: /);
+  expect(() => new ReverbVariableContainer(several)).toThrow(/^variables must be stored on one server, but this client has several: /);
   several.close();
 });

@@ -260,7 +260,7 @@ test("each row has an observer of its own, and spec is one", () => {
   expectError(
     errorOf(() => new BatchedObserverUnbatching(() => one, { batchSize: 3 })),
     TypeError,
-    /^the result 1 of createDelegatedObserverFn .*row 0$/,
+    /^result 1 of createDelegatedObserverFn .*row 0$/,
   );
   // An observer with these methods has state, so one observer cannot serve two environments.
   for (const method of ["reset", "open", "close", "flush"]) {
@@ -444,7 +444,7 @@ test("arguments are checked", () => {
   expect(() => new BatchedObserverUnbatching(() => () => 0, { batchSize: 0 })).toThrow(RangeError);
   expect(() => new BatchedObserverUnbatching(() => () => 0, { batch: 1 } as never)).toThrow("Options: batchSize, spec");
   expect(() => new BatchedObserverUnbatching((() => 7) as never, { batchSize: 1 })).toThrow(
-    "the result 0 of createDelegatedObserverFn must be an observer, which is a function, got 7",
+    "result 0 of createDelegatedObserverFn must be an observer function, got 7",
   );
 });
 

@@ -73,7 +73,7 @@ test("columns without a dimension of time are one step of a TimestepDataset", as
 test("what differs from the spec breaks off, and is told column by column; the next call goes on", async () => {
   const client = filled([2, 2]);
   const iterator = new TrajectoryDataset(client, "q", { spec: { ...ITEM, a: { dtype: "i64", shape: [2] } }, ...soon })[Symbol.asyncIterator]();
-  await expect(iterator.next()).rejects.toThrow(/^column 0 of table q must be i64 of shape \[2\], as a of spec, got "i32 of shape \[2\]"$/);
+  await expect(iterator.next()).rejects.toThrow(/^column 0 of table q must be i64 of shape \[2\], like a in spec, got "i32 of shape \[2\]"$/);
   expect(client.table("q").size).toBe(1);
   await expect(iterator.next()).rejects.toThrow(code("SPEC_MISMATCH"));
   await expect(all(new TrajectoryDataset(filled([1]), "q", { spec: { a: ITEM.a }, ...soon }))).rejects.toThrow(

@@ -143,7 +143,7 @@ describe("promises", () => {
 });
 
 test.each([
-  [{}, RangeError, /^limit must have steps or episodes/],
+  [{}, RangeError, /^limit must set steps or episodes/],
   [{ steps: -1 }, RangeError, /^limit\.steps/],
   [{ episodes: 1.5 }, TypeError, /^limit\.episodes/],
   [{ step: 1 }, TypeError, /has no option "step"/],

@@ -319,7 +319,7 @@ test.each([uniform(), prioritized(1)])("a deterministic pass over a table that d
     expectError(
       errorOf(() => pass(filled(0, 2, table).buffer)),
       RangeError,
-      /^singleDeterministicPass must be left out/,
+      /^singleDeterministicPass must be omitted/,
     );
 });
 

@@ -232,7 +232,7 @@ describe("arguments", () => {
   });
 
   test.each([
-    [{}, TypeError, /^client must be a Replay, or a client/],
+    [{}, TypeError, /^client must be a Replay, a client/],
     [undefined, TypeError, /^client/],
     [new Replay({ spec: { x: f32() }, tables: { t: ONCE } }), "SPEC_MISMATCH", /^the client's spec must be an object with a stepType/],
     [new Replay({ spec: f32(), tables: { t: ONCE } }), "SPEC_MISMATCH", /stepType/],

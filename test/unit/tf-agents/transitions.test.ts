@@ -178,13 +178,13 @@ describe("what is refused", () => {
       "ragged rewards",
       () => toTransition({ ...batch, reward: [[1, 2, 3], [1]] }),
       "SPEC_MISMATCH",
-      /^trajectory\.reward must be of shape \[2, 3\] in every part/,
+      /^trajectory\.reward must be nested arrays of shape \[2, 3\]/,
     ],
     [
       "three squeezed",
       () => experienceToTransitions(batch, { squeezeTimeDim: true }),
       "SPEC_MISMATCH",
-      /^experience must be a trajectory of two steps, to be squeezed into one transition, got 3$/,
+      /^experience must be a trajectory of two steps if squeezeTimeDim is true, got 3$/,
     ],
     [
       "one step",
@@ -221,7 +221,7 @@ describe("what is refused", () => {
       /^episode\.observation must be of shape \[2, …\], like the discount, got "\[3\]"$/,
     ],
     ["a spec", () => toTransitionSpec({ a: f32() } as never), RangeError, /^spec must be a spec of trajectories, with stepType/],
-    ["a field", () => replace(typed, { state: [] } as never), RangeError, /^fields must be some of stepType, observation, action, .*got "state"$/],
+    ["a field", () => replace(typed, { state: [] } as never), RangeError, /^each of fields must be one of stepType, observation, action, .*got "state"$/],
     [
       "another shape",
       () => asTrajectory(trajectorySpec({ observation: { at: f32(3) }, action: i32() }), typed),

@@ -149,13 +149,13 @@ describe("refuses", () => {
   test("tables that are not there, or not of size 1", () => {
     const replay = new Replay({ spec, tables: { variables: { maxSize: 2 }, once: { maxSize: 1 } } });
     const make = (tableNames?: readonly string[]) => () => new ReverbVariableContainer(replay, tableNames && { tableNames });
-    expect(make(["nowhere"])).toThrow('tableNames must be some of variables, once, the client\'s tables, got "nowhere"');
+    expect(make(["nowhere"])).toThrow('each of tableNames must be one of variables, once, the client\'s tables, got "nowhere"');
     expect(make()).toThrow(new RangeError("maxSize of table variables must be 1, because the table stores variables, got 2"));
     expect(make(["once"])).not.toThrow();
-    expect(make("once" as never)).toThrow('tableNames must be an array of names of tables, got "once"');
+    expect(make("once" as never)).toThrow('tableNames must be an array of table names, got "once"');
     expect(() => new ReverbVariableContainer({} as never)).toThrow("client must be a Replay, a LocalClient or a ReverbClient, got an object without keys");
     expect(() => new ReverbVariableContainer(replay, { tables: [] } as never)).toThrow("Options: tableNames");
-    expect(make([])).toThrow("tableNames must be an array of at least one name");
+    expect(make([])).toThrow("tableNames must be an array of at least one table name");
   });
 
   test("a table that is not the container's", async () => {
@@ -164,7 +164,7 @@ describe("refuses", () => {
       expectError(
         await refusal(container[call](nest(1), { table: "other" })),
         "NOT_FOUND",
-        /^table must be one of this container's tables, variables, got "other"$/,
+        /^table must be one of variables, the tables of this container, got "other"$/,
       );
     expectError(await refusal(container.pull({ table: "other" })), "NOT_FOUND");
     expectError(await refusal(container.pull({ name: "variables" } as never)), TypeError, /Options: table, signal, timeoutMs/);
@@ -228,7 +228,7 @@ describe("refuses", () => {
     const container = new ReverbVariableContainer(client, { tableNames: ["w", "name"] });
     const message = /^values\.w must be f32 of shape \[2, 2\], as in the spec of table w, got "a value of shape \[3, 2\]"$/;
     expectError(await refusal(container.push({ w: new Float32Array(6) }, { table: "w" })), "SPEC_MISMATCH", message);
-    const long = /^values\.name must be text of at most 2 bytes in UTF-8, as in the spec of table name, got "é1"$/;
+    const long = /^values\.name must be a string of at most 2 bytes in UTF-8, as in the spec of table name, got "é1"$/;
     expectError(await refusal(container.push({ name: "é1" }, { table: "name" })), "INVALID_DATA", long);
   });
 

@@ -6,7 +6,7 @@ Requires the library websockets: `pip install "reprise-replay[websockets]"`.
 try:
     import websockets as _websockets  # noqa: F401
 except ImportError as error:  # pragma: no cover
-    raise ImportError('reprise_replay.remote needs websockets: pip install "reprise-replay[websockets]"') from error
+    raise ImportError('reprise_replay.remote requires websockets. Run pip install "reprise-replay[websockets]"') from error
 
 from .accept import accept, publish
 from .accepted import AcceptedWriter, Goodbye

@@ -38,7 +38,7 @@ async def accept(
     keep_alive_timeout: float = 20.0,
     timeout: float | None = 30.0,
 ) -> AcceptedWriter:
-    """Accepts a `remoteWriter` at the other end of a WebSocket. Its steps become those of a writer of the Replay.
+    """Accepts a `remoteWriter` at the other end of a WebSocket. Its steps are appended to a writer of the Replay.
 
     Returns when both ends have met. Then `await websocket.wait_closed()` keeps the connection, and `accepted.closed` resolves at
     the end of the session. If the connection breaks, the actor can reconnect within `session_ttl` seconds, and `accept` returns

@@ -91,7 +91,7 @@ class AcceptedWriter:
 
     @property
     def position(self) -> tuple[int, int]:
-        """The last received block, and the last confirmed one."""
+        """The numbers of the last received block and the last confirmed block."""
         return self._received, self._confirmed
 
     async def send(self, message: Any) -> None:
@@ -126,7 +126,7 @@ class AcceptedWriter:
 
     @property
     def runs(self) -> bool:
-        """Whether the loop in which it works does: that of an earlier `asyncio.run` takes nothing any more."""
+        """Whether the event loop of the writer still runs, rather than belonging to an earlier `asyncio.run`."""
         return self._loop.is_running()
 
     @property
@@ -144,7 +144,7 @@ class AcceptedWriter:
         self._messages.begin(receipt)
 
     def handled(self, receipt: int) -> None:
-        """The writer has handled the messages up to this one.
+        """Records that the writer has handled the messages up to this one.
 
         Raises ProtocolError for one that was not sent.
         """
@@ -152,7 +152,7 @@ class AcceptedWriter:
             self._on_receipt(receipt)
 
     def attach(self, link: Link, reconnects: bool, settings: Settings) -> None:
-        """Continues over a link, by what was said with it. What the first welcome said lasts."""
+        """Continues over a link, with the options of that connection. The contents of the first welcome stay valid."""
         if self._expiry is not None:
             self._expiry.cancel()
         if self._link is not None:
@@ -170,9 +170,9 @@ class AcceptedWriter:
             self._post_message(message)
 
     def receive(self, frame: Frame, frames: Frames, size: int) -> None:
-        """Takes a frame.
+        """Processes a frame.
 
-        Raises ProtocolError if it must not come now.
+        Raises ProtocolError if the frame is not allowed now.
         """
         kind, fields = frame.kind, frame.fields
         if self._is_over:
@@ -216,7 +216,7 @@ class AcceptedWriter:
         self._work.set()
 
     def lose(self, link: Link) -> None:
-        """The connection broke. The session waits for the writer, if it comes again."""
+        """Records that the connection broke. The session waits for the writer if it can reconnect."""
         if self._link is not link or self._is_over:
             return
         self._link = None
@@ -226,11 +226,11 @@ class AcceptedWriter:
             self._enqueue(Waiting(Kind.BYE, is_gone=True))
 
     def abandon(self) -> None:
-        """Ends the session of a writer that does not come again."""
+        """Ends the session of a writer that does not reconnect."""
         self.end(Goodbye("gone"))
 
     def fail(self, error: BaseException) -> None:
-        """Ends the session by an error."""
+        """Ends the session with an error."""
         code = error.close if isinstance(error, ProtocolError) else Close.PROTOCOL
         if not isinstance(error, ReplayError) or error.code in _OWN_FAULTS:
             code = Close.FAILED

@@ -8,7 +8,7 @@ from .welcome import Welcome
 
 
 class Backlog:
-    """Entries that are not confirmed: first those that were sent over this connection, then the others."""
+    """The unconfirmed entries: first the entries that were sent over this connection, then the other entries."""
 
     def __init__(self) -> None:
         self._entries: list[Entry] = []
@@ -28,7 +28,7 @@ class Backlog:
         return self.steps < told.max_in_flight and self._sent_bytes < told.in_flight_bytes and len(self._entries) < told.max_in_flight
 
     def add(self, entry: Entry, most: int) -> None:
-        """Appends an entry, or joins it with the last one, which then has at most that many rows."""
+        """Appends an entry, or joins it with the last entry, which then has at most that many rows."""
         if self._sent < len(self._entries) and self._entries[-1].takes(entry, most):
             self._entries[-1].join(entry)
         else:
@@ -36,7 +36,7 @@ class Backlog:
         self.steps += entry.steps
 
     def next(self, told: Welcome) -> Entry | None:
-        """The next entry to send, which then counts as sent; None if there is none, or the Replay does not let it be."""
+        """Returns the next entry and counts it as sent. Returns None if there is no entry, or if the limits of the Replay do not allow it."""
         if self._sent == len(self._entries):
             return None
         entry = self._entries[self._sent]
@@ -54,12 +54,12 @@ class Backlog:
 
     @property
     def unsent(self) -> int:
-        """Rows that were not sent over this connection."""
+        """The number of rows that were not sent over this connection."""
         return self.steps - self._sent_steps
 
     def restart(self, received: int, confirmed: int) -> None:
-        """A new connection: drops the blocks up to `confirmed`. Everything after the block `received` is to be sent again, and calls
-        that were not answered, behind the blocks that are there."""
+        """Prepares for a new connection: drops the blocks up to `confirmed`. Entries after the block `received` are sent
+        again, and also unanswered calls, after the remaining blocks."""
         there = [entry for entry in self._entries if confirmed < entry.number <= received]
         self._entries = there + [entry for entry in self._entries if entry.number == 0 or entry.number > received]
         self._sent = len(there)
@@ -84,7 +84,7 @@ class Backlog:
             self._entries[:end] = kept
 
     def flushed(self, identifier: int) -> bool:
-        """Drops a flush. Returns whether it was there."""
+        """Drops a flush. Returns whether the flush existed."""
         for at, entry in enumerate(self._entries):
             if entry.kind == Kind.FLUSH and entry.fields["id"] == identifier:
                 del self._entries[at]

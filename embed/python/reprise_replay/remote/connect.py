@@ -48,7 +48,7 @@ async def remote_writer(
         await asyncio.wait_for(writer.met(), timeout)
     except asyncio.TimeoutError:
         writer.abort()
-        raise ReplayError(f"TIMEOUT: no Replay has welcomed the writer within {timeout} seconds") from None
+        raise ReplayError(f"TIMEOUT: no Replay welcomed the writer within {timeout} seconds") from None
     except BaseException:
         writer.abort()
         raise

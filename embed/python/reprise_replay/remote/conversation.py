@@ -27,7 +27,7 @@ _HEAD_BYTES, _PART_BYTES = 4096, 32
 
 
 class Conversation:
-    """A writer's session: what it was told, what is not confirmed, and what waits for an answer."""
+    """The session of a writer: its description, its unconfirmed entries, and its calls that wait for an answer."""
 
     def __init__(
         self,
@@ -68,9 +68,9 @@ class Conversation:
         return self._welcome is not None
 
     def told(self) -> Welcome:
-        """The Replay's description of the writer.
+        """Returns the Replay's description of the writer.
 
-        Raises ReplayError: what has ended the writer.
+        Raises the ReplayError that ended the writer.
         """
         if self.closed.done():
             raise self.closed.result() or ReplayError("CLOSED: the writer is closed")
@@ -84,7 +84,7 @@ class Conversation:
         return (told.frame_bytes - _HEAD_BYTES - _PART_BYTES * parts) // (2 * (self.layout.most_bytes + 1))
 
     async def push(self, entry: Entry, *, is_part: bool = False) -> None:
-        """Takes an entry once the Replay lets it be. `is_part`: of a call that was taken in part, and is not refused any more."""
+        """Adds an entry once the limits of the Replay allow it. `is_part`: whether the call was already accepted in part, so that it cannot fail any more."""
         while True:
             told = self.told()
             must(
@@ -107,7 +107,7 @@ class Conversation:
             asyncio.get_running_loop().call_soon(self._pump)
 
     async def push_flush(self) -> asyncio.Future[None]:
-        """Takes a flush. The future resolves when it is answered."""
+        """Adds a flush. Returns a future that resolves when the flush is answered."""
         must(len(self._waiting) < _FLUSHES, f"RATE_LIMITED: {_FLUSHES} calls of flush() wait for an answer. Await them before this call")
         self._flushes += 1
         number = self._flushes
@@ -116,7 +116,7 @@ class Conversation:
         return done
 
     def _pump(self) -> None:
-        """Sends what was not sent over this connection, within the credits."""
+        """Sends the entries that were not sent over this connection, within the credits."""
         told, self._is_due = self._welcome, False
         while self.link is not None and told is not None and (entry := self.backlog.next(told)) is not None:
             if entry.is_block and entry.number == 0:
@@ -127,7 +127,7 @@ class Conversation:
             self.link.post(data)
 
     def greet(self, link: Link) -> None:
-        """Says hello."""
+        """Sends the hello."""
         fields = {
             "version": VERSION,
             "session": self._session,
@@ -140,9 +140,9 @@ class Conversation:
         link.post(pack(Kind.HELLO, fields))
 
     def receive(self, link: Link, frame: Frame) -> None:
-        """Takes a frame.
+        """Processes a frame.
 
-        Raises ReplayError for one that breaks the protocol.
+        Raises ReplayError if the frame breaks the protocol.
         """
         kind, fields = frame.kind, frame.fields
         if kind == Kind.INVITE:
@@ -174,7 +174,7 @@ class Conversation:
             raise ProtocolError(f"a writer must not receive a frame of kind {kind.name.lower()}")
 
     def lose(self, link: Link) -> None:
-        """The writer is welcome over this connection no more."""
+        """Records that this connection of the writer was lost."""
         if self.link is link:
             self.link = None
             self.dialer.lost()
@@ -204,7 +204,7 @@ class Conversation:
         # Entries that the Replay had confirmed are no longer in the backlog.
         if not max(self._confirmed, told.confirmed) <= told.received <= self._number:
             raise ProtocolError(
-                f"the Replay has the blocks up to {told.received}, but {self._number} blocks were sent, and {max(self._confirmed, told.confirmed)} were confirmed", Close.REFUSED
+                f"the Replay has blocks up to {told.received}, but {self._number} blocks were sent, and {max(self._confirmed, told.confirmed)} were confirmed", Close.REFUSED
             )
         self.layout = Layout(self.leaves, self.lanes, 0, told.shares)
         fitting = self._fitting(told)
@@ -225,7 +225,7 @@ class Conversation:
 
     def _forget(self, number: int) -> None:
         if number > self._number:
-            raise ProtocolError(f"a confirmation must name a block that was sent, got {number}")
+            raise ProtocolError(f"a confirmation must refer to a block that was sent, got {number}")
         self._confirmed = max(self._confirmed, number)
         self.backlog.forget(number)
         self._room.set()

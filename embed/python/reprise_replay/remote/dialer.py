@@ -55,19 +55,19 @@ class Dialer:
         return not isinstance(self._target, Connection)
 
     def welcomed(self) -> None:
-        """The Replay has welcomed the writer over the newest connection."""
+        """Records that the Replay has welcomed the writer over the newest connection."""
         self._pause = _FIRST
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
 
     def lost(self) -> None:
-        """The writer was welcome, and is no more: from now on it has `reconnect_timeout` seconds, whatever they are spent on."""
+        """Starts the `reconnect_timeout` seconds after a welcomed connection was lost."""
         if self._deadline is None and not self._speaker.is_over:
             self._deadline = self._loop.call_later(self._timeout, self._give_up)
 
     def stop(self) -> None:
-        """Opens and reads nothing any more."""
+        """Stops opening and reading connections."""
         if self._deadline is not None:
             self._deadline.cancel()
         if asyncio.current_task() is not self._runner:

@@ -70,7 +70,7 @@ class Frame(NamedTuple):
 
 
 def pack(kind: Kind, fields: Fields | None = None, parts: Sequence[bytes | memoryview] | None = None) -> bytes:
-    """A frame with these parts of a body, each at a multiple of 8."""
+    """Returns a frame with these parts of a body, each at a multiple of 8."""
     text = json.dumps(fields or {}, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
     out = bytearray(_HEAD.pack(kind, 0, 0, len(text)))
     out += text
@@ -81,9 +81,9 @@ def pack(kind: Kind, fields: Fields | None = None, parts: Sequence[bytes | memor
 
 
 def unpack(data: bytes) -> Frame:
-    """The frame of a message.
+    """Returns the frame in a message.
 
-    Raises ProtocolError if it is not one.
+    Raises ProtocolError if the message is not a frame.
     """
     if len(data) < _HEAD.size:
         raise ProtocolError(f"a frame must have at least {_HEAD.size} bytes, got {len(data)}")
@@ -106,9 +106,9 @@ def _refuse(constant: str) -> None:
 
 
 def field(fields: Fields, name: str, check: Callable[[Any], bool], what: str) -> Any:
-    """A field that passes a check.
+    """Returns a field that passes a check.
 
-    Raises ProtocolError if it does not.
+    Raises ProtocolError if the field does not pass.
     """
     value = fields.get(name)
     if not check(value):
@@ -117,7 +117,7 @@ def field(fields: Fields, name: str, check: Callable[[Any], bool], what: str) ->
 
 
 def is_count(value: Any) -> bool:
-    """Whether it is an integer from 0 up that a double holds."""
+    """Returns whether a value is an integer of at least 0 that is exact as a double."""
     return is_number(value) and 0 <= value < 2**53 and value == int(value)
 
 
@@ -130,7 +130,7 @@ def is_text(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a finite number that a double holds."""
+    """Returns whether a value is a number that is finite as a double."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and -1e308 <= value <= 1e308
 
 
@@ -144,7 +144,7 @@ def counts(fields: Fields, name: str) -> list[int]:
 
 
 def error_of(error: BaseException) -> dict[str, str]:
-    """An error as the other end can make it again."""
+    """Returns an error in the form that the other end can recreate."""
     text = str(error)
     if not isinstance(error, ReplayError):
         return {"kind": "RangeError" if isinstance(error, ValueError) else "TypeError", "message": text}
@@ -152,7 +152,7 @@ def error_of(error: BaseException) -> dict[str, str]:
 
 
 def error_from(given: Any) -> ReplayError:
-    """The error that the other end describes."""
+    """Returns the error that the other end describes."""
     if not isinstance(given, dict):
         return ReplayError("CLOSED: the other end closed the writer")
     message = str(given.get("message", ""))[:1000]
@@ -161,5 +161,5 @@ def error_from(given: Any) -> ReplayError:
 
 
 def reason(text: str) -> str:
-    """A text as the reason of a close, which has at most 123 bytes."""
+    """Returns a text cut to the 123 bytes that the reason of a close can have."""
     return text.encode()[:123].decode(errors="ignore")

@@ -60,11 +60,11 @@ class Intake:
         self.steps = 0
 
     def leaves(self) -> list[dict[str, str]]:
-        """The spec, as `hello` has it."""
+        """Returns the spec in the form that `hello` contains."""
         return [{"path": path, "text": leaf_text(column)} for path, column in self.replay.leaves.items()]
 
     def welcome(self) -> dict[str, Any]:
-        """The fields of `welcome` that describe the writer."""
+        """Returns the fields of `welcome` that describe the writer."""
         told = self.told
         ends: dict[str, Any] = {
             "lanes": told.lanes,
@@ -84,7 +84,7 @@ class Intake:
         }
 
     def waiting(self) -> int:
-        """Items of the writer's rules that wait for a rate limiter."""
+        """Returns the number of items of the writer's rules that wait for a rate limiter."""
         return sum(self.replay.stats(table)["pending"] for table in self.tables)
 
     def must_change(self) -> None:
@@ -142,7 +142,7 @@ class Intake:
     def _block(self, frame: Frame, frames: Frames, size: int, most: int) -> Parts:
         fields = frame.fields
         slots = count(fields, "slots")
-        given = field(fields, "calls", lambda value: isinstance(value, list) and len(value) % _CALL == 0 and all(map(is_number, value)), "7 numbers per call")
+        given = field(fields, "calls", lambda value: isinstance(value, list) and len(value) % _CALL == 0 and all(map(is_number, value)), "an array of 7 numbers per call")
         rows = slots * self.layout.lanes
         weight = self._weight(rows, size, most)
         body = Body(frame.body)
@@ -172,7 +172,7 @@ class Intake:
         known = self._new_frames(fields, body, frames)
         body.end()
         if any(has_priorities):
-            raise ReplayError("UNSUPPORTED: a Replay in Python cannot take priorities with columns. Remove them, and set priorities in the rule")
+            raise ReplayError("UNSUPPORTED: a Replay in Python does not support priorities with columns. Remove them, and set a priority in the rule")
         return Parts(columns, ends, final_columns, finals, known, np.empty((0, _CALL)), rows, weight)
 
     def _take_calls(self, block: Block) -> Generator[None, None, None]:
@@ -254,7 +254,7 @@ class Intake:
         how = TERMINATED if terminated == 2 else TRUNCATED if has_final else ENDED
         lanes = self._lanes(lane)
         if used and len(lanes) > 1:
-            raise ProtocolError("an end with a final step must name its lane")
+            raise ProtocolError("an end with a final step must specify its lane")
         for one in lanes:
             while True:
                 try:
@@ -273,7 +273,7 @@ class Intake:
 
 
 def shares_of(replay: Replay, told: Writer) -> list[Share]:
-    """The leaves whose frames cross once."""
+    """Returns the shares of leaves whose frames are sent only once."""
     # A half float is a float here, so leaves of one name may have frames of two sizes.
     groups: dict[tuple[int, int], list[int]] = {}
     for i, leaf in enumerate(told.leaves):

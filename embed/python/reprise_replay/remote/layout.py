@@ -29,7 +29,7 @@ class Share(NamedTuple):
 
 
 def leaf_text(column: Column) -> str:
-    """The dtype and shape of a leaf, as both ends compare them."""
+    """Returns the dtype and shape of a leaf as the text that both ends compare."""
     text = f"{DTYPES[column.number]} of shape [{', '.join(map(str, column.shape))}]"
     return f"{text} and maxBytes {column.max_bytes}" if column.dtype == object else text
 
@@ -46,7 +46,7 @@ class Layout:
         self.most_bytes = self.row_bytes + sum(self.sent_bytes(i) for i in self.share_of)
 
     def sent_bytes(self, leaf: int) -> int:
-        """Bytes of a leaf's value in a column: the value, or its references."""
+        """Returns the number of bytes of a leaf's value in a column: of the value, or of its references."""
         share = self.share_of.get(leaf)
         size = self.leaves[leaf].bytes
         return size if share is None else 4 * (size // self.shares[share].frame_bytes)
@@ -59,9 +59,9 @@ class Body:
         self._body, self._at = body, 0
 
     def take(self, size: int) -> Bytes:
-        """The next part.
+        """Returns the next part.
 
-        Raises ProtocolError if it is not there.
+        Raises ProtocolError if the part is missing.
         """
         if size == 0:
             return np.empty(0, np.uint8)
@@ -99,9 +99,9 @@ class Frames:
 
 
 def packed(layout: Layout, columns: list[Bytes], rows: int, frames: list[tuple[Bytes, int, int]]) -> Bytes:
-    """Columns as packed steps.
+    """Returns columns as packed steps.
 
-    Raises ProtocolError if a reference names no frame.
+    Raises ProtocolError if a reference does not point to a frame.
     """
     steps = np.zeros((rows, layout.step_bytes), np.uint8)
     for i, (leaf, column) in enumerate(zip(layout.leaves, columns, strict=True)):
@@ -113,18 +113,18 @@ def packed(layout: Layout, columns: list[Bytes], rows: int, frames: list[tuple[B
             # The numbers wrap at 2^32.
             at = column.view(np.uint32) - np.uint32(first % 2**32)
             if len(at) and int(at.max()) >= len(known):
-                raise ProtocolError("a reference must name a frame that was sent and is still kept")
+                raise ProtocolError("a reference must point to a frame that was sent and is still stored")
             values = known[at].reshape(rows, leaf.bytes)
         steps[:, leaf.at : leaf.at + leaf.bytes] = values
     return steps
 
 
 def fits(size: int, most: int, what: str) -> None:
-    """Raises ProtocolError if a size is beyond what was announced."""
+    """Raises ProtocolError if a size exceeds the announced size."""
     if size > most:
         raise ProtocolError(f"{what} must have at most {most} bytes, got {size}", Close.TOO_LARGE)
 
 
 def raw(column: Column, values: NDArray[Any]) -> NDArray[Any]:
-    """Values, as `Column.taken` returns them, as rows of bytes."""
+    """Returns values from `Column.taken` as rows of bytes."""
     return np.ascontiguousarray(values).reshape(-1).view(np.uint8).reshape(len(values), column.bytes)

@@ -42,7 +42,7 @@ class Limits(NamedTuple):
 
 
 def whole(value: Any, name: str, least: int, most: int = 2**53 - 1) -> int:
-    """An integer of a range.
+    """Returns an integer after a check of its range.
 
     Raises ReplayError: `INVALID`.
     """
@@ -52,7 +52,7 @@ def whole(value: Any, name: str, least: int, most: int = 2**53 - 1) -> int:
 
 
 class Throttle:
-    """A bucket that holds what may come in one second."""
+    """A token bucket with the capacity of one second."""
 
     def __init__(self, per_second: float) -> None:
         #: The limit, which may change. Recent use still counts.

@@ -17,7 +17,7 @@ _MAX_ANSWERS = 5000
 
 
 class Link:
-    """One connection: sends frames in order, reads those of the other end, and asks whether it lives."""
+    """One connection: sends frames in order, reads the frames of the other end, and checks with pings that the other end responds."""
 
     def __init__(self, socket: Connection, frame_bytes: int, keep_alive: float, keep_alive_timeout: float) -> None:
         self.socket, self.frame_bytes = socket, frame_bytes
@@ -47,7 +47,7 @@ class Link:
         if self._answers <= _MAX_ANSWERS:
             self._out.put_nowait(frame)
             return
-        self._shut(Close.TOO_MUCH, "answers are not read")
+        self._shut(Close.TOO_MUCH, "the other end does not read its answers")
 
     def post_newest(self, frame: bytes) -> None:
         """Sends a receipt or a confirmation, which takes the place of one that still waits: it also stands for all earlier ones."""

@@ -24,7 +24,7 @@ class Messages:
         self._newest: tuple[str, bytes] | None = None
 
     def begin(self, number: int) -> None:
-        """Counts on from the last message of a Replay that has lost its state."""
+        """Continues the numbers after the last message of a Replay that has lost its state."""
         self._number = max(self._number, number)
 
     def clear(self) -> None:
@@ -34,11 +34,11 @@ class Messages:
 
     @property
     def size(self) -> int:
-        """Bytes that are not confirmed, with those of heads."""
+        """The number of unconfirmed bytes, including heads."""
         return self._bytes
 
     def push(self, kind: str, data: bytes) -> tuple[dict[str, Any], bytes]:
-        """The next message, which is to be sent."""
+        """Adds a message, and returns it in the form to send."""
         self._number += 1
         fields = {"number": self._number, "type": kind}
         self._sent.append((self._number, fields, data))
@@ -46,7 +46,7 @@ class Messages:
         return fields, data
 
     def publish(self, kind: str, data: bytes) -> tuple[dict[str, Any], bytes] | None:
-        """The message, if it is to be sent now."""
+        """Publishes a message. Returns the message in the form to send if it can be sent now."""
         if self._published is not None:
             self._newest = kind, data
             return None
@@ -60,7 +60,7 @@ class Messages:
         Raises ProtocolError for a number that was not sent.
         """
         if number > self._number:
-            raise ProtocolError(f"a receipt must name a message that was sent, got {number}")
+            raise ProtocolError(f"a receipt must refer to a message that was sent, got {number}")
         while self._sent and self._sent[0][0] <= number:
             self._bytes -= _HEAD + len(self._sent.popleft()[2])
         if self._published is None or self._published > number:
@@ -77,16 +77,16 @@ class Messages:
 
 
 def encoded(data: Any) -> tuple[str, bytes]:
-    """A message of a program: bytes as they are, anything else as JSON."""
+    """Returns a message of a program in its encoded form: bytes unchanged, other values as JSON."""
     if isinstance(data, (bytes, bytearray, memoryview)):
         return "bytes", bytes(data)
     return "json", json.dumps(data, allow_nan=False).encode()
 
 
 def decoded(kind: Any, data: memoryview) -> Any:
-    """A message as the program gets it.
+    """Returns a message as the program receives it.
 
-    Raises ProtocolError if it is not one.
+    Raises ProtocolError if the message is invalid.
     """
     if kind == "bytes":
         return bytes(data)
@@ -95,4 +95,4 @@ def decoded(kind: Any, data: memoryview) -> Any:
     try:
         return json.loads(bytes(data).decode())
     except (ValueError, RecursionError):
-        raise ProtocolError("a message of type json must be JSON text") from None
+        raise ProtocolError("a message of type json must be valid JSON") from None

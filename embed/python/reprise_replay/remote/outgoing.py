@@ -27,12 +27,12 @@ class Entry:
 
     @property
     def is_block(self) -> bool:
-        """Whether it has steps or calls, and so a number."""
+        """Whether the entry has steps or calls, and therefore a number."""
         return self.kind in (Kind.BLOCK, Kind.COLUMNS)
 
     @property
     def rows(self) -> int:
-        """Rows in its columns, with those of final steps."""
+        """The number of rows in the columns, including final steps."""
         return sum(len(columns[0]) for columns in (self.columns, self.finals) if columns)
 
     @property
@@ -56,7 +56,7 @@ class Entry:
         return self.ends_some and not self.fields["finals"]
 
     def join(self, other: Entry) -> None:
-        """Takes the steps that follow."""
+        """Appends the steps of the entry that follows."""
         if self.ends is not None or other.ends is not None:
             parts = [np.zeros(one.steps, np.uint8) if one.ends is None else one.ends for one in (self, other)]
             self.ends = np.concatenate(parts)
@@ -108,7 +108,7 @@ class Crossed:
 
 
 def packed(entry: Entry, layout: Layout, crossed: Crossed) -> bytes:
-    """The frame of an entry for a connection."""
+    """Returns the frame of an entry for a connection."""
     if not entry.is_block:
         return pack(entry.kind, entry.fields)
     new: list[list[bytes]] = [[] for _ in layout.shares]
@@ -128,5 +128,5 @@ def packed(entry: Entry, layout: Layout, crossed: Crossed) -> bytes:
 
 
 def columns_of(layout: Layout, taken: Sequence[tuple[Any, Array]]) -> list[Bytes]:
-    """Values beside their columns, as rows of bytes in the order of the leaves."""
+    """Returns values as rows of bytes in the order of the leaves."""
     return [raw(leaf, values) for leaf, (_, values) in zip(layout.leaves, taken, strict=True)]

@@ -12,7 +12,7 @@ from .accepted import AcceptedWriter, Settings
 from .frame import Close
 from .intake import Intake
 
-UNKNOWN = "NOT_FOUND: the Replay does not know the session of this writer. It was restarted, or session_ttl is over. Make a new writer"
+UNKNOWN = "NOT_FOUND: the Replay does not know the session of this writer. The Replay was restarted, or session_ttl has passed. Make a new writer"
 
 
 class Hello(NamedTuple):
@@ -26,7 +26,7 @@ class Hello(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """A session that has ended, and what its actor is told if it comes again, up to a time."""
+    """A session that has ended, and the answer for its actor if it reconnects before a time."""
 
     number: int
     accepted: AcceptedWriter
@@ -36,7 +36,7 @@ class Ended(NamedTuple):
 
 
 class Sessions:
-    """The sessions of one Replay: the open one of each writer, by its number, and those that have ended lately, by their secrets."""
+    """The sessions of one Replay: the open session of each writer, by its number, and the sessions that ended recently, by their secrets."""
 
     def __init__(self) -> None:
         self.open: dict[int, AcceptedWriter] = {}
@@ -47,7 +47,7 @@ class Sessions:
         self.readers: set[asyncio.Task[None]] = set()
 
     def enter(self, hello: Hello, number: int, intake: Intake, settings: Settings) -> AcceptedWriter | Ended:
-        """The session of an actor: its own one, or a new one. Nothing has changed if it raises.
+        """Returns the session of an actor: its existing session, or a new session. Nothing has changed if the call raises.
 
         Raises ReplayError: `OUT_OF_TURN`, `NOT_FOUND`, `RATE_LIMITED`, `INVALID_DATA`.
         """
@@ -89,7 +89,7 @@ class Sessions:
 
 
 def sessions_of(replay: Replay) -> Sessions:
-    """The sessions of a Replay."""
+    """Returns the sessions of a Replay."""
     if replay._door is None:
         replay._door = Sessions()
     sessions: Sessions = replay._door

@@ -36,16 +36,16 @@ class Welcome(NamedTuple):
 
 
 def welcome_of(fields: Fields, columns: Sequence[Column]) -> Welcome:
-    """The fields of `welcome`, checked.
+    """Returns the description in the fields of `welcome`.
 
-    Raises ProtocolError if they are none, or contradict the writer's spec.
+    Raises ProtocolError if the fields are invalid, or contradict the writer's spec.
     """
     for name in ("keep", "maxInFlight", "frameBytes", "inFlightBytes"):
         field(fields, name, lambda value: is_number(value) and value >= 1, "a number of at least 1")
     field(fields, "across", is_flag, "a boolean")
     field(fields, "ends", lambda value: isinstance(value, dict), "an object")
     for name in ("tables", "rules"):
-        field(fields, name, lambda value: isinstance(value, list) and all(map(is_text, value)), "an array of text")
+        field(fields, name, lambda value: isinstance(value, list) and all(map(is_text, value)), "an array of strings")
     given = field(fields, "shared", lambda value: isinstance(value, list) and all(isinstance(one, dict) for one in value), "an array of objects")
     shares = [Share(tuple(counts(one, "leaves")), count(one, "frameBytes"), count(one, "capacity")) for one in given]
     all_leaves = [leaf for share in shares for leaf in share.leaves]
@@ -53,8 +53,8 @@ def welcome_of(fields: Fields, columns: Sequence[Column]) -> Welcome:
     for share in shares:
         fits = fits and share.frame_bytes > 0 and share.capacity > 0 and all(columns[leaf].bytes % share.frame_bytes == 0 for leaf in share.leaves)
     if not fits:
-        raise ProtocolError("shared must name each leaf at most once, with frames that fill the values of the leaf", Close.REFUSED)
-    keep_alive, timeout = (field(fields, name, lambda value: is_number(value) and 0 < value <= _LONGEST, "milliseconds") for name in ("keepAliveMs", "keepAliveTimeoutMs"))
+        raise ProtocolError("shared must contain each leaf at most once, with frames that divide its values evenly", Close.REFUSED)
+    keep_alive, timeout = (field(fields, name, lambda value: is_number(value) and 0 < value <= _LONGEST, "a number of milliseconds") for name in ("keepAliveMs", "keepAliveTimeoutMs"))
     return Welcome(
         dict(fields),
         shares,

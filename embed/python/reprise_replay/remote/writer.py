@@ -84,7 +84,7 @@ class RemoteWriter:
         how = np.ravel(array(ends, U1, "ends")) if np.size(ends) else np.zeros(0, np.uint8)
         must(n > 0 and n % self._lanes == 0, f"SPEC_MISMATCH: the number of steps must be a positive multiple of the {self._lanes} lanes, got {n}")
         must(len(how) in (0, n), f"SPEC_MISMATCH: ends must have {n} values, one per step, got {len(how)}")
-        must(not len(how) or how.max() <= TERMINATED, "INVALID: ends must be ENDED, TRUNCATED or TERMINATED, or 0 for no end")
+        must(not len(how) or how.max() <= TERMINATED, "INVALID: ends must contain only 0, ENDED, TRUNCATED and TERMINATED")
         must(last in (0, np.count_nonzero(how > ENDED)), f"SPEC_MISMATCH: finals must have one step for each end with a final observation, got {last}")
         conversation = self._conversation
         columns = [np.array(column) for column in columns_of(conversation.layout, taken)]

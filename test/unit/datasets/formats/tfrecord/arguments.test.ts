@@ -65,7 +65,7 @@ describe("TFRecordObserver", () => {
     const create = (pyMode: boolean) => new TFRecordObserver("y", { a: f32(2) }, { pyMode, to: new Map() });
     const column = (...shape: number[]) => ({ a: { data: new Float32Array(2), shape } });
     expect(() => create(false)(column(2) as never)).toThrow(/a must be .*\. Set pyMode: true if a call passes one trajectory/);
-    expect(() => create(true)(column(1, 2) as never)).toThrow(/a must be .*\. Leave pyMode out if each leaf has a leading dimension of 1/);
+    expect(() => create(true)(column(1, 2) as never)).toThrow(/a must be .*\. Omit pyMode if each leaf has a leading dimension of 1/);
     for (const pyMode of [false, true]) expect(() => create(pyMode)({ a: [1, 2, 3] })).toThrow(/^(?!.*pyMode)/);
   });
 
