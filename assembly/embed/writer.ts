@@ -109,7 +109,8 @@ export function replay_discard(handle: u32, writer: u32, lane: u32): i32 {
   const options = writerOf(writer);
   if (options === null) return NOT_FOUND;
   if (lane >= options.lanes) return noLane(options, lane);
-  if (options.across != 0) return Refusal.of(E_UNSUPPORTED).put("a writer with across cannot discard episodes, because items may span them. Delete items by their keys").code;
+  if (options.across != 0)
+    return Refusal.of(E_UNSUPPORTED).put("a writer with across cannot discard episodes, because items may span them. Delete items by their keys").code;
   let items = 0;
   for (let i: u32 = 0; i < root.tables().count; i++) items += table_discard(TableOptions.of(i).handle, writer_stream(options.handle, lane));
   writer_discard(options.handle, lane);

@@ -15,7 +15,7 @@ const PYTHONS_COUNT = slow ? 30_000 : 6_000;
 /** Each table returns every item once, in the order of insertion. */
 const TABLES = ["steps", "windows", "images", "python"];
 /** Two processors need a tenth of this time. */
-const LIMIT_MS = 300_000;
+const LIMIT_MS = 900_000;
 
 // biome-ignore lint/suspicious/noExplicitAny: histories by any name
 type AnyHistory = any;

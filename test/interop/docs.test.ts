@@ -43,13 +43,13 @@ describe.skipIf(python === undefined)("on its server", () => {
 
   it.each(programs.map(({ language, code }, i) => ({ name: `${i + 1}, ${language}`, language, code })))(
     "program $name",
-    { timeout: 120_000 },
+    { timeout: 600_000 },
     ({ language, code }) => {
       const said = code.split("\n").flatMap((line) => line.split(/ {1,2}(?:\/\/|#) → /).slice(1));
       const text = code.replace(/localhost:800([01])/g, (_, i) => `127.0.0.1:${ports[i]}`);
       expect(text).not.toBe(code);
       const [command, args] = language === "js" ? [process.execPath, ["--input-type=module", "-e", text]] : [python as string, ["-c", text]];
-      const { status, stdout, stderr } = spawnSync(command, args, { cwd: root, encoding: "utf8", timeout: 100_000 });
+      const { status, stdout, stderr } = spawnSync(command, args, { cwd: root, encoding: "utf8", timeout: 500_000 });
       expect({ status, stdout: stdout.trimEnd().split("\n") }, stderr).toEqual({ status: 0, stdout: said });
     },
   );

@@ -80,7 +80,7 @@ it("says what is missing where there is no such Python", () => {
   expect(spawnSync(process.execPath, [program, "--actors", "0"], { encoding: "utf8" }).stderr).toContain("take whole numbers above 0");
 });
 
-describe.skipIf(python === undefined)("with a server", { timeout: 300_000 }, () => {
+describe.skipIf(python === undefined)("with a server", { timeout: 900_000 }, () => {
   it("Ctrl-C ends everything, and leaves nothing behind", async () => {
     const { child, port, said } = await begun("--target", "500");
     expect(await listens(port)).toBe(true);

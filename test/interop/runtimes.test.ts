@@ -8,7 +8,7 @@ import { type Peer, python, startServer } from "./peer.ts";
 
 const here = runtimes();
 const required = process.env.REPRISE_RUNTIMES === "all";
-const MS = 120_000;
+const MS = 600_000;
 
 /** Returns the output of the program, except its requests to kill the server and restart it on the same port. */
 async function run(program: string, args: readonly string[]): Promise<readonly string[]> {

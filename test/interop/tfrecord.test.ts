@@ -14,9 +14,10 @@ import { isLeaf } from "../../src/schema/leaf.ts";
 import { flatten, leaves, map } from "../../src/schema/nest.ts";
 import { loadTfrecordDataset, TFRecordObserver } from "../../src/tf-agents/index.ts";
 import { TestRandom } from "../support/random.ts";
+import { scaled } from "../support/size.ts";
 import { python } from "./peer.ts";
 
-const COUNT = 1000;
+const COUNT = scaled(1000);
 const DTYPE_NAMES = {
   ...{ f16: "float16", f32: "float32", f64: "float64", u8: "uint8", i8: "int8", u16: "uint16", i16: "int16", i32: "int32", i64: "int64" },
 } as const;
@@ -90,7 +91,7 @@ function tuplesIn(spec: Spec): string[] {
 }
 
 describe.runIf(python !== undefined)("files of TF-Agents", () => {
-  it(`${COUNT} that Python wrote are read as they are`, { timeout: 600_000 }, async () => {
+  it(`${COUNT} that Python wrote are read as they are`, { timeout: 1_200_000 }, async () => {
     const written = await told("write", folder, String(COUNT), "71");
     for (const [i, records] of written.entries()) {
       const dataset = await loadTfrecordDataset([join(folder, `${i}.tfrecord`)], { addBatchDim: false });
@@ -101,7 +102,7 @@ describe.runIf(python !== undefined)("files of TF-Agents", () => {
     expect(written.flat().length).toBeGreaterThan(COUNT);
   });
 
-  it(`${COUNT} that this package wrote are read by Python as they are`, { timeout: 600_000 }, async () => {
+  it(`${COUNT} that this package wrote are read by Python as they are`, { timeout: 1_200_000 }, async () => {
     const random = new TestRandom(72);
     const written: Columns[][] = [];
     const tuples: string[][] = [];
