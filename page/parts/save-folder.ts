@@ -36,7 +36,7 @@ export async function pickFolder(): Promise<FileSystemDirectoryHandle | undefine
 /** Returns the files as a zip, below a folder of the given name, uncompressed. @throws RangeError beyond 4 GiB */
 export function zipOf(files: ReadonlyMap<string, Uint8Array>, folder: string): Blob {
   const total = [...files.values()].reduce((sum, bytes) => sum + bytes.length, 0);
-  if (total > MAX_ZIP) throw new RangeError(`a zip file can have at most 4 GiB, but the files have ${total} bytes. Save to a folder, or save fewer episodes`);
+  if (total > MAX_ZIP) throw new RangeError(`a zip file is limited to 4 GiB, but the files need ${total} bytes. Save to a folder, or save fewer episodes`);
   const parts: Uint8Array<ArrayBuffer>[] = [];
   const zip = new Zip((error, chunk) => {
     if (error) throw error;

@@ -120,7 +120,7 @@ export class Demonstrations {
   /** @throws ReplayError OUT_OF_MEMORY if there is no room for a whole episode */
   begin(seed: number): void {
     if (this.steps + MAX_STEPS > CAPACITY) {
-      throw new ReplayError("OUT_OF_MEMORY", `The store is full: it has ${CAPACITY} steps. Save what you have recorded, then delete episodes`);
+      throw new ReplayError("OUT_OF_MEMORY", `The store is full: it contains ${CAPACITY} steps. Save what you have recorded, then delete episodes`);
     }
     this.#return = 0;
     this.#keep({ open: seed });

@@ -25,9 +25,9 @@ import { FORMATS, type Format, type FormatOptions, lossText, nonEmpty, unreadLos
 import { bytes, countText, escapeText } from "./text.ts";
 
 const EXAMPLES = `
-Without --format, the name TO selects the format. A name that ends with .parquet, .jsonl, .npz, .hdf5 or .csv is such a file.
-Any other name is a folder of TFDS datasets, in which <name>/<version>/ is created. If it has another ending, add a slash.
---format lerobot makes TO the folder of a dataset of version 3.0, or 2.1 with --lerobot-version; films of a LeRobot dataset are copied, other images are in the rows. --format minari creates <id>/ in the folder TO.
+Without --format, the name TO selects the format. A name that ends with .parquet, .jsonl, .npz, .hdf5 or .csv selects a file of that format.
+Any other name is a folder of TFDS datasets, in which <name>/<version>/ is created. If the name of such a folder has an ending, add a slash.
+--format lerobot writes a dataset of version 3.0 to the folder TO, or 2.1 with --lerobot-version; films of a LeRobot dataset are copied, and other images are stored in the rows. --format minari creates <id>/ in the folder TO.
 
 If TO cannot store some data of FROM, that data is listed; with --strict, nothing is written. A result without steps is an error.
 
@@ -58,7 +58,7 @@ export function addConvert(command: Command): Command {
 export function addFormatOptions(command: Command): Command {
   return command
     .option("--overwrite", "replace existing files")
-    .option("--strict", "write nothing if the format cannot hold a part of the data, instead of listing that part")
+    .option("--strict", "write nothing if the format cannot store a part of the data, instead of listing that part")
     .option("--name <name>", "TFDS: name of the dataset (default: the name of FROM)")
     .option("--version <version>", "TFDS: version of the dataset (default: 1.0.0)")
     .option("--split <split>", "TFDS: the split to write (default: train)")
@@ -96,7 +96,7 @@ const ENDINGS: readonly (readonly [ending: string, format: Format])[] = [
   [".hdf5", "hdf5"],
   [".csv", "csv"],
 ];
-/** The endings of files that hold a whole dataset. */
+/** The endings of the names of files that contain a whole dataset. */
 export const FILES: readonly string[] = ENDINGS.map(([ending]) => ending);
 /** The formats that each option applies to. */
 const OF_FORMAT: { readonly [option in keyof FormatOptions]-?: { readonly flag: string; readonly formats: readonly Format[] } } = {
@@ -157,7 +157,7 @@ export function checkFormatOptions(to: string, format: Format, options: FormatOp
       );
 }
 
-/** Returns why no step is left, as far as the import knows. */
+/** Returns the reason why no step is left, if the report of the import shows the reason; otherwise an empty text. */
 export function emptyRemedy({ episodes, kept, faults }: ImportReport): string {
   if (episodes === 0 || kept.steps > 0) return "";
   const [fault] = Object.entries(faults).find(([, { count }]) => count > 0) ?? [];
@@ -185,12 +185,12 @@ export function formatOf(to: string, format: Format | undefined): Format {
   const byName = ENDINGS.find(([name]) => name === ending)?.[1];
   // Parquet may also be a folder.
   if (format !== undefined && byName !== undefined && format !== byName)
-    throw new UsageError(`${to} ends with ${ending}, but --format is ${format}. Name a folder, or another format`);
+    throw new UsageError(`${to} ends with ${ending}, but --format is ${format}. Pass a folder, or another --format`);
   if (format !== undefined) return format;
   if (byName !== undefined) return byName;
   if (ending !== undefined && !statSync(to, { throwIfNoEntry: false })?.isDirectory())
     throw new UsageError(
-      `${to} ends with ${ending}, but a dataset becomes a file of ${ENDINGS.map(([name]) => name).join(", ")} or a folder of TFDS. For a folder of that name, write ${to}/`,
+      `${to} ends with ${ending}, but the name of a dataset file must end with ${ENDINGS.map(([name]) => name).join(", ")}. For a TFDS folder of that name, pass ${to}/`,
     );
   return "tfds";
 }

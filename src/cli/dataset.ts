@@ -106,7 +106,7 @@ export function selectionOf({ without, only, rename, null: nulls }: SelectOption
     texts.map((text) => {
       const at = text.indexOf("=");
       if (at < 1 || (flag === "--rename" && at === text.length - 1))
-        throw new UsageError(`${flag} takes COLUMN=${flag === "--null" ? "VALUE" : "NAME"}, got ${JSON.stringify(text)}`);
+        throw new UsageError(`${flag} requires COLUMN=${flag === "--null" ? "VALUE" : "NAME"}, got ${JSON.stringify(text)}`);
       return [text.slice(0, at), text.slice(at + 1)] as const;
     });
   return {
@@ -165,7 +165,7 @@ async function topicsIn(path: string): Promise<{ readonly [leaf: string]: string
   try {
     return JSON.parse(await readFile(path, "utf8")) as { readonly [leaf: string]: string };
   } catch (cause) {
-    throw new UsageError(`--topics takes a JSON file, such as {"observation/state": "/joint_states", "action": "/command"}: ${(cause as Error).message}`, {
+    throw new UsageError(`--topics requires a file with JSON such as {"observation/state": "/joint_states", "action": "/command"}: ${(cause as Error).message}`, {
       cause,
     });
   }
@@ -174,7 +174,7 @@ async function topicsIn(path: string): Promise<{ readonly [leaf: string]: string
 /** Parses `maxEpisodeSteps=1000`. A value that is not JSON is a string. */
 function optionOf(text: string): [name: string, value: unknown] {
   const at = text.indexOf("=");
-  if (at < 1) throw new UsageError(`--open takes OPTION=VALUE, got ${JSON.stringify(text)}`);
+  if (at < 1) throw new UsageError(`--open requires OPTION=VALUE, got ${JSON.stringify(text)}`);
   const value = text.slice(at + 1);
   try {
     return [text.slice(0, at), JSON.parse(value)];

@@ -87,15 +87,14 @@ const OPTION_PATTERNS: readonly (readonly [original: RegExp, replacement: string
   [/^dropEpisodes must be/, "--drop-episodes must be"],
   [/^episodes must be/, "--episodes must be"],
   [/^where\b/, "--where"],
-  [/^dtypes\b/, "--cast"],
-  [/^swapChannels must/, "--swap-channels must"],
-  [/^shares\b/, "--split-into"],
+  [/^(a path in )?dtypes\b/, "$1--cast"],
+  [/^a path in swapChannels must/, "a path in --swap-channels must"],
+  [/^(the sum of )?shares\b/, "$1--split-into"],
   [
     /^resampleSteps needs .*/,
     "--resample-fps needs the times of the steps, which have no leaf timestamp. Rename it: --rename LEAF=timestamp, or pass --source-fps",
   ],
   [/\bthe option (infos=true) reads/, "--open $1 reads"],
-  [/\bthe option without$/, "--without"],
 ];
 
 /** Matches the list of an unknown option and the known options. These names are not replaced, because `--open` takes the same names. */

@@ -91,7 +91,7 @@ function refuseSecondValues(command: Command): void {
     let first: string | undefined;
     command.on(`option:${option.name()}`, (value: string) => {
       if (first !== undefined)
-        command.error(`error: option '${option.flags}' takes one value, got ${JSON.stringify(first)} and ${JSON.stringify(value)}. Pass it once`);
+        command.error(`error: option '${option.flags}' accepts only one value, got ${JSON.stringify(first)} and ${JSON.stringify(value)}. Pass it once`);
       first = value;
     });
   }

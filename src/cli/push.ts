@@ -67,8 +67,8 @@ export function addPush(command: Command): Command {
     .requiredOption("--table <name>", "a table to push every item into; may be repeated", repeatable)
     .option("--sequence-length <n>", "number of steps in an item (default: 2)", wholeNumber(1))
     .option("--stride <n>", "number of steps between the starts of two items (default: 1)", wholeNumber(1))
-    .option("--episodes", "make an item of each whole episode")
-    .option("--n-step <n>", "make transitions of n steps, instead of trajectories", wholeNumber(1, MAX_LENGTH - 1))
+    .option("--episodes", "turn each whole episode into one item")
+    .option("--n-step <n>", "create transitions of n steps, instead of trajectories", wholeNumber(1, MAX_LENGTH - 1))
     .option("--max-length <n>", "with --episodes: maximum number of steps in an episode (default: 10000)", wholeNumber(1))
     .option("--priority <p>", "priority of every item (default: 1)", notNegative)
     .option(
@@ -156,7 +156,7 @@ function noItemsError({ episodes, sequenceLength = 2, nStep }: PushVerbOptions, 
   const minLength = nStep !== undefined ? 2 : episodes ? 1 : sequenceLength;
   const remedy = sequenceLength > 2 && nStep === undefined && !episodes ? ". Pass a smaller --sequence-length" : "";
   const of = `${countText(kept.episodes, "episode")} with ${countText(kept.steps, "step")}`;
-  return new ReplayError("EMPTY", `${of} make no item, which needs ${countText(minLength, "step")} of one episode${remedy}`);
+  return new ReplayError("EMPTY", `no item can be created from ${of}, because an item requires ${countText(minLength, "step")} of one episode${remedy}`);
 }
 
 /** The flags that work only with a journal. */
@@ -177,11 +177,11 @@ function checkUsage(options: PushVerbOptions): void {
   if (journalOption !== undefined)
     throw new UsageError(`${JOURNAL_FLAGS[journalOption]} works only with --dir, because the server already has its tables. Remove it`);
   if (nStep !== undefined && priority !== undefined) throw new UsageError("--priority works only with trajectories. Remove it, or remove --n-step");
-  if (new Set(table).size < table.length) throw new UsageError("--table names the same table twice. Pass it once");
+  if (new Set(table).size < table.length) throw new UsageError("--table has the same value twice. Pass each table once");
   if (nStep !== undefined && (episodes ?? sequenceLength ?? stride) !== undefined)
-    throw new UsageError("--n-step makes one transition of each step. Remove --sequence-length, --stride and --episodes");
+    throw new UsageError("--n-step turns each step into one transition. Remove --sequence-length, --stride and --episodes");
   if (episodes && (sequenceLength ?? stride) !== undefined)
-    throw new UsageError("--episodes makes an item of each whole episode. Remove --sequence-length and --stride");
+    throw new UsageError("--episodes turns each whole episode into one item. Remove --sequence-length and --stride");
   if (!episodes && maxLength !== undefined) throw new UsageError("--max-length works only with --episodes. Remove it, or pass --episodes");
 }
 
@@ -196,10 +196,10 @@ async function openJournal(data: RldsDataset, options: JournalOptions, { signal 
       const nonEmpty = append ? undefined : table.find((name) => tableOf(replay, name).stats().inserts > 0);
       if (nonEmpty !== undefined)
         throw new UsageError(
-          `table ${nonEmpty} in ${dir} has ${countText(tableOf(replay, nonEmpty).size, "item")} already. Pass --append to add to them, or use another table or journal`,
+          `table ${nonEmpty} in ${dir} already has ${countText(tableOf(replay, nonEmpty).size, "item")}. Pass --append to add to them, or use another table or journal`,
         );
       if (seed !== undefined && String(seed) !== replay.options.seed)
-        throw new ReplayError("SPEC_MISMATCH", `the journal in ${dir} has the seed ${replay.options.seed}. Remove --seed`);
+        throw new ReplayError("SPEC_MISMATCH", `the journal in ${dir} has the seed ${replay.options.seed}, not ${seed}. Remove --seed`);
       closeKilled(replay);
       return replay;
     } catch (error) {
@@ -230,7 +230,7 @@ function checkContents({ options: { spec } }: OpenReplay, dir: string, trajector
 
 function checkTable(existing: TableOptions, { sampler, maxSize }: Partial<TableOptions>, name: string): void {
   if (maxSize !== undefined && maxSize !== existing.maxSize)
-    throw new ReplayError("SPEC_MISMATCH", `table ${name} has a maxSize of ${existing.maxSize}. Remove --max-size, or use another journal`);
+    throw new ReplayError("SPEC_MISMATCH", `table ${name} has a maxSize of ${existing.maxSize}, not ${maxSize}. Remove --max-size, or use another journal`);
   if (sampler !== undefined && (sampler.kind !== existing.sampler?.kind || sampler.exponent !== existing.sampler.exponent))
     throw new ReplayError("SPEC_MISMATCH", `table ${name} has the sampler ${existing.sampler?.kind}. Remove --sampler, or use another journal`);
 }

@@ -39,7 +39,7 @@ export interface SampleVerbOptions extends SelectOptions {
   readonly number: number;
 }
 
-/** The maximum number of values that a program can hold as objects and text. */
+/** The maximum number of values that a program can store as objects and text. */
 const MAX_PRINTED = 2 ** 24;
 
 interface Item {
@@ -100,7 +100,7 @@ function noItemsError(table: Table): ReplayError {
   if (size === 0) return new ReplayError("EMPTY", `table ${table.name} has no items`);
   return new ReplayError(
     "RATE_LIMITED",
-    `the rate limiter of table ${table.name} allows no draw: it needs at least ${minSize} items and enough inserts, but it has ${size} items`,
+    `the rate limiter of table ${table.name} allows no draw: the table needs at least ${minSize} items and enough inserts, but has ${size} items`,
   );
 }
 

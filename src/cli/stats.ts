@@ -40,7 +40,7 @@ export function addStats(command: Command): Command {
 export function stats(path: string, options: OpenOptions, host: Host): Promise<Result> {
   const kind = isJournal(path) ? "journal" : isUrl(path) ? undefined : memoryKind(path);
   if (kind === undefined) return datasetStats(path, options, host);
-  if ((options.split ?? options.open) !== undefined) throw new UsageError(`--split and --open work only with datasets, and this is a ${kind}. Remove them`);
+  if ((options.split ?? options.open) !== undefined) throw new UsageError(`--split and --open work only with datasets, but ${path} is a ${kind}. Remove them`);
   return kind === "journal" ? journalStats(path, options, host) : snapshotStats(path, options, host);
 }
 

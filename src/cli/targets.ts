@@ -46,7 +46,7 @@ export type CommonOptions = Pick<WriteOptions, "signal" | "overwrite" | "strict"
 /** The options for films of LeRobot: encode leaves of pixels, and cut existing films. */
 export type FilmOptions = Pick<LeRobotWriteOptions, "videos" | "videoEncoder" | "cutFilm">;
 
-/** @param data the reader's episodes with all changes @param encoded films that are encoded again */
+/** @param data the reader's episodes with all changes @param films the options for films of LeRobot */
 export async function write(
   format: Format,
   data: RldsDataset,
@@ -108,7 +108,7 @@ export function remedyText(remedy: string): string {
 
 async function asLeRobot(data: RldsDataset, reader: RldsReader, to: string, options: FormatOptions, common: WriteOptions & FilmOptions): Promise<WriteReport> {
   const { fps = reader.about.fps, task, taskLeaf, robotType = reader.about.robot_type, image, lerobotVersion } = options;
-  if (typeof fps !== "number") throw new UsageError("--fps is required for LeRobot: the data do not state the steps per second");
+  if (typeof fps !== "number") throw new UsageError("--fps is required for LeRobot: the data does not state the steps per second");
   const names = namesOf(reader);
   return writeLeRobot(data, to, {
     ...common,

@@ -10,10 +10,10 @@ const MEANING: { readonly [code: string]: string } = {
   EDQUOT: "the quota is used up",
   QuotaExceededError: "the quota is used up",
   EIO: "the device failed",
-  EACCES: "it is not allowed",
-  EPERM: "it is not allowed",
-  PermissionDenied: "it is not allowed (start Deno with --allow-read and --allow-write)",
-  NotCapable: "it is not allowed (start Deno with --allow-read and --allow-write)",
+  EACCES: "permission is denied",
+  EPERM: "permission is denied",
+  PermissionDenied: "permission is denied",
+  NotCapable: "permission is denied",
   EROFS: "the file system is read only",
   ENOENT: "there is no such file or folder",
   ESPIPE: "it is a pipe or a device, not a file",
@@ -46,5 +46,6 @@ export function reasonOf(cause: unknown): string {
   const knownCode = [code, name].find((word) => typeof word === "string" && Object.hasOwn(MEANING, word)) as string | undefined;
   if (code === "ERR_ACCESS_DENIED" && message.includes("fsync"))
     return "Node's permission model disables fsync, which durability requires. Run Node without --permission";
-  return knownCode === undefined ? message : `${MEANING[knownCode]} (${knownCode})`;
+  const remedy = knownCode === "PermissionDenied" || knownCode === "NotCapable" ? ". Start Deno with --allow-read and --allow-write" : "";
+  return knownCode === undefined ? message : `${MEANING[knownCode]} (${knownCode})${remedy}`;
 }

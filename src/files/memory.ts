@@ -152,5 +152,5 @@ class Memory implements MemoryDirectory {
 }
 
 function codeError(code: string): Error {
-  return Object.assign(new Error(`${code}: a fault of the test`), { code });
+  return Object.assign(new Error(`${code}: the simulated disk failed`), { code });
 }

@@ -55,7 +55,7 @@ export function lockFolder(builtins: Builtins, folder: string, onTakeover: () =>
       if (isOurs()) return;
       const last = lastNumber(fs, folder);
       const holder = last > 0 ? holderOf(fs, `${folder}/lock.${last}`) : undefined;
-      if (holder !== undefined && holder.pid !== 0) throw new ReplayError("LOCKED", `${folder} was taken over by ${nameOf(holder, self)}. Open it again there`);
+      if (holder !== undefined && holder.pid !== 0) throw new ReplayError("LOCKED", `${folder} was taken over by ${nameOf(holder, self)}. Close it there, then open it again`);
       throw Object.assign(new Error("the folder was renamed or replaced"), { code: "ESTALE" });
     },
   };
@@ -135,8 +135,8 @@ function claimNumber(builtins: Builtins, folder: string, self: Holder, text: str
 }
 
 function lockedError(folder: string, number: number, holder: Holder, self: Holder, fate: "runs" | "unknown"): ReplayError {
-  const ownerText = `${folder} is open in ${nameOf(holder, self)}${holder.since === undefined ? "" : ` since ${holder.since}`} (lock.${number})`;
-  const unknown = "Whether that process still runs is unknown. If it has ended, open with takeOver: true (reprise: --take-over)";
+  const ownerText = `${folder} is open in ${nameOf(holder, self)} (lock.${number}${holder.since === undefined ? "" : `, since ${holder.since}`})`;
+  const unknown = "Reprise cannot tell whether that process still runs. If it has ended, pass takeOver: true";
   return new ReplayError("LOCKED", `${ownerText}. ${fate === "runs" ? "Close it there, or end that process" : unknown}`);
 }
 

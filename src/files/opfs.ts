@@ -109,7 +109,7 @@ class Opfs implements OpfsDirectory {
     this.#check();
     let file = this.#files.find((poolFile) => poolFile.name === name);
     if (file === undefined) {
-      if (!create) throw Object.assign(new Error("no such file"), { code: "ENOENT" });
+      if (!create) throw Object.assign(new Error("there is no such file"), { code: "ENOENT" });
       file = this.#files.find((poolFile) => poolFile.name === undefined);
       if (file === undefined) {
         void this.#fill().catch(() => {});
@@ -171,7 +171,7 @@ class Opfs implements OpfsDirectory {
 
 async function handleOf(folder: Folder, name: string): Promise<SyncHandle> {
   const file = await folder.getFileHandle(name, { create: true });
-  if (file.createSyncAccessHandle === undefined) throw new ReplayError("UNSUPPORTED", "only a dedicated worker can open files. Call opfs() there");
+  if (file.createSyncAccessHandle === undefined) throw new ReplayError("UNSUPPORTED", "only a dedicated worker can open files. Call opfs() in a worker");
   return file.createSyncAccessHandle();
 }
 

@@ -86,7 +86,7 @@ class Sqlite implements Directory {
 
   open(name: string, create: boolean): StorageFile {
     const id = this.#find(name) ?? (create ? this.#rows<{ id: number }>(CREATE, this.name, name)[0]?.id : undefined);
-    if (id === undefined) throw Object.assign(new Error(`no file ${name}`), { code: "ENOENT" });
+    if (id === undefined) throw Object.assign(new Error(`there is no file ${name}`), { code: "ENOENT" });
     const [from, to] = [id * MAX_FILE_BYTES, (id + 1) * MAX_FILE_BYTES];
     return closable(name, {
       size: () => this.#size(from, to),
@@ -104,7 +104,7 @@ class Sqlite implements Directory {
   rename(name: string, to: string): void {
     this.#storage.transactionSync(() => {
       const id = this.#find(name);
-      if (id === undefined) throw Object.assign(new Error(`no file ${name}`), { code: "ENOENT" });
+      if (id === undefined) throw Object.assign(new Error(`there is no file ${name}`), { code: "ENOENT" });
       if (name !== to) this.#remove(to);
       this.#rows(RENAME, to, id);
     });

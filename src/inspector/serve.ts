@@ -38,7 +38,7 @@ export function serveInspector(replay: Replay, port: PortLike): InspectedReplay 
       if (version !== VERSION)
         throw new ReplayError(
           "UNSUPPORTED",
-          `the inspector uses version ${version} of the protocol, and serveInspector version ${VERSION}. Use the same version of Reprise at both ends`,
+          `the inspector uses version ${version} of the protocol, but serveInspector uses version ${VERSION}. Use the same version of Reprise at both ends`,
         );
       if (kindOfMessage(question) === undefined) throw malformed("a question", "replay-inspector");
       // The server is loaded on demand, because a page that uses a port imports this file and needs no WebAssembly.

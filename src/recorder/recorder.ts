@@ -131,7 +131,7 @@ export class Recorder<S extends Spec = Spec> {
     let final: unknown;
     this.#lockWhile(() => {
       const { success = false, task = "", terminated = false, ...rest } = onlyKeys("endEpisode", options, "success, task, terminated, final");
-      if (!isWellFormed(task)) throw mustBe(TypeError, "task", "well-formed text", task);
+      if (!isWellFormed(task)) throw mustBe(TypeError, "task", "a well-formed string", task);
       end = { flags: ENDED | (flag("success", success) * SUCCESS) | (flag("terminated", terminated) * TERMINATED), task };
       final = rest.final;
       if (this.#length > 0 && final !== undefined) this.#staged.takePartial(final);

@@ -191,6 +191,6 @@ test.each(["NotCapable", "PermissionDenied"])("Deno without --allow-read (%s) is
       throw cause;
     }),
   );
-  expect(told.message).toMatch(/it is not allowed \(start Deno with --allow-read/);
+  expect(told.message).toMatch(/permission is denied \(\w+\)\. Start Deno with --allow-read/);
   expect(openError("there is no such file", "data", Object.assign(new Error(), { code: "ENOENT" }))).toMatchObject({ code: "NOT_FOUND" });
 });

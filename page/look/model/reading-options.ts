@@ -42,7 +42,7 @@ function listOf(text: string): string[] {
 function pairsOf(field: string, example: string, text: string): (readonly [string, string])[] {
   return listOf(text).map((pair) => {
     const at = pair.indexOf("=");
-    if (at < 1) throw new TypeError(`${field} must be pairs such as ${example}, got ${JSON.stringify(pair)}`);
+    if (at < 1) throw new TypeError(`${field} must contain pairs such as ${example}, got ${JSON.stringify(pair)}`);
     return [pair.slice(0, at), pair.slice(at + 1)] as const;
   });
 }

@@ -48,7 +48,7 @@ export function serve(port: Port, verbs: { readonly [verb: string]: Verb }): voi
     const reply = (answer: Answer) => port.postMessage(answer);
     try {
       const found = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
-      if (found === undefined) throw new TypeError(`the worker has no verb ${verb}`);
+      if (found === undefined) throw new TypeError(`the worker has no command ${verb}`);
       reply({ call, done: await found(argument as never, controller.signal, (news) => reply({ call, news })) });
     } catch (error) {
       reply({ call, failed: crossed(error) });

@@ -30,7 +30,7 @@ export async function zipped(
     if (report.bytes > MAX_ZIP)
       throw new RldsError(
         "UNSUPPORTED",
-        `a zip file can have at most 4 GiB, but the files have ${report.bytes} bytes. Use a browser that can write to a folder`,
+        `a zip file is limited to 4 GiB, but the files need ${report.bytes} bytes. Use a browser that can write to a folder`,
       );
     const out = await place.output();
     try {

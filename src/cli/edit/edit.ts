@@ -103,8 +103,8 @@ function targetOf(from: string, to: string, options: EditOptions, reader: RldsRe
   const keeps = options.format === undefined && !isFile && FOLDER_FORMATS.some((name) => name === reader.format);
   const format = keeps ? (reader.format as Format) : byName;
   if (shares !== undefined && isFile)
-    throw new UsageError(`--split-into writes several datasets, but ${to} is one file. Name a folder, and pass --format ${format}`);
-  if (shares !== undefined && options.split !== undefined) throw new UsageError("--split-into names the splits itself. Remove --split");
+    throw new UsageError(`--split-into writes several datasets, but ${to} is one file. Pass a folder as OUT, and set --format ${format}`);
+  if (shares !== undefined && options.split !== undefined) throw new UsageError("--split-into sets the names of the splits. Remove --split");
   if (isFile) return { format, path: to, below: [basename(to)], file: basename(to), options };
   // Parts of Minari are folders of datasets.
   const below = shares !== undefined && format !== "tfds" ? [] : datasetFolders(format, reader, options);
@@ -122,23 +122,23 @@ const OLDER = { lerobotVersion: "2.1" } as const;
 function ownPlace(to: string, options: EditOptions, reader: RldsReader, shares: object | undefined): Target {
   const { format = FORMATS.find((name) => name === reader.format) ?? formatOf(to, undefined) } = options;
   if (format !== (OWN_FORMATS[reader.format] ?? reader.format))
-    throw new UsageError(`${to} is ${reader.format}, and an edit in place keeps its format. Name another OUT, or remove --format`);
-  if (!options.overwrite) throw new UsageError(`${to} is IN itself. Pass --overwrite, which replaces it once the new dataset is complete, or name another OUT`);
-  if (shares !== undefined) throw new UsageError(`--split-into writes several datasets. Name an OUT other than IN`);
+    throw new UsageError(`${to} has the format ${reader.format}, which an edit in place keeps. Pass another OUT, or remove --format`);
+  if (!options.overwrite) throw new UsageError(`${to} is IN itself. Pass --overwrite to replace it once the new dataset is complete, or pass another OUT`);
+  if (shares !== undefined) throw new UsageError(`--split-into writes several datasets. Pass an OUT other than IN`);
   if (format !== "tfds" && reader.split !== undefined)
     throw new UsageError(
-      `--from-split ${reader.split} reads a part of ${to}, and the other episodes would be deleted. Remove it and choose with --episodes, or name another OUT`,
+      `--from-split ${reader.split} reads a part of ${to}, and the other episodes would be deleted. Remove it and select episodes with --episodes, or pass another OUT`,
     );
   checkUnread(to, options, reader);
   if (isFileName(to)) return { format, path: to, below: [basename(to)], file: basename(to), options };
   if (statSync(to).isFile())
-    throw new UsageError(`edit can read ${to} but not write it, because its name does not end with ${FILES.join(", ")}. Name another OUT`);
+    throw new UsageError(`edit can read ${to}, but cannot write it, because its name does not end with ${FILES.join(", ")}. Pass another OUT`);
   if (format === "tfds") return ownVersion(to, options, reader);
   // A reader also finds a dataset below a folder, and the new dataset would be written next to it.
   if (format === "minari" && !MINARI_FILES.some((name) => existsSync(join(to, name)))) throw belowError(to);
   if (format === "jsonl") throw new UsageError(`${to} is a folder with a file of JSON lines. Pass that file as IN and OUT`);
   const below = datasetFolders(format, reader, {});
-  if (options.id !== undefined) throw new UsageError("--id names another dataset. Remove it, or name an OUT other than IN");
+  if (options.id !== undefined) throw new UsageError("--id cannot change in an edit in place. Remove it, or pass an OUT other than IN");
   return { format, path: to, below, options: isOlderLeRobot(reader) ? { ...OLDER, ...options } : options };
 }
 
@@ -160,18 +160,18 @@ function checkUnread(to: string, { open = [] }: EditOptions, { unread = [], abou
   const names = [...lost.map(({ what }) => what), ...unreadPaths(about)];
   if (names.length === 0) return;
   const remedies = lost.map(({ what, remedy }) => `${remedyText(remedy)}${remedy.includes(`${what}=true`) ? `, --open ${what}=false deletes them` : ""}`);
-  const hint = [...new Set(remedies)].join("; ");
+  const hint = [...new Set(remedies)].join(", ");
   throw new UsageError(
-    `${names.join(", ")} of ${to} would be deleted, because they are not read${hint && ` (${hint})`}. Name another OUT${hint && ", or pass such an option"}`,
+    `${names.join(", ")} of ${to} would be deleted, because they are not read. Pass another OUT${hint && `, or one of these options: ${hint}`}`,
   );
 }
 
 /** Adds the unread data to the error of a path that no leaf has. */
 function withUnread(error: unknown, readers: readonly RldsReader[]): unknown {
   const unread = new Map(readers.flatMap((reader) => (reader.unread ?? []).map(({ what, remedy }) => [what, remedy] as const)));
-  if (!(error instanceof RangeError) || unread.size === 0 || !/ must be (a condition on one of|paths of leaves) /.test(error.message)) return error;
-  const text = [...unread].map(([what, remedy]) => `${what} of the source are not read, ${remedyText(remedy)}`).join("; ");
-  return Object.assign(error, { message: `${error.message} (${text})` });
+  if (!(error instanceof RangeError) || unread.size === 0 || !/ must be (a condition on one of|a leaf of the steps) /.test(error.message)) return error;
+  const text = [...unread].map(([what, remedy]) => `${what} of the source are not read: ${remedyText(remedy)}`).join(". ");
+  return Object.assign(error, { message: `${error.message}${error.message.endsWith("?") ? "" : "."} ${text}` });
 }
 
 /** A file that the folder of each version of a TFDS dataset contains. */
@@ -180,11 +180,11 @@ const FEATURES = "features.json";
 /** Returns the version of TFDS that is read as the target. @throws UsageError */
 function ownVersion(to: string, options: EditOptions, reader: RldsReader): Target {
   if (options.name !== undefined || options.version !== undefined)
-    throw new UsageError("--name and --version name another dataset. Remove them, or name an OUT other than IN");
+    throw new UsageError("--name and --version cannot change in an edit in place. Remove them, or pass an OUT other than IN");
   const version = typeof reader.about.version === "string" ? reader.about.version : "1.0.0";
   const { split = reader.split } = options;
   if (split === undefined || !/^\w+$/.test(split))
-    throw new UsageError(`${split} is a part of the dataset. Choose the split to write with --split, or name an OUT other than IN`);
+    throw new UsageError(`${split ?? "IN"} is not a single split. Set the split to write with --split, or pass an OUT other than IN`);
   const path = existsSync(join(to, FEATURES)) ? resolve(to) : join(to, version);
   if (!existsSync(join(path, FEATURES))) throw belowError(to);
   return { format: "tfds", path, below: [reader.name, version], options: { ...options, name: reader.name, version, split } };
@@ -233,7 +233,7 @@ async function writeParts(
   try {
     for (const part of names) {
       const remedy = () =>
-        part === undefined ? emptyRemedy(edited.reports()[0] as ImportReport) : ` as ${part}, because there are too few episodes for its share`;
+        part === undefined ? emptyRemedy(edited.reports()[0] as ImportReport) : ` to the part ${part}, because there are too few episodes for its share`;
       const data = nonEmpty(part === undefined ? edited.data : (parts?.[part] as RldsDataset), remedy);
       const isSplit = part !== undefined && format === "tfds";
       const path = join(folder, part === undefined || isSplit ? (file ?? "") : `${part}${PART_ENDINGS[format] ?? ""}`);
@@ -288,7 +288,7 @@ function encodedFilms({ films, stepSpec }: RldsReader, { resampleFps, swapChanne
     : "whose channels cannot be swapped in a copy";
   throw new RldsError(
     "UNSUPPORTED",
-    `${encoded.join(", ")} ${isOne ? "is a film" : "are films"} ${change}. Install ffmpeg, which encodes ${isOne ? "it" : "them"} again, or leave ${isOne ? "it" : "them"} out with --without`,
+    `${encoded.join(", ")} ${isOne ? "is a film" : "are films"} ${change}. Install ffmpeg to encode ${isOne ? "it" : "them"} again, or leave ${isOne ? "it" : "them"} out with --without`,
   );
 }
 
@@ -299,7 +299,7 @@ function checkRates(sources: readonly FilmSource[]): void {
   const other = others.find(({ reader }) => typeof rate === "number" && typeof reader.about.fps === "number" && reader.about.fps !== rate);
   if (other !== undefined)
     throw new UsageError(
-      `${other.name} has ${other.reader.about.fps} steps per second, and ${first.name} has ${rate}. Pass --resample-fps, or one --fps for both`,
+      `${other.name} has ${other.reader.about.fps} steps per second, but ${first.name} has ${rate}. Pass --resample-fps, or one --fps for both`,
     );
 }
 

@@ -39,7 +39,7 @@ export function decodeFrames(folder: string, { path, times, fps, height, width }
   const { status, stdout, stderr, error } = spawnSync(PROGRAM, [...args, ...output], { maxBuffer: size * distinct.length + SLACK });
   if (status !== 0) throw new RldsError("UNSUPPORTED", `ffmpeg cannot decode the film: ${error?.message ?? lastLine(String(stderr))}`, { file: film });
   if (stdout.length !== size * distinct.length)
-    throw new RldsError("CORRUPT", `the film has no frame ${distinct[Math.floor(stdout.length / size)]} after second ${first}`, { file: film });
+    throw new RldsError("CORRUPT", `the film ends before frame ${distinct[Math.floor(stdout.length / size)]}, counted from second ${first}`, { file: film });
   if (distinct.length === times.length && numbers.every((number, i) => number === distinct[i])) return stdout;
   const pixels = new Uint8Array(size * times.length);
   for (const [i, number] of numbers.entries()) {
@@ -67,7 +67,7 @@ export async function ffmpegEncoder({ width, height, fps, write }: VideoFormat):
   const ended = new Promise<void>((resolve, reject) => {
     const fail = (reason: string) => reject(new RldsError("UNSUPPORTED", `ffmpeg cannot encode the film: ${reason}`));
     child.on("error", (error) => fail(error.message));
-    child.on("close", (code) => (code === 0 ? resolve() : fail(lastLine(message) || `it ended with ${code}`)));
+    child.on("close", (code) => (code === 0 ? resolve() : fail(lastLine(message) || `its exit status is ${code}`)));
   });
   const all = Promise.all([written, ended]);
   // The next call of `add` or `finish` throws the error.

@@ -26,7 +26,7 @@ export function filmCutter({ folders, signal }: FilmCutterOptions): CutFilm {
     if (!hasFfmpeg())
       throw new RldsError(
         "UNSUPPORTED",
-        "the film also has frames of other episodes. Install ffmpeg so that Reprise can cut the film, leave the film out with --without, or keep all of its frames with --whole-films",
+        "the film also contains frames of other episodes. Install ffmpeg to cut the film, leave the film out with --without, or keep all of its frames with --whole-films",
         { file: film },
       );
     await encode(argumentsOf(cut, film), cut, film, signal);
@@ -39,7 +39,7 @@ function argumentsOf({ ranges, fps, codec = "h264", pixelFormat = "yuv420p" }: F
   if (encoder === undefined)
     throw new RldsError(
       "UNSUPPORTED",
-      `the film also has frames of other episodes, and its codec must be one of ${Object.keys(ENCODERS).join(", ")} to be cut, got ${codec}. Leave it out with --without, or pass --whole-films`,
+      `the film also contains frames of other episodes, but Reprise can cut only films with the codecs ${Object.keys(ENCODERS).join(", ")}, got ${codec}. Leave the film out with --without, or pass --whole-films`,
       {
         file: film,
       },
@@ -60,7 +60,7 @@ async function encode(args: readonly string[], { write }: FilmCut, film: string,
   const ended = new Promise<void>((resolve, reject) => {
     const fail = (reason: string) => reject(new RldsError("UNSUPPORTED", `ffmpeg cannot cut the film: ${reason}`, { file: film }));
     child.on("error", (error) => (signal.aborted ? reject(error) : fail(error.message)));
-    child.on("close", (code, signalName) => (code === 0 ? resolve() : fail(lastLine(message) || `it ended with ${code ?? signalName}`)));
+    child.on("close", (code, signalName) => (code === 0 ? resolve() : fail(lastLine(message) || `its exit status is ${code ?? signalName}`)));
   });
   // The promise is awaited after everything is written.
   ended.catch(() => {});

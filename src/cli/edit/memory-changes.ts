@@ -80,7 +80,7 @@ function additionOf(text: string): { readonly path: string; readonly dtype: stri
     word.trim() === "" || (typeof value === "number" && !Number.isFinite(value)) || (typeof value === "boolean") !== (dtype === "bool") || more.length > 0;
   const isWide = dtype === "i64" || dtype === "u64";
   if (!isDtype(dtype) || isWrong || (isWide && !Number.isSafeInteger(value)))
-    throw new UsageError(`--add takes LEAF=VALUE, such as mood=0, or LEAF=VALUE:DTYPE, such as mood=0:i32 or seen=false:bool, got ${JSON.stringify(text)}`);
+    throw new UsageError(`--add requires LEAF=VALUE, such as mood=0, or LEAF=VALUE:DTYPE, such as mood=0:i32 or seen=false:bool, got ${JSON.stringify(text)}`);
   return { path: pathOf(name), dtype, value: isWide ? BigInt(value) : value };
 }
 

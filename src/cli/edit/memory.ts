@@ -58,15 +58,15 @@ export function checkNoMemoryOptions(from: string, options: EditOptions): void {
 export async function editMemory(kind: MemoryKind, from: string, to: string, options: EditOptions, host: Host): Promise<Result> {
   for (const [key, value] of Object.entries(options)) {
     if (ALLOWED.includes(key) || value === undefined || value === false || (key === "mode" && value === "strict")) continue;
-    throw new UsageError(`${flagOf(key)} works only for datasets, and ${from} is a ${kind}. Remove it, or pass --format with a dataset format`);
+    throw new UsageError(`${flagOf(key)} works only with datasets, but ${from} is a ${kind}. Remove it, or pass --format with a dataset format`);
   }
   const isInPlace = existsSync(to) && realpathSync(from) === realpathSync(to);
-  if (existsSync(to) && memoryKind(to) !== kind) throw new UsageError(`${to} exists, and is not a ${kind}. Name another OUT`);
+  if (existsSync(to) && memoryKind(to) !== kind) throw new UsageError(`${to} exists, and is not a ${kind}. Pass another OUT`);
   if (existsSync(to) && !options.overwrite)
     throw new UsageError(
       isInPlace
-        ? `${to} is IN itself. Pass --overwrite, which replaces it once the new ${kind} is complete, or name another OUT`
-        : `${to} exists. Pass --overwrite, or name another OUT`,
+        ? `${to} is IN itself. Pass --overwrite to replace it once the new ${kind} is complete, or pass another OUT`
+        : `${to} exists. Pass --overwrite, or pass another OUT`,
     );
   const progress = host.progress("editing");
   try {
@@ -142,7 +142,7 @@ async function editJournal(
 async function migrateFolder(folder: string, options: EditOptions, host: Host, onProgress: (done: number, of: number) => void): Promise<MigrationReport> {
   const directory = node(folder);
   const log = peekLog(directory, { salvage: false, takeOver: false });
-  if (log === undefined) throw new UsageError(`${folder} has no intact journal`);
+  if (log === undefined) throw new UsageError(`${folder} contains no intact journal`);
   const existing = aboutIn(directory, log);
   const logger = { warn: () => {}, info: () => {} };
   const changes = changesOf(existing.options, options);

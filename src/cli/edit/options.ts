@@ -40,7 +40,7 @@ With --overwrite, OUT may be IN, which stays intact until the new one is complet
 Order of changes: choose columns (--without, --only, --rename), choose episodes (--episodes, --drop-episodes, --flags), handle faults (--mode), --cast, --resample-fps,
 --swap-channels, --task; append OTHER datasets with the same changes (--concat); choose among all episodes (--where); divide them into parts (--split-into).
 
-A snapshot or a journal stays one, with its tables, items, keys, priorities and writers, unless OUT ends like a dataset or --format is set. It accepts --rename, --without, --only, --cast,
+A snapshot or a journal keeps its kind, with its tables, items, keys, priorities and writers, unless OUT ends like a dataset or --format is set. It accepts --rename, --without, --only, --cast,
 --add, --max-size, --max-times-sampled, --sampler, --remover and --rate-limiter. A smaller table removes items with its remover.
 
 Examples:
@@ -68,7 +68,7 @@ export function addEdit(command: Command): Command {
     .option("--flags <file>", "the episodes to leave out: a file of flags saved in the page's room Look")
     .option(
       "--where <condition>",
-      'keep episodes in which a condition holds in any step: PATH (not zero), or "PATH OP VALUE" with = != < <= > >=, quoted for the shell; for an array any element counts, or one: observation/state/1; return and length describe the episode; may be repeated, all must hold',
+      'keep episodes in which a condition holds in any step: PATH (not zero), or "PATH OP VALUE" with = != < <= > >=, quoted for the shell; for an array, any element may meet the condition, or the one that a path such as observation/state/1 selects; return and length describe the episode; may be repeated, all must hold',
       repeatable,
     )
     .option("--cast <leaf=dtype>", `a new dtype, such as action=f32 (${Object.keys(DTYPES).join(", ")}); may be repeated`, repeatable)
@@ -118,7 +118,7 @@ export function addEdit(command: Command): Command {
 /** Splits a text such as NAME=VALUE. @throws UsageError */
 export function pairOf(flag: string, text: string, what: string): [string, string] {
   const at = text.indexOf("=");
-  if (at < 1 || at === text.length - 1) throw new UsageError(`${flag} takes ${what}, got ${JSON.stringify(text)}`);
+  if (at < 1 || at === text.length - 1) throw new UsageError(`${flag} requires ${what}, got ${JSON.stringify(text)}`);
   return [text.slice(0, at), text.slice(at + 1)];
 }
 
@@ -130,7 +130,7 @@ export function dtypesOf(casts: readonly string[]): { readonly [leaf: string]: D
       const dtype = text.slice(at + 1);
       const hint = didYouMean(dtype, Object.keys(DTYPES));
       if (at < 1 || !isDtype(dtype))
-        throw new UsageError(`--cast takes LEAF=DTYPE, a dtype of ${Object.keys(DTYPES).join(", ")}, got ${JSON.stringify(text)}${hint && `.${hint}`}`);
+        throw new UsageError(`--cast requires LEAF=DTYPE with one of the dtypes ${Object.keys(DTYPES).join(", ")}, got ${JSON.stringify(text)}${hint && `.${hint}`}`);
       return [text.slice(0, at), dtype];
     }),
   );
@@ -142,8 +142,8 @@ export function sharesOf(text: string): { readonly [part: string]: number } {
   for (const part of text.split(",")) {
     const [name, share, ...more] = part.split("=").map((side) => side.trim());
     const isShare = /^[A-Za-z][\w-]*$/.test(name as string) && /^(\d+|\d*\.\d+)$/.test(share ?? "") && more.length === 0;
-    if (!isShare) throw new UsageError(`--split-into takes NAME=SHARE,…, such as train=0.9,val=0.1, got ${JSON.stringify(text)}`);
-    if (shares.has(name as string)) throw new UsageError(`--split-into names ${name} twice. Pass it once`);
+    if (!isShare) throw new UsageError(`--split-into requires NAME=SHARE,…, such as train=0.9,val=0.1, got ${JSON.stringify(text)}`);
+    if (shares.has(name as string)) throw new UsageError(`--split-into contains the part ${name} twice. Pass it once`);
     shares.set(name as string, Number(share));
   }
   return Object.fromEntries(shares);

@@ -18,10 +18,10 @@ export function pageFolder(version: string, program: string, user: string = proc
   const packages = manifests.map((file) => ({ folder: dirname(file), version: (JSON.parse(readFileSync(file, "utf8")) as { version?: unknown }).version }));
   const match = packages.find((each) => each.version === version);
   if (match !== undefined) return join(match.folder, "page");
-  const remedy = `Run npm install ${NAME}@${version}, or in a clone of Reprise npm run build:page`;
+  const remedy = `Run npm install ${NAME}@${version}, or npm run build:page in a clone of Reprise`;
   const [other] = packages;
-  if (other === undefined) throw new UsageError(`serve-page needs the package ${NAME}, which is not installed. ${remedy}`);
-  throw new UsageError(`${NAME} must have the version of reprise, ${version}, got ${other.version} in ${other.folder}. ${remedy}`);
+  if (other === undefined) throw new UsageError(`serve-page requires the package ${NAME}, which is not installed. ${remedy}`);
+  throw new UsageError(`${NAME} must have the same version as reprise, ${version}, got ${other.version} in ${other.folder}. ${remedy}`);
 }
 
 function manifestFrom(folder: string): readonly string[] {

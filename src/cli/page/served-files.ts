@@ -62,7 +62,7 @@ async function openFile(top: string, name: string): Promise<SourceFile> {
   });
   if (!isServedPath(top, target)) throw new RldsError("NOT_FOUND", "there is no such file", { file: name });
   const { file, folder } = await sourceOf(target);
-  if (folder !== undefined) throw new RldsError("NOT_FOUND", "it is a folder, not a file", { file: name });
+  if (folder !== undefined) throw new RldsError("NOT_FOUND", "the path is a folder, not a file", { file: name });
   return file;
 }
 

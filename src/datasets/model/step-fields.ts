@@ -14,7 +14,7 @@ export function mustBeStep(step: unknown, place?: Place): RldsStep {
   const fields = Object.keys(record).filter((field) => record[field] !== undefined);
   throw new RldsError(
     "SPEC_MISMATCH",
-    `an RLDS step must have ${STEP_FIELDS.join(", ")}, got ${fields.length === 0 ? "none of them" : fields.join(", ")}`,
+    `an RLDS step must have the fields ${STEP_FIELDS.join(", ")}, got ${fields.length === 0 ? "none" : fields.join(", ")}`,
     place,
   );
 }

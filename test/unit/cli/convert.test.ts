@@ -177,7 +177,7 @@ test("what is there stays, but with --overwrite", async () => {
 test("an ending that no format has is refused, but for folders", async () => {
   for (const name of ["out.tsv", "out.npy", "out.JSON"])
     expect((await failure(2, "convert", CARTPOLE, temp(name))).line).toMatch(
-      /ends with \.(tsv|npy|json), but a dataset becomes a file of \.parquet, \.jsonl, \.ndjson, \.npz, \.hdf5, \.csv or a folder/,
+      /ends with \.(tsv|npy|json), but the name of a dataset file must end with \.parquet, \.jsonl, \.ndjson, \.npz, \.hdf5, \.csv/,
     );
   expect(existsSync(temp("out.tsv"))).toBe(false);
   expect((await document("convert", CARTPOLE, `${temp("out.tsv")}/`, "--from-split", "train[:1]")).format).toBe("tfds");

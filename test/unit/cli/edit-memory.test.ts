@@ -57,7 +57,7 @@ test("stats of a snapshot shows its tables, as of a journal", async () => {
   expect(stdout).toContain("1 open writer: game");
   const only = await document("stats", temp("stats.snapshot"), "--only", "obs/state");
   expect(Object.keys(only.spec.obs)).toEqual(["state"]);
-  expect(await refusal("stats", temp("stats.snapshot"), "--split", "train")).toContain("--split and --open work only with datasets, and this is a snapshot");
+  expect(await refusal("stats", temp("stats.snapshot"), "--split", "train")).toContain("--split and --open work only with datasets, but");
   writeFileSync(temp("half.snapshot"), saved.subarray(0, saved.length / 2));
   expect(await refusal("stats", temp("half.snapshot"))).toContain("CORRUPT");
 });
@@ -130,38 +130,38 @@ describe("a snapshot", () => {
     expect(await refused("--cast", "obs/state=u8")).toMatch(/obs\.state/);
     for (const [args, says] of [
       [["--max-size", "nothing=4"], /there is no table "nothing"\. Tables: memory, other/],
-      [["--max-size", "memory=4", "--max-size", "memory=5"], /--max-size names memory twice/],
+      [["--max-size", "memory=4", "--max-size", "memory=5"], /--max-size is passed twice for table memory/],
       [["--max-size", "memory=1e12"], /a whole number from 1, got "memory=1e12"/],
       [["--max-size", "memory=1000000000000"], /tables\.memory\.maxSize must be/],
       [["--max-size", "memory=60000000"], /would need \d+ bytes, but the limit of the Replay is \d+\. .*--max-size$/m],
       [["--max-size", "memory=-1"], /a whole number from 1, got "memory=-1"/],
-      [["--max-times-sampled", "memory=0"], /--max-times-sampled takes TABLE=DRAWS, a whole number from 1/],
+      [["--max-times-sampled", "memory=0"], /--max-times-sampled requires TABLE=DRAWS with a whole number from 1/],
       [["--rate-limiter", "nothing=minSize:4"], /there is no table "nothing"/],
       [["--rate-limiter", "memory=best:4"], /one of minSize:ITEMS, sampleToInsertRatio:RATIO,ITEMS,BUFFER, queue:ITEMS/],
-      [["--rate-limiter", "memory=toString:4"], /--rate-limiter takes TABLE=KIND/],
-      [["--rate-limiter", "memory=minSize"], /--rate-limiter takes TABLE=KIND/],
-      [["--rate-limiter", "memory=minSize:"], /--rate-limiter takes TABLE=KIND/],
-      [["--rate-limiter", "memory=queue:1,2"], /--rate-limiter takes TABLE=KIND/],
+      [["--rate-limiter", "memory=toString:4"], /--rate-limiter requires TABLE=KIND/],
+      [["--rate-limiter", "memory=minSize"], /--rate-limiter requires TABLE=KIND/],
+      [["--rate-limiter", "memory=minSize:"], /--rate-limiter requires TABLE=KIND/],
+      [["--rate-limiter", "memory=queue:1,2"], /--rate-limiter requires TABLE=KIND/],
       [["--rate-limiter", "memory=minSize:0"], /minSize:0: minSize must be/],
       [["--rate-limiter", "memory=queue:1.5"], /queue:1\.5: size must be/],
       [["--rate-limiter", "memory=sampleToInsertRatio:4,100,1"], /errorBuffer must be a range/],
-      [["--max-size", "memory"], /--max-size takes TABLE=ITEMS/],
+      [["--max-size", "memory"], /--max-size requires TABLE=ITEMS/],
       [["--max-size", "memory=0"], /a whole number from 1/],
-      [["--sampler", "memory=best"], /--sampler takes TABLE=KIND/],
+      [["--sampler", "memory=best"], /--sampler requires TABLE=KIND/],
       [["--sampler", "memory=fifo:2"], /fifo has no exponent/],
-      [["--sampler", "memory"], /--sampler takes TABLE=KIND, one of fifo, .*recency, or prioritized:0\.6 or recency:1 with an exponent, got "memory"/],
+      [["--sampler", "memory"], /--sampler requires TABLE=KIND with one of fifo, .*recency, or prioritized:0\.6 or recency:1 with an exponent, got "memory"/],
       [["--sampler", "memory=recency:-1"], /tables\.memory\.sampler\.exponent must be a finite number in 0/],
-      [["--remover", "memory=recency"], /--remover takes TABLE=KIND, one of fifo, lifo, uniform, prioritized, minHeap, maxHeap, or prioritized:0\.6 with/],
-      [["--rate-limiter", "memory=minSize:31"], /draws of table memory would wait for 31 items/],
+      [["--remover", "memory=recency"], /--remover requires TABLE=KIND with one of fifo, lifo, uniform, prioritized, minHeap, maxHeap, or prioritized:0\.6 with/],
+      [["--rate-limiter", "memory=minSize:31"], /draws from table memory would wait for 31 items/],
       [["--rate-limiter", "memory"], /one of minSize:ITEMS, .* got "memory"/],
       [["--add", "act=1"], /the spec already has act/],
-      [["--add", "mood"], /--add takes LEAF=VALUE/],
-      [["--add", "mood=x"], /--add takes LEAF=VALUE/],
+      [["--add", "mood"], /--add requires LEAF=VALUE/],
+      [["--add", "mood=x"], /--add requires LEAF=VALUE/],
       [["--rename", "nothing=a"], /there is no leaf "nothing"/],
       [["--only", "nothing"], /there is no leaf "nothing"/],
-      [["--where", "reward > 1"], /--where works only for datasets/],
-      [["--fps", "10"], /--fps works only for datasets/],
-      [["--episodes", "1"], /--episodes works only for datasets/],
+      [["--where", "reward > 1"], /--where works only with datasets/],
+      [["--fps", "10"], /--fps works only with datasets/],
+      [["--episodes", "1"], /--episodes works only with datasets/],
     ] as const)
       expect(await refused(...args)).toMatch(says);
     expect(readFileSync(path).equals(saved)).toBe(true);

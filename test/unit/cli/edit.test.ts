@@ -478,7 +478,7 @@ describe("the target", () => {
     expect(await idsOf(join(folder, "demo"), { split: "train" })).toEqual([0, 1, 2, 3]);
     expect(await idsOf(join(folder, "demo"), { split: "val" })).toEqual([10, 12, 13]);
     const { line } = await failure(2, "edit", join(folder, "demo"), join(folder, "demo"), "--overwrite", "--from-split", "train[:2]");
-    expect(line).toContain("train[:2] is a part of the dataset");
+    expect(line).toContain("train[:2] is not a single split");
   });
 
   test("a dataset below the folder is not edited in place of the folder", async () => {
@@ -514,7 +514,7 @@ describe("the target", () => {
     const [header, ...rows] = ["observation,action,reward,done", "1,0,1,false", "2,1,1,true"];
     writeFileSync(path, ending === ".json" ? '{"observation": 1, "action": 0, "reward": 1}' : [header, ...rows].join("\n").replaceAll(",", "\t"));
     const { line } = await failure(2, "edit", path, path, "--overwrite");
-    expect(line).toContain(`edit can read ${path} but not write it`);
+    expect(line).toContain(`edit can read ${path}, but cannot write it`);
   });
 
   test("splits of robomimic have the episodes that they had, in place as well, and none is deleted unasked", async () => {
@@ -578,7 +578,7 @@ describe("the target", () => {
     const before = [filesOf(path), await contentOf(path, { infos: true })] as const;
     const { line } = await failure(2, "edit", path, path, "--overwrite", "--drop-episodes", "0");
     expect(line).toContain(
-      `infos of ${path} would be deleted, because they are not read (--open infos=true reads them, --open infos=false deletes them). Name another OUT, or`,
+      `infos of ${path} would be deleted, because they are not read. Pass another OUT, or one of these options: --open infos=true reads them, --open infos=false deletes them`,
     );
     expect(filesOf(path)).toEqual(before[0]);
     await document("edit", path, path, "--overwrite", "--drop-episodes", "0", "--open", "infos=true");
@@ -596,7 +596,7 @@ describe("the target", () => {
       ["--cast", "infos/mark=f64"],
     ]) {
       const { line } = await failure(2, "edit", path, fresh(), "--format", "jsonl", ...change);
-      expect(line).toContain("(infos of the source are not read, --open infos=true reads them)");
+      expect(line).toContain("infos of the source are not read: --open infos=true reads them");
     }
     for (const [flag, ...values] of [
       ["--only", "infos/mark"],
@@ -668,18 +668,18 @@ describe("the target", () => {
 
 describe("wrong usage", () => {
   test.each([
-    [["--cast", "action"], "--cast takes LEAF=DTYPE"],
-    [["--cast", "nothing=f32"], "--cast must be paths of leaves of a step"],
+    [["--cast", "action"], "--cast requires LEAF=DTYPE"],
+    [["--cast", "nothing=f32"], "a path in --cast must be a leaf of the steps"],
     [["--episodes", "9-3"], "--episodes must be"],
-    [["--drop-episodes", "40"], "--drop-episodes must be numbers of episodes in 0 … 39, got 40"],
+    [["--drop-episodes", "40"], "--drop-episodes must be episode numbers in 0 … 39, got 40"],
     [["--where", "nothing > 1"], "--where must be a condition on one of return, length"],
     [["--split-into", "train=0.5"], "--split-into writes several datasets"],
     [["--seed", "1"], "--seed works only with --split-into"],
     [["--source-fps", "1"], "--source-fps works only with --resample-fps"],
     [["--resample-fps", "10"], "--resample-fps needs the times of the steps"],
-    [["--swap-channels", "action"], "--swap-channels must be paths of images"],
+    [["--swap-channels", "action"], "a path in --swap-channels must be an image"],
     [["--task", "a", "--task", "b"], "--task is set 2 times"],
-    [["--task", "40=a"], "--task must be numbers of episodes in 0 … 39, got 40"],
+    [["--task", "40=a"], "--task must be episode numbers in 0 … 39, got 40"],
     [["--fps", "10"], "--fps works only with LeRobot"],
     [["--without", "nothing"], "--without must name columns"],
   ])("%j", async (options, message) => {
@@ -691,17 +691,17 @@ describe("wrong usage", () => {
     const flags = fresh(".json");
     writeFileSync(flags, '{"flagged": [3, 40]}');
     const { line } = await failure(2, "edit", CARTPOLE, fresh(".parquet"), "--flags", flags, "--drop-episodes", "1");
-    expect(line).toContain("--flags must be numbers of episodes in 0 … 39, got 40");
+    expect(line).toContain("--flags must be episode numbers in 0 … 39, got 40");
     const { line: dropped } = await failure(2, "edit", CARTPOLE, fresh(".parquet"), "--flags", flags, "--drop-episodes", "50");
-    expect(dropped).toContain("--drop-episodes must be numbers of episodes in 0 … 39, got 50");
+    expect(dropped).toContain("--drop-episodes must be episode numbers in 0 … 39, got 50");
   });
 
   test("--split-into into a folder: shares and names are checked", async () => {
     for (const [shares, message] of [
-      ["train=0.5", "--split-into must be numbers that add up to 1"],
-      ["train", "--split-into takes NAME=SHARE"],
-      ["../up=1", "--split-into takes NAME=SHARE"],
-      ["a=0.5,a=0.5", "--split-into names a twice"],
+      ["train=0.5", "the sum of --split-into must be 1"],
+      ["train", "--split-into requires NAME=SHARE"],
+      ["../up=1", "--split-into requires NAME=SHARE"],
+      ["a=0.5,a=0.5", "--split-into contains the part a twice"],
     ] as const)
       expect((await failure(2, "edit", CARTPOLE, fresh(), "--split-into", shares)).line).toContain(message);
   });

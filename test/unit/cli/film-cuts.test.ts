@@ -163,8 +163,8 @@ describe("a program ffmpeg", () => {
 
   test.each([
     ["ends with another code", "printf 'half a film'; echo 'Unknown encoder' >&2; exit 8", "ffmpeg cannot cut the film: Unknown encoder"],
-    ["ends with another code, and no word", "exit 3", "ffmpeg cannot cut the film: it ended with 3"],
-    ["is killed", "kill -9 $$", "ffmpeg cannot cut the film: it ended with SIGKILL"],
+    ["ends with another code, and no word", "exit 3", "ffmpeg cannot cut the film: its exit status is 3"],
+    ["is killed", "kill -9 $$", "ffmpeg cannot cut the film: its exit status is SIGKILL"],
     ["writes nothing", "exit 0", "ffmpeg cannot cut the film: it wrote nothing"],
   ])("that %s leaves no target", async (_, lines, message) => {
     await withPath(program(lines), async () => {
@@ -185,7 +185,7 @@ describe("a program ffmpeg", () => {
       const out = fresh();
       const { error } = await failure(1, "edit", FILMED, out, "--format", "lerobot", "--drop-episodes", "1");
       expect(error.code).toBe("UNSUPPORTED");
-      expect(error.message).toContain("the film also has frames of other episodes. Install ffmpeg");
+      expect(error.message).toContain("the film also contains frames of other episodes. Install ffmpeg");
       expect(existsSync(out)).toBe(false);
       await document("edit", FILMED, out, "--format", "lerobot", "--drop-episodes", "1", "--whole-films");
       expect(readFileSync(join(out, FILM)).equals(readFileSync(join(FILMED, FILM)))).toBe(true);
@@ -205,7 +205,7 @@ describe("a program ffmpeg", () => {
   test("is not started for a codec that it is not known to encode, or a path out of the folder", async () => {
     await withPath(program("exit 1"), async () => {
       const cut = filmCutter({ folders: [FILMED], signal });
-      await expect(cut(cutOf({ codec: "prores" }))).rejects.toThrow("its codec must be one of h264, hevc, av1, vp9 to be cut, got prores");
+      await expect(cut(cutOf({ codec: "prores" }))).rejects.toThrow("Reprise can cut only films with the codecs h264, hevc, av1, vp9, got prores");
       await expect(cut(cutOf({ path: "../film.mp4" }))).rejects.toMatchObject({ code: "CORRUPT" });
     });
   });

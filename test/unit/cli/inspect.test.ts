@@ -89,7 +89,7 @@ test("--open gives the format's function its options; those that it has not are 
   expect((await failure(2, "inspect", file, "--open", "finalObservations=rlds")).line).toMatch(
     /"finalObservations"\. Did you mean "finalObservation"\? Options: finalObservation/,
   );
-  expect((await failure(2, "inspect", file, "--open", "finalObservation")).line).toMatch(/--open takes OPTION=VALUE/);
+  expect((await failure(2, "inspect", file, "--open", "finalObservation")).line).toMatch(/--open requires OPTION=VALUE/);
   expect((await document("inspect", PIXELS, "--open", "images=bytes")).stepSpec.observation.image.dtype).toBe("bytes");
 });
 

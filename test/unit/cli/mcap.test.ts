@@ -53,8 +53,8 @@ test("a mapping that is wrong is wrong usage", async () => {
   const garbage = temp("garbage.json");
   writeFileSync(garbage, "{");
   for (const [args, message] of [
-    [["--topics", temp("none.json")], /--topics takes a JSON file.*ENOENT/],
-    [["--topics", garbage], /--topics takes a JSON file/],
+    [["--topics", temp("none.json")], /--topics requires a file with JSON.*ENOENT/],
+    [["--topics", garbage], /--topics requires a file with JSON/],
     [["--topics", mapping(), "--rate", "0"], /above 0/],
     [["--rate", "20", "--open", "rate=10"], /rate is set twice/],
   ] as const) {

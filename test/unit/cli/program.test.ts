@@ -67,7 +67,7 @@ test("no option takes a second value in silence: it is wrong usage, of every ver
       const { status, stderr, stdout: printed } = await reprise(verb, HALF_CHEETAH, option as string, value, option as string, value);
       expect([verb, option, status, printed]).toEqual([verb, option, 2, ""]);
       expect(stderr).toMatch(new RegExp(`^error: option '(-[a-z], )?${option} <`));
-      expect(stderr).toContain(`takes one value, got "${value}" and "${value}". Pass it once`);
+      expect(stderr).toContain(`accepts only one value, got "${value}" and "${value}". Pass it once`);
     }
   }
 });
@@ -76,7 +76,7 @@ test("push to two servers, and two values of one option of --open, are wrong usa
   const two = await reprise("push", HALF_CHEETAH, "--server", "a:1", "--server=b:1", "--table", "t", "--json");
   expect([two.status, JSON.parse(two.stdout).error]).toEqual([
     2,
-    { code: "USAGE", message: `error: option '--server <host:port>' takes one value, got "a:1" and "b:1". Pass it once` },
+    { code: "USAGE", message: `error: option '--server <host:port>' accepts only one value, got "a:1" and "b:1". Pass it once` },
   ]);
   const open = await reprise("inspect", HALF_CHEETAH, "--open", "split=train", "--open", "split=test");
   expect([open.status, open.stderr]).toEqual([2, "reprise: USAGE: split is set twice by --open. Pass it once\n"]);

@@ -204,7 +204,7 @@ test.runIf(whole)("whole episodes as items", async () => {
   // The default of a million steps would not fit into memory at that size.
   expect((await document("stats", temp("episodes"))).tables[0].maxSize).toBe(100_000);
   const missing = await failure(1, ...["push", PIXELS, "--dir", temp("short"), "--table", "t", "--sequence-length", "26"]);
-  expect(missing.line).toBe("reprise: EMPTY: 8 episodes with 188 steps make no item, which needs 26 steps of one episode. Pass a smaller --sequence-length");
+  expect(missing.line).toBe("reprise: EMPTY: no item can be created from 8 episodes with 188 steps, because an item requires 26 steps of one episode. Pass a smaller --sequence-length");
   expect(existsSync(temp("short"))).toBe(false);
   const short = await failure(2, "push", PIXELS, "--dir", temp("short"), "--table", "t", "--episodes", "--max-length", "24");
   expect(short.line).toMatch(/24.*--max-length/);
@@ -292,7 +292,7 @@ test.runIf(whole)(
     for (const name of readdirSync(temp())) if (name.startsWith("moved-")) renameSync(temp(name), temp("live", name.slice(6)));
     writeFileSync(temp("live", "lock.99"), JSON.stringify({ pid: 1, host: "elsewhere", boot: "another", since: "2020-01-01T00:00:00.000Z" }));
     const push = ["push", CARTPOLE, "--dir", temp("live"), "--table", "t", "--append"];
-    expect((await failure(1, ...push)).line).toMatch(/LOCKED: .* is open in process 1 of elsewhere since 2020-01-01.*--take-over/);
+    expect((await failure(1, ...push)).line).toMatch(/LOCKED: .* is open in process 1 of elsewhere \(lock\.\d+, since 2020-01-01.*--take-over/);
     expect((await document(...push, "--take-over")).tables[0].size).toBe(2 * before);
   },
 );

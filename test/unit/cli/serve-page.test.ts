@@ -400,8 +400,8 @@ describe("the verb", () => {
     try {
       expect(await run(["serve-page", FOLDER], "1.0.0", temp("nowhere"))).toBe(2);
       expect(say.mock.calls[0]?.[0]).toBe(
-        "reprise: USAGE: serve-page needs the package reprise-page, which is not installed. " +
-          "Run npm install reprise-page@1.0.0, or in a clone of Reprise npm run build:page\n",
+        "reprise: USAGE: serve-page requires the package reprise-page, which is not installed. " +
+          "Run npm install reprise-page@1.0.0, or npm run build:page in a clone of Reprise\n",
       );
     } finally {
       say.mockRestore();
@@ -427,8 +427,8 @@ describe("the verb", () => {
       expect(pageFolder("1.1.0", program, user)).toBe(ofUser);
       expect(() => pageFolder("1.2.0", program, user)).toThrow(
         new UsageError(
-          `reprise-page must have the version of reprise, 1.2.0, got 1.1.0 in ${temp("project", "node_modules", "reprise-page")}. ` +
-            "Run npm install reprise-page@1.2.0, or in a clone of Reprise npm run build:page",
+          `reprise-page must have the same version as reprise, 1.2.0, got 1.1.0 in ${temp("project", "node_modules", "reprise-page")}. ` +
+            "Run npm install reprise-page@1.2.0, or npm run build:page in a clone of Reprise",
         ),
       );
       const ofProgram = install(temp("place", "node_modules", "reprise-page"), "1.2.0");

@@ -127,7 +127,7 @@ it.runIf(whole)("takes no episode for which there is no room, and has room again
     store.end("late");
     if (i % 8 === 0) await store.flush();
   }
-  expect(() => store.begin(1)).toThrow(`The store is full: it has ${CAPACITY} steps`);
+  expect(() => store.begin(1)).toThrow(`The store is full: it contains ${CAPACITY} steps`);
   expect(store.steps).toBe(CAPACITY);
   store.delete(7);
   expect(() => store.read(7)).toThrow("Episode 7 no longer exists");

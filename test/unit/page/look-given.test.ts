@@ -110,7 +110,7 @@ describe("calls", () => {
         [0, 1, 2],
       ]);
       await expect(caller.call("fail", 0)).rejects.toMatchObject({ name: "RldsError", code: "CORRUPT", file: "a.npz", episode: 3 });
-      await expect(caller.call("toString", 0)).rejects.toThrow("no verb toString");
+      await expect(caller.call("toString", 0)).rejects.toThrow("no command toString");
     }));
 
   it("can be called off, and the others go on", () =>

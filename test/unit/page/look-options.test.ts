@@ -18,7 +18,7 @@ describe("reading options", () => {
       null: { x: 0, y: true, z: "none", w: 9007199254740993n },
       salvage: true,
     });
-    expect(() => readingOptions({ ...EMPTY, rename: "state" })).toThrow(/^Rename must be pairs such as state=observation\.state, got "state"$/);
+    expect(() => readingOptions({ ...EMPTY, rename: "state" })).toThrow(/^Rename must contain pairs such as state=observation\.state, got "state"$/);
   });
 
   it("errors of readers name the fields of the form", () => {

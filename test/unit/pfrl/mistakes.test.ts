@@ -118,7 +118,7 @@ describe("a path where no file can be", () => {
     expectError(
       errorOf(() => filled().save({ directory: Object.assign(directory, { rename }), file: "f" })),
       "IO",
-      /naming memory\/f failed: it is not allowed \(EPERM\)/,
+      /naming memory\/f failed: permission is denied \(EPERM\)/,
     );
     expect(directory.list()).toEqual([]);
   });

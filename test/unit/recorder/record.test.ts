@@ -196,7 +196,7 @@ test("refused calls say why, and change nothing", async () => {
     },
   };
   expect(() => recorder.step(calls)).toThrow(expect.objectContaining({ code: "OUT_OF_TURN" }));
-  await expect(recorder.endEpisode({ task: 3 } as never)).rejects.toThrow("task must be well-formed text, got 3");
+  await expect(recorder.endEpisode({ task: 3 } as never)).rejects.toThrow("task must be a well-formed string, got 3");
   await expect(recorder.endEpisode({ done: true } as never)).rejects.toThrow("endEpisode has no option");
   await expect(recorder.endEpisode({ final: { observation: { front: [1] } } } as never)).rejects.toThrow(/observation.front must be u8/);
   await recorder.close();

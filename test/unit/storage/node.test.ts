@@ -216,7 +216,7 @@ describe("the lock of a folder", () => {
       expectError(
         errorOf(() => Log.open(node(folder), MANUAL)),
         "LOCKED",
-        /lock\.9.*takeOver: true \(reprise: --take-over\)/,
+        /lock\.9.*pass takeOver: true/,
       );
       // With this option, the check is skipped.
       Log.open(node(folder), { ...MANUAL, takeOver: true }).close();

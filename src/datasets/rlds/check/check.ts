@@ -32,9 +32,9 @@ const TEXTS: { readonly [fault in Fault]: (finding: Finding) => string } = {
   emptyEpisodes: () => "the episode has no steps",
   danglingTails: () => "is_last is false at the last step",
   missingFirsts: () => "is_first is false at the first step",
-  firstsInMidEpisode: () => "is_first after the first step",
-  lastsInMidEpisode: () => "is_last before the last step",
-  terminalsWithoutLast: () => "is_terminal without is_last",
+  firstsInMidEpisode: () => "is_first is true after the first step",
+  lastsInMidEpisode: () => "is_last is true before the last step",
+  terminalsWithoutLast: () => "is_terminal is true, but is_last is false",
   nonFinite: ({ path, value }) => `${path} is ${value}`,
   wrongForms: ({ path }) => `${path} does not match the spec`,
 };
@@ -113,7 +113,7 @@ function warnOfLengths(
   for (const [episode, length] of lengths.entries()) {
     if (length >= least) continue;
     const count = `the episode has ${length} ${length === 1 ? "transition" : "transitions"}`;
-    check.warn("shortEpisodes", { episode, value: length, text: length < minSteps ? `${count}, fewer than ${minSteps}` : `${count}, the median is ${median}` });
+    check.warn("shortEpisodes", { episode, value: length, text: length < minSteps ? `${count}, fewer than ${minSteps}` : `${count}, but the median is ${median}` });
   }
 }
 

@@ -64,12 +64,11 @@ export class ConstantLeaf {
   }
 }
 
-/** Returns a clause such as `dimensions 3, 5 and 9 of 14 never change` or `never changes`. */
-export function constantText({ size }: ConstantLeaf, elements: readonly number[], value: number | bigint | undefined): string {
-  const always = value === undefined ? "" : `: always ${value}`;
-  if (elements.length === size) return `never changes${always}`;
-  const numbers = elements.slice(0, 8).join(", ");
-  const noun = elements.length === 1 ? "dimension" : "dimensions";
-  const verb = elements.length === 1 ? "never changes" : "never change";
-  return `${noun} ${numbers}${elements.length > 8 ? ", …" : ""} of ${size} ${verb}${always}`;
+/** Returns a clause such as `dimensions 3, 5, 9 (of 14) of action never change` or `reward is always 0`. */
+export function constantText({ path, size }: ConstantLeaf, elements: readonly number[], value: number | bigint | undefined): string {
+  const isWhole = elements.length === size;
+  const isOne = isWhole || elements.length === 1;
+  const verb = value === undefined ? (isOne ? "never changes" : "never change") : `${isOne ? "is" : "are"} always ${value}`;
+  if (isWhole) return `${path} ${verb}`;
+  return `${isOne ? "dimension" : "dimensions"} ${elements.slice(0, 8).join(", ")}${elements.length > 8 ? ", …" : ""} (of ${size}) of ${path} ${verb}`;
 }

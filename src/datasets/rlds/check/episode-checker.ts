@@ -128,10 +128,10 @@ export class EpisodeChecker implements StepReceiver<unknown> {
     for (const { path, constant } of this.#tracked) {
       const { elements, value } = constant.result ?? {};
       if (elements !== undefined)
-        this.#report.warn("constantDimensions", { path, value, text: `${path} ${constantText(constant, elements, value)}` }, elements.length);
+        this.#report.warn("constantDimensions", { path, value, text: constantText(constant, elements, value) }, elements.length);
     }
     const { value } = this.#reward?.result ?? {};
-    if (value !== undefined) this.#report.warn("constantRewards", { path: "reward", value, text: `reward never changes: always ${value}` });
+    if (value !== undefined) this.#report.warn("constantRewards", { path: "reward", value, text: `reward is always ${value}` });
   }
 
   #setSpec(spec: StepSpec): void {

@@ -91,7 +91,7 @@ export function castElements(values: ArrayLike<number | bigint>, to: Dtype, fail
     }
     return cast as unknown as AnyArray;
   }
-  const rule = `a whole number in ${min} … ${max}, as ${to} has`;
+  const rule = `a whole number in ${min} … ${max}, the range of ${to}`;
   for (let i = 0; i < values.length; i++) {
     const value = values[i] as number | bigint;
     if (typeof value !== "bigint" && !Number.isInteger(value)) throw fail(i, rule, value);

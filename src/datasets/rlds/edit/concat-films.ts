@@ -78,7 +78,7 @@ function episodeOffsets(sources: readonly FilmSource[]): readonly number[] | und
 function checkFilms(first: FilmSource, { name, reader }: FilmSource): void {
   const [wanted, films] = [first.reader.films as Films, reader.films];
   const error = (what: string) =>
-    new RldsError("UNSUPPORTED", `${what}. Films must match, because Reprise copies them unchanged. Leave the films out with the option without`);
+    new RldsError("UNSUPPORTED", `${what}. Films must match, because Reprise copies them unchanged. Pass without: ["PATH"] to leave a film out`);
   if (films === undefined) throw error(`${name} has no films, unlike ${first.name}`);
   if (films.fps !== wanted.fps) throw error(`the films of ${name} have ${films.fps} frames per second, but those of ${first.name} have ${wanted.fps}`);
   for (const [path, camera] of wanted.cameras) {
@@ -86,7 +86,7 @@ function checkFilms(first: FilmSource, { name, reader }: FilmSource): void {
     if (other === undefined) throw error(`${name} has no film ${path}, unlike ${first.name}`);
     const difference = FILM_KEYS.find((key) => filmValue(camera, key) !== filmValue(other, key));
     if (difference !== undefined)
-      throw error(`${difference} of ${path} is ${filmValue(other, difference)} in ${name}, but ${filmValue(camera, difference)} in ${first.name}`);
+      throw error(`the ${difference} of ${path} is ${filmValue(other, difference)} in ${name}, but ${filmValue(camera, difference)} in ${first.name}`);
   }
 }
 

@@ -7,7 +7,7 @@ import { mustBe } from "../../../base/error.ts";
  */
 export type EpisodeNumbers = string | readonly (number | readonly [first: number, last: number])[];
 
-const RULE = 'numbers of episodes such as "0-9,12", or a list such as [[0, 9], 12]';
+const RULE = 'episode numbers such as "0-9,12" or [[0, 9], 12]';
 
 interface Range {
   readonly first: number;
@@ -60,7 +60,7 @@ export class EpisodeSet {
         throw mustBe(
           RangeError,
           this.#subject,
-          count === 0 ? "empty, because the dataset has no episodes" : `numbers of episodes in 0 … ${count - 1}`,
+          count === 0 ? "empty, because the dataset has no episodes" : `episode numbers in 0 … ${count - 1}`,
           missing,
         );
     }

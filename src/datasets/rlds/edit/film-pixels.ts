@@ -45,7 +45,7 @@ export function withFilmPixels(rlds: RldsDataset<unknown>, options: FilmPixelOpt
   if (typeof fps !== "number")
     throw new RldsError(
       "UNSUPPORTED",
-      "the films have no number of frames per second, so Reprise cannot locate a frame. Leave the films out with the option without",
+      "the number of frames per second of the films is unknown, so Reprise cannot locate a frame. Pass without: [\"PATH\"] to leave a film out",
     );
   return mapColumns(rlds, {
     stepSpec: (spec) => pixelSpec(spec, pictures),
@@ -88,7 +88,7 @@ function pixelsOf(
       let end = at + 1;
       while (end < last && files[end] === files[at]) end++;
       const part = decode({ path: files[at] as string, times: Array.from(times.subarray(at, end)) });
-      if (part.length !== size * (end - at)) throw mustBe(RangeError, "the result of decode", `${size * (end - at)} bytes`, part.length);
+      if (part.length !== size * (end - at)) throw mustBe(RangeError, "the result of decode", `${size * (end - at)} bytes long`, part.length);
       pixels.set(part, size * (at - first));
       at = end;
     }

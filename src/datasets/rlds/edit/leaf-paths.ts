@@ -20,7 +20,7 @@ export function leavesAt(spec: StepSpec, option: string, path: string): NamedLea
   const found = all.filter((leaf) => leaf.path === slashed(path) || leaf.path.startsWith(`${slashed(path)}/`));
   if (found.length === 0) {
     const known = all.map((leaf) => leaf.path);
-    throw mustBe(RangeError, option, `paths of leaves of a step (${known.join(", ")})`, path, known);
+    throw mustBe(RangeError, `a path in ${option}`, `a leaf of the steps (${known.join(", ")})`, path, known);
   }
   return found;
 }

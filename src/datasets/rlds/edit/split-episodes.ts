@@ -48,10 +48,10 @@ function checkShares(shares: { readonly [part: string]: number }): { readonly [p
   const values: readonly unknown[] = Object.values(shares);
   for (const [name, share] of Object.entries(shares)) {
     if (typeof share !== "number") throw mustBe(TypeError, `shares: ${name}`, "a number above 0", share);
-    if (!(share >= MIN_SHARE && share <= 1)) throw mustBe(RangeError, `shares: ${name}`, `in ${MIN_SHARE} … 1`, share);
+    if (!(share >= MIN_SHARE && share <= 1)) throw mustBe(RangeError, `shares: ${name}`, `a number in ${MIN_SHARE} … 1`, share);
   }
   const sum = (values as readonly number[]).reduce((a, b) => a + b, 0);
-  if (Math.abs(sum - 1) > TOLERANCE) throw mustBe(RangeError, "shares", "numbers that add up to 1", sum);
+  if (Math.abs(sum - 1) > TOLERANCE) throw mustBe(RangeError, "the sum of shares", "1", sum);
   return shares;
 }
 

@@ -48,7 +48,7 @@ function channelsOf(spec: StepSpec, paths: readonly string[]): Map<number, numbe
     const images = leavesAt(spec, "swapChannels", path).filter(
       ({ leaf }) => !isText(leaf) && leaf.shape.length === 3 && [3, 4].includes(leaf.shape[2] as number),
     );
-    if (images.length === 0) throw mustBe(RangeError, "swapChannels", "paths of images of shape [height, width, 3 or 4]", path);
+    if (images.length === 0) throw mustBe(RangeError, "a path in swapChannels", "an image of shape [height, width, 3 or 4]", path);
     for (const { index, leaf } of images) channels.set(index, leaf.shape[2] as number);
   }
   return channels;

@@ -113,5 +113,5 @@ function discountOf({ discount }: RldsStep, place: Place): number {
   const number = numberOf(discount);
   // An array may contain a single NaN.
   if (!Number.isNaN(number) || (isList(discount) && discount.length === 1 && typeof discount[0] === "number")) return number;
-  throw new RldsError("SPEC_MISMATCH", mustBe(TypeError, "discount", "one number", discount).message, place);
+  throw new RldsError("SPEC_MISMATCH", mustBe(TypeError, "discount", "a single number", discount).message, place);
 }

@@ -39,7 +39,7 @@ export interface PushOptions {
  * before it
  */
 export async function pushRldsToReverb(rlds: RldsDataset, observer: TrajectoryTaker, policyInfoFn?: PolicyInfoFn, options: PushOptions = {}): Promise<number> {
-  if (typeof observer !== "function") throw mustBe(TypeError, "observer", "an observer of reprise/agents, or a function that takes trajectories", observer);
+  if (typeof observer !== "function") throw mustBe(TypeError, "observer", "an observer of reprise/agents, or a function that accepts trajectories", observer);
   mustBeFn(policyInfoFn);
   const { signal, onProgress } = onlyKeys("options", options, "signal, onProgress");
   if (signal !== undefined && typeof signal?.throwIfAborted !== "function") throw mustBe(TypeError, "signal", "an AbortSignal", signal);

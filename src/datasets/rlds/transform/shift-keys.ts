@@ -43,5 +43,5 @@ export function shiftKeys<S = RldsStep>(rlds: RldsDataset<S>, keys: readonly (ke
 function mustHave(step: unknown, keys: readonly string[]): void {
   for (const key of keys)
     if (typeof step !== "object" || step === null || !(key in step))
-      throw mustBe(RangeError, "keys", `fields of a step (${Object.keys(step ?? {}).join(", ")})`, key, Object.keys(step ?? {}));
+      throw mustBe(RangeError, "a key", `a field of the steps (${Object.keys(step ?? {}).join(", ")})`, key, Object.keys(step ?? {}));
 }

@@ -75,8 +75,8 @@ describe.each(EVERY_FORM)("steps as %s", (form) => {
     expect(report.faults.nonFinite.places).toEqual([{ episode: 1, step: 3, path: "observation/state", value: Number.NaN, text: "observation/state is NaN" }]);
     expect(report.faults.danglingTails.places).toMatchObject([{ episode: 2, step: 4, text: "is_last is false at the last step" }]);
     expect(report.warnings.constantDimensions.places.map(({ text }) => text).sort()).toEqual([
-      "action dimension 1 of 2 never changes: always -1",
-      "observation/state dimension 2 of 3 never changes: always 0.5",
+      "dimension 1 (of 2) of action is always -1",
+      "dimension 2 (of 3) of observation/state is always 0.5",
     ]);
     expect(report.warnings.shortEpisodes.places).toEqual([{ episode: 3, value: 0, text: "the episode has 0 transitions, fewer than 2" }]);
     expect(report.clean).toBe(false);
@@ -223,7 +223,7 @@ test("an episode is short beside the others", async () => {
   const long = Array.from({ length: 101 }, (_, i) => i);
   const episodes = [{ steps: timed(long) }, { steps: timed(long) }, { steps: timed(long.slice(0, 5)) }];
   const report = await check(episodes);
-  expect(report.warnings.shortEpisodes.places).toEqual([{ episode: 2, value: 4, text: "the episode has 4 transitions, the median is 100" }]);
+  expect(report.warnings.shortEpisodes.places).toEqual([{ episode: 2, value: 4, text: "the episode has 4 transitions, but the median is 100" }]);
   expect(found(await check(episodes, { minShare: 0.01 }))).toEqual({});
   expect(found(await check(episodes, { minShare: 0, minSteps: 101 }))).toEqual({ shortEpisodes: 3 });
 });

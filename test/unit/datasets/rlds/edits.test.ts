@@ -79,11 +79,11 @@ describe("selectEpisodes", () => {
   });
 
   test("a number that no episode has is named, with those that there are", async () => {
-    expectFailure(await failure(selectEpisodes(ten as never, { episodes: "3,10" })), RangeError, "episodes must be numbers of episodes in 0 … 9, got 10");
+    expectFailure(await failure(selectEpisodes(ten as never, { episodes: "3,10" })), RangeError, "episodes must be episode numbers in 0 … 9, got 10");
     expectFailure(
       await failure(selectEpisodes(ten as never, { dropEpisodes: "9-12" })),
       RangeError,
-      "dropEpisodes must be numbers of episodes in 0 … 9, got 12",
+      "dropEpisodes must be episode numbers in 0 … 9, got 12",
     );
   });
 
@@ -202,8 +202,8 @@ describe("castLeaves", () => {
   });
 
   test.each([
-    ["action", "u8", "action must be a whole number in 0 … 255, as u8 has, got 0.5"],
-    ["observation", "bool", "observation must be a whole number in 0 … 1, as bool has, got 2"],
+    ["action", "u8", "action must be a whole number in 0 … 255, the range of u8, got 0.5"],
+    ["observation", "bool", "observation must be a whole number in 0 … 1, the range of bool, got 2"],
   ] as const)("%s as %s loses a value, which is an error with its place", async (path, dtype, message) => {
     expectFailure(await failure(castLeaves(counted([2, 3, 3]), { [path]: dtype })), "INVALID_DATA", message);
   });
@@ -223,7 +223,7 @@ describe("castLeaves", () => {
 
   test("texts and unknown paths and dtypes are refused", async () => {
     expectFailure(await failure(castLeaves(everything([1]), { text: "f32" })), RangeError, "dtypes: text must be a leaf of numbers");
-    expectFailure(await failure(castLeaves(everything([1]), { nothing: "f32" })), RangeError, "dtypes must be paths of leaves of a step (");
+    expectFailure(await failure(castLeaves(everything([1]), { nothing: "f32" })), RangeError, "a path in dtypes must be a leaf of the steps (");
     expect(() => castLeaves(everything([1]), { action: "f8" as never })).toThrow("dtypes: action must be one of bool, i8");
   });
 });
@@ -263,7 +263,7 @@ describe("swapChannels", () => {
     expectFailure(
       await failure(swapChannels(data(3) as never, ["observation/x"])),
       RangeError,
-      'swapChannels must be paths of images of shape [height, width, 3 or 4], got "observation/x"',
+      'a path in swapChannels must be an image of shape [height, width, 3 or 4], got "observation/x"',
     );
     const filmed = Object.assign([], { stepSpec: { top: { path: leaf("string"), timestamp: leaf("f64") } }, metadataSpec: {} });
     expectFailure(await failure(swapChannels(filmed as never, ["top"])), "UNSUPPORTED", "top is a film");
@@ -299,7 +299,7 @@ describe("withFilmPixels", () => {
   test("films of an unknown size or rate, and too few pixels, are errors", async () => {
     const decode = () => new Uint8Array(1);
     expect(() => withFilmPixels(filmed(["a"]), { films: filmsOf({}), decode })).toThrow("top must have the shape [height, width, 3]");
-    expect(() => withFilmPixels(filmed(["a"]), { films: { ...films, fps: undefined }, decode })).toThrow("the films have no number of frames per second");
+    expect(() => withFilmPixels(filmed(["a"]), { films: { ...films, fps: undefined }, decode })).toThrow("the number of frames per second of the films is unknown");
     const [episode] = await listOf(withFilmPixels(filmed(["a"]), { films, decode }));
     expect(() => episode?.steps.at(0)).toThrow("the result of decode must be 6 bytes, got 1");
   });
@@ -402,7 +402,7 @@ describe("concatEpisodes and splitEpisodes", () => {
 
   test("shares that do not add up are refused", () => {
     const data = counted([1]);
-    expect(() => splitEpisodes(data, { a: 0.5, b: 0.4 })).toThrow("shares must be numbers that add up to 1, got 0.9");
+    expect(() => splitEpisodes(data, { a: 0.5, b: 0.4 })).toThrow("the sum of shares must be 1, got 0.9");
     expect(() => splitEpisodes(data, { a: 1.5, b: -0.5 })).toThrow("shares: a must be in 0.001 … 1, got 1.5");
     expect(() => splitEpisodes(data, { a: 1 }, { seed: -1 })).toThrow(RangeError);
   });

@@ -108,7 +108,7 @@ describe("createTrajectoryDataSpec", () => {
     });
     const limits = { task: text({ maxBytes: 4 }), more: text({ maxBytes: 5 }) };
     expect(known).toMatchObject({ observation: limits, policyInfo: limits });
-    expect((await thrown(() => createTrajectoryDataSpec(data))).message).toMatch(/^observation\/task is text\. Set maxTextBytes/);
+    expect((await thrown(() => createTrajectoryDataSpec(data))).message).toMatch(/^observation\/task is text without a byte limit\. Set maxTextBytes/);
     const bytes = Object.assign([], { stepSpec: { ...stepSpec, action: { dtype: "bytes", shape: [] } } as StepSpec });
     const error = await thrown(() => createTrajectoryDataSpec(bytes, undefined, { maxTextBytes: 9 }));
     expect([error.code, error.message]).toEqual(["UNSUPPORTED", expect.stringMatching(/^action is bytes, which a Replay cannot store/)]);
