@@ -76,7 +76,7 @@ function checkDepth(text: string): void {
     // [ and {, ] and }
     else if (code === 91 || code === 123) depth++;
     else if (code === 93 || code === 125) depth--;
-    if (depth > MAX_JSON_DEPTH) throw new SyntaxError(`it is nested more than ${MAX_JSON_DEPTH} deep`);
+    if (depth > MAX_JSON_DEPTH) throw new SyntaxError(`it is nested more than ${MAX_JSON_DEPTH} levels deep`);
   }
 }
 

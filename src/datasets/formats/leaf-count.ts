@@ -11,7 +11,7 @@ export function checkLeaves(spec: StepSpec, subject: string, place: Place): void
 
 /** @throws RldsError UNSUPPORTED */
 export function checkLeafCount(count: number, subject: string, place: Place): void {
-  if (count > MAX_LEAVES) throw unsupportedFile(place, `${subject} has ${count} leaves, but a step has at most ${MAX_LEAVES}`);
+  if (count > MAX_LEAVES) throw unsupportedFile(place, `${subject} has ${count} leaves, but a step can have at most ${MAX_LEAVES}`);
 }
 
 function leafCount(spec: StepSpec): number {

@@ -60,7 +60,7 @@ export function leavesOfHeader(names: readonly string[], place: Place): TableLea
     const name = array === undefined ? part.name : part.base;
     if (!leaves.has(name)) leaves.set(name, array ?? { keys: keysOf(name), shape: [], columns: [part.column] });
   }
-  if (leaves.size > MAX_LEAVES) throw unsupportedFile(place, `the table has ${leaves.size} leaves, but a step has at most ${MAX_LEAVES}`);
+  if (leaves.size > MAX_LEAVES) throw unsupportedFile(place, `the table has ${leaves.size} leaves, but a step can have at most ${MAX_LEAVES}`);
   return withoutGroups([...leaves]);
 }
 

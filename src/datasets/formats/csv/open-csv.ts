@@ -96,7 +96,7 @@ async function onlyFile(folder: SourceFolder): Promise<SourceFile> {
   const paths = (await folder.list())?.filter((path) => /\.(csv|tsv)$/i.test(path)) ?? [];
   const [path] = paths;
   if (path !== undefined && paths.length === 1) return folder.open(path);
-  throw unsupportedFile({ file: folder.name }, `the folder must contain one .csv or .tsv file, got ${paths.length}. Pass the file`);
+  throw unsupportedFile({ file: folder.name }, `the folder must contain exactly one .csv or .tsv file, got ${paths.length}. Pass one file instead`);
 }
 
 interface KindLeaf extends TableLeaf {

@@ -33,7 +33,8 @@ async function withPixels(column: Column, { name: file, maxBytes }: Hdf5File): P
     throw imageError(0, cause);
   }
   const size = shape[0] * shape[1] * CHANNELS;
-  if (!(size > 0 && 4 * size <= maxBytes)) throw corruptFile({ file }, `${path} has images of ${size} bytes, more than maxBytes allows. Increase maxBytes`);
+  if (!(size > 0 && 4 * size <= maxBytes))
+    throw corruptFile({ file }, `decoding an image of ${path} needs ${4 * size} bytes, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`);
   return new Column({
     ...column,
     leaf: { dtype: "u8", shape },

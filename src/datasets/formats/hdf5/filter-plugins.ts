@@ -67,7 +67,7 @@ async function packageFile(path: string, subject: string): Promise<Uint8Array> {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw unsupportedFile(
       {},
-      `${subject}, but ${url} cannot be loaded (${reason}). Serve the plugin at that URL, put it into the files of h5wasm (docs/reference/formats.md), ${OTHERWISE}`,
+      `${subject}, but ${url} cannot be loaded: ${reason}. Serve the plugin at that URL, add it to the files of h5wasm (see docs/reference/formats.md), ${OTHERWISE}`,
       cause,
     );
   }

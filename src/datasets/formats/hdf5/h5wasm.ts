@@ -79,7 +79,7 @@ async function instance(reason: unknown, customPackage: H5wasm | undefined): Pro
       // The innermost line of the last error stack.
       const message = lines.filter((line) => /^\s+#\d+: /.test(line)).at(-1);
       lines.splice(0, lines.length, "");
-      return message?.replace(/^.*\): /, "").trim() ?? "HDF5 does not say why";
+      return message?.replace(/^.*\): /, "").trim() ?? "HDF5 reports no reason";
     },
   };
 }
@@ -93,7 +93,7 @@ async function importLibrary(customPackage?: H5wasm): Promise<Library> {
     return library;
   } catch (cause) {
     instanceCount = 0;
-    throw unsupportedFile({}, "h5wasm is required to read HDF5. Run npm install h5wasm", cause);
+    throw unsupportedFile({}, "h5wasm is required to read or write HDF5. Run npm install h5wasm", cause);
   }
 }
 

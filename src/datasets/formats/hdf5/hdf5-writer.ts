@@ -36,8 +36,8 @@ export class Hdf5Writer {
     this.#instance = instance;
     this.#path = freePath(library.FS, "/reprise-written-", ".hdf5");
     this.#node = library.FS.createFile("/", this.#path.slice(1), {}, true, true);
-    this.#id = this.#guard("a file", () => library.open(this.#path, library.H5F_ACC_TRUNC, false, -1, -1));
-    if (this.#id < 0n) throw this.#error("a file", instance.lastMessage());
+    this.#id = this.#guard("the file", () => library.open(this.#path, library.H5F_ACC_TRUNC, false, -1, -1));
+    if (this.#id < 0n) throw this.#error("the file", instance.lastMessage());
   }
 
   /** The approximate size of the file so far. */
@@ -99,7 +99,8 @@ export class Hdf5Writer {
     const { buffer, byteOffset, byteLength } = data as unknown as Uint8Array;
     const { library } = this.#instance;
     const at = library._malloc(Math.max(byteLength, 1));
-    if (at === 0) throw new RldsError("UNSUPPORTED", `${subject} needs ${byteLength} bytes, more than HDF5 can allocate. Write shorter episodes, or Parquet`);
+    if (at === 0)
+      throw new RldsError("UNSUPPORTED", `${subject} needs ${byteLength} bytes, more than HDF5 can allocate. Write shorter episodes, or write Parquet`);
     try {
       library.HEAPU8.set(new Uint8Array(buffer, byteOffset, byteLength), at);
       return use(at);
@@ -119,7 +120,7 @@ export class Hdf5Writer {
       return call();
     } catch (cause) {
       if (cause instanceof RldsError) throw cause;
-      this.#instance.cause = cause ?? "it threw nothing";
+      this.#instance.cause = cause ?? "unknown error";
       throw this.#error(subject, cause instanceof Error ? cause.message : String(cause), cause);
     }
   }

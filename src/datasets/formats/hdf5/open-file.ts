@@ -66,5 +66,5 @@ async function fileIn(folder: SourceFolder, names: readonly string[]): Promise<{
       if (!(error instanceof RldsError && error.code === "NOT_FOUND")) throw error;
     }
   }
-  throw new RldsError("NOT_FOUND", `the folder has no ${names.join(" or ")}`, { file: folder.name });
+  throw new RldsError("NOT_FOUND", `the folder has no HDF5 file (${names.join(", ")})`, { file: folder.name });
 }

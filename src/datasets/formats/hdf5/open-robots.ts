@@ -72,7 +72,7 @@ export async function openRobots<S = RldsStep>(from: Source, options: RobotOptio
     if (format === undefined)
       throw unsupportedFile(
         { file: hdf5.name },
-        "the file must have data/demo_0 (robomimic), traj_0 (ManiSkill), actions_0 (d3rlpy), or action with observations/qpos (ALOHA)",
+        "the file must contain data/demo_0 (robomimic), traj_0 (ManiSkill), actions_0 (d3rlpy), or action with observations/qpos (ALOHA)",
       );
   } catch (error) {
     await hdf5.close();
@@ -138,8 +138,8 @@ class RobotReader implements RldsReader {
     const masks = format === "robomimic" ? await filters(first, split, losses) : NO_FILTERS;
     const { splits } = masks;
     if (split !== undefined && !splits.has(split)) {
-      const names = splits.size === 0 ? "no splits in mask" : `the splits ${[...splits.keys()].join(", ")}`;
-      throw unsupportedFile({ file: first.name }, `there is no split ${JSON.stringify(split)}. The file has ${names}`);
+      const names = splits.size === 0 ? "It has no splits in mask" : `Its splits are ${[...splits.keys()].join(", ")}`;
+      throw unsupportedFile({ file: first.name }, `the file has no split ${JSON.stringify(split)}. ${names}`);
     }
     const chosen = split === undefined ? undefined : splits.get(split);
     const places: EpisodePlace[] = [];
@@ -272,7 +272,7 @@ class RobotReader implements RldsReader {
 async function checkCount(hdf5: Hdf5File, found: number, losses: Damage | undefined): Promise<void> {
   const count = await d3rlpyCount(hdf5);
   if (count === undefined || count === found) return;
-  const error = corruptFile({ file: hdf5.name }, `the file states ${count} episodes, but has ${found}`);
+  const error = corruptFile({ file: hdf5.name }, `the file declares ${count} episodes, but contains ${found}`);
   if (losses === undefined) throw error;
   losses.add(error);
 }

@@ -45,7 +45,7 @@ export async function hasObservations(hdf5: Hdf5File, format: RobotFormat, group
 /** Returns the error for a file whose episodes have no observations. */
 export function withoutObservations(format: RobotFormat, file: string): RldsError {
   const names = format === "d3rlpy" ? ["observations"] : NAMES[format].observation;
-  return unsupportedFile({ file }, `no episode has ${names.join(" or ")}. Write observations into the dataset first`);
+  return unsupportedFile({ file }, `no episode has ${names.join(" or ")}. Add observations to the dataset first`);
 }
 
 type KeepColumn = (path: string) => boolean;
@@ -213,7 +213,7 @@ async function lastFlag(hdf5: Hdf5File, paths: readonly string[], rows: number):
 /** Returns the observations, followed by the last next observation. @throws RldsError CORRUPT */
 function withFinal(observation: ColumnTree, next: ColumnTree, file: string): ColumnTree {
   const difference = specDifference(rowSpec(observation), rowSpec(next));
-  if (difference !== undefined) throw corruptFile({ file }, `next_obs do not match observations: ${difference}`);
+  if (difference !== undefined) throw corruptFile({ file }, `next_obs does not match the observations: ${difference}`);
   const nextColumns = columnsOf(next);
   const order = columnsOf(observation);
   return mapTree(observation, (column) => {

@@ -76,7 +76,7 @@ export function writeHdf5(rlds: RldsDataset<unknown>, to: Sink, options: Hdf5Wri
         onProgress?.({ episodes, steps: demos.steps, bytes: hdf5.bytes });
         signal?.throwIfAborted();
       }
-      if (demos.names.length === 0) throw new RldsError("EMPTY", "the dataset has no transitions, and robomimic cannot open such a file");
+      if (demos.names.length === 0) throw new RldsError("EMPTY", "the dataset must have at least one transition, because robomimic cannot open an empty file");
       hdf5.attribute("/data", "total", I64, BigInt64Array.of(BigInt(demos.transitions)));
       hdf5.attribute("/data", "env_args", TEXT, [envArgsOf(envArgs, about)]);
       hdf5.group("/mask");
@@ -131,7 +131,7 @@ class DemoWriter {
       // The writer counts the rows itself.
       if (path === "num_samples") return [];
       if (leaf.dtype !== "bytes") return [{ path, leaf, index }];
-      losses.add(path, "attributes of HDF5 are numbers and texts here");
+      losses.add(path, "attributes store only numbers and strings");
       return [];
     });
     const at = (path: string) => leavesOf(stepSpec).findIndex((leaf) => leaf.path === path && leaf.size === 1);
@@ -148,7 +148,7 @@ class DemoWriter {
     const kind = finalStepOf(metadata, flag(this.#isLast));
     const rows = kind === "observation" ? length - 1 : length;
     if (rows <= 0) {
-      this.#losses.addEpisode("episodes without transitions", "robomimic has rows of transitions only");
+      this.#losses.addEpisode("episodes without transitions", "robomimic stores only transitions");
       return;
     }
     const name = `demo_${this.names.length}`;
@@ -186,7 +186,8 @@ class DemoWriter {
         if (!groups.has(group)) this.#hdf5.group(`${demo}/${group}`);
         groups.add(group);
       }
-      if (leaf.dtype === "string" && (values as readonly string[]).some((text) => text.includes("\0"))) this.#losses.add(path, "texts of HDF5 end at a zero");
+      if (leaf.dtype === "string" && (values as readonly string[]).some((text) => text.includes("\0")))
+        this.#losses.add(path, "strings of HDF5 end at the first NUL");
       this.#hdf5.dataset(`${demo}/${name}`, leaf, values, count);
     };
     const part = (from: number, to: number) => slicedColumn(data, from * size, to * size);

@@ -24,7 +24,7 @@ function pngHead(bytes: Uint8Array): ImageHead {
   const view = dataView(bytes);
   if (bytes.length < 33 || view.getUint32(12) !== 0x49484452) throw new Error("the PNG does not begin with an IHDR header");
   const channels = PNG_CHANNELS[bytes[25] as number];
-  if (channels === undefined) throw new Error(`the PNG has the invalid colour type ${bytes[25]}`);
+  if (channels === undefined) throw new Error(`the PNG has the invalid color type ${bytes[25]}`);
   return { format: "png", width: view.getUint32(16), height: view.getUint32(20), channels, depth: bytes[24] as number };
 }
 

@@ -23,7 +23,7 @@ export function decodePng(bytes: Uint8Array, head: ImageHead, channels: number, 
     stored = image.palette[0]?.length ?? 3;
     if (data.length < (head.height * head.width * head.depth) / 8) throw new Error("the PNG has too few pixels");
     data = convertIndexedToRgb(image);
-  } else if (image.depth < 8) throw new Error(`Reprise cannot read a PNG of ${image.depth} bits per channel`);
+  } else if (image.depth < 8) throw new Error(`Reprise cannot read a PNG with ${image.depth} bits per channel`);
   const pixelCount = head.width * head.height;
   if (data.length !== pixelCount * stored) throw new Error(`the PNG has ${data.length} values instead of ${pixelCount * stored}`);
   return withChannels(data instanceof Uint8ClampedArray ? new Uint8Array(data.buffer) : data, stored, channels, image.depth === 16 ? 65535 : 255);

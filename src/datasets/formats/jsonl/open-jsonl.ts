@@ -103,7 +103,7 @@ async function onlyFile(folder: SourceFolder): Promise<SourceFile> {
   const paths = (await folder.list())?.filter((path) => /\.(jsonl|ndjson)$/.test(path)) ?? [];
   const [path] = paths;
   if (path !== undefined && paths.length === 1) return folder.open(path);
-  throw unsupportedFile({ file: folder.name }, `the folder must contain one .jsonl file, got ${paths.length}. Pass the file`);
+  throw unsupportedFile({ file: folder.name }, `the folder must contain exactly one .jsonl file, got ${paths.length}. Pass one file instead`);
 }
 
 async function firstOf(lines: AsyncIterable<Line>, file: string): Promise<Line> {

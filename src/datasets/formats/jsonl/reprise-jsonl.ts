@@ -75,15 +75,15 @@ export async function* readRepriseEpisodes(
     if (first !== undefined) {
       if (metadata !== undefined) yield finishEpisode();
       episode++;
-      if (ofEpisode > line.bytes) throw lineError(name, line, `is too short: its ${line.bytes} bytes cannot hold ${ofEpisode} elements`);
+      if (ofEpisode > line.bytes) throw lineError(name, line, `has ${line.bytes} bytes, too few for ${ofEpisode} elements`);
       const collector = new Collector(metadataSpec as StepSpec, 1);
       collector.add(valuesOfJson(metadataSpec as StepSpec, first), { ...place, episode }, "the episode's metadata");
       metadata = new StepColumns<object>(metadataSpec as StepSpec, collector.take().data, 1).at(0);
     } else {
       if (metadata === undefined) throw lineError(name, line, "must be an episode, got a step before the first episode");
-      if (elements > line.bytes) throw lineError(name, line, `is too short: its ${line.bytes} bytes cannot hold ${elements} elements`);
+      if (elements > line.bytes) throw lineError(name, line, `has ${line.bytes} bytes, too few for ${elements} elements`);
       bytes += line.bytes;
-      if (bytes > maxBytes) throw lineError(name, line, `belongs to an episode of more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
+      if (bytes > maxBytes) throw lineError(name, line, `belongs to an episode larger than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
       steps ??= new Collector(stepSpec, 1);
       steps.add(valuesOfJson(stepSpec, typeof step === "object" && step !== null ? selection.value(step) : step), { ...place, step: steps.length });
     }

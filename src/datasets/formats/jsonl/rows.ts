@@ -191,11 +191,11 @@ export class Rows {
   add(value: unknown, place: Place, bytes: number): boolean {
     const { rowSpec, steps, hasReward } = this.#schema;
     const { fields, metadata } = rowOf(value, place, this.#schema.names);
-    if (this.#elements > bytes) throw new RldsError("SPEC_MISMATCH", `a step is too short: its ${bytes} bytes cannot hold ${this.#elements} elements`, place);
+    if (this.#elements > bytes) throw new RldsError("SPEC_MISMATCH", `the step has ${bytes} bytes, too few for ${this.#elements} elements`, place);
     // Missing values also take memory.
     const perRow = this.#collector.bytes / Math.max(this.#collector.length, 1);
     if (this.#collector.bytes + perRow > 4 * this.#maxBytes)
-      throw corruptFile(place, `an episode takes more than ${4 * this.#maxBytes} bytes in memory, four times what maxBytes allows. Increase maxBytes`);
+      throw corruptFile(place, `an episode takes more than ${4 * this.#maxBytes} bytes in memory, four times maxBytes. Increase maxBytes`);
     const row: { [name: string]: unknown } = { ...(withMissing(this.#metadataSpec, metadata) as object) };
     for (const name of ["observation", "action", "reward", "discount", ...FLAGS] as const)
       if (Object.hasOwn(rowSpec, name)) row[name] = SINGLE.includes(name) && isScalar(rowSpec[name]) ? single(fields[name]) : fields[name];

@@ -42,9 +42,9 @@ export async function listEpisodes(folder: SourceFolder, info: LeRobotInfo, vide
   if (invalidIndex >= 0)
     throw corruptFile(
       { file, episode: invalidIndex },
-      `episode ${invalidIndex} must follow and have a length, got episode ${entries[invalidIndex]?.index} of length ${entries[invalidIndex]?.length}`,
+      `row ${invalidIndex} must be episode ${invalidIndex} with its length, got episode ${entries[invalidIndex]?.index} with length ${entries[invalidIndex]?.length}`,
     );
-  if (entries.length !== info.episodes) throw corruptFile({ file }, `there are ${entries.length} episodes, but meta/info.json states ${info.episodes}`);
+  if (entries.length !== info.episodes) throw corruptFile({ file }, `the list has ${entries.length} episodes, but meta/info.json declares ${info.episodes}`);
   return { episodes: entries, metadataSpec };
 }
 
@@ -70,7 +70,7 @@ async function fromTables(folder: SourceFolder, info: LeRobotInfo, videos: reado
     const numbers = async (name: string): Promise<ArrayLike<number | bigint>> => {
       const column = findColumn(table, name);
       if (column === undefined || column.listDepth > 0 || column.dtype === undefined || column.dtype === "string" || column.dtype === "bytes")
-        throw corruptFile({ file: table.name }, `the file must have a column ${name} of numbers`);
+        throw corruptFile({ file: table.name }, `the file must have a numeric column ${name}`);
       return wholeColumn(table, column) as Promise<ArrayLike<number>>;
     };
     const [indices, lengths, chunks, files] = [
@@ -114,7 +114,7 @@ export async function* episodeTables(folder: SourceFolder, maxBytes: number): As
       tableFile = await openIfExists(folder, tablePath());
     }
     if (tableFile === undefined) {
-      if (k === 0) throw new RldsError("NOT_FOUND", "there is no table of episodes", { file: tablePath() });
+      if (k === 0) throw new RldsError("NOT_FOUND", "the table of episodes does not exist", { file: tablePath() });
       return;
     }
     file++;

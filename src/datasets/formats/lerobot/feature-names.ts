@@ -37,7 +37,7 @@ export function nameFeatures(info: LeRobotInfo, selection: Selection): NamedFeat
   for (const field of ["observation", "action"]) {
     if ([...features.values()].some(({ keys }) => keys[0] === field)) continue;
     const names = [...info.features.keys()].join(", ");
-    throw unsupportedFile({ file: INFO }, `the dataset has no feature for ${field}, got ${names}. Pass rename: { NAME: "${field}" } to choose one`);
+    throw unsupportedFile({ file: INFO }, `the dataset must have a feature for ${field}, got ${names}. Pass rename: { NAME: "${field}" } to choose one`);
   }
   return { info: { ...info, features }, hasTask: features.has(TASK) && (selection.isEmpty || keepsTask) };
 }

@@ -88,7 +88,10 @@ export function createFrameSchema(stepSpec: StepSpec, metadataSpec: { readonly [
   const films = [...cameras].flatMap(([path, camera]): FilmFeature[] => {
     // The name becomes a folder of the new dataset.
     if (camera.name.split(".").includes("") || /[\\/\0]/.test(camera.name))
-      throw new RldsError("UNSUPPORTED", `the camera name ${JSON.stringify(camera.name)} must be valid as a folder name, because its films are copied`);
+      throw new RldsError(
+        "UNSUPPORTED",
+        `the camera name ${JSON.stringify(camera.name)} must be a valid folder name, because the films of the camera are copied`,
+      );
     const [file, timestamp] = [at(`${path}/path`), at(`${path}/timestamp`)];
     return file === undefined || timestamp === undefined ? [] : [{ camera, path: file, timestamp }];
   });
@@ -129,7 +132,10 @@ function isPicture({ dtype, shape }: StepLeaf, channels: readonly number[]): boo
 /** Returns the feature name that LeRobot uses: `next.reward`, or `observation.state` or `observation.image` for an observation with a single value. */
 function nameOf(keys: readonly string[], kind: OutputFeature["kind"]): string {
   if (keys.length === 0 || keys.some((key) => key === "" || key.includes("/")))
-    throw new RldsError("UNSUPPORTED", `${keys.join(" in ") || "a step"} must have names without slashes, as LeRobot requires. Rename it with mapSteps`);
+    throw new RldsError(
+      "UNSUPPORTED",
+      `each name of a leaf must be nonempty and without slashes in LeRobot, got ${JSON.stringify(keys)}. Rename the leaf with mapSteps`,
+    );
   if (keys.length > 1) return keys.join(".");
   const [name] = keys as readonly [string];
   if (name === "observation") return kind === "image" || kind === "video" ? "observation.image" : "observation.state";
@@ -162,5 +168,5 @@ function tasksOf(stepSpec: StepSpec, metadataSpec: { readonly [name: string]: St
   // An explicit path means a single leaf.
   if (taskLeaves.length > 0) return taskLeaves.slice(0, 1);
   const textPaths = sides.flatMap(([, leaves]) => leaves.filter(isText).map((leaf) => leaf.path));
-  throw mustBe(RangeError, "taskLeaf", `the path of a text (${textPaths.join(", ") || "there are none"})`, path, textPaths);
+  throw mustBe(RangeError, "taskLeaf", `the path of a string leaf (${textPaths.join(", ") || "none exist"})`, path, textPaths);
 }

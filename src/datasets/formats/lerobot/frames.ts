@@ -70,7 +70,7 @@ export function framesOf<S>(table: StepColumns<unknown>, entry: EpisodeEntry, op
       (columns.get(path) as readonly Uint8Array[]).forEach((bytes, step) => {
         try {
           const { height, width } = imageHead(bytes);
-          if (height !== shape[0] || width !== shape[1]) throw new Error(`the image is ${height} × ${width} instead of the stated ${shape[0]} × ${shape[1]}`);
+          if (height !== shape[0] || width !== shape[1]) throw new Error(`the image is ${height} × ${width} instead of the declared ${shape[0]} × ${shape[1]}`);
           pixels.set(decode(bytes, { type, channels: shape[2] }, maxBytes), step * size);
         } catch (cause) {
           throw corruptFile({ ...place, step }, `${path} cannot be decoded: ${(cause as Error).message}${columnRemedy([path])}`, cause);

@@ -58,7 +58,7 @@ export function leRobotInfo(json: unknown): LeRobotInfo {
     if (!Number.isSafeInteger(value) || (value as number) < 0) throw corruptFile(where, ruleText(name, "a whole number", value));
     return value as number;
   };
-  if (typeof data_path !== "string") throw corruptFile(where, ruleText("data_path", "a template of paths", data_path));
+  if (typeof data_path !== "string") throw corruptFile(where, ruleText("data_path", "a path template", data_path));
   if (typeof features !== "object" || features === null) throw corruptFile(where, "features must be an object");
   const checked = new Map<string, Feature>();
   for (const [name, feature] of Object.entries(features)) {
@@ -119,7 +119,7 @@ export function jsonLines(text: string, file: string): { readonly [key: string]:
     } catch {
       // The code below reports this error, as it does for JSON that is not an object.
     }
-    throw corruptFile({ file, offset: at }, "a line is not a JSON object");
+    throw corruptFile({ file, offset: at }, "a line must be a JSON object");
   });
 }
 

@@ -172,7 +172,7 @@ function jsonOf(text: string): unknown {
   try {
     return parseJson(text);
   } catch (cause) {
-    throw corruptFile({ file: INFO }, "the file is not valid JSON", cause);
+    throw corruptFile({ file: INFO }, `the file is not JSON: ${(cause as Error).message}`, cause);
   }
 }
 
@@ -194,7 +194,8 @@ async function* episodes<S>(
     yield { ...about.metadata, episode_index: BigInt(next), [FINAL_STEP]: "transition", steps: framesOf<S>(steps, about, frames) };
     next++;
   }
-  if (next < entries.length) throw corruptFile({ file: entries[next]?.path, episode: next }, `the data has only ${next} of ${entries.length} episodes`);
+  if (next < entries.length)
+    throw corruptFile({ file: entries[next]?.path, episode: next }, `the data files contain only ${next} of ${entries.length} episodes`);
 }
 
 async function* tables(folder: SourceFolder, paths: readonly string[], maxBytes: number): AsyncGenerator<ParquetFile, void> {

@@ -36,12 +36,12 @@ export async function salvageLists(
   };
   const { episodes, metadataSpec } = await attempt(() => readEpisodeList(folder, info, videos, maxBytes), { episodes: [], metadataSpec: {} });
   if (episodes.length !== info.episodes)
-    losses.add(corruptFile({ file: INFO }, `the file states ${info.episodes} episodes, but the list of episodes has ${episodes.length}`));
+    losses.add(corruptFile({ file: INFO }, `the file declares ${info.episodes} episodes, but the list of episodes has ${episodes.length}`));
   const tasks = info.features.has("task_index") ? await attempt(() => tasksOf(folder, info, maxBytes), new Map<number, string>()) : new Map<number, string>();
   const files = await folder.list();
   const missing = (path: string) => files !== undefined && !files.includes(path);
   for (const { videos: films } of episodes)
-    for (const { path } of films.values()) if (missing(path)) losses.add(new RldsError("NOT_FOUND", "there is no such film", { file: path }));
+    for (const { path } of films.values()) if (missing(path)) losses.add(new RldsError("NOT_FOUND", "the film does not exist", { file: path }));
   const listed = (files ?? []).filter((path) => path.startsWith("data/") && path.endsWith(".parquet"));
   const paths = sortPaths([...new Set([...episodes.map(({ path }) => path), ...listed])]);
   return { episodes, metadataSpec, paths, tasks };
@@ -75,13 +75,13 @@ export async function* salvageEpisodes(
         const entry = byIndex.get(index);
         const isWhole = frame_index === undefined || Array.from(frame_index.data).every((frame, i) => Number(frame) === i);
         const lose = (what: string) => losses.add(corruptFile({ file: path, episode: index }, what));
-        if (found.has(index)) lose(`episode ${index} is present twice`);
+        if (found.has(index)) lose(`episode ${index} occurs twice`);
         else if (entry !== undefined && entry.length !== steps.length)
           lose(`the episode must have ${entry.length} frames, as in the dataset's list of episodes, got ${steps.length}`);
-        else if (!isWhole) lose("the frames of the episode have gaps");
+        else if (!isWhole) lose("the frames of the episode are not consecutive");
         else {
           // The data contains an episode that the list does not contain.
-          if (entry === undefined) lose("the list of episodes does not contain this episode, whose frames were read");
+          if (entry === undefined) lose("the list of episodes does not contain this episode. Its frames were read anyway");
           yield { steps, entry: entry ?? { index, length: steps.length, path, videos: new Map() } };
           found.add(index);
         }
