@@ -5,6 +5,7 @@ import type { SourceFile } from "../sources/source.ts";
 import { gunzipPieces } from "./gzip.ts";
 import { unzstdPieces } from "./zstd.ts";
 
+/** The options for decompressing a file. */
 export interface CompressedOptions {
   readonly maxBytes: number;
   readonly signal?: AbortSignal;

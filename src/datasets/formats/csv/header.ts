@@ -39,7 +39,7 @@ function partOf(name: string): Pick<Part, "base" | "place"> {
   return { base: name, place: [] };
 }
 
-/** @throws RldsError CORRUPT for a duplicate name · UNSUPPORTED for a line without names, or too many leaves */
+/** Returns the leaves that the column names describe. @throws RldsError CORRUPT for a duplicate name · UNSUPPORTED for a line without names, or too many leaves */
 export function leavesOfHeader(names: readonly string[], place: Place): TableLeaf[] {
   if (names.every((name) => /^\s*[-+.\d]/.test(name) || name === ""))
     throw unsupportedFile(place, "the first line must contain the names of the columns. Add names such as observation.0, action, reward");

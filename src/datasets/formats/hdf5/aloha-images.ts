@@ -47,7 +47,7 @@ async function withPixels(column: Column, { name: file, maxBytes }: Hdf5File): P
       for (let i = 0; i < to - from; i++) {
         try {
           const pixels = decode(data.subarray(i * length, (i + 1) * length), { type: "u8", channels: CHANNELS }, maxBytes);
-          if (pixels.length !== size) throw new Error(`it has ${pixels.length} bytes of pixels, but the first image has ${size}`);
+          if (pixels.length !== size) throw new Error(`the image has ${pixels.length} bytes of pixels, but the first image has ${size}`);
           all.set(pixels, i * size);
         } catch (cause) {
           throw imageError(from + i, cause);

@@ -10,6 +10,7 @@ import type { Losses } from "../sinks/losses.ts";
 /** The dataset with the source's metadata as JSON. */
 export const ABOUT = "/about";
 
+/** A leaf of a step and its dataset in a demo. */
 export interface DemoLeaf extends LeafEntry {
   /** The index among the leaves of a step. */
   readonly index: number;

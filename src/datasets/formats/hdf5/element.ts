@@ -25,7 +25,7 @@ export interface Element {
   decode(bytes: Uint8Array<ArrayBuffer>, library: Library): ColumnData;
 }
 
-/** @throws RldsError UNSUPPORTED if the type cannot be a leaf */
+/** Returns the element of an HDF5 type. @throws RldsError UNSUPPORTED if the type cannot be a leaf */
 export function elementOf(type: Metadata, file: string, path: string): Element {
   const kind = CLASSES[type.type];
   const base = { shape: [], bytes: type.size, allocates: false };

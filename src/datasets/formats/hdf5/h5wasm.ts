@@ -22,6 +22,7 @@ export function freePath(files: Files, prefix: string, suffix = ""): string {
   for (let n = 0; ; n++) if (!files.analyzePath(`${prefix}${n}${suffix}`).exists) return `${prefix}${n}${suffix}`;
 }
 
+/** A file in Emscripten's file system. */
 export interface FileNode {
   usedBytes: number;
   contents: Uint8Array | null;

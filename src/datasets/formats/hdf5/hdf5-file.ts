@@ -38,6 +38,7 @@ interface NameCount {
   value: number;
 }
 
+/** The kind of an object in an HDF5 file. */
 export type Entry = "group" | "dataset";
 
 /** Returns whether to read the dataset at a path. */
@@ -49,6 +50,7 @@ interface Hdf5Handle {
   readonly id: bigint;
 }
 
+/** An open HDF5 file. */
 export class Hdf5File {
   readonly name: string;
   readonly maxBytes: number;
@@ -69,7 +71,7 @@ export class Hdf5File {
     this.#h5wasm = h5wasm;
   }
 
-  /** Takes ownership of the file. @throws RldsError CORRUPT, UNSUPPORTED */
+  /** Opens an HDF5 file, and takes ownership of the source file. @throws RldsError CORRUPT, UNSUPPORTED */
   static async open(file: SourceFile, { signal, maxBytes, h5wasm }: ReadOptions & { maxBytes: number; h5wasm?: H5wasm }): Promise<Hdf5File> {
     try {
       const hdf5 = new Hdf5File(file, await readNow(file, maxBytes, signal), { maxBytes, h5wasm });
@@ -146,7 +148,7 @@ export class Hdf5File {
     return nodes.size > 0 && tuple.every((node) => node !== undefined) ? tuple : Object.fromEntries(nodes);
   }
 
-  /** Returns a dataset to be read by rows. @throws RldsError CORRUPT; UNSUPPORTED for its type or a filter */
+  /** Returns a dataset as a column. @throws RldsError CORRUPT; UNSUPPORTED for its type or a filter */
   async column(path: string): Promise<Column> {
     try {
       return await this.#column(path);

@@ -19,6 +19,7 @@ export const MAX_ATTRIBUTE_BYTES = 60_000;
 
 type TypeMetadata = Pick<Metadata, "type" | "size" | "signed" | "vlen" | "littleEndian"> & { readonly cset?: number };
 
+/** An HDF5 file in memory that is being written. */
 export class Hdf5Writer {
   readonly #instance: Instance;
   readonly #path: string;
@@ -26,7 +27,7 @@ export class Hdf5Writer {
   readonly #id: bigint;
   #isOpen = true;
 
-  /** @throws RldsError UNSUPPORTED without h5wasm */
+  /** Creates an empty file. @throws RldsError UNSUPPORTED if h5wasm is missing */
   static async of(customPackage: H5wasm | undefined): Promise<Hdf5Writer> {
     return new Hdf5Writer(await h5wasm(customPackage));
   }
@@ -72,7 +73,7 @@ export class Hdf5Writer {
     });
   }
 
-  /** Writes the whole file. @throws RldsError */
+  /** Closes the HDF5 file, and copies its bytes to a file of the sink. @throws RldsError IO if the file cannot be written */
   async copyTo(file: StagedFile): Promise<void> {
     this.#check("the file", () => this.#instance.library.close_file(this.#id));
     this.#isOpen = false;

@@ -7,6 +7,7 @@ import { type FileNode, freePath, type Library } from "./h5wasm.ts";
 /** Reads synchronously from anywhere in the file. Returns fewer bytes only at the end of the file. */
 type ReadNow = (at: number, length: number) => Uint8Array;
 
+/** A mounted file. */
 export interface Mount {
   readonly path: string;
   /** The error of a read, which must not pass through the library. */
@@ -16,7 +17,7 @@ export interface Mount {
 
 const EIO = 29;
 
-/** @param bytes the function that reads the bytes which HDF5 requests */
+/** Mounts a file under an unused path. @param bytes the function that reads the bytes that HDF5 requests */
 export function mount(library: Library, { name: file, size }: SourceFile, bytes: ReadNow): Mount {
   const directories = new Set<number>();
   const { FS } = library as unknown as { FS: Library["FS"] & { ErrnoError: new (code: number) => Error } };

@@ -29,6 +29,7 @@ import { type Hdf5Options, openTarget } from "./open-file.ts";
 import { alohaFiles, alohaPaths, type EpisodeFiles, oneFile } from "./robot-files.ts";
 import { episodeGroups, hasObservations, type RobotFormat, robotEpisode, robotFormatOf, withoutObservations } from "./robot-layouts.ts";
 
+/** The options of `openRobots`. */
 export interface RobotOptions extends Hdf5Options {
   /** The filter in `mask` of robomimic that selects episodes, such as "train". Default: all episodes. */
   readonly split?: string;
@@ -93,7 +94,7 @@ interface EpisodePlace {
   readonly group: string;
 }
 
-/** Opens the dataset. The files are closed if they are not a dataset or an option is invalid. */
+/** Opens the dataset in open files. Closes the files if they are not a dataset or an option is invalid. */
 export async function robotsOf(files: EpisodeFiles, format: RobotFormat, options: RobotOptions): Promise<RldsReader> {
   try {
     parseOptions(options);

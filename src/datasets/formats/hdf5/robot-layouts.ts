@@ -14,6 +14,7 @@ import { alohaImages } from "./aloha-images.ts";
 import { d3rlpyEpisode, d3rlpyEpisodes, isD3rlpy } from "./d3rlpy.ts";
 import type { Hdf5File } from "./hdf5-file.ts";
 
+/** The layout of a robot dataset. */
 export type RobotFormat = "robomimic" | "maniskill" | "aloha" | "d3rlpy";
 
 /** One episode before it is read. */
@@ -34,7 +35,7 @@ export async function robotFormatOf(hdf5: Hdf5File): Promise<RobotFormat | undef
   return undefined;
 }
 
-/** Returns whether an episode has anything that can serve as observations. */
+/** Returns whether an episode has values that can serve as observations. */
 export async function hasObservations(hdf5: Hdf5File, format: RobotFormat, group: string): Promise<boolean> {
   // The episodes of d3rlpy are datasets of the root, and always have observations.
   if (format === "d3rlpy") return true;
@@ -86,7 +87,7 @@ const NAMES: { readonly [format in Exclude<RobotFormat, "d3rlpy">]: Names } = {
   aloha: { observation: ["observations"], action: "action", reward: "reward", terminated: [], truncated: "truncated" },
 };
 
-/** @param group the path of the group @param selection names that the selection leaves out are not opened @throws RldsError CORRUPT, UNSUPPORTED */
+/** Returns an episode before it is read. @param group the path of the group @param selection excluded names are not opened @throws RldsError CORRUPT, UNSUPPORTED */
 export async function robotEpisode(hdf5: Hdf5File, format: RobotFormat, group: string, selection: Selection): Promise<RobotEpisode> {
   if (format === "d3rlpy") return d3rlpyEpisode(hdf5, group, selection);
   const file = hdf5.name;

@@ -19,6 +19,7 @@ import { ABOUT, type DemoLeaf, demoLeaves, STATES } from "./demo-layout.ts";
 import { Hdf5Writer, MAX_ATTRIBUTE_BYTES } from "./hdf5-writer.ts";
 import type { H5wasm } from "./package.ts";
 
+/** The options of `writeHdf5`. */
 export interface Hdf5WriteOptions extends WriteOptions {
   /** The arguments with which robomimic creates the environment: `env_name`, `type`, `env_kwargs`. Default: `env_args` of `about`, otherwise no environment. */
   readonly envArgs?: { readonly [key: string]: unknown };
@@ -37,7 +38,7 @@ const GYM = 2;
 /**
  * Writes an HDF5 file in the layout of robomimic. It contains groups `data/demo_0` … with `actions`, `rewards`, `dones`, `obs/…`, `next_obs/…` and the
  * attribute `num_samples`. The group `data` has the attributes `total` and `env_args`. `mask/train` lists all episodes, or `mask` contains the splits of the
- * source if it has splits of episodes.
+ * source if there are any.
  *
  * A row is a transition, and the last row of `next_obs` is the final observation. If an episode ends with a transition, the last observation is repeated there
  * and the attribute `final_step` records it, so that openRobots restores the episode. `dones` is 1 in the last row of an episode that terminated. An

@@ -13,6 +13,7 @@ export interface ImageSchema {
  */
 export type ImageDecoder = (bytes: Uint8Array, schema: ImageSchema, maxBytes: number) => Uint8Array | Uint16Array;
 
+/** Loads the decoders. */
 export async function imageDecoder(): Promise<ImageDecoder> {
   const [{ decodePng }, { decodeJpeg }] = await Promise.all([import("./png.ts"), import("./jpeg.ts")]);
   return (bytes, { type, channels }, maxBytes) => {
@@ -23,7 +24,9 @@ export async function imageDecoder(): Promise<ImageDecoder> {
     // Decoding needs memory for the pixels and the same amount for intermediate data.
     const needed = 4 * width * height * Math.max(channels, head.channels) * (depth === 16 ? 2 : 1);
     if (needed > maxBytes)
-      throw new Error(`its ${width} × ${height} pixels need ${needed} bytes to decode, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`);
+      throw new Error(
+        `the image needs ${needed} bytes to decode ${width} × ${height} pixels, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`,
+      );
     return (format === "png" ? decodePng : decodeJpeg)(bytes, head, channels, maxBytes);
   };
 }

@@ -15,6 +15,7 @@ import { inferRowSchema, type RowSchema, Rows, RowTypes } from "./rows.ts";
 import { SelectedRecords } from "./selected-records.ts";
 import { ValueTypes, withMissing } from "./value-types.ts";
 
+/** The options for reading JSON lines of other programs. */
 export interface GenericOptions extends LinesOptions {
   /** Starts a new pass. */
   readonly lines: () => AsyncIterable<Line>;

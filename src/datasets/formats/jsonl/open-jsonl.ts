@@ -19,6 +19,7 @@ import { GenericJsonl } from "./generic-jsonl.ts";
 import { type Line, linesOf } from "./lines.ts";
 import { isReprise, readRepriseEpisodes, readRepriseSchema } from "./reprise-jsonl.ts";
 
+/** The options of `openJsonl`. */
 export interface JsonlOptions extends ReadOptions {
   /**
    * The specs of step fields by RLDS name, for fields whose form the steps do not show. This option has no effect on files of `writeJsonl`, which contain their

@@ -56,7 +56,7 @@ export class Records {
     for (const name of this.#rowNames) if (lengthOf(values[name]) !== rows) this.#rowNames.delete(name);
   }
 
-  /** @throws RldsError CORRUPT if the line has a different form */
+  /** Returns the steps and metadata of a line. @throws RldsError CORRUPT if the form differs from the first line */
   of(value: unknown, place: Place): StepGroup {
     if (this.layout === "step") return { steps: [value], metadata: {} };
     const { steps, ...metadata } = valuesIn(value);

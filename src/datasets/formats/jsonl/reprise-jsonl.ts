@@ -15,17 +15,19 @@ import { valuesOfJson } from "./json-values.ts";
 import { type Line, type LinesOptions, lineError, linesOf } from "./lines.ts";
 import { specFromJson } from "./spec-json.ts";
 
+/** The schema that the first line declares. */
 export interface RepriseSchema {
   readonly stepSpec: StepSpec;
   readonly metadataSpec: { readonly [name: string]: StepSpec };
   readonly about: About;
 }
 
+/** Returns whether a first line was written by writeJsonl. */
 export function isReprise(value: unknown): boolean {
   return typeof value === "object" && value !== null && "rlds" in value;
 }
 
-/** @throws RldsError CORRUPT */
+/** Returns the schema in the first line. @throws RldsError CORRUPT, UNSUPPORTED */
 export function readRepriseSchema(line: Line, file: string): RepriseSchema {
   const { rlds, stepSpec, metadataSpec = {}, about } = line.value as { rlds: unknown; stepSpec?: unknown; metadataSpec?: unknown; about?: unknown };
   if (rlds !== 1) throw lineError(file, line, `has version ${JSON.stringify(rlds)}, but this version of Reprise reads only version 1`);
@@ -36,12 +38,13 @@ export function readRepriseSchema(line: Line, file: string): RepriseSchema {
   };
 }
 
+/** The options for reading lines that writeJsonl wrote. */
 export interface RepriseReadOptions extends LinesOptions {
   readonly selection: Selection;
   readonly selected: SelectedSpec;
 }
 
-/** @throws RldsError CORRUPT for lines in a different order; SPEC_MISMATCH for values that the first line does not declare */
+/** Yields the episodes. @throws RldsError CORRUPT for lines in a different order; SPEC_MISMATCH for values that the first line does not declare */
 export async function* readRepriseEpisodes(
   file: SourceFile,
   { metadataSpec }: RepriseSchema,

@@ -106,7 +106,7 @@ function rowOf(value: unknown, place: Place, names?: ReadonlyMap<string, Field>)
 }
 
 /**
- * @param value the first row @param types the types of all rows @param spec the specs that the caller set for some fields @throws RldsError CORRUPT,
+ * Returns the schema of the rows in a file. @param value the first row @param types the types of all rows @param spec the specs that the caller set for some fields @throws RldsError CORRUPT,
  * UNSUPPORTED
  */
 export function inferRowSchema(
@@ -186,7 +186,7 @@ export class Rows {
   }
 
   /**
-   * @param bytes the size of the line, a bound for its number of elements @returns whether the row ends the episode @throws RldsError SPEC_MISMATCH, CORRUPT
+   * Adds a row. @param bytes the size of the line, a bound for its number of elements @returns whether the row ends the episode @throws RldsError SPEC_MISMATCH, CORRUPT
    */
   add(value: unknown, place: Place, bytes: number): boolean {
     const { rowSpec, steps, hasReward } = this.#schema;
@@ -216,7 +216,7 @@ export class Rows {
     return steps ? flag(fields.is_last, "is_last", place) === true : isTerminated || isTruncated;
   }
 
-  /** Returns the episode. @param isEnd whether something other than the rows ends the episode here */
+  /** Returns the collected episode. @param isEnd whether the episode ends here even without a flag in its rows */
   async take(isEnd: boolean, place: Place): Promise<EndedSteps> {
     const { rowSpec, stepSpec, steps, has, finalObservation } = this.#schema;
     const { data, length } = this.#collector.take();

@@ -29,7 +29,7 @@ import { EpisodeTable, type FeatureWithStatistics, writeTasks } from "./metadata
 import { type FeatureStatistics, ofValues, STATISTICS, TotalStatistics } from "./statistics.ts";
 import { type MakeVideoEncoder, type VideoSpan, VideoWriter } from "./video.ts";
 
-/** The checked options. */
+/** The checked options of `writeLeRobot`. */
 export interface LeRobotSettings extends WriteOptions {
   readonly fps: number;
   readonly task: string | undefined;
@@ -42,12 +42,13 @@ export interface LeRobotSettings extends WriteOptions {
   readonly films: Films | undefined;
   readonly cutFilm: CutFilm | undefined;
   readonly about: About | undefined;
-  /** The kind of last step of all episodes. Default: the kind that each episode states, otherwise the kind by the rule of RLDS */
+  /** The kind of every episode's last step. Default: the kind that the episode states, otherwise the kind by the rule of RLDS. */
   readonly finalStep: FinalStep | undefined;
   readonly fileBytes: number | undefined;
   readonly version: LeRobotVersion;
 }
 
+/** The options with the schema of the data. */
 export interface WriterSettings extends LeRobotSettings {
   readonly stepSpec: StepSpec;
   readonly metadataSpec: { readonly [name: string]: StepSpec };
@@ -73,6 +74,7 @@ const DATA_BYTES = 100 * 2 ** 20;
 const MAX_ROUNDING = 5e-5;
 const VIDEO_BYTES = 200 * 2 ** 20;
 
+/** A writer of one LeRobot dataset. */
 export class DatasetWriter {
   readonly #staging: Staging;
   readonly #settings: WriterSettings;
@@ -97,7 +99,7 @@ export class DatasetWriter {
   #episodes = 0;
   #steps = 0;
 
-  /** @throws RangeError if names belong to a leaf that is not a vector */
+  /** Creates a writer. @throws RangeError if names belong to a leaf that is not a vector */
   static async of(staging: Staging, settings: WriterSettings): Promise<DatasetWriter> {
     const counted = new Set<string>();
     for (const { camera } of settings.schema.films) {

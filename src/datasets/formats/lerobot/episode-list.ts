@@ -8,18 +8,20 @@ import { openIfExists, type SourceFolder, sortPaths } from "../sources/source.ts
 import { metadataOf } from "./episode-metadata.ts";
 import { fillTemplate, jsonLines, type LeRobotInfo, readText } from "./info.ts";
 
+/** The beginning of an episode in a video. */
 export interface VideoPosition {
   readonly path: string;
   /** The time in the video at which the episode begins, in seconds. */
   readonly from: number;
 }
 
+/** An entry in the list of episodes. */
 export interface EpisodeEntry {
   readonly index: number;
   readonly length: number;
-  /** The path of the file. */
+  /** The path of the data file. */
   readonly path: string;
-  /** The position by video name. */
+  /** The beginning of the episode in each video, by feature name. */
   readonly videos: ReadonlyMap<string, VideoPosition>;
   /** Metadata of the episode. */
   readonly metadata?: object;

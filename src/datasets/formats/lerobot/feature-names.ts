@@ -10,6 +10,7 @@ const NAMES: { readonly [name: string]: readonly string[] } = { "next.reward": [
 const TIME = "timestamp";
 const TASK = "task_index";
 
+/** The selected features of a dataset. */
 export interface NamedFeatures {
   readonly info: LeRobotInfo;
   /** Whether steps have the text of their task. */

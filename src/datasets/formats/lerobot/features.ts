@@ -7,7 +7,7 @@ import { RldsError } from "../../model/rlds-error.ts";
 import { TASKS } from "../columns/task-names.ts";
 import type { Camera } from "../film-references.ts";
 
-/** A feature made from a leaf. */
+/** A feature that stores a leaf. */
 export interface OutputFeature {
   /** The name, for example `observation.images.top` */
   readonly name: string;
@@ -25,6 +25,7 @@ export interface TaskLeaf {
   readonly of: "step" | "episode";
 }
 
+/** The features of a frame, and the leaves with a special meaning. */
 export interface FrameSchema {
   readonly features: readonly OutputFeature[];
   /** The leaves that may contain the task. The first nonempty text is used. */
@@ -39,12 +40,14 @@ export interface FrameSchema {
   readonly films: readonly FilmFeature[];
 }
 
+/** A camera whose videos are copied. */
 export interface FilmFeature {
   readonly camera: Camera;
   readonly path: number;
   readonly timestamp: number;
 }
 
+/** The options that select features. */
 export interface FrameSchemaOptions {
   /** The paths of image leaves. Default: every u8 leaf of shape [height, width, 3] that is not a video */
   readonly images?: readonly string[];
@@ -59,7 +62,7 @@ export interface FrameSchemaOptions {
 const INDEX_FEATURES = new Set(["frame_index", "episode_index", "index", "task_index", "is_first", "is_last", "timestamp"]);
 const MAX_DIMENSIONS = 5;
 
-/** @throws RangeError if a path does not name a suitable leaf · RldsError UNSUPPORTED if a leaf cannot be a feature */
+/** Returns the features of a frame. @throws RangeError if an option refers to an unsuitable leaf · RldsError UNSUPPORTED if a leaf cannot be a feature */
 export function createFrameSchema(stepSpec: StepSpec, metadataSpec: { readonly [name: string]: StepSpec }, options: FrameSchemaOptions): FrameSchema {
   const { images, videos, cameras } = options;
   const leaves = leavesOf(stepSpec);

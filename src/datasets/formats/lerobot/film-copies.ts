@@ -24,6 +24,7 @@ export interface FilmedFrames {
   readonly frameTimes: ArrayLike<number>;
 }
 
+/** The parameters of FilmCopies. */
 export interface FilmCopyPlan {
   readonly films: Films;
   readonly create: (path: string) => Promise<StagedFile>;
@@ -193,7 +194,7 @@ async function countFrames(source: SourceFile): Promise<number> {
   });
 }
 
-/** @throws RldsError UNSUPPORTED if the rate differs, since copying keeps the frames at their times */
+/** Checks the frame rate of copied videos. @throws RldsError UNSUPPORTED if it differs, since copying does not change the times of frames */
 export function checkFilmRate({ fps }: Films, wanted: number): void {
   if (fps !== undefined && fps !== wanted)
     throw new RldsError("UNSUPPORTED", `fps must be ${fps}, as in the films, got ${wanted}. Keep the fps of the films, or omit the option films`);

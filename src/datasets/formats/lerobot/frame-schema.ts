@@ -11,9 +11,10 @@ import type { ParquetFile } from "../parquet/parquet-file.ts";
 import type { Selection } from "../selection/selection.ts";
 import { type Feature, INFO, type LeRobotInfo } from "./info.ts";
 
+/** A leaf whose values are decoded images. */
 export interface ImageLeaf {
   readonly path: string;
-  /** The height, width, channels. */
+  /** The height, width and number of channels. */
   readonly shape: readonly [number, number, number];
   /** The type of a pixel. */
   readonly type: "u8" | "u16";

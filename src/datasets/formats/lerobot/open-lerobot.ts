@@ -26,8 +26,9 @@ import { type FramesOptions, framesOf } from "./frames.ts";
 import { INFO, type LeRobotInfo, leRobotInfo, readText } from "./info.ts";
 import { type SalvagedList, type SalvageOptions, salvageEpisodes, salvageLists } from "./salvage.ts";
 
+/** The options of `openLeRobot`. */
 export interface LeRobotOptions extends ReadOptions {
-  /** The form of images in the table: "decode" returns pixels (u8), "bytes" keeps the PNG and JPEG bytes. Default: "decode". */
+  /** The values of image features: "decode" for pixels (u8 or u16), "bytes" for the PNG or JPEG bytes. Default: "decode". */
   readonly images?: "decode" | "bytes";
   /**
    * The column whose value in the last frame shows whether the environment ended the episode: "success" for `next.success`, "done" for `next.done`, or "never"

@@ -12,8 +12,9 @@ import { type SourceFolder, sortPaths } from "../sources/source.ts";
 import { type EpisodeEntry, type EpisodeList, readEpisodeList, tasksOf } from "./episode-list.ts";
 import { INFO, type LeRobotInfo } from "./info.ts";
 
+/** The list of episodes, with tasks and all data files. */
 export interface SalvagedList extends EpisodeList {
-  /** The paths of data files, including files that the list does not name. */
+  /** The paths of data files, including files that are not in the list of episodes. */
   readonly paths: readonly string[];
   readonly tasks: ReadonlyMap<number, string>;
 }
@@ -47,6 +48,7 @@ export async function salvageLists(
   return { episodes, metadataSpec, paths, tasks };
 }
 
+/** The options for recovering episodes. */
 export interface SalvageOptions {
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
@@ -96,6 +98,7 @@ export async function* salvageEpisodes(
     if (!found.has(index)) losses.add(new RldsError("NOT_FOUND", `the frames of episode ${index} are missing or incomplete`, { file: path, episode: index }));
 }
 
+/** Opens a table. Records damage as a loss, and returns undefined in this case. */
 export async function openTable(
   folder: SourceFolder,
   path: string,

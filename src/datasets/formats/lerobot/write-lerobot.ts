@@ -24,6 +24,7 @@ import type { FeatureNames } from "./joint-names.ts";
 import { LEROBOT_VERSIONS, type LeRobotVersion } from "./layout.ts";
 import type { MakeVideoEncoder } from "./video.ts";
 
+/** The options of `writeLeRobot`. */
 export interface LeRobotWriteOptions extends WriteOptions {
   /** The number of frames per second. */
   readonly fps: number;
@@ -34,6 +35,7 @@ export interface LeRobotWriteOptions extends WriteOptions {
    * Searches a step, its observation and the metadata.
    */
   readonly taskLeaf?: string;
+  /** The type of the robot in meta/info.json. Default: null. */
   readonly robotType?: string;
   /** The names of a vector's elements by the path of the leaf: `{ action: ["left", "right"] }`. */
   readonly names?: { readonly [path: string]: FeatureNames };
