@@ -1,9 +1,10 @@
 /** Defines the metadata of a dataset, which all formats of Reprise keep as JSON. */
 import { mustBe } from "../../base/error.ts";
 
+/** The metadata of a dataset, as a JSON object. */
 export type About = { readonly [key: string]: unknown };
 
-/** @throws TypeError if the value is not an object */
+/** Returns the metadata as JSON. @throws TypeError if the value is not an object */
 export function mustBeAbout(about: unknown): About {
   if (typeof about !== "object" || about === null || Array.isArray(about)) throw mustBe(TypeError, "about", "a JSON object", about);
   return jsonOf(about) as About;

@@ -47,7 +47,7 @@ export class Damage {
 
 const SALVAGE = ". Pass salvage: true to read the rest";
 
-/** Adds the option that reads the rest to an error about damage. Returns any other error unchanged. */
+/** Returns an error about damage with the option `salvage` as its remedy. Returns any other error unchanged. */
 export function withSalvageRemedy(error: unknown): unknown {
   const isDamage = error instanceof RldsError && (error.code === "CORRUPT" || error.code === "NOT_FOUND");
   return isDamage && !error.message.includes(SALVAGE) ? withEnding(error, SALVAGE) : error;
@@ -59,12 +59,12 @@ export function addDamage(losses: Damage | undefined, error: unknown): void {
   losses.add(error);
 }
 
-/** Returns the damage list of a reader with the option `salvage`; undefined without it. @throws TypeError */
+/** Returns the damage list of a reader with the option `salvage`; undefined without it. @throws TypeError if `salvage` is not a boolean */
 export function damageOf(salvage: boolean | undefined): Damage | undefined {
   return salvage !== undefined && flag("salvage", salvage) === 1 ? new Damage() : undefined;
 }
 
-/** Returns the property of a reader that lists the damage. */
+/** Returns the property `losses` of a reader, or an empty object without a damage list. */
 export function withDamage(losses: Damage | undefined): { readonly losses?: readonly SourceLoss[] } {
   return losses === undefined ? {} : { losses: losses.all };
 }

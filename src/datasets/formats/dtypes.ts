@@ -1,6 +1,7 @@
 /** Maps each dtype to its names in file formats. A new dtype does not compile without an entry. */
 import type { Dtype } from "../../schema/dtype.ts";
 
+/** The names of a dtype in file formats. */
 export interface FormatNames {
   /** The name in NumPy, which tensorflow_datasets, LeRobot, Minari and Gymnasium also use. */
   readonly numpy: string;
@@ -28,7 +29,7 @@ export const FORMAT_NAMES: { readonly [D in Dtype]: FormatNames } = {
   bf16: { numpy: "float32", parquet: { type: "FLOAT" }, widened: "f32" },
 };
 
-/** Returns the dtypes by one of their names. Dtypes without a name of their own are left out. */
+/** Returns the dtypes by one of their names. Omits dtypes that are stored as a wider dtype. */
 export function dtypesBy(nameOf: (names: FormatNames) => string | undefined): { readonly [name: string]: Dtype } {
   const own = Object.entries(FORMAT_NAMES).filter(([, { widened }]) => widened === undefined);
   const pairs = own.map(([dtype, names]) => [nameOf(names), dtype] as const);

@@ -40,6 +40,7 @@ export interface FilmSpan {
   readonly frames: number;
 }
 
+/** The statistics of one camera in an episode. */
 export interface CameraStatistics {
   readonly count: number;
   readonly values: { readonly [statistic: string]: readonly number[] };
@@ -57,7 +58,7 @@ function isSingle(node: StepSpec | undefined, dtype: StepLeaf["dtype"]): boolean
   return isLeaf(node) && node.dtype === dtype && node.shape.length === 0;
 }
 
-/** Adds the losses of a format that stores only references. */
+/** Adds the losses of a format that stores only references to videos. */
 export function addFilmLosses(losses: Losses, stepSpec: StepSpec): void {
   for (const keys of filmReferences(stepSpec)) losses.add(keys.join("/"), "films are not copied, and steps refer to them by their paths in the source");
 }

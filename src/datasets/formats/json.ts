@@ -5,7 +5,7 @@ const QUOTE = 34;
 /** The words that Python writes for numbers missing in JSON. */
 const LITERALS = ["NaN", "Infinity", "-Infinity"];
 
-/** Parses JSON in which NaN and Infinity may be words, which become strings. @throws SyntaxError, also if the text is nested too deeply */
+/** Parses JSON in which NaN and Infinity may be words, which become strings. @throws SyntaxError if the text is not JSON or is nested too deeply */
 export function parseJson(text: string): unknown {
   checkDepth(text);
   try {
@@ -24,7 +24,7 @@ const LARGE_INTEGER = /(?:^|[[:,\s-])\d{16}/;
 const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const MINUS = 45;
 
-/** Parses JSON like `parseJson`. Integers that numbers cannot represent become bigints, within the range of i64 and u64. @throws SyntaxError */
+/** Parses JSON like `parseJson`. Integers that numbers cannot represent become bigints, within the range of i64 and u64. @throws SyntaxError like `parseJson` */
 export function parseExactJson(text: string): unknown {
   if (!LARGE_INTEGER.test(text)) return parseJson(text);
   const lower = text.toLowerCase();
@@ -76,7 +76,7 @@ function checkDepth(text: string): void {
     // [ and {, ] and }
     else if (code === 91 || code === 123) depth++;
     else if (code === 93 || code === 125) depth--;
-    if (depth > MAX_JSON_DEPTH) throw new SyntaxError(`it is nested more than ${MAX_JSON_DEPTH} deep`);
+    if (depth > MAX_JSON_DEPTH) throw new SyntaxError(`the value is nested more than ${MAX_JSON_DEPTH} levels deep`);
   }
 }
 
@@ -107,7 +107,7 @@ function endOfString(text: string, begin: number): number {
   return text.length;
 }
 
-/** Returns JSON in the form of Python's json module: words for missing numbers, integers for bigints, and floats for elements of a Float64Array. */
+/** Returns JSON as Python's json module writes it: NaN and infinities are words, bigints are integers, and elements of a Float64Array are floats. */
 export function pythonJson(value: unknown): string {
   if (typeof value === "bigint" || typeof value === "number") return String(value);
   if (value instanceof Float64Array) return `[${Array.from(value, (x) => (Number.isInteger(x) && Math.abs(x) < 1e21 ? `${x}.0` : String(x))).join(", ")}]`;

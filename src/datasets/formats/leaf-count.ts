@@ -4,14 +4,14 @@ import { isLeaf } from "../../schema/leaf.ts";
 import type { StepSpec } from "../model/dataset.ts";
 import { type Place, unsupportedFile } from "../model/rlds-error.ts";
 
-/** @param subject the name of the leaves' parent in messages @throws RldsError UNSUPPORTED */
+/** Checks the number of leaves in a spec. @param subject the parent of the leaves in messages @throws RldsError UNSUPPORTED if there are too many */
 export function checkLeaves(spec: StepSpec, subject: string, place: Place): void {
   checkLeafCount(leafCount(spec), subject, place);
 }
 
-/** @throws RldsError UNSUPPORTED */
+/** Checks a number of leaves. @throws RldsError UNSUPPORTED if there are too many */
 export function checkLeafCount(count: number, subject: string, place: Place): void {
-  if (count > MAX_LEAVES) throw unsupportedFile(place, `${subject} has ${count} leaves, but a step has at most ${MAX_LEAVES}`);
+  if (count > MAX_LEAVES) throw unsupportedFile(place, `${subject} has ${count} leaves, but a step can have at most ${MAX_LEAVES}`);
 }
 
 function leafCount(spec: StepSpec): number {

@@ -21,7 +21,7 @@ export function discountsOf(isLast: ArrayLike<number>, isTerminal: ArrayLike<num
   return Float32Array.from({ length }, (_, i) => (isLast[i] === 1 || isTerminal[i] === 1 || (i + 1 < length && isTerminal[i + 1] === 1) ? 0 : 1));
 }
 
-/** Returns a spec of RLDS steps with a reward and a discount, even if the file lacks them. Any other spec is unchanged. */
+/** Returns a spec of RLDS steps with a reward and a discount, even if the file lacks them. Returns any other spec unchanged. */
 export function withAbsentFields(spec: StepSpec): StepSpec {
   const missing = STEP_FIELDS.filter((field) => !Object.hasOwn(spec, field));
   if (!missing.every((field) => ABSENT_FIELDS.includes(field))) return spec;

@@ -43,7 +43,7 @@ export type ColumnTree = Nest<Column>;
 
 const isColumn = (node: unknown) => node instanceof Column;
 
-/** Returns the spec that `toLeaf` makes of each column. */
+/** Returns a spec with the result of `toLeaf` for each column. */
 export function mapColumns(tree: ColumnTree, toLeaf: (column: Column) => StepLeaf): StepSpec {
   return zip([tree], isColumn, ([column]) => toLeaf(column as Column));
 }

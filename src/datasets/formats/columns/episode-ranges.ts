@@ -6,6 +6,7 @@ import type { ColumnData } from "../../model/step-columns.ts";
 import { type Column, type ColumnTree, columnsOf, rowSpec } from "./column.ts";
 import { type EndedSteps, type Ending, episodeSteps, type TransitionSpec } from "./transitions.ts";
 
+/** The rows of an episode in the columns of a file. */
 export interface EpisodeRange {
   /** The rows of the actions: from … to - 1. */
   readonly from: number;
@@ -17,7 +18,7 @@ export interface EpisodeRange {
   readonly ending: Ending;
 }
 
-/** The observation, action, reward and metadata. */
+/** The columns of the observation, action, reward and metadata. */
 export interface TransitionTree {
   readonly observation: ColumnTree;
   readonly action: ColumnTree;
@@ -25,6 +26,7 @@ export interface TransitionTree {
   readonly [metadata: string]: ColumnTree;
 }
 
+/** Returns the spec of a transition. */
 export function transitionSpecOf(tree: TransitionTree): TransitionSpec {
   return rowSpec(tree as { readonly [name: string]: ColumnTree }) as unknown as TransitionSpec;
 }

@@ -29,11 +29,12 @@ export type FinalObservation = "rlds" | "next" | "none";
 
 const FINAL_OBSERVATIONS: readonly string[] = ["rlds", "next", "none"] satisfies FinalObservation[];
 
-/** @throws RangeError */
+/** Checks the option `finalObservation`. @throws RangeError if the value is unknown */
 export function checkFinalObservation(value: FinalObservation): void {
   if (!FINAL_OBSERVATIONS.includes(value)) throw mustBe(RangeError, "finalObservation", `one of ${FINAL_OBSERVATIONS.join(", ")}`, value, FINAL_OBSERVATIONS);
 }
 
+/** The options for reading a flat table. */
 export interface FlatOptions {
   readonly finalObservation: FinalObservation;
   /** The number of steps after which an episode is truncated, if there are no timeouts. */
@@ -52,7 +53,7 @@ const SLICE_ROWS = 4096;
 const SLICE_BYTES = 2 ** 26;
 const FLAG_ROWS = 2 ** 20;
 
-/** Returns the number of rows, which must be the same for all columns. @throws RldsError CORRUPT */
+/** Returns the number of rows, which must be the same for all columns. @throws RldsError CORRUPT if it differs */
 export function rowsOf(columns: readonly Column[], file: string): number {
   const [first] = columns;
   const mismatch = columns.find(({ rows }) => rows === undefined || rows !== first?.rows);
@@ -109,7 +110,7 @@ export async function* flatEpisodes(table: FlatTable, options: FlatOptions, row 
   }
 }
 
-/** Finds the episodes, reading only their flags. O(rows) @throws RldsError */
+/** Returns the first rows and lengths of the episodes. Reads only their flags. O(rows) @throws RldsError CORRUPT if the flags are damaged */
 export async function flatIndex(table: FlatTable, options: FlatOptions): Promise<FlatIndex> {
   const hasNext = nextColumns(table.nextObservation, options).length > 0;
   const rows: number[] = [];

@@ -9,8 +9,8 @@ export function specDifference(expected: StepSpec, actual: StepSpec): string | u
   );
   for (const [key, { path, leaf }] of expectedLeaves as NonNullable<typeof expectedLeaves>) {
     const actualLeaf = actualLeaves?.get(key)?.leaf;
-    if (actualLeaf === undefined) return `${path} is missing`;
-    if (describeLeaf(actualLeaf) !== describeLeaf(leaf)) return `${path} is ${describeLeaf(actualLeaf)}, not ${describeLeaf(leaf)}`;
+    if (actualLeaf === undefined) return `${path || "the value"} is missing`;
+    if (describeLeaf(actualLeaf) !== describeLeaf(leaf)) return `${path || "the value"} is ${describeLeaf(actualLeaf)}, not ${describeLeaf(leaf)}`;
   }
   for (const [key, { path }] of actualLeaves as NonNullable<typeof actualLeaves>) if (!expectedLeaves?.has(key)) return `it also has ${path}`;
   return undefined;

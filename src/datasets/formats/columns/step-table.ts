@@ -10,6 +10,7 @@ import { ABSENT, discountsOf } from "./absent-fields.ts";
 import { type Column, type ColumnTree, columnsOf, rowSpec } from "./column.ts";
 import { squeezeColumn } from "./flat.ts";
 
+/** The rows from … to - 1. */
 export interface Range {
   readonly from: number;
   readonly to: number;
@@ -69,19 +70,21 @@ export async function flagsOf(column: Column, file: string, signal?: AbortSignal
   return flags;
 }
 
+/** The columns and flags of the steps in all episodes. */
 export interface StepTable {
-  /** The columns that do not change: observation, action, reward, optionally discount, and metadata. */
+  /** The columns that are used unchanged: observation, action, reward, optionally discount, and metadata. */
   readonly tree: { readonly [name: string]: ColumnTree };
   readonly isFirst?: Uint8Array;
   readonly isLast?: Uint8Array;
   readonly isTerminal: Uint8Array;
 }
 
+/** Returns the spec of a step, including flags and a discount. */
 export function stepTableSpec({ tree }: StepTable): StepSpec {
   return { discount: ABSENT, ...(rowSpec(tree) as { readonly [name: string]: StepSpec }), is_first: FLAG, is_last: FLAG, is_terminal: FLAG };
 }
 
-/** Copies the steps of some rows. */
+/** Returns a copy of the steps in a range of rows. */
 export async function stepsOfRange(table: StepTable, spec: StepSpec, { from, to }: Range): Promise<StepColumns<RldsStep>> {
   const { tree, isTerminal } = table;
   const length = to - from;

@@ -18,6 +18,7 @@ export interface TransitionSpec {
   readonly [metadata: string]: StepSpec;
 }
 
+/** The transitions of one episode. */
 export interface Transitions {
   /** One column per leaf of the TransitionSpec. If a column has one row fewer than the steps, a row of zeros is added. */
   readonly data: readonly ColumnData[];
@@ -26,7 +27,7 @@ export interface Transitions {
   /** Whether a step with the final observation follows. */
   readonly finalStep: boolean;
   readonly ending: Ending;
-  /** The rows in which the environment terminated are marked with 1, even in the middle of an episode. */
+  /** A flag per row: 1 if the environment terminated there, even in the middle of an episode. */
   readonly terminated?: ColumnData;
 }
 

@@ -5,6 +5,7 @@ import type { SourceFile } from "../sources/source.ts";
 import { gunzipPieces } from "./gzip.ts";
 import { unzstdPieces } from "./zstd.ts";
 
+/** The options for decompressing a file. */
 export interface CompressedOptions {
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
@@ -119,7 +120,7 @@ class StreamedFile implements SourceFile {
     const source = this.#source as AsyncGenerator<Uint8Array, void, undefined>;
     while (this.#end < at + length) {
       const { value, done } = await source.next();
-      if (done === true || value === undefined) throw corruptFile({ file: this.#file.name }, "the file was replaced while it was read");
+      if (done === true || value === undefined) throw corruptFile({ file: this.#file.name }, "the file was replaced while it was being read");
       this.#kept.push(value);
       this.#end += value.length;
       this.#forget(Math.min(at, this.#end - MAX_BACK));

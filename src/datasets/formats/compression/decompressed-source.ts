@@ -7,7 +7,7 @@ import { decompressedFile } from "./compressed-file.ts";
 /** A source whose single file is presented in decompressed form. */
 export type DecompressedTarget = SourceTarget & { readonly wasCompressed: boolean };
 
-/** @throws RldsError NOT_FOUND, CORRUPT, and the errors of `sourceOf` */
+/** Opens a source, and decompresses a single compressed file. @throws RldsError NOT_FOUND, CORRUPT, and the errors of `sourceOf` */
 export async function decompressedSource(from: Source, options: SourceOptions & { readonly salvage?: boolean } = {}): Promise<DecompressedTarget> {
   const { maxBytes = MAX_SOURCE_BYTES, signal, fetch, salvage } = options;
   const target = await sourceOf(from, { signal, fetch, maxBytes });

@@ -3,7 +3,7 @@
 /** The maximum number of bits of a state in a table of weights. */
 const MAX_ACCURACY = 6;
 
-/** @param block a compressed block without its head @returns whether a single symbol fills the table of the block's Huffman weights */
+/** Returns whether a single symbol fills the table of a block's Huffman weights. @param block a compressed block without its head */
 export function isEndlessTable(block: Uint8Array): boolean {
   const [head = 0] = block;
   // Only one kind of literals contains a table.

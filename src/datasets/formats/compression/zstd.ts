@@ -40,7 +40,8 @@ export async function* unzstdPieces(file: SourceFile, signal?: AbortSignal): Asy
     const frame = await frameOf(input, error);
     if (frame === undefined) continue;
     const { window, size, hasChecksum } = frame;
-    if (window > MAX_WINDOW) throw error(`a Zstandard frame needs ${window} bytes of memory, more than ${MAX_WINDOW}. Compress the file again without --long`);
+    if (window > MAX_WINDOW)
+      throw error(`a Zstandard frame needs ${window} bytes of memory, more than the maximum of ${MAX_WINDOW}. Compress the file again without --long`);
     let output: Uint8Array[] = [];
     const decoder = new Decompress((piece) => {
       if (piece.length > 0) output.push(piece);
@@ -63,14 +64,14 @@ export async function* unzstdPieces(file: SourceFile, signal?: AbortSignal): Asy
         sincePause += piece.length;
       }
       yield* pieces;
-      if (size !== undefined && done > size) throw error(`a Zstandard frame has more than the stated ${size} bytes`);
+      if (size !== undefined && done > size) throw error(`a Zstandard frame has more than the ${size} bytes that its header declares`);
       sincePause += block.length;
       if (sincePause > BYTES_PER_PAUSE) {
         sincePause = 0;
         await yieldToEventLoop(signal);
       }
     }
-    if (size !== undefined && done !== size) throw error(`a Zstandard frame has ${done} of the stated ${size} bytes`);
+    if (size !== undefined && done !== size) throw error(`a Zstandard frame has only ${done} of the ${size} bytes that its header declares`);
     if (hasChecksum) await input.read(CHECKSUM);
   }
 }
@@ -116,7 +117,7 @@ async function blockOf(input: ReadAhead, error: MakeError): Promise<{ readonly b
   const [last, kind, size] = [(number & 1) === 1, (number >> 1) & 3, number >> 3];
   if (kind > COMPRESSED || size > MAX_BLOCK) throw error("a Zstandard block is damaged");
   const body = await input.read(kind === RLE ? 1 : size);
-  if (kind === COMPRESSED && isEndlessTable(body)) throw error("a Zstandard block is damaged: its literals have no end");
+  if (kind === COMPRESSED && isEndlessTable(body)) throw error("a Zstandard block is damaged: its Huffman table is invalid");
   if (kind === RAW && size === 0 && !last) throw error("a Zstandard block is empty");
   return { block: joined(head, body), last };
 }

@@ -39,7 +39,7 @@ function partOf(name: string): Pick<Part, "base" | "place"> {
   return { base: name, place: [] };
 }
 
-/** @throws RldsError CORRUPT for a duplicate name · UNSUPPORTED for a line without names, or too many leaves */
+/** Returns the leaves that the column names describe. @throws RldsError CORRUPT for a duplicate name · UNSUPPORTED for a line without names, or too many leaves */
 export function leavesOfHeader(names: readonly string[], place: Place): TableLeaf[] {
   if (names.every((name) => /^\s*[-+.\d]/.test(name) || name === ""))
     throw unsupportedFile(place, "the first line must contain the names of the columns. Add names such as observation.0, action, reward");
@@ -60,7 +60,7 @@ export function leavesOfHeader(names: readonly string[], place: Place): TableLea
     const name = array === undefined ? part.name : part.base;
     if (!leaves.has(name)) leaves.set(name, array ?? { keys: keysOf(name), shape: [], columns: [part.column] });
   }
-  if (leaves.size > MAX_LEAVES) throw unsupportedFile(place, `the table has ${leaves.size} leaves, but a step has at most ${MAX_LEAVES}`);
+  if (leaves.size > MAX_LEAVES) throw unsupportedFile(place, `the table has ${leaves.size} leaves, but a step can have at most ${MAX_LEAVES}`);
   return withoutGroups([...leaves]);
 }
 

@@ -20,6 +20,7 @@ import { type CellKind, CellKinds, cellValue } from "./cells.ts";
 import { leavesOfHeader, type TableLeaf } from "./header.ts";
 import { type RowOptions, type TableForm, type TableRow, tableForm, tableRows } from "./rows.ts";
 
+/** The options of `openCsv`. */
 export interface CsvOptions extends ReadOptions {
   /** The specs of step fields by RLDS name, for fields whose form the file does not show. */
   readonly stepSpec?: { readonly [name: string]: StepSpec };
@@ -30,12 +31,12 @@ export interface CsvOptions extends ReadOptions {
 }
 
 /**
- * Opens a file of values separated with commas, tabs, semicolons or bars. For a folder, opens the only file of this kind in the folder. The first line contains
+ * Opens a file of values separated by commas, tabs, semicolons or vertical bars. For a folder, opens the only file of this kind in the folder. The first line contains
  * the names of the columns, and each row is a step.
  *
  * Columns `observation.0`, `observation.1` … form one leaf. Names such as `observation_0` and `observation[0]` have the same effect, and `image.0.1` has two
- * dimensions. Columns `observation.position.0` and `observation/position.0` are nested. Names, episodes and their ends are those of JSON lines: `episode`,
- * `done`, `terminated`, `truncated`, `is_first` …. Dtypes of numbers follow the same rule.
+ * dimensions. Columns `observation.position.0` and `observation/position.0` are nested. Field names, ends of episodes and dtypes of numbers follow the
+ * rules of `openJsonl`: `episode`, `done`, `terminated`, `truncated`, `is_first` …
  *
  * A column contains numbers or flags (`true`, `False`) if all of its cells do. Any other column contains text. An empty cell is a missing value. It is NaN in
  * metadata and in a leaf of several numbers. In a field of a step, it requires the option `null`.
@@ -96,7 +97,7 @@ async function onlyFile(folder: SourceFolder): Promise<SourceFile> {
   const paths = (await folder.list())?.filter((path) => /\.(csv|tsv)$/i.test(path)) ?? [];
   const [path] = paths;
   if (path !== undefined && paths.length === 1) return folder.open(path);
-  throw unsupportedFile({ file: folder.name }, `the folder must contain one .csv or .tsv file, got ${paths.length}. Pass the file`);
+  throw unsupportedFile({ file: folder.name }, `the folder must contain exactly one .csv or .tsv file, got ${paths.length}. Pass one file instead`);
 }
 
 interface KindLeaf extends TableLeaf {

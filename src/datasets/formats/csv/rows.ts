@@ -4,6 +4,7 @@ import type { Damage } from "../damage.ts";
 import { lineError } from "../jsonl/lines.ts";
 import type { SourceFile } from "../sources/source.ts";
 
+/** A row of a table. */
 export interface TableRow {
   readonly cells: readonly string[];
   /** The number of the row's first line, counted from 1. */
@@ -15,11 +16,13 @@ export interface TableRow {
   readonly isAfterLoss?: boolean;
 }
 
+/** The separators of a table. */
 export interface TableForm {
   readonly delimiter: string;
   readonly newline: "\n" | "\r\n" | "\r";
 }
 
+/** The options for reading rows. */
 export interface RowOptions {
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
@@ -42,7 +45,7 @@ export async function tableForm(file: SourceFile): Promise<TableForm> {
   return { delimiter: DELIMITERS[widths.indexOf(Math.max(...widths))] as string, newline };
 }
 
-/** @throws RldsError CORRUPT for invalid UTF-8, invalid quotes, and a row larger than maxBytes */
+/** Yields the rows of a table, beginning with the header. @throws RldsError CORRUPT for invalid UTF-8, invalid quotes, or a row larger than maxBytes */
 export async function* tableRows(file: SourceFile, { delimiter, newline }: TableForm, options: RowOptions): AsyncGenerator<TableRow, void, undefined> {
   const { maxBytes, signal, losses } = options;
   const { Parser } = await import("./papaparse.ts");

@@ -29,7 +29,7 @@ const EPISODE_INDEX = "episode_index";
  * @throws TypeError if an option is invalid
  * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error names the episode, the step and the leaf
  * @throws RldsError UNSUPPORTED if two columns would have the same name
- * @throws RldsError EMPTY if no step determines the form
+ * @throws RldsError EMPTY if the dataset has neither a spec nor a step from which to infer it
  * @throws RldsError IO if the target cannot be written or already exists
  */
 export function writeCsv(rlds: RldsDataset<unknown>, to: Sink, options: WriteOptions = {}): Promise<WriteReport> {

@@ -33,7 +33,8 @@ async function withPixels(column: Column, { name: file, maxBytes }: Hdf5File): P
     throw imageError(0, cause);
   }
   const size = shape[0] * shape[1] * CHANNELS;
-  if (!(size > 0 && 4 * size <= maxBytes)) throw corruptFile({ file }, `${path} has images of ${size} bytes, more than maxBytes allows. Increase maxBytes`);
+  if (!(size > 0 && 4 * size <= maxBytes))
+    throw corruptFile({ file }, `decoding an image of ${path} needs ${4 * size} bytes, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`);
   return new Column({
     ...column,
     leaf: { dtype: "u8", shape },
@@ -46,7 +47,7 @@ async function withPixels(column: Column, { name: file, maxBytes }: Hdf5File): P
       for (let i = 0; i < to - from; i++) {
         try {
           const pixels = decode(data.subarray(i * length, (i + 1) * length), { type: "u8", channels: CHANNELS }, maxBytes);
-          if (pixels.length !== size) throw new Error(`it has ${pixels.length} bytes of pixels, but the first image has ${size}`);
+          if (pixels.length !== size) throw new Error(`the image has ${pixels.length} bytes of pixels, but the first image has ${size}`);
           all.set(pixels, i * size);
         } catch (cause) {
           throw imageError(from + i, cause);

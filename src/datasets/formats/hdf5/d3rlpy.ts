@@ -36,7 +36,7 @@ async function indexOf(hdf5: Hdf5File): Promise<Index> {
   return index;
 }
 
-/** Returns the numbers of the episodes as texts. @throws RldsError CORRUPT if the file declares more episodes */
+/** Returns the numbers of the episodes as strings, in order. */
 export async function d3rlpyEpisodes(hdf5: Hdf5File): Promise<string[]> {
   const numbers = [...(await indexOf(hdf5))].filter(([, names]) => names.has("actions")).map(([number]) => number);
   return numbers.sort((a, b) => a - b).map(String);
@@ -52,7 +52,7 @@ export async function d3rlpyCount(hdf5: Hdf5File): Promise<number | undefined> {
   return undefined;
 }
 
-/** @param number the number of the episode @throws RldsError CORRUPT, UNSUPPORTED */
+/** Returns the columns and rows of an episode. @param number the number of the episode @throws RldsError CORRUPT, UNSUPPORTED */
 export async function d3rlpyEpisode(
   hdf5: Hdf5File,
   number: string,

@@ -30,6 +30,7 @@ import type { Hdf5File } from "./hdf5-file.ts";
 import { type Hdf5Options, type Hdf5Source, openHdf5 } from "./open-file.ts";
 import { type Hdf5Columns, selectHdf5 } from "./selected-hdf5.ts";
 
+/** The options of `openD4rl`. */
 export interface D4rlOptions extends Hdf5Options {
   /** The rule for the final step of an episode. Default: `rlds`. */
   readonly finalObservation?: FinalObservation;
@@ -78,7 +79,7 @@ function parseOptions(options: D4rlOptions): FinalObservation {
   return finalObservation;
 }
 
-/** Opens the dataset in an open file. The file is closed if it is not a D4RL dataset or an option is invalid. */
+/** Opens the dataset in an open file. Closes the file if it is not a D4RL dataset or an option is invalid. */
 export async function d4rlOf({ hdf5 }: Hdf5Source, options: D4rlOptions): Promise<RldsReader> {
   try {
     const finalObservation = parseOptions(options);

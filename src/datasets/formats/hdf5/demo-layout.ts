@@ -10,6 +10,7 @@ import type { Losses } from "../sinks/losses.ts";
 /** The dataset with the source's metadata as JSON. */
 export const ABOUT = "/about";
 
+/** A leaf of a step and its dataset in a demo. */
 export interface DemoLeaf extends LeafEntry {
   /** The index among the leaves of a step. */
   readonly index: number;
@@ -36,7 +37,8 @@ export const STATES = "states";
  */
 export function demoLeaves(spec: StepSpec, losses: Losses): DemoLeaf[] {
   const { reward } = mustBeStepSpec(spec);
-  if (!isLeaf(reward)) throw new RldsError("UNSUPPORTED", "reward must be a leaf, because robomimic stores one dataset of rewards. Change it with mapSteps");
+  if (!isLeaf(reward))
+    throw new RldsError("UNSUPPORTED", "reward must be a single leaf, because robomimic stores all rewards in one dataset. Convert it with mapSteps");
   const entries = leavesOf(spec);
   const isWritten = ({ leaf }: LeafEntry) => leaf.dtype !== "bytes";
   const hasObservations = entries.some((entry) => entry.keys[0] === "observation" && isWritten(entry));
@@ -48,7 +50,7 @@ export function demoLeaves(spec: StepSpec, losses: Losses): DemoLeaf[] {
     const [top = ""] = own;
     if (FLAGS.includes(top)) return [];
     if (!isWritten(entry)) {
-      losses.add(entry.path, "HDF5 has numbers and texts here");
+      losses.add(entry.path, "the robomimic layout stores only numbers and strings");
       return [];
     }
     const [first = "", ...rest] = free;
@@ -56,10 +58,10 @@ export function demoLeaves(spec: StepSpec, losses: Losses): DemoLeaf[] {
     const single = leaf.shape.length === 3 && leaf.dtype === "u8" ? "image" : "state";
     const parts = isObservation ? (rest.length === 0 ? [single] : rest) : [top === "action" ? "actions" : top === "reward" ? "rewards" : first, ...rest];
     const isOutcome = OUTCOMES.includes(top);
-    if (isText(leaf) && isOutcome && top !== "action") throw new RldsError("UNSUPPORTED", `${top} must be a number, got a string`);
+    if (isText(leaf) && isOutcome && top !== "action") throw new RldsError("UNSUPPORTED", `${top} must be a number, got a string. Convert it with mapSteps`);
     const path = parts.join("/");
     const written = free.join("/");
-    if (written !== own.join("/")) losses.add(`the name ${JSON.stringify(entry.path)}`, `robomimic has none like it, and the leaf is called ${written}`);
+    if (written !== own.join("/")) losses.add(`the name ${JSON.stringify(entry.path)}`, `robomimic does not allow this name, so the leaf is called ${written}`);
     return [{ ...entry, index, path, isObservation, isOutcome }];
   });
 }

@@ -25,12 +25,12 @@ export interface Element {
   decode(bytes: Uint8Array<ArrayBuffer>, library: Library): ColumnData;
 }
 
-/** @throws RldsError UNSUPPORTED if the type cannot be a leaf */
+/** Returns the element of an HDF5 type. @throws RldsError UNSUPPORTED if the type cannot be a leaf */
 export function elementOf(type: Metadata, file: string, path: string): Element {
   const kind = CLASSES[type.type];
   const base = { shape: [], bytes: type.size, allocates: false };
   const decodeText = (bytes: Uint8Array) => utf8(bytes, path, file);
-  const unsupported = (content: string) => unsupportedFile({ file }, `${path} holds ${content}, which Reprise cannot read`);
+  const unsupported = (content: string) => unsupportedFile({ file }, `${path} contains ${content}, which Reprise cannot read`);
   if (kind === "string" && type.vlen)
     return { ...base, dtype: "string", allocates: true, decode: (bytes, library) => pointedTexts(bytes, library, decodeText) };
   if (kind === "string") return { ...base, dtype: "string", decode: (bytes) => fixedTexts(bytes, type, decodeText) };
@@ -52,7 +52,7 @@ export function elementOf(type: Metadata, file: string, path: string): Element {
     const inner = elementOf(type.array_type, file, path);
     if (!inner.allocates) return { ...inner, shape: type.array_type.shape ?? [], bytes: type.size };
   }
-  throw unsupported(`elements of the type ${kind ?? type.type}`);
+  throw unsupported(`elements of type ${kind ?? type.type}`);
 }
 
 const halves = ({ buffer, byteOffset, length }: Uint8Array) => new Uint16Array(buffer, byteOffset, length / 2);
@@ -70,7 +70,7 @@ function isBool({ size, enum_type }: Metadata): boolean {
 
 function bools(bytes: Uint8Array, file: string, path: string): Uint8Array {
   const invalid = bytes.findIndex((byte) => byte > 1);
-  if (invalid >= 0) throw corruptFile({ file }, `${path} must hold booleans (0 or 1), got ${bytes[invalid]}`);
+  if (invalid >= 0) throw corruptFile({ file }, `${path} must contain booleans (0 or 1), got ${bytes[invalid]}`);
   return bytes;
 }
 

@@ -23,13 +23,14 @@ const MAGIC = [0, 0x61, 0x73, 0x6d];
 /** The plugins loaded so far, for the next instance of the library. */
 const found = new Map<string, Uint8Array>();
 
+/** Returns the name of the plugin for a filter, or undefined. */
 export function pluginOf(filter: number): string | undefined {
   return PLUGINS.get(filter);
 }
 
 /**
  * Installs a plugin in the folder in which the library looks for plugins, unless the folder already contains it.
- * @param subject the beginning of messages, which names the part of the file that needs the plugin
+ * @param subject the beginning of messages: the part of the file that needs the plugin
  * @throws RldsError UNSUPPORTED if the plugin is not available
  */
 export async function installPlugin(library: Library, plugin: string, subject: string): Promise<void> {
@@ -54,11 +55,11 @@ async function packageFile(path: string, subject: string): Promise<Uint8Array> {
   const url = new URL(path, `${base}/`);
   try {
     const { file } = await sourceOf(url);
-    if (file === undefined) throw new Error("it is a folder");
+    if (file === undefined) throw new Error("the URL is a folder");
     try {
       const bytes = await file.read(0, file.size);
       // A server may answer with a page for a missing file.
-      if (!MAGIC.every((byte, i) => bytes[i] === byte)) throw new Error("it is not WebAssembly");
+      if (!MAGIC.every((byte, i) => bytes[i] === byte)) throw new Error("the file is not WebAssembly");
       return bytes;
     } finally {
       await file.close();
@@ -67,7 +68,7 @@ async function packageFile(path: string, subject: string): Promise<Uint8Array> {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw unsupportedFile(
       {},
-      `${subject}, but ${url} cannot be loaded (${reason}). Serve the plugin at that URL, put it into the files of h5wasm (docs/reference/formats.md), ${OTHERWISE}`,
+      `${subject}, but ${url} cannot be loaded: ${reason}. Serve the plugin at that URL, add it to the files of h5wasm (see docs/reference/formats.md), ${OTHERWISE}`,
       cause,
     );
   }

@@ -22,6 +22,7 @@ export function freePath(files: Files, prefix: string, suffix = ""): string {
   for (let n = 0; ; n++) if (!files.analyzePath(`${prefix}${n}${suffix}`).exists) return `${prefix}${n}${suffix}`;
 }
 
+/** A file in Emscripten's file system. */
 export interface FileNode {
   usedBytes: number;
   contents: Uint8Array | null;
@@ -79,7 +80,7 @@ async function instance(reason: unknown, customPackage: H5wasm | undefined): Pro
       // The innermost line of the last error stack.
       const message = lines.filter((line) => /^\s+#\d+: /.test(line)).at(-1);
       lines.splice(0, lines.length, "");
-      return message?.replace(/^.*\): /, "").trim() ?? "HDF5 does not say why";
+      return message?.replace(/^.*\): /, "").trim() ?? "HDF5 reports no reason";
     },
   };
 }
@@ -93,7 +94,7 @@ async function importLibrary(customPackage?: H5wasm): Promise<Library> {
     return library;
   } catch (cause) {
     instanceCount = 0;
-    throw unsupportedFile({}, "h5wasm is required to read HDF5. Run npm install h5wasm", cause);
+    throw unsupportedFile({}, "h5wasm is required to read or write HDF5. Run npm install h5wasm", cause);
   }
 }
 

@@ -38,6 +38,7 @@ interface NameCount {
   value: number;
 }
 
+/** The kind of an object in an HDF5 file. */
 export type Entry = "group" | "dataset";
 
 /** Returns whether to read the dataset at a path. */
@@ -49,6 +50,7 @@ interface Hdf5Handle {
   readonly id: bigint;
 }
 
+/** An open HDF5 file. */
 export class Hdf5File {
   readonly name: string;
   readonly maxBytes: number;
@@ -69,7 +71,7 @@ export class Hdf5File {
     this.#h5wasm = h5wasm;
   }
 
-  /** Takes ownership of the file. @throws RldsError CORRUPT, UNSUPPORTED */
+  /** Opens an HDF5 file, and takes ownership of the source file. @throws RldsError CORRUPT, UNSUPPORTED */
   static async open(file: SourceFile, { signal, maxBytes, h5wasm }: ReadOptions & { maxBytes: number; h5wasm?: H5wasm }): Promise<Hdf5File> {
     try {
       const hdf5 = new Hdf5File(file, await readNow(file, maxBytes, signal), { maxBytes, h5wasm });
@@ -110,12 +112,13 @@ export class Hdf5File {
   #countNames(names: readonly string[], count: NameCount, group: string): void {
     count.value += names.length;
     // Links can give a few groups an unlimited number of paths.
-    if (count.value > MAX_LEAVES) throw unsupportedFile({ file: this.name }, `the links in ${group} lead to more than ${MAX_LEAVES} groups and datasets`);
+    if (count.value > MAX_LEAVES)
+      throw unsupportedFile({ file: this.name }, `the links in ${group || "/"} lead to more than ${MAX_LEAVES} groups and datasets`);
   }
 
   /** Returns the datasets below a group, by name. @throws RldsError CORRUPT, UNSUPPORTED */
   async datasets(group = "", depth = 0, count: NameCount = { value: 0 }): Promise<string[][]> {
-    if (depth > MAX_GROUP_DEPTH) throw unsupportedFile({ file: this.name }, `groups are nested more than ${MAX_GROUP_DEPTH} deep at ${group}`);
+    if (depth > MAX_GROUP_DEPTH) throw unsupportedFile({ file: this.name }, `groups are nested more than ${MAX_GROUP_DEPTH} levels deep at ${group}`);
     const found: string[][] = [];
     const names = await this.names(group || "/");
     this.#countNames(names, count, group);
@@ -132,7 +135,7 @@ export class Hdf5File {
     const entry = await this.entry(path);
     if (entry === undefined) throw corruptFile({ file: this.name }, `the file has no ${path}`);
     if (entry === "dataset") return this.column(path);
-    if (depth === MAX_GROUP_DEPTH) throw unsupportedFile({ file: this.name }, `groups are nested more than ${MAX_GROUP_DEPTH} deep at ${path}`);
+    if (depth === MAX_GROUP_DEPTH) throw unsupportedFile({ file: this.name }, `groups are nested more than ${MAX_GROUP_DEPTH} levels deep at ${path}`);
     const nodes = new Map<string, ColumnTree>();
     const names = await this.names(path);
     this.#countNames(names, count, path);
@@ -145,7 +148,7 @@ export class Hdf5File {
     return nodes.size > 0 && tuple.every((node) => node !== undefined) ? tuple : Object.fromEntries(nodes);
   }
 
-  /** Returns a dataset to be read by rows. @throws RldsError CORRUPT; UNSUPPORTED for its type or a filter */
+  /** Returns a dataset as a column. @throws RldsError CORRUPT; UNSUPPORTED for its type or a filter */
   async column(path: string): Promise<Column> {
     try {
       return await this.#column(path);
@@ -163,7 +166,8 @@ export class Hdf5File {
     for (const { id, name } of filters) {
       if (FILTERS.includes(id)) continue;
       const plugin = pluginOf(id);
-      if (plugin === undefined) throw unsupported(`is compressed with ${name || "a filter"} (${id}), which Reprise cannot read. Write it with gzip`);
+      if (plugin === undefined)
+        throw unsupported(`is compressed with ${name || "an unknown codec"} (filter ${id}), which Reprise cannot read. Write the file again with gzip`);
       await this.#install(plugin, `${path} is compressed with ${plugin}`);
     }
     if (type.virtual_sources !== undefined) throw unsupported("is a virtual dataset, whose rows are in other files. Copy the rows into this file");
@@ -213,10 +217,10 @@ export class Hdf5File {
     const { library } = instance;
     for (const [plugin, subject] of this.#plugins) await installPlugin(library, plugin, subject);
     const mounted = mount(library, this.#file, this.#read);
-    const id = this.#guard("it", instance, () => library.open(mounted.path, library.H5F_ACC_RDONLY, false, -1, -1));
+    const id = this.#guard("the file", instance, () => library.open(mounted.path, library.H5F_ACC_RDONLY, false, -1, -1));
     if (id < 0n) {
       mounted.unmount();
-      this.#checkStatus(-1, "it", instance, mounted);
+      this.#checkStatus(-1, "the file", instance, mounted);
     }
     this.#handle = { instance, mount: mounted, id };
     return this.#handle;
@@ -259,7 +263,7 @@ export class Hdf5File {
     } catch (cause) {
       if (cause instanceof RldsError) throw cause;
       const isLibraryError = cause instanceof Error && cause.message.startsWith("error - ");
-      if (!isLibraryError || ++instance.errorCount > MAX_THROWN) instance.cause = cause ?? "it threw nothing";
+      if (!isLibraryError || ++instance.errorCount > MAX_THROWN) instance.cause = cause ?? "unknown error";
       const reason = cause instanceof Error && !isLibraryError ? cause.message : instance.lastMessage();
       throw corruptFile({ file: this.name }, `HDF5 cannot read ${subject}: ${reason}`, cause);
     }

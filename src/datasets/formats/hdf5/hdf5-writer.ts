@@ -19,6 +19,7 @@ export const MAX_ATTRIBUTE_BYTES = 60_000;
 
 type TypeMetadata = Pick<Metadata, "type" | "size" | "signed" | "vlen" | "littleEndian"> & { readonly cset?: number };
 
+/** An HDF5 file in memory that is being written. */
 export class Hdf5Writer {
   readonly #instance: Instance;
   readonly #path: string;
@@ -26,7 +27,7 @@ export class Hdf5Writer {
   readonly #id: bigint;
   #isOpen = true;
 
-  /** @throws RldsError UNSUPPORTED without h5wasm */
+  /** Creates an empty file. @throws RldsError UNSUPPORTED if h5wasm is missing */
   static async of(customPackage: H5wasm | undefined): Promise<Hdf5Writer> {
     return new Hdf5Writer(await h5wasm(customPackage));
   }
@@ -36,8 +37,8 @@ export class Hdf5Writer {
     this.#instance = instance;
     this.#path = freePath(library.FS, "/reprise-written-", ".hdf5");
     this.#node = library.FS.createFile("/", this.#path.slice(1), {}, true, true);
-    this.#id = this.#guard("a file", () => library.open(this.#path, library.H5F_ACC_TRUNC, false, -1, -1));
-    if (this.#id < 0n) throw this.#error("a file", instance.lastMessage());
+    this.#id = this.#guard("the file", () => library.open(this.#path, library.H5F_ACC_TRUNC, false, -1, -1));
+    if (this.#id < 0n) throw this.#error("the file", instance.lastMessage());
   }
 
   /** The approximate size of the file so far. */
@@ -72,7 +73,7 @@ export class Hdf5Writer {
     });
   }
 
-  /** Writes the whole file. @throws RldsError */
+  /** Closes the HDF5 file, and copies its bytes to a file of the sink. @throws RldsError IO if the file cannot be written */
   async copyTo(file: StagedFile): Promise<void> {
     this.#check("the file", () => this.#instance.library.close_file(this.#id));
     this.#isOpen = false;
@@ -99,7 +100,8 @@ export class Hdf5Writer {
     const { buffer, byteOffset, byteLength } = data as unknown as Uint8Array;
     const { library } = this.#instance;
     const at = library._malloc(Math.max(byteLength, 1));
-    if (at === 0) throw new RldsError("UNSUPPORTED", `${subject} needs ${byteLength} bytes, more than HDF5 can allocate. Write shorter episodes, or Parquet`);
+    if (at === 0)
+      throw new RldsError("UNSUPPORTED", `${subject} needs ${byteLength} bytes, more than HDF5 can allocate. Write shorter episodes, or write Parquet`);
     try {
       library.HEAPU8.set(new Uint8Array(buffer, byteOffset, byteLength), at);
       return use(at);
@@ -119,7 +121,7 @@ export class Hdf5Writer {
       return call();
     } catch (cause) {
       if (cause instanceof RldsError) throw cause;
-      this.#instance.cause = cause ?? "it threw nothing";
+      this.#instance.cause = cause ?? "unknown error";
       throw this.#error(subject, cause instanceof Error ? cause.message : String(cause), cause);
     }
   }

@@ -13,6 +13,7 @@ import type { SourceFile } from "../sources/source.ts";
 
 type Values = { readonly [name: string]: unknown };
 
+/** The metadata that ManiSkill stores for its trajectories. */
 export interface ManiskillEpisodes {
   /** The spec of an episode's metadata. */
   readonly spec: { readonly [name: string]: StepSpec };
@@ -25,7 +26,7 @@ export interface ManiskillEpisodes {
 /** Names that an episode uses for other purposes. */
 const OTHER_NAMES = ["steps", "episode_id"];
 
-/** The caller keeps ownership of the file. @returns undefined for any other JSON file @throws RldsError CORRUPT, UNSUPPORTED */
+/** Reads the file, which stays open. Returns undefined for any other JSON file. @throws RldsError CORRUPT, UNSUPPORTED */
 export async function maniskillEpisodes(file: SourceFile): Promise<ManiskillEpisodes | undefined> {
   const place = { file: file.name };
   if (file.size > MAX_METADATA_BYTES) throw corruptFile(place, `the file has ${file.size} bytes, more than the maximum of ${MAX_METADATA_BYTES}`);

@@ -7,6 +7,7 @@ import { type FileNode, freePath, type Library } from "./h5wasm.ts";
 /** Reads synchronously from anywhere in the file. Returns fewer bytes only at the end of the file. */
 type ReadNow = (at: number, length: number) => Uint8Array;
 
+/** A mounted file. */
 export interface Mount {
   readonly path: string;
   /** The error of a read, which must not pass through the library. */
@@ -16,7 +17,7 @@ export interface Mount {
 
 const EIO = 29;
 
-/** @param bytes the function that reads the bytes which HDF5 requests */
+/** Mounts a file under an unused path. @param bytes the function that reads the bytes that HDF5 requests */
 export function mount(library: Library, { name: file, size }: SourceFile, bytes: ReadNow): Mount {
   const directories = new Set<number>();
   const { FS } = library as unknown as { FS: Library["FS"] & { ErrnoError: new (code: number) => Error } };
@@ -39,7 +40,7 @@ export function mount(library: Library, { name: file, size }: SourceFile, bytes:
         const read = bytes(position, readLength);
         for (const at of heapsIn(read)) {
           if (!directories.has(position + at) && !isWalkable(position + at, size, bytes))
-            throw corruptFile({ file, offset: position + at }, "the global heap, which holds texts and bytes, is damaged");
+            throw corruptFile({ file, offset: position + at }, "the global heap, which stores strings and bytes, is damaged");
           directories.add(position + at);
         }
         buffer.set(read, offset);
@@ -63,7 +64,7 @@ const CHUNK_BYTES = 2 ** 23;
 export async function readNow(file: SourceFile, maxBytes: number, signal?: AbortSignal): Promise<ReadNow> {
   if (file.readNow !== undefined) return file.readNow;
   if (file.size > maxBytes) {
-    const rule = `HDF5 is read from memory in this runtime, but the file has ${file.size} bytes, more than the ${maxBytes} that maxBytes allows`;
+    const rule = `this runtime can read HDF5 only from memory, but the file has ${file.size} bytes, more than the ${maxBytes} that maxBytes allows`;
     throw unsupportedFile({ file: file.name }, `${rule}. Increase maxBytes, open the file in a worker, or open its path in Node`);
   }
   const all = new Uint8Array(file.size);

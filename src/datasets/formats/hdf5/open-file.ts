@@ -10,6 +10,7 @@ import type { SourceFile, SourceFolder, SourceTarget } from "../sources/source.t
 import { Hdf5File } from "./hdf5-file.ts";
 import type { H5wasm } from "./package.ts";
 
+/** The options of readers of HDF5 files. */
 export interface Hdf5Options extends ReadOptions {
   /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;
@@ -20,6 +21,7 @@ export interface Hdf5Options extends ReadOptions {
   readonly h5wasm?: H5wasm;
 }
 
+/** An open HDF5 file and its folder. */
 export interface Hdf5Source {
   readonly hdf5: Hdf5File;
   /** The folder, if the dataset is a folder, and the path of the HDF5 file in it. */
@@ -28,6 +30,7 @@ export interface Hdf5Source {
 }
 
 /**
+ * Opens the HDF5 file of a source.
  * @param names the possible names of the file in a folder, in order of preference; if none exists, the only file whose path ends with one of them is used
  * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED
  */
@@ -66,5 +69,5 @@ async function fileIn(folder: SourceFolder, names: readonly string[]): Promise<{
       if (!(error instanceof RldsError && error.code === "NOT_FOUND")) throw error;
     }
   }
-  throw new RldsError("NOT_FOUND", `the folder has no ${names.join(" or ")}`, { file: folder.name });
+  throw new RldsError("NOT_FOUND", `the folder has no HDF5 file (${names.join(", ")})`, { file: folder.name });
 }

@@ -29,6 +29,7 @@ import { type Hdf5Options, openTarget } from "./open-file.ts";
 import { alohaFiles, alohaPaths, type EpisodeFiles, oneFile } from "./robot-files.ts";
 import { episodeGroups, hasObservations, type RobotFormat, robotEpisode, robotFormatOf, withoutObservations } from "./robot-layouts.ts";
 
+/** The options of `openRobots`. */
 export interface RobotOptions extends Hdf5Options {
   /** The filter in `mask` of robomimic that selects episodes, such as "train". Default: all episodes. */
   readonly split?: string;
@@ -72,7 +73,7 @@ export async function openRobots<S = RldsStep>(from: Source, options: RobotOptio
     if (format === undefined)
       throw unsupportedFile(
         { file: hdf5.name },
-        "the file must have data/demo_0 (robomimic), traj_0 (ManiSkill), actions_0 (d3rlpy), or action with observations/qpos (ALOHA)",
+        "the file must contain data/demo_0 (robomimic), traj_0 (ManiSkill), actions_0 (d3rlpy), or action with observations/qpos (ALOHA)",
       );
   } catch (error) {
     await hdf5.close();
@@ -93,7 +94,7 @@ interface EpisodePlace {
   readonly group: string;
 }
 
-/** Opens the dataset. The files are closed if they are not a dataset or an option is invalid. */
+/** Opens the dataset in open files. Closes the files if they are not a dataset or an option is invalid. */
 export async function robotsOf(files: EpisodeFiles, format: RobotFormat, options: RobotOptions): Promise<RldsReader> {
   try {
     parseOptions(options);
@@ -138,8 +139,8 @@ class RobotReader implements RldsReader {
     const masks = format === "robomimic" ? await filters(first, split, losses) : NO_FILTERS;
     const { splits } = masks;
     if (split !== undefined && !splits.has(split)) {
-      const names = splits.size === 0 ? "no splits in mask" : `the splits ${[...splits.keys()].join(", ")}`;
-      throw unsupportedFile({ file: first.name }, `there is no split ${JSON.stringify(split)}. The file has ${names}`);
+      const names = splits.size === 0 ? "It has no splits in mask" : `Its splits are ${[...splits.keys()].join(", ")}`;
+      throw unsupportedFile({ file: first.name }, `the file has no split ${JSON.stringify(split)}. ${names}`);
     }
     const chosen = split === undefined ? undefined : splits.get(split);
     const places: EpisodePlace[] = [];
@@ -272,7 +273,7 @@ class RobotReader implements RldsReader {
 async function checkCount(hdf5: Hdf5File, found: number, losses: Damage | undefined): Promise<void> {
   const count = await d3rlpyCount(hdf5);
   if (count === undefined || count === found) return;
-  const error = corruptFile({ file: hdf5.name }, `the file states ${count} episodes, but has ${found}`);
+  const error = corruptFile({ file: hdf5.name }, `the file declares ${count} episodes, but contains ${found}`);
   if (losses === undefined) throw error;
   losses.add(error);
 }

@@ -27,7 +27,7 @@ export interface EpisodeFiles {
   close(): Promise<void>;
 }
 
-/** @param from the source of the file */
+/** Returns the files of a dataset that consists of one open file. @param from the source of the file */
 export function oneFile({ hdf5, folder, path }: Hdf5Source, from: Source, { signal, fetch }: Hdf5Options): EpisodeFiles {
   return {
     name: hdf5.name.replace(ENDING, ""),
@@ -48,6 +48,7 @@ export function oneFile({ hdf5, folder, path }: Hdf5Source, from: Source, { sign
   };
 }
 
+/** Returns the files of an ALOHA folder, which are opened one at a time. */
 export function alohaFiles(folder: SourceFolder, paths: readonly string[], { signal, maxBytes = MAX_SOURCE_BYTES, h5wasm }: Hdf5Options): EpisodeFiles {
   let current: { readonly i: number; readonly hdf5: Hdf5File } | undefined;
   const close = async () => {

@@ -14,6 +14,7 @@ import { alohaImages } from "./aloha-images.ts";
 import { d3rlpyEpisode, d3rlpyEpisodes, isD3rlpy } from "./d3rlpy.ts";
 import type { Hdf5File } from "./hdf5-file.ts";
 
+/** The layout of a robot dataset. */
 export type RobotFormat = "robomimic" | "maniskill" | "aloha" | "d3rlpy";
 
 /** One episode before it is read. */
@@ -34,7 +35,7 @@ export async function robotFormatOf(hdf5: Hdf5File): Promise<RobotFormat | undef
   return undefined;
 }
 
-/** Returns whether an episode has anything that can serve as observations. */
+/** Returns whether an episode has values that can serve as observations. */
 export async function hasObservations(hdf5: Hdf5File, format: RobotFormat, group: string): Promise<boolean> {
   // The episodes of d3rlpy are datasets of the root, and always have observations.
   if (format === "d3rlpy") return true;
@@ -45,7 +46,7 @@ export async function hasObservations(hdf5: Hdf5File, format: RobotFormat, group
 /** Returns the error for a file whose episodes have no observations. */
 export function withoutObservations(format: RobotFormat, file: string): RldsError {
   const names = format === "d3rlpy" ? ["observations"] : NAMES[format].observation;
-  return unsupportedFile({ file }, `no episode has ${names.join(" or ")}. Write observations into the dataset first`);
+  return unsupportedFile({ file }, `no episode has ${names.join(" or ")}. Add observations to the dataset first`);
 }
 
 type KeepColumn = (path: string) => boolean;
@@ -86,7 +87,7 @@ const NAMES: { readonly [format in Exclude<RobotFormat, "d3rlpy">]: Names } = {
   aloha: { observation: ["observations"], action: "action", reward: "reward", terminated: [], truncated: "truncated" },
 };
 
-/** @param group the path of the group @param selection names that the selection leaves out are not opened @throws RldsError CORRUPT, UNSUPPORTED */
+/** Returns an episode before it is read. @param group the path of the group @param selection excluded names are not opened @throws RldsError CORRUPT, UNSUPPORTED */
 export async function robotEpisode(hdf5: Hdf5File, format: RobotFormat, group: string, selection: Selection): Promise<RobotEpisode> {
   if (format === "d3rlpy") return d3rlpyEpisode(hdf5, group, selection);
   const file = hdf5.name;
@@ -213,7 +214,7 @@ async function lastFlag(hdf5: Hdf5File, paths: readonly string[], rows: number):
 /** Returns the observations, followed by the last next observation. @throws RldsError CORRUPT */
 function withFinal(observation: ColumnTree, next: ColumnTree, file: string): ColumnTree {
   const difference = specDifference(rowSpec(observation), rowSpec(next));
-  if (difference !== undefined) throw corruptFile({ file }, `next_obs do not match observations: ${difference}`);
+  if (difference !== undefined) throw corruptFile({ file }, `next_obs does not match the observations: ${difference}`);
   const nextColumns = columnsOf(next);
   const order = columnsOf(observation);
   return mapTree(observation, (column) => {

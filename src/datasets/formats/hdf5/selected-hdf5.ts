@@ -11,6 +11,7 @@ export type Hdf5Columns = Pick<Hdf5File, "name" | "names" | "entry" | "tree" | "
 /** Groups whose values are not per step. */
 const METADATA = "metadata";
 
+/** Returns the file as the selection shows it. */
 export async function selectHdf5(hdf5: Hdf5File, selection: Selection): Promise<Hdf5Columns> {
   if (selection.isEmpty) return hdf5;
   const paths = new Map<string, string>();

@@ -19,6 +19,7 @@ import { ABOUT, type DemoLeaf, demoLeaves, STATES } from "./demo-layout.ts";
 import { Hdf5Writer, MAX_ATTRIBUTE_BYTES } from "./hdf5-writer.ts";
 import type { H5wasm } from "./package.ts";
 
+/** The options of `writeHdf5`. */
 export interface Hdf5WriteOptions extends WriteOptions {
   /** The arguments with which robomimic creates the environment: `env_name`, `type`, `env_kwargs`. Default: `env_args` of `about`, otherwise no environment. */
   readonly envArgs?: { readonly [key: string]: unknown };
@@ -37,7 +38,7 @@ const GYM = 2;
 /**
  * Writes an HDF5 file in the layout of robomimic. It contains groups `data/demo_0` … with `actions`, `rewards`, `dones`, `obs/…`, `next_obs/…` and the
  * attribute `num_samples`. The group `data` has the attributes `total` and `env_args`. `mask/train` lists all episodes, or `mask` contains the splits of the
- * source if it has splits of episodes.
+ * source if there are any.
  *
  * A row is a transition, and the last row of `next_obs` is the final observation. If an episode ends with a transition, the last observation is repeated there
  * and the attribute `final_step` records it, so that openRobots restores the episode. `dones` is 1 in the last row of an episode that terminated. An
@@ -76,7 +77,7 @@ export function writeHdf5(rlds: RldsDataset<unknown>, to: Sink, options: Hdf5Wri
         onProgress?.({ episodes, steps: demos.steps, bytes: hdf5.bytes });
         signal?.throwIfAborted();
       }
-      if (demos.names.length === 0) throw new RldsError("EMPTY", "the dataset has no transitions, and robomimic cannot open such a file");
+      if (demos.names.length === 0) throw new RldsError("EMPTY", "the dataset must have at least one transition, because robomimic cannot open an empty file");
       hdf5.attribute("/data", "total", I64, BigInt64Array.of(BigInt(demos.transitions)));
       hdf5.attribute("/data", "env_args", TEXT, [envArgsOf(envArgs, about)]);
       hdf5.group("/mask");
@@ -131,7 +132,7 @@ class DemoWriter {
       // The writer counts the rows itself.
       if (path === "num_samples") return [];
       if (leaf.dtype !== "bytes") return [{ path, leaf, index }];
-      losses.add(path, "attributes of HDF5 are numbers and texts here");
+      losses.add(path, "attributes store only numbers and strings");
       return [];
     });
     const at = (path: string) => leavesOf(stepSpec).findIndex((leaf) => leaf.path === path && leaf.size === 1);
@@ -148,7 +149,7 @@ class DemoWriter {
     const kind = finalStepOf(metadata, flag(this.#isLast));
     const rows = kind === "observation" ? length - 1 : length;
     if (rows <= 0) {
-      this.#losses.addEpisode("episodes without transitions", "robomimic has rows of transitions only");
+      this.#losses.addEpisode("episodes without transitions", "robomimic stores only transitions");
       return;
     }
     const name = `demo_${this.names.length}`;
@@ -186,7 +187,8 @@ class DemoWriter {
         if (!groups.has(group)) this.#hdf5.group(`${demo}/${group}`);
         groups.add(group);
       }
-      if (leaf.dtype === "string" && (values as readonly string[]).some((text) => text.includes("\0"))) this.#losses.add(path, "texts of HDF5 end at a zero");
+      if (leaf.dtype === "string" && (values as readonly string[]).some((text) => text.includes("\0")))
+        this.#losses.add(path, "strings of HDF5 end at the first NUL");
       this.#hdf5.dataset(`${demo}/${name}`, leaf, values, count);
     };
     const part = (from: number, to: number) => slicedColumn(data, from * size, to * size);

@@ -17,7 +17,7 @@ interface Samples {
 /** libjpeg does not interpolate narrower planes. */
 const MIN_WIDTH = 3;
 
-/** @param data three components per pixel, with samples repeated over their pixels; replaced with the colors */
+/** Converts components to colors in place, and returns them. @param data three components per pixel, with samples repeated over their pixels */
 export function colours(data: Uint8Array, { width, height, components, isYcc }: Samples): Uint8Array {
   const maxH = Math.max(...components.map(({ h }) => h));
   const maxV = Math.max(...components.map(({ v }) => v));

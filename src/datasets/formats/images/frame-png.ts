@@ -5,7 +5,7 @@ import { zlibSync } from "fflate";
 import { builtin, hasBuiltins } from "../../../files/builtins/builtins.ts";
 import { crc32 } from "../npz/zip.ts";
 
-/** @returns a complete PNG, valid until the next call */
+/** A function that returns a complete PNG, which is valid until the next call. */
 export type FrameEncoder = (pixels: Uint8Array, width: number, height: number, channels: number) => Uint8Array;
 
 type Deflate = (bytes: Uint8Array, options: { readonly level: 3 }) => Uint8Array;
@@ -18,6 +18,7 @@ const HEAD_BYTES = 13;
 const AROUND = 12;
 const COLOURS: { readonly [channels: number]: number } = { 1: 0, 3: 2, 4: 6 };
 
+/** Returns an encoder with buffers of its own. */
 export async function frameEncoder(): Promise<FrameEncoder> {
   const zlib = hasBuiltins ? await builtin<{ deflateSync: Deflate }>("node:zlib").catch(() => undefined) : undefined;
   const deflate: Deflate = zlib?.deflateSync ?? zlibSync;

@@ -1,17 +1,18 @@
 /** Reads the head of an image before it is decoded. */
 import { dataView } from "../../../base/bytes.ts";
 
+/** The properties that the head of an image declares. */
 export interface ImageHead {
   readonly format: "png" | "jpeg";
   readonly width: number;
   readonly height: number;
   /** The number of stored channels; a palette has one. */
   readonly channels: number;
-  /** Bits per channel. */
+  /** The number of bits per channel. */
   readonly depth: number;
 }
 
-/** @throws Error if the bytes are neither PNG nor JPEG, or have no valid head */
+/** Reads the head of an image. @throws Error if the bytes are neither PNG nor JPEG, or have no valid head */
 export function imageHead(bytes: Uint8Array): ImageHead {
   if (bytes[0] === 0x89 && bytes[1] === 0x50 && bytes[2] === 0x4e && bytes[3] === 0x47) return pngHead(bytes);
   if (bytes[0] === 0xff && bytes[1] === 0xd8) return jpegHead(bytes);
@@ -24,7 +25,7 @@ function pngHead(bytes: Uint8Array): ImageHead {
   const view = dataView(bytes);
   if (bytes.length < 33 || view.getUint32(12) !== 0x49484452) throw new Error("the PNG does not begin with an IHDR header");
   const channels = PNG_CHANNELS[bytes[25] as number];
-  if (channels === undefined) throw new Error(`the PNG has the invalid colour type ${bytes[25]}`);
+  if (channels === undefined) throw new Error(`the PNG has the invalid color type ${bytes[25]}`);
   return { format: "png", width: view.getUint32(16), height: view.getUint32(20), channels, depth: bytes[24] as number };
 }
 

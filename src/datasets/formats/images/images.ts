@@ -13,6 +13,7 @@ export interface ImageSchema {
  */
 export type ImageDecoder = (bytes: Uint8Array, schema: ImageSchema, maxBytes: number) => Uint8Array | Uint16Array;
 
+/** Loads the decoders. */
 export async function imageDecoder(): Promise<ImageDecoder> {
   const [{ decodePng }, { decodeJpeg }] = await Promise.all([import("./png.ts"), import("./jpeg.ts")]);
   return (bytes, { type, channels }, maxBytes) => {
@@ -21,8 +22,11 @@ export async function imageDecoder(): Promise<ImageDecoder> {
     if (width * height === 0) throw new Error(`the image has no pixels: it is ${width} × ${height}`);
     if ((depth === 16) !== (type === "u16")) throw new Error(`the image has ${depth} bits per channel, but the feature is ${type}`);
     // Decoding needs memory for the pixels and the same amount for intermediate data.
-    if (4 * width * height * Math.max(channels, head.channels) * (depth === 16 ? 2 : 1) > maxBytes)
-      throw new Error(`the image header declares ${width} × ${height} pixels, more than maxBytes allows`);
+    const needed = 4 * width * height * Math.max(channels, head.channels) * (depth === 16 ? 2 : 1);
+    if (needed > maxBytes)
+      throw new Error(
+        `the image needs ${needed} bytes to decode ${width} × ${height} pixels, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`,
+      );
     return (format === "png" ? decodePng : decodeJpeg)(bytes, head, channels, maxBytes);
   };
 }

@@ -5,7 +5,7 @@ import { dataView } from "../../../base/bytes.ts";
 /** The number of bytes that are inflated together. 16 KiB inflate to at most 16 MiB. */
 const SLICE = 1 << 14;
 
-/** Returns exactly `size` bytes with a valid checksum. @throws Error if the stream is damaged or its size differs. At most 16 MiB too many are inflated */
+/** Returns exactly `size` bytes with a valid checksum. Inflates at most 16 MiB more. @throws Error if the stream is damaged or its size differs */
 export function inflateExactly(bytes: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
   const output = bytes.length <= SLICE ? inflateWhole(bytes, size) : inSlices(bytes, size);
   if (output.length !== size) throw sizeError(size, output.length);

@@ -10,7 +10,7 @@ const COPIED_CHUNKS = new Set([0x49484452, 0x504c5445, IDAT, 0x49454e44, 0x74524
 /** The maximum ratio of deflate. */
 const MAX_RATIO = 1032;
 
-/** Returns the pixels with `channels` channels of 8 or 16 bits. @throws Error */
+/** Returns the pixels with `channels` channels of 8 or 16 bits. @throws Error if the image is damaged or has too few channels */
 export function decodePng(bytes: Uint8Array, head: ImageHead, channels: number, maxBytes: number): Uint8Array | Uint16Array {
   const { pixels, compressed } = chunksOf(bytes);
   // The limit is twice the size, since interlaced images have more and shorter lines. Data that may exceed the limit is measured before it is kept.
@@ -23,7 +23,7 @@ export function decodePng(bytes: Uint8Array, head: ImageHead, channels: number, 
     stored = image.palette[0]?.length ?? 3;
     if (data.length < (head.height * head.width * head.depth) / 8) throw new Error("the PNG has too few pixels");
     data = convertIndexedToRgb(image);
-  } else if (image.depth < 8) throw new Error(`Reprise cannot read a PNG of ${image.depth} bits per channel`);
+  } else if (image.depth < 8) throw new Error(`Reprise cannot read a PNG with ${image.depth} bits per channel`);
   const pixelCount = head.width * head.height;
   if (data.length !== pixelCount * stored) throw new Error(`the PNG has ${data.length} values instead of ${pixelCount * stored}`);
   return withChannels(data instanceof Uint8ClampedArray ? new Uint8Array(data.buffer) : data, stored, channels, image.depth === 16 ? 65535 : 255);

@@ -109,7 +109,7 @@ class Scanner {
       this.#hasComma = false;
       return false;
     }
-    throw this.#error(`must be a JSON object${this.#inArray ? ", with a comma between elements" : ""}`, at);
+    throw this.#error(`must be a JSON object${this.#inArray ? ", and commas must separate elements" : ""}`, at);
   }
 
   /** Parses the value that ends at `end`. Returns undefined if the value is damaged and losses are allowed. */

@@ -15,6 +15,7 @@ import { inferRowSchema, type RowSchema, Rows, RowTypes } from "./rows.ts";
 import { SelectedRecords } from "./selected-records.ts";
 import { ValueTypes, withMissing } from "./value-types.ts";
 
+/** The options for reading JSON lines of other programs. */
 export interface GenericOptions extends LinesOptions {
   /** Starts a new pass. */
   readonly lines: () => AsyncIterable<Line>;
@@ -75,7 +76,7 @@ export class GenericJsonl {
     const { steps, metadata } = records.of(first.value, place);
     const metadataSpec = (types.metadata.spec(false) ?? {}) as { readonly [name: string]: StepSpec };
     const unknown = Object.keys(records.areEpisodes ? metadata : {}).find((name) => !Object.hasOwn(metadataSpec, name));
-    if (unknown !== undefined) throw unsupportedFile(place, `the metadata of the first episode contains null or is nested too deeply: ${unknown}`);
+    if (unknown !== undefined) throw unsupportedFile(place, `metadata ${unknown} of the first episode is null or nested too deeply`);
     checkLeaves(metadataSpec, "the metadata of the episodes", place);
     this.#file = file;
     this.#records = records;
@@ -110,7 +111,7 @@ export class GenericJsonl {
       if (areEpisodes) metadata = this.#metadata(group.metadata, { ...fresh, episode });
       bytes += line.bytes;
       if (bytes > maxBytes)
-        throw lineError(this.#file.name, line, `belongs to an episode of more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
+        throw lineError(this.#file.name, line, `belongs to an episode larger than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
       for (const [i, step] of group.steps.entries()) {
         if (layout !== "steps" && rows.begins(step, fresh)) {
           yield await finishEpisode(true);

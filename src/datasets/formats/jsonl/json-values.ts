@@ -38,6 +38,7 @@ const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/
 /** The base64 digit of each character code; 0 for characters that are not digits. */
 const VALUES = Uint8Array.from({ length: 128 }, (_, code) => Math.max(DIGITS.indexOf(String.fromCharCode(code)), 0));
 
+/** Encodes bytes as base64. */
 export function base64(bytes: Uint8Array): string {
   const text = new Uint8Array(4 * Math.ceil(bytes.length / 3)).fill("=".charCodeAt(0));
   for (let i = 0, at = 0; i < bytes.length; i += 3, at += 4) {

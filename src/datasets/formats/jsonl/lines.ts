@@ -4,6 +4,7 @@ import type { Damage } from "../damage.ts";
 import { parseExactJson } from "../json.ts";
 import type { SourceFile } from "../sources/source.ts";
 
+/** A parsed line. */
 export interface Line {
   readonly value: unknown;
   /** The line number, counted from 1 as in editors. */
@@ -11,16 +12,17 @@ export interface Line {
   /** The offset and the length in bytes. */
   readonly at: number;
   readonly bytes: number;
-  /** The unit in messages. Default: a line */
+  /** The unit in messages. Default: `line`. */
   readonly unit?: "element";
   /** Whether lines between the last complete line and this line were lost. */
   readonly isAfterLoss?: boolean;
 }
 
+/** The options for reading lines. */
 export interface LinesOptions {
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
-  /** Receives lines that are not JSON. Undefined if they are errors. */
+  /** Records lines that are not JSON. If undefined, such a line is an error. */
   readonly losses?: Damage | undefined;
 }
 

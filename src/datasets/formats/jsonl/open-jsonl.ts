@@ -19,6 +19,7 @@ import { GenericJsonl } from "./generic-jsonl.ts";
 import { type Line, linesOf } from "./lines.ts";
 import { isReprise, readRepriseEpisodes, readRepriseSchema } from "./reprise-jsonl.ts";
 
+/** The options of `openJsonl`. */
 export interface JsonlOptions extends ReadOptions {
   /**
    * The specs of step fields by RLDS name, for fields whose form the steps do not show. This option has no effect on files of `writeJsonl`, which contain their
@@ -103,7 +104,7 @@ async function onlyFile(folder: SourceFolder): Promise<SourceFile> {
   const paths = (await folder.list())?.filter((path) => /\.(jsonl|ndjson)$/.test(path)) ?? [];
   const [path] = paths;
   if (path !== undefined && paths.length === 1) return folder.open(path);
-  throw unsupportedFile({ file: folder.name }, `the folder must contain one .jsonl file, got ${paths.length}. Pass the file`);
+  throw unsupportedFile({ file: folder.name }, `the folder must contain exactly one .jsonl file, got ${paths.length}. Pass one file instead`);
 }
 
 async function firstOf(lines: AsyncIterable<Line>, file: string): Promise<Line> {

@@ -56,7 +56,7 @@ export class Records {
     for (const name of this.#rowNames) if (lengthOf(values[name]) !== rows) this.#rowNames.delete(name);
   }
 
-  /** @throws RldsError CORRUPT if the line has a different form */
+  /** Returns the steps and metadata of a line. @throws RldsError CORRUPT if the form differs from the first line */
   of(value: unknown, place: Place): StepGroup {
     if (this.layout === "step") return { steps: [value], metadata: {} };
     const { steps, ...metadata } = valuesIn(value);
@@ -165,7 +165,7 @@ function isColumnsWithoutRewards(value: Values, place: Place): boolean {
   if (!isPlural && !isNested) return false;
   throw unsupportedFile(
     place,
-    `a line has lists of ${rows} actions and ${lengthOf(observations)} observations but no rewards, so it may be one step or ${rows}. Write one step per line, or add rewards as a list`,
+    `a line has lists of ${rows} actions and ${lengthOf(observations)} observations but no rewards, so it may be one step or ${rows} steps. Write one step per line, or add rewards as a list`,
   );
 }
 
@@ -187,6 +187,6 @@ function lengthError(name: string, column: unknown, rows: number, place: Place) 
   const rule = fieldOf(name) === "observation" ? `${rows} or ${rows + 1} values` : `${rows} values`;
   return corruptFile(
     place,
-    `a line has a list of ${rows} rewards, so ${name} must be a list of ${rule}, got ${length === undefined ? "none" : length}. Write one step per line, or one episode per line as columns of equal length`,
+    `a line has a list of ${rows} rewards, so ${name} must be a list of ${rule}, got ${length === undefined ? "no list" : length}. Write one step per line, or one episode per line as columns of equal length`,
   );
 }

@@ -15,17 +15,19 @@ import { valuesOfJson } from "./json-values.ts";
 import { type Line, type LinesOptions, lineError, linesOf } from "./lines.ts";
 import { specFromJson } from "./spec-json.ts";
 
+/** The schema that the first line declares. */
 export interface RepriseSchema {
   readonly stepSpec: StepSpec;
   readonly metadataSpec: { readonly [name: string]: StepSpec };
   readonly about: About;
 }
 
+/** Returns whether a first line was written by writeJsonl. */
 export function isReprise(value: unknown): boolean {
   return typeof value === "object" && value !== null && "rlds" in value;
 }
 
-/** @throws RldsError CORRUPT */
+/** Returns the schema in the first line. @throws RldsError CORRUPT, UNSUPPORTED */
 export function readRepriseSchema(line: Line, file: string): RepriseSchema {
   const { rlds, stepSpec, metadataSpec = {}, about } = line.value as { rlds: unknown; stepSpec?: unknown; metadataSpec?: unknown; about?: unknown };
   if (rlds !== 1) throw lineError(file, line, `has version ${JSON.stringify(rlds)}, but this version of Reprise reads only version 1`);
@@ -36,12 +38,13 @@ export function readRepriseSchema(line: Line, file: string): RepriseSchema {
   };
 }
 
+/** The options for reading lines that writeJsonl wrote. */
 export interface RepriseReadOptions extends LinesOptions {
   readonly selection: Selection;
   readonly selected: SelectedSpec;
 }
 
-/** @throws RldsError CORRUPT for lines in a different order; SPEC_MISMATCH for values that the first line does not declare */
+/** Yields the episodes. @throws RldsError CORRUPT for lines in a different order; SPEC_MISMATCH for values that the first line does not declare */
 export async function* readRepriseEpisodes(
   file: SourceFile,
   { metadataSpec }: RepriseSchema,
@@ -75,15 +78,15 @@ export async function* readRepriseEpisodes(
     if (first !== undefined) {
       if (metadata !== undefined) yield finishEpisode();
       episode++;
-      if (ofEpisode > line.bytes) throw lineError(name, line, `is too short: its ${line.bytes} bytes cannot hold ${ofEpisode} elements`);
+      if (ofEpisode > line.bytes) throw lineError(name, line, `has ${line.bytes} bytes, too few for ${ofEpisode} elements`);
       const collector = new Collector(metadataSpec as StepSpec, 1);
       collector.add(valuesOfJson(metadataSpec as StepSpec, first), { ...place, episode }, "the episode's metadata");
       metadata = new StepColumns<object>(metadataSpec as StepSpec, collector.take().data, 1).at(0);
     } else {
       if (metadata === undefined) throw lineError(name, line, "must be an episode, got a step before the first episode");
-      if (elements > line.bytes) throw lineError(name, line, `is too short: its ${line.bytes} bytes cannot hold ${elements} elements`);
+      if (elements > line.bytes) throw lineError(name, line, `has ${line.bytes} bytes, too few for ${elements} elements`);
       bytes += line.bytes;
-      if (bytes > maxBytes) throw lineError(name, line, `belongs to an episode of more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
+      if (bytes > maxBytes) throw lineError(name, line, `belongs to an episode larger than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
       steps ??= new Collector(stepSpec, 1);
       steps.add(valuesOfJson(stepSpec, typeof step === "object" && step !== null ? selection.value(step) : step), { ...place, step: steps.length });
     }

@@ -106,7 +106,7 @@ function rowOf(value: unknown, place: Place, names?: ReadonlyMap<string, Field>)
 }
 
 /**
- * @param value the first row @param types the types of all rows @param spec the specs that the caller set for some fields @throws RldsError CORRUPT,
+ * Returns the schema of the rows in a file. @param value the first row @param types the types of all rows @param spec the specs that the caller set for some fields @throws RldsError CORRUPT,
  * UNSUPPORTED
  */
 export function inferRowSchema(
@@ -186,16 +186,16 @@ export class Rows {
   }
 
   /**
-   * @param bytes the size of the line, a bound for its number of elements @returns whether the row ends the episode @throws RldsError SPEC_MISMATCH, CORRUPT
+   * Adds a row. @param bytes the size of the line, a bound for its number of elements @returns whether the row ends the episode @throws RldsError SPEC_MISMATCH, CORRUPT
    */
   add(value: unknown, place: Place, bytes: number): boolean {
     const { rowSpec, steps, hasReward } = this.#schema;
     const { fields, metadata } = rowOf(value, place, this.#schema.names);
-    if (this.#elements > bytes) throw new RldsError("SPEC_MISMATCH", `a step is too short: its ${bytes} bytes cannot hold ${this.#elements} elements`, place);
+    if (this.#elements > bytes) throw new RldsError("SPEC_MISMATCH", `the step has ${bytes} bytes, too few for ${this.#elements} elements`, place);
     // Missing values also take memory.
     const perRow = this.#collector.bytes / Math.max(this.#collector.length, 1);
     if (this.#collector.bytes + perRow > 4 * this.#maxBytes)
-      throw corruptFile(place, `an episode takes more than ${4 * this.#maxBytes} bytes in memory, four times what maxBytes allows. Increase maxBytes`);
+      throw corruptFile(place, `an episode takes more than ${4 * this.#maxBytes} bytes in memory, four times maxBytes. Increase maxBytes`);
     const row: { [name: string]: unknown } = { ...(withMissing(this.#metadataSpec, metadata) as object) };
     for (const name of ["observation", "action", "reward", "discount", ...FLAGS] as const)
       if (Object.hasOwn(rowSpec, name)) row[name] = SINGLE.includes(name) && isScalar(rowSpec[name]) ? single(fields[name]) : fields[name];
@@ -216,7 +216,7 @@ export class Rows {
     return steps ? flag(fields.is_last, "is_last", place) === true : isTerminated || isTruncated;
   }
 
-  /** Returns the episode. @param isEnd whether something other than the rows ends the episode here */
+  /** Returns the collected episode. @param isEnd whether the episode ends here even without a flag in its rows */
   async take(isEnd: boolean, place: Place): Promise<EndedSteps> {
     const { rowSpec, stepSpec, steps, has, finalObservation } = this.#schema;
     const { data, length } = this.#collector.take();

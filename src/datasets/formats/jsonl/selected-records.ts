@@ -3,11 +3,12 @@ import type { Place } from "../../model/rlds-error.ts";
 import type { Selection } from "../selection/selection.ts";
 import { Records, type StepGroup } from "./records.ts";
 
+/** The lines of a file with a selection applied. */
 export class SelectedRecords {
   readonly layout: Records["layout"];
   readonly #selection: Selection;
   readonly #records: Records;
-  /** The records without `only`; undefined if `only` leaves out nothing of an episode, or if metadata and steps are separate. */
+  /** The records without `only`; undefined if `only` excludes nothing of an episode, or if metadata and steps are separate. */
   readonly #whole: Records | undefined;
 
   /** @param areSteps whether every line is a step @throws the errors of Records */
@@ -29,7 +30,7 @@ export class SelectedRecords {
     this.#whole?.note(this.#selectWhole(value));
   }
 
-  /** @throws the errors of Records */
+  /** Returns the selected steps and metadata of a line. @throws the errors of Records */
   of(value: unknown, place: Place): StepGroup {
     const group = this.#records.of(this.#select(value), place);
     return this.#whole === undefined ? group : { ...group, metadata: this.#whole.of(this.#selectWhole(value), place).metadata };

@@ -8,7 +8,7 @@ import { checkLeaves } from "../leaf-count.ts";
 
 const MAX_ELEMENTS = 2 ** 31;
 
-/** @throws RldsError CORRUPT, UNSUPPORTED */
+/** Returns the spec in a JSON value. @throws RldsError CORRUPT if it is invalid · UNSUPPORTED if it has too many leaves */
 export function specFromJson(value: unknown, file: string): StepSpec {
   const spec = specOf(value, file, 0);
   checkLeaves(spec, "the file's spec", { file });

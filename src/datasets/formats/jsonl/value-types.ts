@@ -28,6 +28,7 @@ class LeafTypes {
   }
 }
 
+/** The types of the values that were added so far. */
 export class ValueTypes {
   #root: Node | undefined;
   readonly #grows: boolean;
@@ -50,7 +51,7 @@ export class ValueTypes {
     return this.#root && visit(this.#root);
   }
 
-  /** Skips values that do not fit; reading them reports the place. */
+  /** Adds a value. Skips parts that do not fit, because reading them later reports their place. */
   add(value: unknown): void {
     if (this.#root === undefined) this.#root = this.#nodeOf(value);
     if (this.#root !== undefined) this.#visit(this.#root, value);

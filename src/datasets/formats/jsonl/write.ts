@@ -26,7 +26,7 @@ const CHUNK_STEPS = 1024;
  * does not end with .jsonl, it is a folder, and the file is steps.jsonl. The file receives its final name when it is complete. Keeps a thousand steps in
  * memory.
  * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error names the episode, the step and the leaf
- * @throws RldsError EMPTY if no step determines the form
+ * @throws RldsError EMPTY if the dataset has neither a spec nor a step from which to infer it
  * @throws RldsError IO if the target cannot be written or already exists
  */
 export async function writeJsonl(rlds: RldsDataset<unknown>, to: Sink, options: WriteOptions = {}): Promise<WriteReport> {

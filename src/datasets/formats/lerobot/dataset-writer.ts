@@ -29,7 +29,7 @@ import { EpisodeTable, type FeatureWithStatistics, writeTasks } from "./metadata
 import { type FeatureStatistics, ofValues, STATISTICS, TotalStatistics } from "./statistics.ts";
 import { type MakeVideoEncoder, type VideoSpan, VideoWriter } from "./video.ts";
 
-/** The checked options. */
+/** The checked options of `writeLeRobot`. */
 export interface LeRobotSettings extends WriteOptions {
   readonly fps: number;
   readonly task: string | undefined;
@@ -42,12 +42,13 @@ export interface LeRobotSettings extends WriteOptions {
   readonly films: Films | undefined;
   readonly cutFilm: CutFilm | undefined;
   readonly about: About | undefined;
-  /** The kind of last step of all episodes. Default: the kind that each episode states, otherwise the kind by the rule of RLDS */
+  /** The kind of every episode's last step. Default: the kind that the episode states, otherwise the kind by the rule of RLDS. */
   readonly finalStep: FinalStep | undefined;
   readonly fileBytes: number | undefined;
   readonly version: LeRobotVersion;
 }
 
+/** The options with the schema of the data. */
 export interface WriterSettings extends LeRobotSettings {
   readonly stepSpec: StepSpec;
   readonly metadataSpec: { readonly [name: string]: StepSpec };
@@ -73,6 +74,7 @@ const DATA_BYTES = 100 * 2 ** 20;
 const MAX_ROUNDING = 5e-5;
 const VIDEO_BYTES = 200 * 2 ** 20;
 
+/** A writer of one LeRobot dataset. */
 export class DatasetWriter {
   readonly #staging: Staging;
   readonly #settings: WriterSettings;
@@ -97,13 +99,13 @@ export class DatasetWriter {
   #episodes = 0;
   #steps = 0;
 
-  /** @throws RangeError if names belong to a leaf that is not a vector */
+  /** Creates a writer. @throws RangeError if names belong to a leaf that is not a vector */
   static async of(staging: Staging, settings: WriterSettings): Promise<DatasetWriter> {
     const counted = new Set<string>();
     for (const { camera } of settings.schema.films) {
       const statistics = "episode_index" in settings.sourceMetadata ? await settings.films?.statistics(camera.name, 0) : undefined;
       if (statistics !== undefined && STATISTICS.every((name) => statistics.values[name] !== undefined)) counted.add(camera.name);
-      else settings.losses.add(`statistics of ${camera.name}`, "the source does not have them of each episode");
+      else settings.losses.add(`statistics of ${camera.name}`, "the source does not have them for each episode");
     }
     return new DatasetWriter(staging, settings, await hyparquetWriter(), counted);
   }
@@ -172,7 +174,8 @@ export class DatasetWriter {
     const filmStatistics = new Map<string, FeatureStatistics>();
     for (const film of this.#countedFilms) {
       const found = await film.statistics(Number(sourceIndex));
-      if (found === undefined) throw new RldsError("CORRUPT", `the source has no statistics of ${film.camera.name} for episode ${sourceIndex}`, { episode });
+      if (found === undefined)
+        throw new RldsError("CORRUPT", `the source has no statistics of ${film.camera.name} for its episode ${sourceIndex}`, { episode });
       filmStatistics.set(film.camera.name, found);
     }
     const statistics = new Map([
@@ -208,7 +211,7 @@ export class DatasetWriter {
   /** Gives the files their final names. @param existing the files to replace */
   async finish(existing: readonly string[]): Promise<WriteReport> {
     const { signal, strict, losses } = this.#settings;
-    if (this.#table === undefined) throw new RldsError("EMPTY", "the dataset has no episodes, and LeRobot cannot open such a dataset");
+    if (this.#table === undefined) throw new RldsError("EMPTY", "the dataset must have at least one episode, because LeRobot cannot open an empty dataset");
     await this.#endData();
     await this.#table.finish();
     for (const video of this.#videos.values()) await video.finish();
@@ -305,7 +308,7 @@ export class DatasetWriter {
     const seconds = Float32Array.from(times, Number);
     const [start = 0] = times;
     if (start === 0 || !times.some((time, i) => Math.abs(time - (seconds[i] as number)) > MAX_ROUNDING)) return seconds;
-    this.#settings.losses.addEpisode("timestamp of the first step", "LeRobot counts seconds from the beginning of the episode, which was taken off");
+    this.#settings.losses.addEpisode("timestamp of the first step", "LeRobot counts seconds from the beginning of the episode, so this time was subtracted");
     return Float32Array.from(times, (time) => time - start);
   }
 
@@ -356,7 +359,7 @@ export class DatasetWriter {
     if (about?.codebase_version === undefined || splits.length < 2) return all;
     const ends = splits.map(([, range]) => (typeof range === "string" ? Number(/^\d+:(\d+)$/.exec(range)?.[1]) : Number.NaN));
     if (Math.max(...ends) === this.#episodes) return Object.fromEntries(splits);
-    losses.add("splits", `those of the source are not of ${this.#episodes} episodes`);
+    losses.add("splits", `the splits of the source do not end at episode ${this.#episodes}`);
     return all;
   }
 }

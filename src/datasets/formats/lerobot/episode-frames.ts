@@ -12,8 +12,10 @@ import type { FrameSchema, OutputFeature } from "./features.ts";
 import { type FeatureStatistics, ofNumbers, PixelCounts } from "./statistics.ts";
 import type { VideoWriter } from "./video.ts";
 
+/** A function that encodes pixels as PNG. */
 export type EncodePng = (data: Uint8Array, width: number, height: number, channels: number) => Uint8Array;
 
+/** The frames of an episode and their statistics. */
 export interface EpisodeData {
   readonly length: number;
   /** Returns the rows from … to - 1 of each feature that is a column. */
@@ -25,6 +27,7 @@ export interface EpisodeData {
 
 const I64_END = 2n ** 63n;
 
+/** The buffered frames of the current episode. */
 export class EpisodeFrames {
   readonly #schema: FrameSchema;
   readonly #leaves: readonly LeafEntry[];

@@ -8,18 +8,20 @@ import { openIfExists, type SourceFolder, sortPaths } from "../sources/source.ts
 import { metadataOf } from "./episode-metadata.ts";
 import { fillTemplate, jsonLines, type LeRobotInfo, readText } from "./info.ts";
 
+/** The beginning of an episode in a video. */
 export interface VideoPosition {
   readonly path: string;
   /** The time in the video at which the episode begins, in seconds. */
   readonly from: number;
 }
 
+/** An entry in the list of episodes. */
 export interface EpisodeEntry {
   readonly index: number;
   readonly length: number;
-  /** The path of the file. */
+  /** The path of the data file. */
   readonly path: string;
-  /** The position by video name. */
+  /** The beginning of the episode in each video, by feature name. */
   readonly videos: ReadonlyMap<string, VideoPosition>;
   /** Metadata of the episode. */
   readonly metadata?: object;
@@ -42,9 +44,9 @@ export async function listEpisodes(folder: SourceFolder, info: LeRobotInfo, vide
   if (invalidIndex >= 0)
     throw corruptFile(
       { file, episode: invalidIndex },
-      `episode ${invalidIndex} must follow and have a length, got episode ${entries[invalidIndex]?.index} of length ${entries[invalidIndex]?.length}`,
+      `row ${invalidIndex} must be episode ${invalidIndex} with its length, got episode ${entries[invalidIndex]?.index} with length ${entries[invalidIndex]?.length}`,
     );
-  if (entries.length !== info.episodes) throw corruptFile({ file }, `there are ${entries.length} episodes, but meta/info.json states ${info.episodes}`);
+  if (entries.length !== info.episodes) throw corruptFile({ file }, `the list has ${entries.length} episodes, but meta/info.json declares ${info.episodes}`);
   return { episodes: entries, metadataSpec };
 }
 
@@ -70,7 +72,7 @@ async function fromTables(folder: SourceFolder, info: LeRobotInfo, videos: reado
     const numbers = async (name: string): Promise<ArrayLike<number | bigint>> => {
       const column = findColumn(table, name);
       if (column === undefined || column.listDepth > 0 || column.dtype === undefined || column.dtype === "string" || column.dtype === "bytes")
-        throw corruptFile({ file: table.name }, `the file must have a column ${name} of numbers`);
+        throw corruptFile({ file: table.name }, `the file must have a numeric column ${name}`);
       return wholeColumn(table, column) as Promise<ArrayLike<number>>;
     };
     const [indices, lengths, chunks, files] = [
@@ -114,7 +116,7 @@ export async function* episodeTables(folder: SourceFolder, maxBytes: number): As
       tableFile = await openIfExists(folder, tablePath());
     }
     if (tableFile === undefined) {
-      if (k === 0) throw new RldsError("NOT_FOUND", "there is no table of episodes", { file: tablePath() });
+      if (k === 0) throw new RldsError("NOT_FOUND", "the table of episodes does not exist", { file: tablePath() });
       return;
     }
     file++;

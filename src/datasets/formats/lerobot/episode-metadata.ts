@@ -40,7 +40,7 @@ export async function metadataOf(table: ParquetFile, previousSpec: StepSpec | un
   }
   const difference = previousSpec && specDifference(previousSpec, spec as StepSpec);
   if (difference !== undefined)
-    throw new RldsError("SPEC_MISMATCH", `the metadata of episodes differs from that of the first file: ${difference}`, { file: table.name });
+    throw new RldsError("SPEC_MISMATCH", `the metadata of the episodes differs from that in the first file: ${difference}`, { file: table.name });
   const columns = leavesOf(spec as StepSpec).map(({ path }) => data.get(path) as ColumnData);
   return new StepColumns<object>(spec as StepSpec, columns, table.rows);
 }

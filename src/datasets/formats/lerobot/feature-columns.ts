@@ -23,6 +23,7 @@ export const COUNTED_FEATURES = {
   task_index: { dtype: "i64", shape: [] },
 } as const satisfies { readonly [name: string]: StepLeaf };
 
+/** The leaf of `next.done`. */
 export const DONE = { dtype: "bool", shape: [] } as const;
 
 /** The columns of data files. */
@@ -32,6 +33,7 @@ export interface FrameColumns {
   columns(rows: ReadonlyMap<string, readonly unknown[]>): ColumnRows[];
 }
 
+/** Returns the columns of all features that are not videos. @param generated the features that the steps do not have */
 export function frameColumns(features: readonly OutputFeature[], generated: { readonly [name: string]: StepLeaf }): FrameColumns {
   const stored = features.filter(({ kind }) => kind !== "video");
   const all = [
@@ -57,6 +59,7 @@ function imageSchema(name: string): SchemaElement[] {
   ];
 }
 
+/** The entry of a feature in meta/info.json. */
 export interface FeatureJson {
   readonly dtype: string;
   readonly shape: readonly number[];
@@ -64,7 +67,7 @@ export interface FeatureJson {
   readonly info?: { readonly [key: string]: unknown };
 }
 
-/** @param names the names of a vector's elements */
+/** Returns the entry of a feature in meta/info.json. @param names the names of a vector's elements */
 export function featureJson(
   { leaf, kind }: Pick<OutputFeature, "leaf" | "kind">,
   names: FeatureNames | null,

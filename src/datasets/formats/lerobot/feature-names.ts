@@ -10,6 +10,7 @@ const NAMES: { readonly [name: string]: readonly string[] } = { "next.reward": [
 const TIME = "timestamp";
 const TASK = "task_index";
 
+/** The selected features of a dataset. */
 export interface NamedFeatures {
   readonly info: LeRobotInfo;
   /** Whether steps have the text of their task. */
@@ -37,7 +38,7 @@ export function nameFeatures(info: LeRobotInfo, selection: Selection): NamedFeat
   for (const field of ["observation", "action"]) {
     if ([...features.values()].some(({ keys }) => keys[0] === field)) continue;
     const names = [...info.features.keys()].join(", ");
-    throw unsupportedFile({ file: INFO }, `the dataset has no feature for ${field}, got ${names}. Pass rename: { NAME: "${field}" } to choose one`);
+    throw unsupportedFile({ file: INFO }, `the dataset must have a feature for ${field}, got ${names}. Pass rename: { NAME: "${field}" } to choose one`);
   }
   return { info: { ...info, features }, hasTask: features.has(TASK) && (selection.isEmpty || keepsTask) };
 }

@@ -7,7 +7,7 @@ import { RldsError } from "../../model/rlds-error.ts";
 import { TASKS } from "../columns/task-names.ts";
 import type { Camera } from "../film-references.ts";
 
-/** A feature made from a leaf. */
+/** A feature that stores a leaf. */
 export interface OutputFeature {
   /** The name, for example `observation.images.top` */
   readonly name: string;
@@ -25,6 +25,7 @@ export interface TaskLeaf {
   readonly of: "step" | "episode";
 }
 
+/** The features of a frame, and the leaves with a special meaning. */
 export interface FrameSchema {
   readonly features: readonly OutputFeature[];
   /** The leaves that may contain the task. The first nonempty text is used. */
@@ -39,12 +40,14 @@ export interface FrameSchema {
   readonly films: readonly FilmFeature[];
 }
 
+/** A camera whose videos are copied. */
 export interface FilmFeature {
   readonly camera: Camera;
   readonly path: number;
   readonly timestamp: number;
 }
 
+/** The options that select features. */
 export interface FrameSchemaOptions {
   /** The paths of image leaves. Default: every u8 leaf of shape [height, width, 3] that is not a video */
   readonly images?: readonly string[];
@@ -59,7 +62,7 @@ export interface FrameSchemaOptions {
 const INDEX_FEATURES = new Set(["frame_index", "episode_index", "index", "task_index", "is_first", "is_last", "timestamp"]);
 const MAX_DIMENSIONS = 5;
 
-/** @throws RangeError if a path does not name a suitable leaf · RldsError UNSUPPORTED if a leaf cannot be a feature */
+/** Returns the features of a frame. @throws RangeError if an option refers to an unsuitable leaf · RldsError UNSUPPORTED if a leaf cannot be a feature */
 export function createFrameSchema(stepSpec: StepSpec, metadataSpec: { readonly [name: string]: StepSpec }, options: FrameSchemaOptions): FrameSchema {
   const { images, videos, cameras } = options;
   const leaves = leavesOf(stepSpec);
@@ -88,7 +91,10 @@ export function createFrameSchema(stepSpec: StepSpec, metadataSpec: { readonly [
   const films = [...cameras].flatMap(([path, camera]): FilmFeature[] => {
     // The name becomes a folder of the new dataset.
     if (camera.name.split(".").includes("") || /[\\/\0]/.test(camera.name))
-      throw new RldsError("UNSUPPORTED", `the camera name ${JSON.stringify(camera.name)} must be valid as a folder name, because its films are copied`);
+      throw new RldsError(
+        "UNSUPPORTED",
+        `the camera name ${JSON.stringify(camera.name)} must be a valid folder name, because the films of the camera are copied`,
+      );
     const [file, timestamp] = [at(`${path}/path`), at(`${path}/timestamp`)];
     return file === undefined || timestamp === undefined ? [] : [{ camera, path: file, timestamp }];
   });
@@ -129,7 +135,10 @@ function isPicture({ dtype, shape }: StepLeaf, channels: readonly number[]): boo
 /** Returns the feature name that LeRobot uses: `next.reward`, or `observation.state` or `observation.image` for an observation with a single value. */
 function nameOf(keys: readonly string[], kind: OutputFeature["kind"]): string {
   if (keys.length === 0 || keys.some((key) => key === "" || key.includes("/")))
-    throw new RldsError("UNSUPPORTED", `${keys.join(" in ") || "a step"} must have names without slashes, as LeRobot requires. Rename it with mapSteps`);
+    throw new RldsError(
+      "UNSUPPORTED",
+      `each name of a leaf must be nonempty and without slashes in LeRobot, got ${JSON.stringify(keys)}. Rename the leaf with mapSteps`,
+    );
   if (keys.length > 1) return keys.join(".");
   const [name] = keys as readonly [string];
   if (name === "observation") return kind === "image" || kind === "video" ? "observation.image" : "observation.state";
@@ -162,5 +171,5 @@ function tasksOf(stepSpec: StepSpec, metadataSpec: { readonly [name: string]: St
   // An explicit path means a single leaf.
   if (taskLeaves.length > 0) return taskLeaves.slice(0, 1);
   const textPaths = sides.flatMap(([, leaves]) => leaves.filter(isText).map((leaf) => leaf.path));
-  throw mustBe(RangeError, "taskLeaf", `the path of a text (${textPaths.join(", ") || "there are none"})`, path, textPaths);
+  throw mustBe(RangeError, "taskLeaf", `the path of a string leaf (${textPaths.join(", ") || "none exist"})`, path, textPaths);
 }

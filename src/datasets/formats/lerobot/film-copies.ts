@@ -24,6 +24,7 @@ export interface FilmedFrames {
   readonly frameTimes: ArrayLike<number>;
 }
 
+/** The parameters of FilmCopies. */
 export interface FilmCopyPlan {
   readonly films: Films;
   readonly create: (path: string) => Promise<StagedFile>;
@@ -148,7 +149,7 @@ export class FilmCopies {
 
   #cutError(path: string, episode: number): RldsError {
     const reason = "but version 2.1 requires a film per episode";
-    const remedy = "Write version 3.0, or cut the film with reprise edit or the option cutFilm, which use ffmpeg";
+    const remedy = "Write version 3.0, or cut the film with the option cutFilm or with reprise edit, which uses ffmpeg";
     return unsupportedFile({ file: path, episode }, `the film of ${this.camera.name} has several episodes, ${reason}. ${remedy}`);
   }
 
@@ -193,8 +194,8 @@ async function countFrames(source: SourceFile): Promise<number> {
   });
 }
 
-/** @throws RldsError UNSUPPORTED if the rate differs, since copying keeps the frames at their times */
+/** Checks the frame rate of copied videos. @throws RldsError UNSUPPORTED if it differs, since copying does not change the times of frames */
 export function checkFilmRate({ fps }: Films, wanted: number): void {
   if (fps !== undefined && fps !== wanted)
-    throw new RldsError("UNSUPPORTED", `fps must be ${fps}, as in the films, got ${wanted}. Keep the fps of the films, or leave the films out`);
+    throw new RldsError("UNSUPPORTED", `fps must be ${fps}, as in the films, got ${wanted}. Keep the fps of the films, or omit the option films`);
 }

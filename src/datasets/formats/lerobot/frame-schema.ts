@@ -11,9 +11,10 @@ import type { ParquetFile } from "../parquet/parquet-file.ts";
 import type { Selection } from "../selection/selection.ts";
 import { type Feature, INFO, type LeRobotInfo } from "./info.ts";
 
+/** A leaf whose values are decoded images. */
 export interface ImageLeaf {
   readonly path: string;
-  /** The height, width, channels. */
+  /** The height, width and number of channels. */
   readonly shape: readonly [number, number, number];
   /** The type of a pixel. */
   readonly type: "u8" | "u16";
@@ -30,13 +31,16 @@ export function frameMapping(file: ParquetFile, { features }: LeRobotInfo, selec
     if (dtype === "video" || name === "episode_index") continue;
     const column = find(dtype === "image" ? [name, "bytes"] : [name]);
     if (column?.dtype === undefined)
-      throw corruptFile({ file: file.name }, `meta/info.json declares a feature ${name} of ${dtype}, but the file has no such column${columnRemedy([name])}`);
+      throw corruptFile(
+        { file: file.name },
+        `meta/info.json declares a feature ${name} of dtype ${dtype}, but the file has no column for it${columnRemedy([name])}`,
+      );
     if (name === "is_terminal" && column.dtype === "bool" && column.listDepth === 0) terminal = column;
     else leaves.push({ column: { ...column, nullValue: nullFor(column, selection.nullOf([name], keys)) }, keys });
   }
   checkNesting(leaves, INFO);
   const episode = find(["episode_index"]);
-  if (episode?.dtype !== "i64" || episode.listDepth > 0) throw corruptFile({ file: file.name }, "the file has no column episode_index of i64");
+  if (episode?.dtype !== "i64" || episode.listDepth > 0) throw corruptFile({ file: file.name }, "the file must have a column episode_index of dtype i64");
   return { leaves: [...leaves, { column: episode, keys: ["episode_index"] }], episode, ...(terminal && { terminal }), unread: [] };
 }
 

@@ -9,6 +9,7 @@ import type { ImageDecoder } from "../images/images.ts";
 import type { EpisodeEntry } from "./episode-list.ts";
 import type { ImageLeaf } from "./frame-schema.ts";
 
+/** The options for converting frames to steps. */
 export interface FramesOptions {
   readonly stepSpec: StepSpec;
   readonly tasks: ReadonlyMap<number, string>;
@@ -19,15 +20,15 @@ export interface FramesOptions {
   readonly decode: ImageDecoder | undefined;
   /** The column that shows whether the last frame is terminal. */
   readonly terminal: string | undefined;
-  /** Whether the frames contain flags and discounts. */
+  /** Whether the frames contain `is_terminal` and `discount`. */
   readonly keepsTerminal: boolean;
   readonly keepsDiscount: boolean;
   readonly maxBytes: number;
-  /** Receives missing tasks. Undefined if they are errors. */
+  /** Records missing tasks. If undefined, a missing task is an error. */
   readonly losses?: Damage | undefined;
 }
 
-/** @throws RldsError CORRUPT for a missing task, or an image that is damaged or has a different shape */
+/** Returns the steps of an episode. @throws RldsError CORRUPT for a missing task, or an image that is damaged or has a different shape */
 export function framesOf<S>(table: StepColumns<unknown>, entry: EpisodeEntry, options: FramesOptions): StepColumns<S> {
   const { stepSpec, tasks, videos, hasTask, losses, images, decode, terminal, keepsTerminal, keepsDiscount, maxBytes } = options;
   const { length } = table;
@@ -70,7 +71,7 @@ export function framesOf<S>(table: StepColumns<unknown>, entry: EpisodeEntry, op
       (columns.get(path) as readonly Uint8Array[]).forEach((bytes, step) => {
         try {
           const { height, width } = imageHead(bytes);
-          if (height !== shape[0] || width !== shape[1]) throw new Error(`the image is ${height} × ${width} instead of the stated ${shape[0]} × ${shape[1]}`);
+          if (height !== shape[0] || width !== shape[1]) throw new Error(`the image is ${height} × ${width} instead of the declared ${shape[0]} × ${shape[1]}`);
           pixels.set(decode(bytes, { type, channels: shape[2] }, maxBytes), step * size);
         } catch (cause) {
           throw corruptFile({ ...place, step }, `${path} cannot be decoded: ${(cause as Error).message}${columnRemedy([path])}`, cause);

@@ -5,20 +5,22 @@ import { nestedAbout } from "../about.ts";
 import { parseJson } from "../json.ts";
 import { checkInside, type SourceFolder } from "../sources/source.ts";
 
+/** A feature that meta/info.json declares. */
 export interface Feature {
   readonly dtype: string;
   readonly shape: readonly number[];
   readonly names?: unknown;
-  /** The unparsed entry. */
+  /** The whole entry in meta/info.json. */
   readonly raw: { readonly [key: string]: unknown };
   /** The place in a step. */
   readonly keys: readonly string[];
-  /** Whether the feature is read for derived values and left out of the steps. */
+  /** Whether the feature is only read to compute other values, and is not part of the steps. */
   readonly isHidden?: boolean;
   /** Whether the caller renamed the feature. */
   readonly isRenamed?: boolean;
 }
 
+/** The content of meta/info.json. */
 export interface LeRobotInfo {
   /** Versions 2.0 and 2.1 have one file per episode. Version 3.0 stores several episodes per file. */
   readonly version: 2 | 3;
@@ -31,9 +33,10 @@ export interface LeRobotInfo {
   readonly about: { readonly [key: string]: unknown };
 }
 
+/** The path of the file that describes a dataset. */
 export const INFO = "meta/info.json";
 
-/** @throws RldsError CORRUPT; UNSUPPORTED for any other version */
+/** Returns the checked content of meta/info.json. @throws RldsError CORRUPT; UNSUPPORTED for any other version */
 export function leRobotInfo(json: unknown): LeRobotInfo {
   const where = { file: INFO };
   if (typeof json !== "object" || json === null) throw corruptFile(where, "the file must be a JSON object");
@@ -58,7 +61,7 @@ export function leRobotInfo(json: unknown): LeRobotInfo {
     if (!Number.isSafeInteger(value) || (value as number) < 0) throw corruptFile(where, ruleText(name, "a whole number", value));
     return value as number;
   };
-  if (typeof data_path !== "string") throw corruptFile(where, ruleText("data_path", "a template of paths", data_path));
+  if (typeof data_path !== "string") throw corruptFile(where, ruleText("data_path", "a path template", data_path));
   if (typeof features !== "object" || features === null) throw corruptFile(where, "features must be an object");
   const checked = new Map<string, Feature>();
   for (const [name, feature] of Object.entries(features)) {
@@ -81,7 +84,7 @@ export function leRobotInfo(json: unknown): LeRobotInfo {
 
 /**
  * Fills in a template such as `data/chunk-{episode_chunk:03d}/episode_{episode_index:06d}.parquet` like str.format of Python. @throws RldsError CORRUPT if the
- * path leads out of the folder or the template is not supported
+ * path leads out of the folder or the template contains an unknown variable
  */
 export function fillTemplate(template: string, values: { readonly [name: string]: number | string }): string {
   const path = template.replace(/\{(\w+)(?::0(\d+)d)?\}/g, (all, name: string, digits: string | undefined) => {
@@ -119,7 +122,7 @@ export function jsonLines(text: string, file: string): { readonly [key: string]:
     } catch {
       // The code below reports this error, as it does for JSON that is not an object.
     }
-    throw corruptFile({ file, offset: at }, "a line is not a JSON object");
+    throw corruptFile({ file, offset: at }, "a line must be a JSON object");
   });
 }
 

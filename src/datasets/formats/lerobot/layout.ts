@@ -1,9 +1,12 @@
 /** Defines the two LeRobot versions that can be written: their file names and the fields of meta/info.json. */
 import { CHUNK_FILES, chunkOf, fileName } from "./file-paths.ts";
 
+/** The LeRobot versions that can be written. */
 export const LEROBOT_VERSIONS = ["2.1", "3.0"] as const;
+/** A LeRobot version that can be written. */
 export type LeRobotVersion = (typeof LEROBOT_VERSIONS)[number];
 
+/** The files of a LeRobot version. */
 export interface Layout {
   readonly version: LeRobotVersion;
   /** Whether each episode has separate files. */
@@ -14,12 +17,14 @@ export interface Layout {
   info(counts: DatasetCounts): LayoutInfo;
 }
 
+/** The counts that meta/info.json contains. */
 export interface DatasetCounts {
   readonly episodes: number;
   /** The number of cameras with videos. */
   readonly cameras: number;
 }
 
+/** The fields of meta/info.json that depend on the version. */
 export interface LayoutInfo {
   /** The keys after the counts of episodes, frames and tasks. */
   readonly counts: { readonly [key: string]: number };
@@ -56,6 +61,7 @@ const V21: Layout = {
   },
 };
 
+/** Returns the layout of a version. */
 export function layoutOf(version: LeRobotVersion): Layout {
   return version === "2.1" ? V21 : V30;
 }

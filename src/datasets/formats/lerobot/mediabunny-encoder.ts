@@ -26,10 +26,11 @@ export interface Mediabunny {
   ) => { close(): void };
 }
 
+/** The options of `mediabunnyEncoder`. */
 export interface MediabunnyEncoderOptions {
   /** The video codec. "avc" is H.264, which requires even widths and heights. Default: "avc". */
   readonly codec?: "avc" | "vp9" | "av1";
-  /** The number of bits per second. Default: 4 bits per pixel of one second's frames, at most 20 million. */
+  /** The number of bits per second. Default: 4 × width × height × fps, at most 20 million. */
   readonly bitrate?: number;
   /** The number of seconds between key frames. A shorter interval produces larger files and faster seeking. Default: 1. */
   readonly keyFrameInterval?: number;

@@ -20,6 +20,7 @@ export interface FeatureWithStatistics {
   readonly isPicture: boolean;
 }
 
+/** The row of an episode in meta/episodes. */
 export interface EpisodeRow {
   readonly index: number;
   readonly length: number;

@@ -26,8 +26,9 @@ import { type FramesOptions, framesOf } from "./frames.ts";
 import { INFO, type LeRobotInfo, leRobotInfo, readText } from "./info.ts";
 import { type SalvagedList, type SalvageOptions, salvageEpisodes, salvageLists } from "./salvage.ts";
 
+/** The options of `openLeRobot`. */
 export interface LeRobotOptions extends ReadOptions {
-  /** The form of images in the table: "decode" returns pixels (u8), "bytes" keeps the PNG and JPEG bytes. Default: "decode". */
+  /** The values of image features: "decode" for pixels (u8 or u16), "bytes" for the PNG or JPEG bytes. Default: "decode". */
   readonly images?: "decode" | "bytes";
   /**
    * The column whose value in the last frame shows whether the environment ended the episode: "success" for `next.success`, "done" for `next.done`, or "never"
@@ -172,7 +173,7 @@ function jsonOf(text: string): unknown {
   try {
     return parseJson(text);
   } catch (cause) {
-    throw corruptFile({ file: INFO }, "the file is not valid JSON", cause);
+    throw corruptFile({ file: INFO }, `the file is not JSON: ${(cause as Error).message}`, cause);
   }
 }
 
@@ -194,7 +195,8 @@ async function* episodes<S>(
     yield { ...about.metadata, episode_index: BigInt(next), [FINAL_STEP]: "transition", steps: framesOf<S>(steps, about, frames) };
     next++;
   }
-  if (next < entries.length) throw corruptFile({ file: entries[next]?.path, episode: next }, `the data has only ${next} of ${entries.length} episodes`);
+  if (next < entries.length)
+    throw corruptFile({ file: entries[next]?.path, episode: next }, `the data files contain only ${next} of ${entries.length} episodes`);
 }
 
 async function* tables(folder: SourceFolder, paths: readonly string[], maxBytes: number): AsyncGenerator<ParquetFile, void> {

@@ -12,8 +12,9 @@ import { type SourceFolder, sortPaths } from "../sources/source.ts";
 import { type EpisodeEntry, type EpisodeList, readEpisodeList, tasksOf } from "./episode-list.ts";
 import { INFO, type LeRobotInfo } from "./info.ts";
 
+/** The list of episodes, with tasks and all data files. */
 export interface SalvagedList extends EpisodeList {
-  /** The paths of data files, including files that the list does not name. */
+  /** The paths of data files, including files that are not in the list of episodes. */
   readonly paths: readonly string[];
   readonly tasks: ReadonlyMap<number, string>;
 }
@@ -36,17 +37,18 @@ export async function salvageLists(
   };
   const { episodes, metadataSpec } = await attempt(() => readEpisodeList(folder, info, videos, maxBytes), { episodes: [], metadataSpec: {} });
   if (episodes.length !== info.episodes)
-    losses.add(corruptFile({ file: INFO }, `the file states ${info.episodes} episodes, but the list of episodes has ${episodes.length}`));
+    losses.add(corruptFile({ file: INFO }, `the file declares ${info.episodes} episodes, but the list of episodes has ${episodes.length}`));
   const tasks = info.features.has("task_index") ? await attempt(() => tasksOf(folder, info, maxBytes), new Map<number, string>()) : new Map<number, string>();
   const files = await folder.list();
   const missing = (path: string) => files !== undefined && !files.includes(path);
   for (const { videos: films } of episodes)
-    for (const { path } of films.values()) if (missing(path)) losses.add(new RldsError("NOT_FOUND", "there is no such film", { file: path }));
+    for (const { path } of films.values()) if (missing(path)) losses.add(new RldsError("NOT_FOUND", "the film does not exist", { file: path }));
   const listed = (files ?? []).filter((path) => path.startsWith("data/") && path.endsWith(".parquet"));
   const paths = sortPaths([...new Set([...episodes.map(({ path }) => path), ...listed])]);
   return { episodes, metadataSpec, paths, tasks };
 }
 
+/** The options for recovering episodes. */
 export interface SalvageOptions {
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
@@ -75,13 +77,13 @@ export async function* salvageEpisodes(
         const entry = byIndex.get(index);
         const isWhole = frame_index === undefined || Array.from(frame_index.data).every((frame, i) => Number(frame) === i);
         const lose = (what: string) => losses.add(corruptFile({ file: path, episode: index }, what));
-        if (found.has(index)) lose(`episode ${index} is present twice`);
+        if (found.has(index)) lose(`episode ${index} occurs twice`);
         else if (entry !== undefined && entry.length !== steps.length)
           lose(`the episode must have ${entry.length} frames, as in the dataset's list of episodes, got ${steps.length}`);
-        else if (!isWhole) lose("the frames of the episode have gaps");
+        else if (!isWhole) lose("the frames of the episode are not consecutive");
         else {
           // The data contains an episode that the list does not contain.
-          if (entry === undefined) lose("the list of episodes does not contain this episode, whose frames were read");
+          if (entry === undefined) lose("the list of episodes does not contain this episode. Its frames were read anyway");
           yield { steps, entry: entry ?? { index, length: steps.length, path, videos: new Map() } };
           found.add(index);
         }
@@ -96,6 +98,7 @@ export async function* salvageEpisodes(
     if (!found.has(index)) losses.add(new RldsError("NOT_FOUND", `the frames of episode ${index} are missing or incomplete`, { file: path, episode: index }));
 }
 
+/** Opens a table. Records damage as a loss, and returns undefined in this case. */
 export async function openTable(
   folder: SourceFolder,
   path: string,

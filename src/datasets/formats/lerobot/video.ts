@@ -27,12 +27,13 @@ export interface VideoEncoder {
   cancel(): Promise<void>;
 }
 
+/** A function that creates the encoder of one video. */
 export type MakeVideoEncoder = (format: VideoFormat) => Promise<VideoEncoder>;
 
-/** The place of an episode. */
+/** The place of an episode in the videos of one camera. */
 export interface VideoSpan {
   readonly file: number;
-  /** The time at which the episode begins, in seconds of the file. */
+  /** The time at which the episode begins, in seconds from the beginning of the file. */
   readonly from: number;
   readonly to: number;
 }
@@ -47,7 +48,7 @@ export interface VideoPlan {
   readonly make: MakeVideoEncoder;
   readonly format: Omit<VideoFormat, "write">;
   readonly create: (path: string) => Promise<StagedFile>;
-  /** A video of this size ends with its current episode. If the value is 0, each episode gets a video. */
+  /** The size in bytes after which the next episode begins a new video. If the value is 0, each episode has its own video. */
   readonly maxBytes: number;
 }
 

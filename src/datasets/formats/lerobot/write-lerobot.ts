@@ -24,6 +24,7 @@ import type { FeatureNames } from "./joint-names.ts";
 import { LEROBOT_VERSIONS, type LeRobotVersion } from "./layout.ts";
 import type { MakeVideoEncoder } from "./video.ts";
 
+/** The options of `writeLeRobot`. */
 export interface LeRobotWriteOptions extends WriteOptions {
   /** The number of frames per second. */
   readonly fps: number;
@@ -34,6 +35,7 @@ export interface LeRobotWriteOptions extends WriteOptions {
    * Searches a step, its observation and the metadata.
    */
   readonly taskLeaf?: string;
+  /** The type of the robot in meta/info.json. Default: null. */
   readonly robotType?: string;
   /** The names of a vector's elements by the path of the leaf: `{ action: ["left", "right"] }`. */
   readonly names?: { readonly [path: string]: FeatureNames };
@@ -98,7 +100,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, folder
   const { overwrite, signal, images, videos, films, taskLeaf } = all;
   const existing = await listExistingFiles(staging, folder);
   if (existing.length > 0 && !overwrite)
-    throw new RldsError("IO", "the folder already has a LeRobot dataset. Pass overwrite: true to replace it", { file: `${folder.name}/${existing[0]}` });
+    throw new RldsError("IO", "the folder already contains a LeRobot dataset. Pass overwrite: true to replace it", { file: `${folder.name}/${existing[0]}` });
   const { stepSpec, metadataSpec, episodes, close } = await withSchema(rlds, signal);
   let writer: DatasetWriter | undefined;
   try {
@@ -108,19 +110,15 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, folder
     const references = filmReferences(stepSpec).map((keys) => keys.join("/"));
     const film = existing.find((path) => path.startsWith("videos/"));
     if (film !== undefined && references.some((path) => !cameras.has(path)))
-      throw new RldsError(
-        "IO",
-        "the steps refer to films, but the films in this folder would be deleted. Pass the option films, or write into another folder",
-        {
-          file: `${folder.name}/${film}`,
-        },
-      );
+      throw new RldsError("IO", "the steps refer to films, but the films in this folder would be deleted. Pass the option films, or write to another folder", {
+        file: `${folder.name}/${film}`,
+      });
     const schema = createFrameSchema(stepSpec, about, { images, videos, cameras, taskLeaf });
     const losses = new Losses();
     losses.addEmptyGroups(stepSpec, metadataSpec);
     for (const path of references) if (!cameras.has(path)) losses.add(path, "films are not copied, and steps refer to them by their paths in the source");
     if (schema.timestamp === undefined && videos.length === 0 && leavesOf(stepSpec).some(({ path }) => path === "timestamp"))
-      losses.add("timestamp", "LeRobot has seconds of a float, and counts frames where there are none: castLeaves makes them");
+      losses.add("timestamp", "LeRobot requires float seconds. The times are computed from fps instead. Convert the leaf with castLeaves");
     losses.check(all.strict);
     const encodePng: EncodePng = schema.features.some(({ kind }) => kind === "image")
       ? (await import("../images/encode-png.ts")).encodePng
@@ -196,7 +194,7 @@ function parseOptions(options: LeRobotWriteOptions): LeRobotSettings {
   if (!(fps > 0 && fps < 1e6)) throw mustBe(RangeError, "fps", "more than 0 and less than a million", fps);
   for (const [subject, text] of Object.entries({ task, taskLeaf, robotType }))
     if (text !== undefined && typeof text !== "string") throw mustBe(TypeError, subject, "a string", text);
-  if (options.task !== undefined && taskLeaf !== undefined) throw new RangeError("task and taskLeaf exclude each other");
+  if (options.task !== undefined && taskLeaf !== undefined) throw new RangeError("task and taskLeaf exclude each other. Pass only one of them");
   const isTexts = (value: unknown) => Array.isArray(value) && value.every((path) => typeof path === "string");
   const isNames = (value: unknown) => isTexts(value) || (typeof value === "object" && value !== null && Object.values(value).every(isTexts));
   for (const [subject, paths] of Object.entries({ images: images ?? [], videos }))

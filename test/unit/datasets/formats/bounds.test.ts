@@ -82,7 +82,7 @@ describe("an archive of NumPy's", () => {
 });
 
 describe("more leaves than a step can have are refused before anything is made of each", () => {
-  const told = { name: "RldsError", code: "UNSUPPORTED", message: expect.stringMatching(/has \d+ leaves, but a step has at most 4096/) };
+  const told = { name: "RldsError", code: "UNSUPPORTED", message: expect.stringMatching(/has \d+ leaves, but a step can have at most 4096/) };
   const step = { observation: 1, action: 1, reward: 1, is_first: true, is_last: true, is_terminal: true };
   const wide = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`k${i}`, i]));
 
@@ -168,7 +168,7 @@ describe("JSON that nests 100,000 deep is no JSON", () => {
   const objects = `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`;
   const step = { observation: 1, action: 1, reward: 1, is_first: true, is_last: true, is_terminal: true };
   const lines = (...all: readonly string[]) => new Blob([all.join("\n")]);
-  const wrong = { name: "RldsError", code: "CORRUPT", message: expect.stringContaining("is nested more than 256 deep") };
+  const wrong = { name: "RldsError", code: "CORRUPT", message: expect.stringContaining("is nested more than 256 levels deep") };
 
   it.each([deep, objects])("of lines", async (value) => {
     for (const field of ["observation", "episode", "is_last", "info", "rlds"])

@@ -165,7 +165,7 @@ describe("films", () => {
   test("are copied once, from any time on", async () => {
     const files = memorySink();
     const { losses } = await writeLeRobot(filmed(["b.mp4", 3.1], ["b.mp4", 3.2]), files, { fps: 10, films: films() });
-    expect(losses).toEqual([{ what: "statistics of observation.top", reason: "the source does not have them of each episode" }]);
+    expect(losses).toEqual([{ what: "statistics of observation.top", reason: "the source does not have them for each episode" }]);
     expect(new TextDecoder().decode(files.get("videos/observation.top/chunk-000/file-000.mp4"))).toBe("a.mp4");
     const [episode] = await all(await openRlds(files as Source));
     const times = ((episode as { steps: unknown[] }).steps as { observation: { top: { timestamp: number } } }[]).map(
@@ -178,8 +178,8 @@ describe("films", () => {
     ["two files in one episode", filmed(["a.mp4", 0], ["b.mp4", 0.1]), films(), "UNSUPPORTED", /must be consecutive in one film.*episode 0, step 1/],
     ["a gap between frames", filmed(["a.mp4", 0], ["a.mp4", 0.5]), films(), "UNSUPPORTED", /must be consecutive in one film.*episode 0, step 1/],
     ["another rate", filmed(["a.mp4", 0]), films({ fps: 30 }), "UNSUPPORTED", /fps must be 30, as in the films, got 10/],
-    ["a name that leads out of the folder", filmed(["a.mp4", 0]), films({}, "../../top"), "UNSUPPORTED", /must be valid as a folder name/],
-    ["a name with a slash", filmed(["a.mp4", 0]), films({}, "a/b"), "UNSUPPORTED", /must be valid as a folder name/],
+    ["a name that leads out of the folder", filmed(["a.mp4", 0]), films({}, "../../top"), "UNSUPPORTED", /must be a valid folder name/],
+    ["a name with a slash", filmed(["a.mp4", 0]), films({}, "a/b"), "UNSUPPORTED", /must be a valid folder name/],
     ["no films at all", filmed(["a.mp4", 0]), 7 as never, TypeError, /^films must be/],
   ] as const)("are refused: %s", async (_, steps, given, code, message) => {
     const files = memorySink();

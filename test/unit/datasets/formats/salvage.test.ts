@@ -39,7 +39,7 @@ describe("LeRobot", () => {
     const { lengths, losses } = await read(path);
     expect(lengths).toEqual([5, 3, 4]);
     expect(losses.map(({ file, code }) => [file, code])).toEqual([["meta/info.json", "CORRUPT"]]);
-    expect(losses[0]?.reason).toMatch(/states 5 episodes.* has 3/);
+    expect(losses[0]?.reason).toMatch(/declares 5 episodes.* has 3/);
   });
 
   it("with a file that is missing, or a pointer", async () => {

@@ -153,7 +153,7 @@ describe("a folder", () => {
       }
     }
     files.set("more.jsonl", new Uint8Array(0));
-    expectError(await errorFrom(openJsonl(files)), "UNSUPPORTED", /the folder must contain one \.jsonl file, got 2/);
+    expectError(await errorFrom(openJsonl(files)), "UNSUPPORTED", /the folder must contain exactly one \.jsonl file, got 2/);
   });
 
   it("may be given by its file: URL as text", async () => {

@@ -123,7 +123,7 @@ describe("Zstandard", () => {
     });
     await expect(openRlds(dataFolder("compressed/window.jsonl.zst"))).rejects.toMatchObject({
       code: "CORRUPT",
-      message: expect.stringMatching(/needs 1073741824 bytes of memory, more than 134217728\. Compress the file again without --long/),
+      message: expect.stringMatching(/needs 1073741824 bytes of memory, more than the maximum of 134217728\. Compress the file again without --long/),
     });
   });
 

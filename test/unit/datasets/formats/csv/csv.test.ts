@@ -193,7 +193,7 @@ describe("bounds", () => {
     const wide = Array.from({ length: 5000 }, (_, i) => `name${i}x`).join(",");
     await expect(read(csv(`${HEAD},${wide}`, "1"))).rejects.toMatchObject({
       code: "UNSUPPORTED",
-      message: expect.stringMatching(/leaves, but a step has at most 4096/),
+      message: expect.stringMatching(/leaves, but a step can have at most 4096/),
     });
     const begin = performance.now();
     const endless = new File([`${HEAD}\n1,2,3,4,"`, "x\n".repeat(2 ** 21)], "table.csv");

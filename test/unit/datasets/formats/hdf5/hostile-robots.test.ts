@@ -8,7 +8,7 @@ import { dataFolder } from "../../rlds/data.ts";
 const path = (name: string) => dataFolder(`hostile/${name}.hdf5`);
 
 it.each<[string, "UNSUPPORTED" | "CORRUPT", RegExp]>([
-  ["circle_of_observations", "UNSUPPORTED", /nested more than 16 deep at \/data\/demo_0\/obs\/again/],
+  ["circle_of_observations", "UNSUPPORTED", /nested more than 16 levels deep at \/data\/demo_0\/obs\/again/],
   ["circle_of_names", "CORRUPT", /cannot read .*obs\/again/],
   ["nowhere", "UNSUPPORTED", /obs\/gone is a broken link/],
   ["outside", "UNSUPPORTED", /obs\/passwd is a broken link/],

@@ -104,8 +104,8 @@ test("what the layout has no place for is lost, refused by strict, or an error",
   const { losses, episodes } = await writeHdf5(data, memorySink());
   // The second episode ends with a transition, which becomes a row.
   expect(losses).toEqual([
-    { what: "blob", reason: "HDF5 has numbers and texts here" },
-    { what: "episodes without transitions", reason: "robomimic has rows of transitions only", episodes: 1 },
+    { what: "blob", reason: "the robomimic layout stores only numbers and strings" },
+    { what: "episodes without transitions", reason: "robomimic stores only transitions", episodes: 1 },
   ]);
   expect(episodes).toBe(2);
   const files = memorySink();
@@ -129,7 +129,7 @@ test("names that the layout has for something else are others in the file, and a
   const renamed: { readonly [path: string]: string } = { ...called, "": "_", "..": "__", "a/b": "a_b_", "observation/x/y": "observation/x_y_" };
   const nameOf = (what: string) => JSON.parse(what.replace("the name ", ""));
   expect(
-    Object.fromEntries(losses.map(({ what, reason }) => [nameOf(what), reason.replace("robomimic has none like it, and the leaf is called ", "")])),
+    Object.fromEntries(losses.map(({ what, reason }) => [nameOf(what), reason.replace("robomimic does not allow this name, so the leaf is called ", "")])),
   ).toEqual(renamed);
   const reader = await openBytes(files.get("demo.hdf5") as Uint8Array<ArrayBuffer>);
   const found = (await all(reader)) as { steps: Iterable<Step> }[];

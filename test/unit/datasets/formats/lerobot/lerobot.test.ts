@@ -105,5 +105,5 @@ it("a table of episodes that cannot be fetched is no end of their list, where no
   const tables = ["chunk-000/file-000", "chunk-000/file-001", "chunk-001/file-000"].map((name) => `meta/episodes/${name}.parquet`);
   for (const table of tables) expectError(await errorFrom(openLeRobot(faulty(table, "IO"))), "IO", /the request failed/);
   for (const table of tables.slice(1)) expect((await openLeRobot(faulty(table, "NOT_FOUND"))).episodes).toBe(3);
-  expectError(await errorFrom(openLeRobot(faulty(tables[0] as string, "NOT_FOUND"))), "NOT_FOUND", /no table of episodes/);
+  expectError(await errorFrom(openLeRobot(faulty(tables[0] as string, "NOT_FOUND"))), "NOT_FOUND", /the table of episodes does not exist/);
 });

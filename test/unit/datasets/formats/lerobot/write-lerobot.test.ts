@@ -285,7 +285,7 @@ describe("films", () => {
 
   it("of another dataset go with it where it is replaced", async () => {
     const files = await written(demonstrations(), { videos, videoEncoder: films([]) });
-    expectError(await errorFrom(writeLeRobot(demonstrations() as never, files, { fps: 10 })), "IO", /already has a LeRobot dataset/);
+    expectError(await errorFrom(writeLeRobot(demonstrations() as never, files, { fps: 10 })), "IO", /already contains a LeRobot dataset/);
     await writeLeRobot(demonstrations() as never, files, { fps: 10, finalStep: "transition", overwrite: true });
     expect([...files.keys()].filter((path) => path.startsWith("videos/"))).toEqual([]);
     expect(await all(await openLeRobot(files))).toHaveLength(3);
@@ -299,7 +299,7 @@ describe("refuses", () => {
     ["lists of texts", { ...base, words: leaf("string", [2]) }, "UNSUPPORTED", /^words is string of shape \[2\], but LeRobot stores only single strings/],
     ["no elements", { ...base, none: leaf("f32", [0]) }, "UNSUPPORTED", /a value without elements/],
     ["six dimensions", { ...base, deep: leaf("f32", [1, 1, 1, 1, 1, 2]) }, "UNSUPPORTED", /at most 5 dimensions/],
-    ["slashes in names", { ...base, "a/b": leaf("f32") }, "UNSUPPORTED", /names without slashes/],
+    ["slashes in names", { ...base, "a/b": leaf("f32") }, "UNSUPPORTED", /nonempty and without slashes/],
     ["two of one name", { ...base, "next.reward": leaf("f32") }, "UNSUPPORTED", /^two features would be called next\.reward/],
     ["a task that is none", { ...base, task: leaf("f32") }, "UNSUPPORTED", /^two features would be called task/],
   ] as const)("%s", async (_, spec, code, message) => {
@@ -328,7 +328,7 @@ describe("refuses", () => {
     [{ images: ["nothing"] }, RangeError, /^images must be paths of leaves of a step \(.*observation/],
     [{ videos: ["observation"] }, TypeError, /^videoEncoder is required: a function that encodes films/],
     [{ task: "a", taskLeaf: "b" }, RangeError, /exclude each other/],
-    [{ taskLeaf: "action" }, RangeError, /^taskLeaf must be the path of a text/],
+    [{ taskLeaf: "action" }, RangeError, /^taskLeaf must be the path of a string leaf/],
     [{ names: { action: ["a"] } }, RangeError, /^the keys of names must be paths of vectors in a step, got "?action/],
     [{ finalStep: "none" }, RangeError, /^finalStep must be "observation" or "transition"/],
     [{ colour: 1 }, TypeError, /colour/],

@@ -205,7 +205,7 @@ describe("what is no dataset", () => {
 
   it("says what HDF5 says, and where a file is cut", async () => {
     const bytes = fileBytes(main);
-    await expect(openMinari(new Blob([bytes.subarray(0, 100_000)]))).rejects.toThrow(/HDF5 cannot read it: .*truncated.*\(a Blob\)/);
+    await expect(openMinari(new Blob([bytes.subarray(0, 100_000)]))).rejects.toThrow(/HDF5 cannot read the file: .*truncated.*\(a Blob\)/);
   });
 
   it("has the sum of the bytes that it has", () => expect(crc32(bytesOf([new Uint8Array([1, 2, 3])]))).toBe(0x55bc801d));

@@ -165,13 +165,13 @@ describe("LeRobot", () => {
     expectError(await read(info({ codebase_version: "v1.6" })), "UNSUPPORTED", /codebase_version must be v2\.0, v2\.1 or v3\.0, got "v1\.6"/);
     expectError(await read(info({ total_episodes: 7 })), "CORRUPT", /3 episodes.* 7/);
     expectError(await read(info({ features: { action: { dtype: "float32", shape: [-1] } } })), "CORRUPT", /feature action/);
-    expectError(await read(info({ features: { nothing: single } })), "UNSUPPORTED", /no feature for observation.*rename/);
+    expectError(await read(info({ features: { nothing: single } })), "UNSUPPORTED", /must have a feature for observation.*rename/);
     const features = { "observation.state": { dtype: "float32", shape: [3] }, action: { dtype: "float32", shape: [3] }, nothing: single };
     expectError(await read(info({ features })), "CORRUPT", /declares a feature nothing of float32.*without: \["nothing"\]/);
     expectError(await read(info({ data_path: 3 })), "CORRUPT", /data_path/);
     const map = base();
     map.set("meta/info.json", new TextEncoder().encode("{"));
-    expectError(await read(map), "CORRUPT", /not valid JSON/);
+    expectError(await read(map), "CORRUPT", /is not JSON/);
     map.delete("meta/info.json");
     expectError(await read(map), "NOT_FOUND");
   });
