@@ -113,7 +113,7 @@ function checkSameJson(name: string, requested: unknown, existing: unknown, path
     const getOwn = (of: object, key: string) => (Object.hasOwn(of, key) ? (of as typeof a)[key] : undefined);
     for (const key of new Set([...Object.keys(b), ...Object.keys(a)])) checkSameJson(name, getOwn(a, key), getOwn(b, key), `${path}.${key}`);
   } else if (requested !== existing) {
-    throw differs(path, existing === undefined ? "left out" : JSON.stringify(existing), name, requested);
+    throw differs(path, existing === undefined ? "omitted" : JSON.stringify(existing), name, requested);
   }
 }
 

@@ -120,7 +120,7 @@ test("the leaf has one number per step", () => {
   const replay = new Replay({ spec, tables: { t: { maxSize: 9 } } });
   const make = (leaf: unknown) => () => replay.writer({ items: [{ table: "t", length: 1, priority: { leaf } as never }] });
   for (const leaf of ["frames", "name", "pair"])
-    expectError(errorOf(make(leaf)), "SPEC_MISMATCH", /items\[0\]\.priority\.leaf must be a leaf with one number per step/);
+    expectError(errorOf(make(leaf)), "SPEC_MISMATCH", /items\[0\]\.priority\.leaf must be an unshared leaf with one number per step/);
   expectError(errorOf(make("missing")), "NOT_FOUND", /items\[0\]\.priority\.leaf/);
   expect(() => replay.writer({ items: [{ table: "t", length: 1, priority: { leaf: "value", of: 1 } as never }] })).toThrowError(TypeError);
   expect(() => replay.writer({ items: [{ table: "t", length: 1, priority: "min" as never }] })).toThrowError(TypeError);

@@ -69,7 +69,7 @@ test.each<[string, unknown, RegExp]>([
 
 test("maxBytes that was never given is named as the default, with what can be done", () => {
   const big = { spec: u8(84, 84, 4), tables: { t: { maxSize: 1_000_000 } } };
-  const says = /^maxBytes \(4 GiB by default\) must be at least \d+ for the tables and 1000000 steps of \d+ bytes .*at most 4 GiB: lower maxSize or maxSteps/;
+  const says = /^maxBytes \(4 GiB by default\) must be at least \d+ for the tables and 1000000 steps of \d+ bytes, .*at most 4 GiB\. Lower maxSize or maxSteps/;
   expectError(
     errorOf(() => new Replay(big)),
     RangeError,

@@ -183,7 +183,7 @@ describe("reprise/pfrl", () => {
       errorOf(() => new ReplayBuffer(1_000_000).append(screens)),
       RangeError,
       /capacity must be small enough for maxBytes/,
-      /less with packed: true/,
+      /pass packed: true/,
     );
     const buffer = new ReplayBuffer(1_000_000, { packed: { ratio: 8 } });
     buffer.append(screens);

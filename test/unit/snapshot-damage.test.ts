@@ -36,8 +36,8 @@ test("nothing, too little, too much, or something else is CORRUPT", () => {
       /^snapshot /,
     );
   }
-  expectError(refusalOf(Buffer.concat([bytes, Buffer.from([0])])), "CORRUPT", /after the end/);
-  expectError(refusalOf(Buffer.concat([bytes, bytes])), "CORRUPT", /after the end/);
+  expectError(refusalOf(Buffer.concat([bytes, Buffer.from([0])])), "CORRUPT", /follow the end/);
+  expectError(refusalOf(Buffer.concat([bytes, bytes])), "CORRUPT", /follow the end/);
   expectError(refusalOf(Buffer.concat([bytes.subarray(0, 8), bytes])), "CORRUPT");
 });
 

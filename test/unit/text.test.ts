@@ -247,7 +247,7 @@ describe("refused", () => {
   test("a leaf of text without a limit, of bytes, or of objects", () => {
     const make = (leaf: object) => errorOf(() => new Replay({ spec: { a: leaf } as never, tables }));
     expectError(make({ dtype: "string", shape: [] }), TypeError, /^maxBytes of the text leaf a is required: an integer/);
-    for (const maxBytes of [0, -1, 2 ** 31]) expectError(make({ ...text({ maxBytes: 1 }), maxBytes }), RangeError, /^maxBytes of a/);
+    for (const maxBytes of [0, -1, 2 ** 31]) expectError(make({ ...text({ maxBytes: 1 }), maxBytes }), RangeError, /^maxBytes of the text leaf a/);
     expectError(make(text({ maxBytes: 2 ** 29 }, 2)), RangeError, /^bytes of a/);
     expectError(make(text({ maxBytes: 4 }, 0)), RangeError, /^shape of a/);
     for (const dtype of ["bytes", "object", "text"])
@@ -261,7 +261,7 @@ describe("refused", () => {
         replay,
         () => table.sample(1, { nStep: { n: 1, gamma: 1, ...nStep } }),
         "SPEC_MISMATCH",
-        /^nStep\.(reward must be a leaf of numbers|\w+ must be a leaf with one number per step)/,
+        /^nStep\.\w+ must be an unshared leaf (of numbers|with one number per step)/,
       );
   });
 });

@@ -133,7 +133,7 @@ test("leaves with the name of a column of the view are refused, and roles that n
   expectError(errorOf(viewOf({ mask: f32(), nextMask: f32() }, undefined, ["mask" as never])), "SPEC_MISMATCH", /the leaf "nextMask"/);
   expectError(errorOf(viewOf({ terminated: f32(), done: bool() }, { terminated: "done" })), "SPEC_MISMATCH", /the leaf "terminated"/);
   expectError(errorOf(viewOf({ obs: f32() }, { observation: "obs" })), "SPEC_MISMATCH", /the leaf "observation"/);
-  expectError(errorOf(viewOf({ discount: bool() })), "SPEC_MISMATCH", /^transition\.discount must be a leaf with one number per step.* terminated/);
+  expectError(errorOf(viewOf({ discount: bool() })), "SPEC_MISMATCH", /^transition\.discount must be an unshared leaf with one number per step.* terminated/);
   const bare = new Replay({ spec: { obs: f32(), action: i32(), reward: f32() }, tables: { t: { maxSize: 9 } } });
   expectError(
     errorOf(() => bare.tables.t.transitions({ gamma: 1 })),

@@ -142,7 +142,7 @@ export class RowSchema {
   /** Returns an engine error about a row with the names of the transition. */
   explain(error: unknown): unknown {
     if (!(error instanceof ReplayError) || !error.message.startsWith(EXTRAS)) return error;
-    const remedy = this.spec.inferred ? ", as in the first transition. For other values, pass spec.extras. object() accepts any value" : "";
+    const remedy = this.spec.inferred ? ". The spec was inferred from the first transition. Pass spec.extras with object() to accept any value" : "";
     return new ReplayError(error.code, error.message.slice(EXTRAS.length) + remedy);
   }
 

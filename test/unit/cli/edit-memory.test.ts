@@ -151,7 +151,10 @@ describe("a snapshot", () => {
       [["--sampler", "memory=fifo:2"], /fifo has no exponent/],
       [["--sampler", "memory"], /--sampler requires TABLE=KIND with one of fifo, .*recency, or prioritized:0\.6 or recency:1 with an exponent, got "memory"/],
       [["--sampler", "memory=recency:-1"], /tables\.memory\.sampler\.exponent must be a finite number in 0/],
-      [["--remover", "memory=recency"], /--remover requires TABLE=KIND with one of fifo, lifo, uniform, prioritized, minHeap, maxHeap, or prioritized:0\.6 with/],
+      [
+        ["--remover", "memory=recency"],
+        /--remover requires TABLE=KIND with one of fifo, lifo, uniform, prioritized, minHeap, maxHeap, or prioritized:0\.6 with/,
+      ],
       [["--rate-limiter", "memory=minSize:31"], /draws from table memory would wait for 31 items/],
       [["--rate-limiter", "memory"], /one of minSize:ITEMS, .* got "memory"/],
       [["--add", "act=1"], /the spec already has act/],

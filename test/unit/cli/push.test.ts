@@ -204,7 +204,9 @@ test.runIf(whole)("whole episodes as items", async () => {
   // The default of a million steps would not fit into memory at that size.
   expect((await document("stats", temp("episodes"))).tables[0].maxSize).toBe(100_000);
   const missing = await failure(1, ...["push", PIXELS, "--dir", temp("short"), "--table", "t", "--sequence-length", "26"]);
-  expect(missing.line).toBe("reprise: EMPTY: no item can be created from 8 episodes with 188 steps, because an item requires 26 steps of one episode. Pass a smaller --sequence-length");
+  expect(missing.line).toBe(
+    "reprise: EMPTY: no item can be created from 8 episodes with 188 steps, because an item requires 26 steps of one episode. Pass a smaller --sequence-length",
+  );
   expect(existsSync(temp("short"))).toBe(false);
   const short = await failure(2, "push", PIXELS, "--dir", temp("short"), "--table", "t", "--episodes", "--max-length", "24");
   expect(short.line).toMatch(/24.*--max-length/);

@@ -99,7 +99,7 @@ test("nStep that means nothing is refused before anything is drawn", () => {
     [{ ...good, gamma: Number.NaN }, RangeError, /^nStep\.gamma must/, /NaN/],
     [{ ...good, gamma: undefined }, TypeError, /^nStep\.gamma is required/],
     [{ ...good, reward: "x" }, "NOT_FOUND", /^nStep\.reward must be one of/, /"x"/],
-    [{ ...good, discount: "wide" }, "SPEC_MISMATCH", /^nStep\.discount must be a leaf with one number per step/, /"wide"/],
+    [{ ...good, discount: "wide" }, "SPEC_MISMATCH", /^nStep\.discount must be an unshared leaf with one number per step/, /"wide"/],
     [{ ...good, reward: "frame" }, "SPEC_MISMATCH", /^nStep\.reward/, /"frame"/],
     [{ ...good, discount: "x" }, "NOT_FOUND", /^nStep\.discount must be one of/],
     [{ ...good, discount: "done" }, "SPEC_MISMATCH", /^nStep\.discount must be a leaf of numbers .* nStep\.terminal/, /"done, bool"/],

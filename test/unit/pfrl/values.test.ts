@@ -94,7 +94,7 @@ describe("inferred from the first transition", () => {
     expectError(
       errorOf(() => buffer.append(step(0, { a: "other" }))),
       "SPEC_MISMATCH",
-      /a must be f64, .*Pass spec\.extras/,
+      /a must be f64, .* Pass spec\.extras/,
     );
   });
 });

@@ -130,7 +130,11 @@ describe("an order that nobody recorded", () => {
       [...STEP, [RECORDED_FINAL, 2, ROW]],
       /^CORRUPT: the recording is inconsistent: the next step must belong to episode 1, got a step of episode 2/,
     ],
-    ["an episode comes back", [...STEP, [RECORDED_END, 0, END], [RECORDED_STEP, 0, ROW]], /^CORRUPT: .*the next step must belong to episode 1, got a step of episode 0/],
+    [
+      "an episode comes back",
+      [...STEP, [RECORDED_END, 0, END], [RECORDED_STEP, 0, ROW]],
+      /^CORRUPT: .*the next step must belong to episode 1, got a step of episode 0/,
+    ],
     ["the first one is missing", [[RECORDED_STEP, 5, ROW]], /^CORRUPT: .*the next step must belong to episode 0, got a step of episode 5/],
     ["an end that is none", [...STEP, [RECORDED_END, 0, encodeTagged({ flags: 64, task: "" }, "x")]], /^CORRUPT: .*the end of an episode is invalid/],
     ["an end of nothing", [...STEP, [RECORDED_END, 0, Uint8Array.of(99)]], /^CORRUPT: a value is truncated or altered/],

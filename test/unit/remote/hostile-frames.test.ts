@@ -85,7 +85,7 @@ describe("a peer that breaks a rule", () => {
   const whole = [flags, ns, names, xs, ends] as never;
   const large = "é".repeat(3);
   const wrong: [string, number, (peer: RawPeer) => void, RegExp][] = [
-    ["an empty message", 4002, (peer) => peer.raw(new Uint8Array(0)), /has 0 bytes/],
+    ["an empty message", 4002, (peer) => peer.raw(new Uint8Array(0)), /has only 0 bytes/],
     ["an unknown kind", 4002, (peer) => peer.send(99), /unknown kind 99/],
     ["a frame of the other end", 4002, (peer) => peer.send("welcome"), /of the kind welcome came from the wrong end/],
     ["a text beyond the frame", 4002, (peer) => peer.raw(Uint8Array.of(5, 0, 0, 0, 255, 255, 255, 255, 1)), /declares 4294967295 bytes/],

@@ -156,7 +156,13 @@ describe("a name", () => {
   test("is held by its writer: another call is refused, until close", () => {
     const replay = restored();
     const writer = replay.writer(all as never);
-    expectRefused(replay, () => replay.writer(all as never), "OUT_OF_TURN", /^name must be unique among the open writers of this run, got "all"/, /close\(\)/);
+    expectRefused(
+      replay,
+      () => replay.writer(all as never),
+      "OUT_OF_TURN",
+      /^name must be unique among the open writers of this run, got "all"/,
+      /Close that writer/,
+    );
     expectRefused(replay, () => replay.writer({ name: "all" }), "OUT_OF_TURN", /got "all"/);
     writer.close();
     const next = replay.writer({ name: "all" });
@@ -194,7 +200,7 @@ describe("a name", () => {
       { items: [nStep, { ...windows, columns: { last: { leaf: "reward", at: -2 } } }] },
       "items\\[1\\]\\.columns",
       '\\{"last":\\{"leaf":"reward","at":-1\\}\\}',
-      '\\{"last":\\{"leaf":"reward","at":-2\\}\\}$',
+      '\\{"last":\\{"leaf":"reward","at":-2\\}\\}',
     ],
     [{ items: [nStep, { table: "windows", length: 4, stride: 2 }] }, "items\\[1\\]\\.columns", ".*", "undefined"],
   ])("with other options is refused, by the first that differs: %j", (other, path, before, now) => {

@@ -43,7 +43,7 @@ test("what no writer takes is refused where it is made, and there is no writer",
 
 test("items must fit their table's signature, and the writer is not made where they do not", () => {
   const signature = { x: { dtype: "i32", shape: [3] } };
-  expect(() => made([createConfig(last2, "t")], {}, signature)).toThrow("column 0 of an item of table t must be i32 of shape [3], as x of its signature");
+  expect(() => made([createConfig(last2, "t")], {}, signature)).toThrow("column 0 of an item of table t must be i32 of shape [3], like x in its signature");
   expect(() =>
     made(
       [

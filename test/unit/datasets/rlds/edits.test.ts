@@ -80,11 +80,7 @@ describe("selectEpisodes", () => {
 
   test("a number that no episode has is named, with those that there are", async () => {
     expectFailure(await failure(selectEpisodes(ten as never, { episodes: "3,10" })), RangeError, "episodes must be episode numbers in 0 … 9, got 10");
-    expectFailure(
-      await failure(selectEpisodes(ten as never, { dropEpisodes: "9-12" })),
-      RangeError,
-      "dropEpisodes must be episode numbers in 0 … 9, got 12",
-    );
+    expectFailure(await failure(selectEpisodes(ten as never, { dropEpisodes: "9-12" })), RangeError, "dropEpisodes must be episode numbers in 0 … 9, got 12");
   });
 
   test.each(["", "x", "3-1", "-1", "1,,2", "1.5"])("%j is refused", (episodes) => {
@@ -299,7 +295,9 @@ describe("withFilmPixels", () => {
   test("films of an unknown size or rate, and too few pixels, are errors", async () => {
     const decode = () => new Uint8Array(1);
     expect(() => withFilmPixels(filmed(["a"]), { films: filmsOf({}), decode })).toThrow("top must have the shape [height, width, 3]");
-    expect(() => withFilmPixels(filmed(["a"]), { films: { ...films, fps: undefined }, decode })).toThrow("the number of frames per second of the films is unknown");
+    expect(() => withFilmPixels(filmed(["a"]), { films: { ...films, fps: undefined }, decode })).toThrow(
+      "the number of frames per second of the films is unknown",
+    );
     const [episode] = await listOf(withFilmPixels(filmed(["a"]), { films, decode }));
     expect(() => episode?.steps.at(0)).toThrow("the result of decode must be 6 bytes, got 1");
   });
