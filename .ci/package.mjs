@@ -119,7 +119,7 @@ try {
       }
     },
     "without the page, serve-page says what to install, and exits with 2"() {
-      refused(/^reprise: USAGE: serve-page needs the package reprise-page, which is not installed\. Run npm install reprise-page@/);
+      refused(/^reprise: USAGE: serve-page requires the package reprise-page, which is not installed\. Run npm install reprise-page@/);
     },
     async "the page is a package of its own: once it is installed, serve-page serves it, until Ctrl-C"() {
       const { filename, paths } = pack(join(root, PAGE_PACKAGE));
