@@ -3,7 +3,7 @@ import decode from "jpeg-js/lib/decoder.js";
 import { type Component, colours } from "./chroma.ts";
 import type { ImageHead } from "./image-head.ts";
 
-/** Returns the pixels with one channel (only for a gray image) or three channels. @throws Error if the image is damaged or has other channels */
+/** Returns the pixels with one channel (only for a gray image) or three channels. @throws Error if the image is damaged or cannot have these channels */
 export function decodeJpeg(bytes: Uint8Array, head: ImageHead, channels: number, maxBytes: number): Uint8Array {
   if (!(channels === 3 || (channels === 1 && head.channels === 1)))
     throw new Error(`a ${head.channels}-channel JPEG cannot be read as a ${channels}-channel image`);

@@ -10,7 +10,7 @@ const COPIED_CHUNKS = new Set([0x49484452, 0x504c5445, IDAT, 0x49454e44, 0x74524
 /** The maximum ratio of deflate. */
 const MAX_RATIO = 1032;
 
-/** Returns the pixels with `channels` channels of 8 or 16 bits. @throws Error if the image is damaged or has too few channels */
+/** Returns the pixels with `channels` channels of 8 or 16 bits. @throws Error if the image is damaged or cannot have these channels */
 export function decodePng(bytes: Uint8Array, head: ImageHead, channels: number, maxBytes: number): Uint8Array | Uint16Array {
   const { pixels, compressed } = chunksOf(bytes);
   // The limit is twice the size, since interlaced images have more and shorter lines. Data that may exceed the limit is measured before it is kept.

@@ -132,7 +132,7 @@ describe("without the package", () => {
       const { openD4rl } = await fresh();
       await expect(openD4rl(PATH.replace("filters", "lzf"))).rejects.toMatchObject({
         code: "UNSUPPORTED",
-        message: expect.stringMatching(/https:\/\/host\.example\/chunks\/plugins\/libH5Zlzf\.so cannot be loaded \(it is not WebAssembly\)/),
+        message: expect.stringMatching(/https:\/\/host\.example\/chunks\/plugins\/libH5Zlzf\.so cannot be loaded: the file is not WebAssembly/),
       });
     } finally {
       vi.unstubAllGlobals();

@@ -43,7 +43,7 @@ describe("an array", () => {
   it.each([
     ["cut within an element", '[{"observation": [1], "action": 0, "rewa', /element 1 is truncated/],
     ["cut between elements", `[${JSON.stringify(step(0))}, `, /the JSON array is truncated/],
-    ["without a comma", `[${JSON.stringify(step(0))} ${JSON.stringify(step(1))}]`, /element 2 must be a JSON object, with a comma/],
+    ["without a comma", `[${JSON.stringify(step(0))} ${JSON.stringify(step(1))}]`, /element 2 must be a JSON object, and commas must separate elements/],
     ["with a comma too many", `[${JSON.stringify(step(0))}, ]`, /element 2 must be a JSON object/],
     ["of numbers", "[1, 2, 3]", /element 1 must be a JSON object/],
     ["with more behind it", `[${JSON.stringify(step(0))}] x`, /element 2 must be/],
