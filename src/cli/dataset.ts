@@ -165,9 +165,12 @@ async function topicsIn(path: string): Promise<{ readonly [leaf: string]: string
   try {
     return JSON.parse(await readFile(path, "utf8")) as { readonly [leaf: string]: string };
   } catch (cause) {
-    throw new UsageError(`--topics requires a file with JSON such as {"observation/state": "/joint_states", "action": "/command"}: ${(cause as Error).message}`, {
-      cause,
-    });
+    throw new UsageError(
+      `--topics requires a file with JSON such as {"observation/state": "/joint_states", "action": "/command"}: ${(cause as Error).message}`,
+      {
+        cause,
+      },
+    );
   }
 }
 

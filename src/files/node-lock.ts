@@ -55,7 +55,8 @@ export function lockFolder(builtins: Builtins, folder: string, onTakeover: () =>
       if (isOurs()) return;
       const last = lastNumber(fs, folder);
       const holder = last > 0 ? holderOf(fs, `${folder}/lock.${last}`) : undefined;
-      if (holder !== undefined && holder.pid !== 0) throw new ReplayError("LOCKED", `${folder} was taken over by ${nameOf(holder, self)}. Close it there, then open it again`);
+      if (holder !== undefined && holder.pid !== 0)
+        throw new ReplayError("LOCKED", `${folder} was taken over by ${nameOf(holder, self)}. Close it there, then open it again`);
       throw Object.assign(new Error("the folder was renamed or replaced"), { code: "ESTALE" });
     },
   };

@@ -28,10 +28,7 @@ export async function zipped(
   try {
     const report = await write(place.sink);
     if (report.bytes > MAX_ZIP)
-      throw new RldsError(
-        "UNSUPPORTED",
-        `a zip file is limited to 4 GiB, but the files need ${report.bytes} bytes. Use a browser that can write to a folder`,
-      );
+      throw new RldsError("UNSUPPORTED", `a zip file is limited to 4 GiB, but the files need ${report.bytes} bytes. Use a browser that can write to a folder`);
     const out = await place.output();
     try {
       await pack(folder, report, place, out, signal, (bytes) => tell(bytes, report));

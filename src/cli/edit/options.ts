@@ -130,7 +130,9 @@ export function dtypesOf(casts: readonly string[]): { readonly [leaf: string]: D
       const dtype = text.slice(at + 1);
       const hint = didYouMean(dtype, Object.keys(DTYPES));
       if (at < 1 || !isDtype(dtype))
-        throw new UsageError(`--cast requires LEAF=DTYPE with one of the dtypes ${Object.keys(DTYPES).join(", ")}, got ${JSON.stringify(text)}${hint && `.${hint}`}`);
+        throw new UsageError(
+          `--cast requires LEAF=DTYPE with one of the dtypes ${Object.keys(DTYPES).join(", ")}, got ${JSON.stringify(text)}${hint && `.${hint}`}`,
+        );
       return [text.slice(0, at), dtype];
     }),
   );

@@ -102,7 +102,8 @@ export class Contents {
     if (last?.episode === episode && last.flags === 0) return last;
     const { length, episode: first } = this.#start;
     const isNext = last === undefined ? episode === first || (length > 0 && episode === first + 1) : episode === last.episode + 1;
-    if (!isNext) throw corrupt(CONTRADICTION, `the next step must belong to episode ${last === undefined ? first : last.episode + 1}, got a step of episode ${episode}`);
+    if (!isNext)
+      throw corrupt(CONTRADICTION, `the next step must belong to episode ${last === undefined ? first : last.episode + 1}, got a step of episode ${episode}`);
     const part = { episode, steps: 0, flags: 0, task: "" };
     this.parts.push(part);
     return part;

@@ -113,7 +113,11 @@ function warnOfLengths(
   for (const [episode, length] of lengths.entries()) {
     if (length >= least) continue;
     const count = `the episode has ${length} ${length === 1 ? "transition" : "transitions"}`;
-    check.warn("shortEpisodes", { episode, value: length, text: length < minSteps ? `${count}, fewer than ${minSteps}` : `${count}, but the median is ${median}` });
+    check.warn("shortEpisodes", {
+      episode,
+      value: length,
+      text: length < minSteps ? `${count}, fewer than ${minSteps}` : `${count}, but the median is ${median}`,
+    });
   }
 }
 

@@ -65,7 +65,7 @@ export class EpisodeChecker implements StepReceiver<unknown> {
   #previous: unknown;
   #keep: <T>(step: T) => T = (step) => step;
 
-  /** @throws RangeError if a path does not name a number */
+  /** @throws RangeError if the path of the timestamps does not select a single number */
   constructor(spec: StepSpec | undefined, rules: CheckRules, report: RunningCheck) {
     this.#rules = rules;
     this.#report = report;
@@ -127,8 +127,7 @@ export class EpisodeChecker implements StepReceiver<unknown> {
     await this.#films?.compare(true);
     for (const { path, constant } of this.#tracked) {
       const { elements, value } = constant.result ?? {};
-      if (elements !== undefined)
-        this.#report.warn("constantDimensions", { path, value, text: constantText(constant, elements, value) }, elements.length);
+      if (elements !== undefined) this.#report.warn("constantDimensions", { path, value, text: constantText(constant, elements, value) }, elements.length);
     }
     const { value } = this.#reward?.result ?? {};
     if (value !== undefined) this.#report.warn("constantRewards", { path: "reward", value, text: `reward is always ${value}` });

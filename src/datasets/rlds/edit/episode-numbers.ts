@@ -57,12 +57,7 @@ export class EpisodeSet {
     for (const { first, last } of this.#ranges) {
       const missing = first >= count ? first : last !== Number.POSITIVE_INFINITY && last >= count ? last : undefined;
       if (missing !== undefined)
-        throw mustBe(
-          RangeError,
-          this.#subject,
-          count === 0 ? "empty, because the dataset has no episodes" : `episode numbers in 0 … ${count - 1}`,
-          missing,
-        );
+        throw mustBe(RangeError, this.#subject, count === 0 ? "empty, because the dataset has no episodes" : `episode numbers in 0 … ${count - 1}`, missing);
     }
   }
 }

@@ -45,7 +45,7 @@ export function withFilmPixels(rlds: RldsDataset<unknown>, options: FilmPixelOpt
   if (typeof fps !== "number")
     throw new RldsError(
       "UNSUPPORTED",
-      "the number of frames per second of the films is unknown, so Reprise cannot locate a frame. Pass without: [\"PATH\"] to leave a film out",
+      'the number of frames per second of the films is unknown, so Reprise cannot locate a frame. Pass without: ["PATH"] to leave a film out',
     );
   return mapColumns(rlds, {
     stepSpec: (spec) => pixelSpec(spec, pictures),

@@ -87,7 +87,11 @@ class ReadTracker {
 /** @throws RldsError SPEC_MISMATCH */
 export function mustBeInfo(value: unknown, place?: Place): unknown {
   if (value === undefined || value === null || missing(value))
-    throw new RldsError("SPEC_MISMATCH", "policyInfoFn must return a value or nested values without undefined. Check the names of the fields that it reads", place);
+    throw new RldsError(
+      "SPEC_MISMATCH",
+      "policyInfoFn must return a value or nested values without undefined. Check the names of the fields that it reads",
+      place,
+    );
   if (typeof (value as Partial<PromiseLike<unknown>>).then === "function")
     throw new RldsError("SPEC_MISMATCH", "policyInfoFn must not be async, got a promise", place);
   return value;
@@ -110,8 +114,7 @@ export function replayable(spec: StepSpec, field: string, maxTextBytes: number |
     const infoPath = [field, ...keys].join("/");
     if (dtype === "bytes")
       throw new RldsError("UNSUPPORTED", `${infoPath} is bytes, which a Replay cannot store. Leave it out, or convert it to numbers, with mapSteps`);
-    if (maxBytes === undefined)
-      throw new RldsError("UNSUPPORTED", `${infoPath} is text without a byte limit. Set maxTextBytes, or leave it out with mapSteps`);
+    if (maxBytes === undefined) throw new RldsError("UNSUPPORTED", `${infoPath} is text without a byte limit. Set maxTextBytes, or leave it out with mapSteps`);
     return { ...leaf, dtype, shape, maxBytes };
   });
 }

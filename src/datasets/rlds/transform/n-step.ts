@@ -102,7 +102,8 @@ function parseStep(step: RldsStep, place: { readonly episode: number; readonly s
   const number = (field: string, value: unknown) => {
     const numeric = numberOf(value);
     // NaN is either the value or the result of a failed conversion.
-    if (Number.isNaN(numeric) && typeof value !== "number") throw new RldsError("SPEC_MISMATCH", mustBe(TypeError, field, "a single number", value).message, place);
+    if (Number.isNaN(numeric) && typeof value !== "number")
+      throw new RldsError("SPEC_MISMATCH", mustBe(TypeError, field, "a single number", value).message, place);
     return numeric;
   };
   const flag = (field: string, value: unknown) => {
