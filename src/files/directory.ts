@@ -4,9 +4,9 @@ import { ReplayError } from "../base/error.ts";
 export interface Directory {
   /** The name of the directory in messages. */
   readonly name: string;
-  /** The absolute path. Directories with the same path are the same. Undefined if the storage has no paths. */
+  /** The absolute path. Objects with the same path represent the same directory. Undefined if the storage has no paths. */
   readonly path?: string;
-  /** Whether files are so expensive, even if they are closed, that thousands of files are too many. */
+  /** Whether each file uses resources even while it is closed, so that thousands of files are too many. */
   readonly fewFiles?: boolean;
   /** Returns the names of the files, in any order. */
   list(): string[];
@@ -18,7 +18,7 @@ export interface Directory {
   /**
    * Locks the directory for one owner. Returns a function that releases the lock. First calls `onTakeover` of the previous owner in this process.
    * @param takeOver whether to take the directory even from an owner whose state is unknown
-   * @throws ReplayError LOCKED if another process has the directory
+   * @throws ReplayError LOCKED if another process owns the directory
    */
   lock(onTakeover: () => void, takeOver?: boolean): () => void;
   /** Resolves when the platform has confirmed that all synced data is safe. Until then, no output that depends on the synced data may leave the program. */

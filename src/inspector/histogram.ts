@@ -1,4 +1,4 @@
-/** Computes distributions of samples, in the form of plots. */
+/** Computes histograms and binned means of samples for plots. */
 
 export interface Bins {
   /** The edges of the bins, one more than there are bins. They are logarithms to base 10 if `isLog`. */

@@ -7,7 +7,7 @@ const MAX_SAMPLES = 4;
 /** The number of episodes to keep. If there are more, every second episode of the older half is dropped. */
 const MAX_EPISODES = 1024;
 
-/** The numbers of items, without those that only the surveyor needs. */
+/** The sampled properties of items, one value per item, as plots need them. */
 export interface SamplePool {
   readonly isWhole: boolean;
   readonly n: number;

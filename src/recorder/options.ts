@@ -18,13 +18,13 @@ export interface RecordOptions<S extends Spec = Spec> {
   readonly spec?: S;
   /** The nominal number of steps per second. Required for a new recording. Default: the rate of the existing recording. */
   readonly fps?: number;
-  /** The format of frames: "raw" for pixels (fast, full size), or "png" (lossless and smaller, but takes processor time). Default: "raw". */
+  /** The format of frames: "raw" for pixels (fast, full size), or "png" (lossless and smaller, but needs processor time). Default: "raw". */
   readonly images?: ImageFormat;
   /** The place of frames: "rows" for the log, or "files" for one separate file per frame. Default: "rows". */
   readonly imagesIn?: ImageStorage;
   /** The metadata that readers return as `about`, such as robot, environment and licence. Must be JSON. */
   readonly about?: { readonly [key: string]: unknown };
-  /** The time at which steps are written to the disk. Default: within a second. */
+  /** The guarantee for when recorded steps are on the disk. Default: within one second. */
   readonly durability?: Durability;
   /** The approximate size of a file in bytes. Default: 16 MiB. */
   readonly segmentBytes?: number;

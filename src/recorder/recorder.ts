@@ -106,7 +106,7 @@ export class Recorder<S extends Spec = Spec> {
    * Records a step: an observation and an action. The first step after the end of an episode starts the next episode. The arguments are copied. If `durability`
    * is "always", the step is on the disk when the call returns. Otherwise the step is on the disk within the set number of milliseconds, or after `flush` or
    * `endEpisode`. If the call throws, the step is not recorded, and nothing else has changed. Costs O(bytes of the step), plus the time of the encoder for PNG.
-   * @throws ReplayError SPEC_MISMATCH if the step does not match the spec. The error names the leaf
+   * @throws ReplayError SPEC_MISMATCH if the step does not match the spec. The error includes the path of the leaf
    * @throws ReplayError INVALID_DATA if a value does not fit its dtype
    * @throws ReplayError IO if the step cannot be written
    * @throws ReplayError OUT_OF_TURN if a getter of the step calls this method

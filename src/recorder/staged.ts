@@ -60,7 +60,7 @@ export class StagedStep {
     this.#visit = visitor(spec, (index) => leaves[index] as Visit);
   }
 
-  /** Stages a step. @throws ReplayError SPEC_MISMATCH, INVALID_DATA. The error names the leaf */
+  /** Stages a step. @throws ReplayError SPEC_MISMATCH, INVALID_DATA. The error includes the path of the leaf */
   take(step: unknown): void {
     this.#visit(step);
   }

@@ -28,7 +28,7 @@ const PIECE_BYTES = 2 ** 24;
 /**
  * Yields the steps of an episode as chunks of columns. Columns that have the right form are cut without a copy; single steps are checked and copied. Yields
  * nothing if there are no steps.
- * @throws RldsError SPEC_MISMATCH if a step does not fit the spec; names the episode, step and leaf
+ * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error includes the episode, the step and the leaf
  */
 export async function* readChunks(
   steps: MaybeAsyncIterable<unknown>,

@@ -20,7 +20,7 @@ export function episodesOf<S>(rlds: RldsDataset<S>): MaybeAsyncIterable<RldsEpis
   return checkIterable<RldsEpisode<S>>("rlds", rlds);
 }
 
-/** Returns a form that is computed on first access, because computing a spec may call functions of the user. */
+/** Returns a derived schema whose specs are computed on first access, because computing a spec may call functions of the user. */
 export function deriveSchema(
   rlds: DatasetForm,
   changeSpec: (spec: StepSpec) => StepSpec | undefined = keepSpec,
@@ -38,7 +38,7 @@ export function deriveSchema(
   };
 }
 
-/** Attaches a form to episodes. Getters remain getters. */
+/** Attaches a schema to episodes. Getters remain getters. */
 export function attachSchema<T>(episodes: MaybeAsyncIterable<RldsEpisode<T>>, schema: DatasetForm): RldsDataset<T> {
   return Object.defineProperties(episodes, Object.getOwnPropertyDescriptors(schema)) as RldsDataset<T>;
 }

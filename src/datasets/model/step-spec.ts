@@ -17,14 +17,14 @@ const pathOf = (keys: readonly (string | number)[]) => keys.join("/") || "step";
  * Infers the spec of a step from its values:
  * - a typed array keeps its dtype, and is flat;
  * - the dtype is f32 for numbers, bool for booleans, i64 for bigints, and text for strings;
- * - arrays of these take their nesting as shape;
+ * - nested arrays of these values have their nesting as shape;
  * - `{data, shape}` sets both;
  * - objects and arrays of objects nest.
  *
- * Set `stepSpec` of a dataset for everything that a value does not show, such as an f64 passed as a number. Costs O(elements) for plain arrays, otherwise
+ * Set `stepSpec` of a dataset for properties that cannot be inferred, such as an f64 passed as a number. Costs O(elements) for plain arrays, otherwise
  * O(leaves).
  * @param numbers the dtype of a number
- * @throws RldsError SPEC_MISMATCH if an array is ragged, empty or mixed, or if a value is null or undefined. The error names the path
+ * @throws RldsError SPEC_MISMATCH if an array is ragged, empty or mixed, or if a value is null or undefined. The error includes the path
  */
 export function stepSpecOf(step: unknown, place: Place = {}, numbers: "f32" | "f64" = "f32"): StepSpec {
   const single = (value: unknown) => ({ number: numbers, boolean: "bool", bigint: "i64", string: "string" })[typeof value as string];
@@ -102,7 +102,7 @@ export function stepChecker(spec: StepSpec): Check {
 
 /**
  * Checks that a step matches a spec. Each call compiles the check again, so use `stepChecker` for many steps.
- * @throws RldsError SPEC_MISMATCH if the step does not match. The error names the path
+ * @throws RldsError SPEC_MISMATCH if the step does not match. The error includes the path
  */
 export function checkStep(spec: StepSpec, step: unknown, place: Place = {}): void {
   const mismatchFound = stepChecker(spec)(step);

@@ -180,7 +180,7 @@ test("pushed again, it is added where that is said; the tables keep their form",
   const args = ["push", CARTPOLE, "--dir", temp("twice"), "--table", "t"];
   expect((await document(...args, "--sampler", "prioritized:0.6", "--max-size", "5000")).tables).toEqual([{ name: "t", inserted: 3412, size: 3412 }]);
   const twice = await failure(2, ...args);
-  expect(twice.line).toMatch(/table t in .*twice has 3,412 items already.*--append/);
+  expect(twice.line).toMatch(/table t in .*twice already has 3,412 items.*--append/);
   expect((await document("stats", temp("twice"))).tables[0].inserts).toBe(3412);
   expect((await document(...args, "--append")).tables).toEqual([{ name: "t", inserted: 3412, size: 5000 }]);
   const [table] = (await document("stats", temp("twice"))).tables;

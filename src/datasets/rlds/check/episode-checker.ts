@@ -65,7 +65,7 @@ export class EpisodeChecker implements StepReceiver<unknown> {
   #previous: unknown;
   #keep: <T>(step: T) => T = (step) => step;
 
-  /** @throws RangeError if a path does not name a number */
+  /** @throws RangeError if the path of the timestamps does not select a single number */
   constructor(spec: StepSpec | undefined, rules: CheckRules, report: RunningCheck) {
     this.#rules = rules;
     this.#report = report;

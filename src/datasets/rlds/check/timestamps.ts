@@ -20,7 +20,7 @@ export function checkTimestamps(times: readonly number[], episode: number, { pat
     const place = { episode, step: i + 1, path, value: times[i + 1] };
     if (one <= 0) report.fault("timestampRepeats", { ...place, text: one === 0 ? `${path} repeats` : `${path} goes back by ${shortNumber(-one)}` });
     else if (Math.abs(one - usual) > maxJitter * usual)
-      report.warn("timestampJitter", { ...place, text: `${path} increases by ${shortNumber(one)}, not ${shortNumber(usual)}` });
+      report.warn("timestampJitter", { ...place, text: `${path} advances by ${shortNumber(one)}, not ${shortNumber(usual)}` });
   }
 }
 

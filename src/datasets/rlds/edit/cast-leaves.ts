@@ -28,8 +28,8 @@ interface Cast {
  * Floats are rounded to the nearest float. An integer or a flag that the new dtype cannot represent is an error, as is a finite float that would become
  * infinite. Works lazily, and does not copy other columns. Costs O(elements of the converted leaves).
  * @throws TypeError, RangeError if a dtype is invalid
- * @throws RangeError during iteration if a path does not name numbers
- * @throws RldsError INVALID_DATA during iteration if a value does not fit. The error names the episode, the step and the leaf
+ * @throws RangeError during iteration if a path does not select numbers
+ * @throws RldsError INVALID_DATA during iteration if a value does not fit. The error includes the episode, the step and the leaf
  */
 export function castLeaves(rlds: RldsDataset<unknown>, dtypes: LeafDtypes): ColumnDataset {
   if (typeof dtypes !== "object" || dtypes === null) throw mustBe(TypeError, "dtypes", "an object with paths as keys and dtypes as values", dtypes);

@@ -8,14 +8,14 @@ import { emptyGroups } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 
 export interface ConcatOptions {
-  /** The names of the datasets in messages. Default: "dataset 0", "dataset 1" …. */
+  /** The names of the datasets in messages. Default: "dataset 0", "dataset 1", and so on. */
   readonly names?: readonly string[];
 }
 
 /**
  * Returns the episodes of all datasets, one dataset after the other. The specs of their steps and metadata must be equal. Works lazily, with O(1) memory.
  * @throws TypeError if an argument is invalid
- * @throws RldsError SPEC_MISMATCH during iteration if the specs differ. The error names the first difference
+ * @throws RldsError SPEC_MISMATCH during iteration if the specs differ. The error includes the first difference
  */
 export function concatEpisodes<S = RldsStep>(datasets: readonly RldsDataset<S>[], options: ConcatOptions = {}): RldsDataset<S> & AsyncIterable<RldsEpisode<S>> {
   const { names = [] } = onlyKeys("options", options, "names");

@@ -6,8 +6,8 @@ export type Comparison = "=" | "!=" | "<" | "<=" | ">" | ">=";
 /** A condition on a leaf of the steps, on metadata, or on the `return` or `length` of an episode. */
 export interface EpisodeCondition {
   /**
-   * The path of a leaf or of metadata with dots or slashes, such as `observation/state` or `success`, or `return` or `length`. The path of a group selects all
-   * leaves below it. A path that ends with an index selects one element: `observation/state/1`.
+   * The subject of the condition: `return`, `length`, or the path of a leaf or of metadata, with dots or slashes (`observation/state`, `success`). The path of
+   * a group selects all leaves below it. A path that ends with an index selects one element: `observation/state/1`.
    */
   readonly path: string;
   /** The comparison with a value. Default: none, so that the condition holds if the value is not zero, not false and not empty. */

@@ -19,7 +19,7 @@ type ElementTest = (element: unknown) => boolean;
 /**
  * Returns the episodes in which every condition holds in at least one step: `filterWhere(data, "return >= 10", "success")`.
  *
- * A condition names a leaf of the steps, metadata of the episode, `return` (the sum of the rewards) or `length` (the number of steps). A condition on an array
+ * A condition refers to a leaf of the steps, metadata of the episode, `return` (the sum of the rewards) or `length` (the number of steps). A condition on an array
  * holds if any element meets it. A path that ends with an index selects one element: `observation/state/1 > 2`. Without a comparison, the condition holds for
  * values that are not zero, not false and not empty. Actions, rewards and discounts of final observations do not count.
  *

@@ -14,7 +14,7 @@ export function slashed(path: string): string {
   return path.replaceAll(".", "/");
 }
 
-/** Returns the leaves that a path names: one leaf, or all leaves of a group. @throws RangeError */
+/** Returns the leaves that a path selects: one leaf, or all leaves of a group. @throws RangeError */
 export function leavesAt(spec: StepSpec, option: string, path: string): NamedLeaf[] {
   const all = leavesOf(spec).map((leaf, index) => ({ ...leaf, index }));
   const found = all.filter((leaf) => leaf.path === slashed(path) || leaf.path.startsWith(`${slashed(path)}/`));

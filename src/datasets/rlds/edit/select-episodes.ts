@@ -17,7 +17,7 @@ type Seekable<S> = RldsDataset<S> & { startingAt?(episode: number): AsyncIterabl
 
 /**
  * Returns the episodes with these numbers, in the order of the data: `selectEpisodes(data, { episodes: "0-9,12" })`. If the reader can seek, earlier episodes
- * are skipped without reading them. Nothing is read after the last selected episode. Errors in later stages use these episode numbers. Works lazily, with O(1)
+ * are skipped without reading them. Nothing is read after the last selected episode. Errors in later stages refer to these episode numbers. Works lazily, with O(1)
  * memory.
  * @throws TypeError, RangeError if an option is invalid
  * @throws RangeError during iteration if an episode does not exist

@@ -15,9 +15,8 @@ const TOLERANCE = 1e-9;
 const MASK = (1n << 64n) - 1n;
 
 /**
- * Splits the episodes into parts with given shares. The shares add up to 1: `const { train, val } = splitEpisodes(data, { train: 0.9, val: 0.1 }, { seed: 1
- * })`. Episodes are dealt at random in hands of fixed size (10 episodes here). In each hand, every part receives its exact share. Episodes keep their order
- * within a part. The result depends only on the seed and the shares, not on the data. Works lazily, with O(1) memory. Each part reads the source once.
+ * Splits the episodes at random into parts, by shares that add up to 1: `const { train, val } = splitEpisodes(data, { train: 0.9, val: 0.1 }, { seed: 1 })`.
+ * In each group of consecutive episodes of a fixed size (10 in this example), every part receives its exact share. Episodes keep their order within a part. The result depends only on the seed and the shares, not on the data. Works lazily, with O(1) memory. Each part reads the source once.
  * @throws TypeError, RangeError if an argument is invalid, or if the shares do not add up to 1
  */
 export function splitEpisodes<S = RldsStep, P extends string = string>(

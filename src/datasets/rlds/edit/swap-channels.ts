@@ -12,7 +12,7 @@ import { type ColumnDataset, mapColumns } from "./map-columns.ts";
 
 /**
  * Returns the same steps with the first and the third channel of images swapped: BGR becomes RGB, and RGB becomes BGR. Example: `swapChannels(data,
- * ["observation/image"])`. An image has the shape [height, width, 3 or 4]; the path of a group selects all images below it. Works lazily, and does not copy
+ * ["observation/image"])`. An image has the shape [height, width, 3 or 4]. The path of a group selects all images below it. Works lazily, and does not copy
  * other columns. Costs O(elements of the images).
  * @throws TypeError if a path is invalid
  * @throws RangeError during iteration if a path has no image

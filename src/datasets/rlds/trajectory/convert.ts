@@ -16,7 +16,7 @@ import { TrajectoryWindows, type WindowOf } from "./trajectory-windows.ts";
 export interface WindowOptions {
   /** The number of trajectories per window. */
   readonly sequenceLength: number;
-  /** The number of trajectories between the beginnings of two windows. Default: 1. */
+  /** The number of trajectories between the starts of two consecutive windows. Default: 1. */
   readonly strideLength?: number;
 }
 

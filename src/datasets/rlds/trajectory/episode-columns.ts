@@ -15,7 +15,7 @@ import { type ColumnData, StepColumns, slicedColumn } from "../../model/step-col
 import { flagOf } from "../../model/step-fields.ts";
 import { abortable } from "../../model/traversal.ts";
 
-/** The paths in the steps (`observation`, `extra/mask`), by the leaf or subtree of a Replay's spec (`obs`, `info.mask`). */
+/** Maps leaves or subtrees of a Replay's spec (`obs`, `info.mask`) to their paths in the steps (`observation`, `extra/mask`). */
 export type StepFields = { readonly [path: string]: string };
 
 /** All rows of an episode. The observation of the last row is the final one. */
@@ -70,7 +70,7 @@ export class EpisodeReader {
     return this.#leaves[this.#from.findIndex((from) => from.join("/") === path)]?.leaf.dtype;
   }
 
-  /** @throws RldsError SPEC_MISMATCH if a leaf is missing from the steps or has a different form. The error names the leaf */
+  /** @throws RldsError SPEC_MISMATCH if a leaf is missing from the steps or has a different form. The error includes the path of the leaf */
   mustFit(stepSpec: StepSpec): void {
     this.#leaves.forEach(({ path, leaf, shape }, i) => {
       const keys = this.#from[i] as readonly string[];

@@ -14,7 +14,7 @@ import { type EpisodeColumns, EpisodeReader, type StepFields } from "./episode-c
 import { mustHaveSteps, noSteps } from "./trajectory-spec.ts";
 
 export interface PushEpisodesOptions extends PassOptions {
-  /** The paths of leaves in the steps, by the leaf of the writer's spec, if the names differ: `{ obs: "observation", "info.mask": "action_mask" }`. */
+  /** The paths in the steps of those leaves of the writer's spec whose names differ: `{ obs: "observation", "info.mask": "action_mask" }`. */
   readonly fields?: StepFields;
   /**
    * The treatment of each episode's last step. Default: the kind that the episode states. If the episode has no final observation, the last observation is
@@ -50,7 +50,7 @@ export interface PushedEpisodes {
  * @throws RldsError SPEC_MISMATCH if a leaf is missing or has a different form. If the data has a `stepSpec`, nothing is pushed before this check
  * @throws RldsError INVALID_DATA if a flag is in the wrong place, or if the writer rejects a value
  * @throws RldsError EMPTY if there is no transition
- * @throws RldsError RATE_LIMITED if a table accepts neither items nor waiting
+ * @throws RldsError RATE_LIMITED if a rate limiter blocks an item, and the table has no room for waiting items
  * @throws ReplayError OUT_OF_TURN if the writer has an open episode
  * @throws TypeError if the writer has several lanes
  */

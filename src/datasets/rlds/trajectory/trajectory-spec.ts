@@ -31,8 +31,8 @@ export interface TrajectoryDataSpec {
 }
 
 /**
- * Returns the spec of this dataset's trajectories, for creating the client, its tables and a replay buffer. Metadata of steps is left out. Numbers without a
- * typed array are f32.
+ * Returns the spec of this dataset's trajectories, for creating the client, its tables and a replay buffer. Metadata of steps is left out. Numbers that are
+ * not in a typed array become f32.
  *
  * The call reads no step if the dataset has a `stepSpec`, otherwise the first one. If there is a `policyInfoFn`, the call reads the first two steps and passes
  * them to it. Pass a dataset that can be iterated again (`rldsDataset`), since a generator would lose these steps.
@@ -54,7 +54,7 @@ export async function createTrajectoryDataSpec(
   return { ...spec, policyInfo: policyInfoSpec(firstInfo(policyInfoFn, stepSpec, step as RldsStep, next), limit) };
 }
 
-/** The leaves that a Replay stores per step for transitions: the RLDS fields that learning reads, as in the data. */
+/** The leaves that a Replay stores per step for transitions. Each field has the spec of the RLDS field of that name in the data. */
 export interface TransitionSpec {
   readonly observation: Spec;
   readonly action: Spec;

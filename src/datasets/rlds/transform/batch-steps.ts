@@ -15,9 +15,9 @@ import { stacker } from "./stacked.ts";
 export interface BatchOptions {
   /** The number of steps per window. */
   readonly size: number;
-  /** The number of steps between the first steps of two windows. Default: `size`, as in `rlds`, so that windows do not overlap. */
+  /** The number of steps between the starts of two consecutive windows. Default: `size`, as in `rlds`, so that windows do not overlap. */
   readonly shift?: number;
-  /** The distance between two steps of a window. Default: 1. */
+  /** The distance between two consecutive steps of a window, in steps of the episode. Default: 1. */
   readonly stride?: number;
   /** Whether to leave out shorter windows at the end of an episode. Default: false. */
   readonly dropRemainder?: boolean;

@@ -24,8 +24,8 @@ export interface FinalObservationOptions {
    */
   readonly finalStep?: FinalStepRule;
   /**
-   * Whether to repeat the last observation of an episode that ends with a transition. If false, episodes only state the kind that results from `finalStep`, for
-   * a writer. Default: true.
+   * Whether to repeat the last observation of an episode that ends with a transition. If false, each episode only states in `final_step` how its last step is
+   * treated, so that a writer of datasets can repeat the observation. Default: true.
    */
   readonly repeat?: boolean;
 }
@@ -53,7 +53,7 @@ export function mustBeRule(value: unknown): FinalStepRule {
 
 /**
  * Returns the same episodes, each with a final observation. If an episode ends with a transition (`final_step` is "transition"), its last observation is
- * repeated as the final one, with zeros as action, reward and discount. The flags is_last and is_terminal move to the final one. Episodes that do not state
+ * repeated as the final one, with zeros as action, reward and discount. The flags is_last and is_terminal move to this additional step. Episodes that do not state
  * `final_step` end as in RLDS and do not change. Works lazily, and keeps one step in memory, or one episode if the steps are columns.
  * @throws TypeError, RangeError if an argument is invalid
  * @throws RldsError INVALID_DATA during iteration if an episode ends with a transition and the rule is "refuse"

@@ -74,7 +74,7 @@ const OUTCOMES: readonly string[] = ["action", "reward", "discount"];
 /**
  * Computes statistics in one pass over the dataset.
  *
- * Actions, rewards and discounts of final observations do not count, as in `rlds.transformations.sar_fields_mask`. A step with `is_last` is a final
+ * Actions, rewards and discounts of final observations are ignored, as in `rlds.transformations.sar_fields_mask`. A step with `is_last` is a final
  * observation, unless its episode states in `final_step` that it ends with a transition. Sums are computed in f64, in the order of the steps.
  *
  * To normalise observations, use `const [{elements: {mean, std}}] = (await statistics(rlds, {paths: ["observation"]})).leaves` and then `mapSteps(rlds, (step)

@@ -299,7 +299,7 @@ describe("withFilmPixels", () => {
       "the number of frames per second of the films is unknown",
     );
     const [episode] = await listOf(withFilmPixels(filmed(["a"]), { films, decode }));
-    expect(() => episode?.steps.at(0)).toThrow("the result of decode must be 6 bytes, got 1");
+    expect(() => episode?.steps.at(0)).toThrow("the result of decode must be 6 bytes long, got 1");
   });
 });
 
@@ -401,7 +401,7 @@ describe("concatEpisodes and splitEpisodes", () => {
   test("shares that do not add up are refused", () => {
     const data = counted([1]);
     expect(() => splitEpisodes(data, { a: 0.5, b: 0.4 })).toThrow("the sum of shares must be 1, got 0.9");
-    expect(() => splitEpisodes(data, { a: 1.5, b: -0.5 })).toThrow("shares: a must be in 0.001 … 1, got 1.5");
+    expect(() => splitEpisodes(data, { a: 1.5, b: -0.5 })).toThrow("shares: a must be a number in 0.001 … 1, got 1.5");
     expect(() => splitEpisodes(data, { a: 1 }, { seed: -1 })).toThrow(RangeError);
   });
 });
