@@ -43,7 +43,7 @@ const SILENT: FullLogger = { info: noop, warn: noop };
 export function loggerOf(logger: Logger | null | undefined): FullLogger {
   if (logger === null || logger === undefined) return SILENT;
   if (typeof logger === "function") return { info: noop, warn: logger };
-  if (typeof logger.warn !== "function") throw mustBe(TypeError, "logger", "a function, an object with a method warn such as console, or null", logger);
+  if (typeof logger.warn !== "function") throw mustBe(TypeError, "logger", "a function, an object with a method warn (such as console), or null", logger);
   return { info: (message) => logger.info?.(message), warn: (message) => logger.warn(message) };
 }
 

@@ -306,7 +306,7 @@ export class BatchBuffer {
         continue;
       }
       if (kindOf(array) !== type.name || typedLength(array as AnyArray) < n * each)
-        throw mustBe("SPEC_MISMATCH", path, `a ${type.name} of at least ${n * each} elements`, array);
+        throw mustBe("SPEC_MISMATCH", path, `${type.name.startsWith("I") ? "an" : "a"} ${type.name} of at least ${n * each} elements`, array);
       // The parts of a mixture's batch write directly to their rows.
       if (source === "direct" || this.layout.holds & SOURCE) this.#direct[i] = prefixView(array as AnyArray, Uint8Array, n * each * type.BYTES_PER_ELEMENT);
       else this.#copies.push({ field, target: prefixView(array as AnyArray, type, n * each), from: NOTHING });

@@ -244,9 +244,9 @@ export function differentColumns(): ReplayError {
 
 const NO_STRATA = "stratified requires a uniform or prioritized sampler, replacement and no maxTimesSampled";
 const NO_OLDEST =
-  "among requires a fifo or recency sampler, a prioritized sampler with a fifo or lifo remover, or a uniform sampler. With a uniform sampler, raise among after deletions";
+  "among requires a fifo or recency sampler, a prioritized sampler with a fifo or lifo remover, or a uniform sampler. If items were deleted from a table with a uniform sampler, pass a larger among";
 const NO_NEWEST =
-  "among: { newest } requires a lifo, fifo or recency sampler, or a prioritized or uniform sampler with a fifo or lifo remover. With other removers, replace uniform() by recency({ exponent: 0 })";
+  "among: { newest } requires a lifo, fifo or recency sampler, or a prioritized or uniform sampler with a fifo or lifo remover. With other removers, replace uniform() with recency({ exponent: 0 })";
 
 /** Returns the error for a draw that the core refused. */
 export function refusedDraw({ core }: Engine, code: number): ReplayError {

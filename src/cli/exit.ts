@@ -92,7 +92,7 @@ const OPTION_PATTERNS: readonly (readonly [original: RegExp, replacement: string
   [/^(the sum of )?shares\b/, "$1--split-into"],
   [
     /^resampleSteps needs .*/,
-    "--resample-fps needs the times of the steps, which have no leaf timestamp. Rename it: --rename LEAF=timestamp, or pass --source-fps",
+    "--resample-fps needs the times of the steps, which have no leaf named timestamp. Rename it: --rename LEAF=timestamp, or pass --source-fps",
   ],
   [/\bthe option (infos=true) reads/, "--open $1 reads"],
 ];

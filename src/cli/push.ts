@@ -196,7 +196,7 @@ async function openJournal(data: RldsDataset, options: JournalOptions, { signal 
       const nonEmpty = append ? undefined : table.find((name) => tableOf(replay, name).stats().inserts > 0);
       if (nonEmpty !== undefined)
         throw new UsageError(
-          `table ${nonEmpty} in ${dir} already has ${countText(tableOf(replay, nonEmpty).size, "item")}. Pass --append to add to them, or use another table or journal`,
+          `table ${nonEmpty} in ${dir} already has ${countText(tableOf(replay, nonEmpty).size, "item")}. Pass --append to add to the table, or use another table or journal`,
         );
       if (seed !== undefined && String(seed) !== replay.options.seed)
         throw new ReplayError("SPEC_MISMATCH", `the journal in ${dir} has the seed ${replay.options.seed}, not ${seed}. Remove --seed`);

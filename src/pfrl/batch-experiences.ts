@@ -55,7 +55,7 @@ export function batchExperiences<S extends StepSpec>(
   const spec = specOfBatch(experiences);
   if (spec !== undefined) return ofBatch(experiences as AnyBatch, spec, settings);
   const { gamma, mapState, states, actions } = settings;
-  const lists = listsOf(experiences, "a list of lists of transitions, or a batch from sample");
+  const lists = listsOf(experiences, "a list of lists of transitions, or a batch from sample()");
   const first = lists.map((list) => list[0] as Transition);
   const last = lists.map((list) => list.at(-1) as Transition);
   const firstStates = first.map((transition) => mapState(transition.state));

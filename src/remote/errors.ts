@@ -6,7 +6,7 @@ export function inFlightError(count: number, noun: string, max: number, call: st
 }
 
 export function tooManyFlushes(count: number): ReplayError {
-  return new ReplayError("RATE_LIMITED", `${count} calls of flush are waiting for an answer. Await them before this call`);
+  return new ReplayError("RATE_LIMITED", `${count} calls to flush are waiting for an answer. Await them before this call`);
 }
 
 export function closedError(): ReplayError {

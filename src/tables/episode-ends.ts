@@ -149,7 +149,7 @@ export function beyondWindow(windowLength: number, length: number): Error {
 const finalNextText = (lane: number) => `the next step of lane ${lane} is the final step of its episode (autoreset: "nextStep")`;
 
 export function endsAlready(lane: number): Error {
-  const reason = `${finalNextText(lane)}, so that episode cannot end again`;
+  const reason = `${finalNextText(lane)}, so the episode cannot end again`;
   return new ReplayError("INVALID_DATA", `${reason}. If your environments reset within the same step, use autoreset: "sameStep"`);
 }
 

@@ -129,7 +129,7 @@ class DirectoryScan {
     const error = corrupt(damageAt(this.#directory, segment, at), what);
     if (!this.#options.salvage) throw error;
     this.#salvaged = true;
-    this.#options.logger.warn(`${error.message}. Everything after it is lost`);
+    this.#options.logger.warn(`${error.message}. Everything after this byte is lost`);
   }
 
   /** Returns whether a segment holds no group, and the previous segment lost its tail. If so, no part of the segment was certainly on the disk. */

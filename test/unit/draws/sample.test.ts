@@ -84,7 +84,7 @@ test("into of another form is refused before anything is drawn", () => {
     [
       { ...b, steps: { ...b.steps, x: { data: [1, 2, 3], shape: [3, 3] } } },
       "SPEC_MISMATCH",
-      /^into\.steps\.x\.data (must be|is required:) a Int32Array of at least 9/,
+      /^into\.steps\.x\.data (must be|is required:) an Int32Array of at least 9/,
     ],
     [{ ...b, steps: { ...b.steps, x: { data: new Float32Array(9), shape: [3, 3] } } }, "SPEC_MISMATCH", /^into\.steps\.x\.data .*Float32Array/],
     [{ ...b, steps: { ...b.steps, x: { data: new Int32Array(8), shape: [3, 3] } } }, "SPEC_MISMATCH", /^into\.steps\.x\.data .*Int32Array\(8\)/],

@@ -349,7 +349,7 @@ test("a logger is told what was loaded, trimmed and repaired", () => {
   expectError(
     errorOf(() => new PersistentReplayBuffer(memory(), 3, { logger: {} as never })),
     TypeError,
-    /logger must be a function, an object with a method warn such as console, or null/,
+    /logger must be a function, an object with a method warn \(such as console\), or null/,
   );
 });
 

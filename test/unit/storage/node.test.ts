@@ -167,7 +167,7 @@ describe("the lock of a folder", () => {
     expectError(
       errorOf(() => Log.open(node(folder), MANUAL)),
       "LOCKED",
-      new RegExp(`process ${first.child.pid} since 2\\d{3}-.* \\(lock\\.1\\)\\. Close it there, or end that process`),
+      new RegExp(`process ${first.child.pid} \\(lock\\.1, since 2\\d{3}-.*\\)\\. Close it there, or end that process`),
     );
     expect(reopened(node(folder), { readOnly: true }).length).toBe(1);
     first.child.kill("SIGKILL");

@@ -104,7 +104,7 @@ test.each([
   [{ retain: "none" }, /retain must be "capacity" or "all", got "none"/],
   [{ segmentBytes: 10 }, /segmentBytes must be an integer >= 4096, got 10/],
   [{ salvage: 1 }, /salvage must be a boolean/],
-  [{ logger: {} }, /logger must be a function, an object with a method warn such as console, or null/],
+  [{ logger: {} }, /logger must be a function, an object with a method warn \(such as console\), or null/],
   [{ sync: true }, /Replay\.open has no option "sync"/],
 ])("%j is refused before anything is made", async (options, message) => {
   const dir = memory();

@@ -108,7 +108,7 @@ class Conversation:
 
     async def push_flush(self) -> asyncio.Future[None]:
         """Adds a flush. Returns a future that resolves when the flush is answered."""
-        must(len(self._waiting) < _FLUSHES, f"RATE_LIMITED: {_FLUSHES} calls of flush() wait for an answer. Await them before this call")
+        must(len(self._waiting) < _FLUSHES, f"RATE_LIMITED: {_FLUSHES} calls to flush() are waiting for an answer. Await them before this call")
         self._flushes += 1
         number = self._flushes
         await self.push(Entry(Kind.FLUSH, {"id": number}))

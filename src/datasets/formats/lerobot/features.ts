@@ -137,7 +137,7 @@ function nameOf(keys: readonly string[], kind: OutputFeature["kind"]): string {
   if (keys.length === 0 || keys.some((key) => key === "" || key.includes("/")))
     throw new RldsError(
       "UNSUPPORTED",
-      `each name of a leaf must be nonempty and without slashes in LeRobot, got ${JSON.stringify(keys)}. Rename the leaf with mapSteps`,
+      `in LeRobot, each name in the path of a leaf must be non-empty and without slashes, got ${JSON.stringify(keys)}. Rename the leaf with mapSteps`,
     );
   if (keys.length > 1) return keys.join(".");
   const [name] = keys as readonly [string];

@@ -177,7 +177,7 @@ async function specOf(recordings: readonly Recording[], { leaves, marker }: Mapp
 /** @throws RldsError SPEC_MISMATCH if a field that ends episodes is not a single number or flag */
 function checkEnd(file: string, { keys, topic }: TopicLeaf, { dtype, shape }: StepLeaf, { offset }: McapMessage): void {
   if (!TERMINALS.includes(keys[0] as string) || (dtype !== "string" && shape.length === 0)) return;
-  const text = `${keys.join("/")} must be a single number or flag, got ${dtype} of shape [${shape.join(", ")}] from ${topic}. Set the field to read in topics`;
+  const text = `${keys.join("/")} must be a single number or flag, got ${dtype} of shape [${shape.join(", ")}] from ${topic}. In topics, name the field to read`;
   throw new RldsError("SPEC_MISMATCH", text, { file, offset });
 }
 

@@ -4,7 +4,7 @@ import type { SinkFolder } from "./sink-folder.ts";
 
 /** Returns the error for a locked path. @param lock the name of the lock file, which the user can remove if its owner is unreachable */
 export function busyError(file: string, holder: string, lock?: string): RldsError {
-  const remedy = lock === undefined ? "" : `. If it has certainly ended, remove ${lock}`;
+  const remedy = lock === undefined ? "" : `. If you are sure that it has ended, remove ${lock}`;
   return new RldsError("IO", `${holder} is already writing to this path. Wait until it is done, or use another path${remedy}`, { file });
 }
 

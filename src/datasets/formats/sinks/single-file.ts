@@ -75,7 +75,7 @@ export async function writeSingleFile<O extends WriteOptions>(
 export function checkAlone(paths: readonly string[], folder: string, { endings, name }: SingleFile): void {
   const other = paths.find((path) => path !== name && endings.some((ending) => path.toLowerCase().endsWith(ending)));
   if (other === undefined) return;
-  const problem = `the folder contains another file of this format, so a reader would not open it as one dataset. Use another folder, or a path that ends with ${endings[0]}`;
+  const problem = `the folder contains another file of this format, so a reader would not open the folder as one dataset. Use another folder, or a path that ends with ${endings[0]}`;
   throw new RldsError("IO", problem, { file: `${folder}/${other}` });
 }
 

@@ -17,4 +17,4 @@ export function hasZarr(paths: readonly string[]): boolean {
 }
 
 /** The message for a Zarr store without episode ends. */
-export const NO_EPISODE_ENDS = `the folder is a Zarr store without ${EPISODE_ENDS}. Write the ends of the episodes to it, and the arrays of the steps to the group data`;
+export const NO_EPISODE_ENDS = `the folder is a Zarr store without ${EPISODE_ENDS}. Write the ends of the episodes to it, and the arrays of the steps to the group "data"`;

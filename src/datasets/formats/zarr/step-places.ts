@@ -66,8 +66,8 @@ export function stepTree(parts: readonly StepPart[], file: string): { readonly t
   const { action, observation, reward } = tree;
   const names = parts.map((part) => part.names.join("/")).join(", ") || "none";
   if (action === undefined)
-    throw unsupportedFile({ file }, `the group data has no array for action, got ${names}. Pass rename: { NAME: "action" } to choose one`);
-  if (observation === undefined) throw unsupportedFile({ file }, `the group data has no array for observation, got ${names}`);
+    throw unsupportedFile({ file }, `the group "data" has no array for action, got ${names}. Pass rename: { NAME: "action" } to choose one`);
+  if (observation === undefined) throw unsupportedFile({ file }, `the group "data" has no array for observation, got ${names}`);
   const rows = columnsOf(action)[0]?.rows ?? 0;
   return { tree: { ...tree, observation, action, reward: reward ?? zeroColumn("reward", rows) }, terminal };
 }

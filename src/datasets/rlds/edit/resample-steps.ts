@@ -70,7 +70,9 @@ function timeColumn(leaves: readonly LeafEntry[], timestamp: string | undefined,
   const floats = leaves.filter(({ leaf, size }) => size === 1 && isFloat(leaf.dtype)).map((leaf) => leaf.path);
   if (timestamp !== undefined) throw mustBe(RangeError, "timestamp", `the path of a single float (${floats.join(", ") || "there is none"})`, timestamp, floats);
   if (sourceFps === undefined)
-    throw new RangeError("resampleSteps needs the times of the steps, but they have no leaf timestamp. Set timestamp to the path of a leaf, or set sourceFps");
+    throw new RangeError(
+      "resampleSteps needs the times of the steps, but the steps have no leaf named timestamp. Set timestamp to the path of a leaf, or set sourceFps",
+    );
   return -1;
 }
 

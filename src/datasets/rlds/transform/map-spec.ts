@@ -23,5 +23,5 @@ function resolveLeaf(leaf: StepLeaf, at: unknown, keys: readonly string[]): Step
   const sourceLeaf = at as Partial<StepLeaf> | undefined;
   if (leaf.shape.length > 0 || leaf.dtype === "string" || sourceLeaf?.shape?.length !== 0 || sourceLeaf.dtype === leaf.dtype) return leaf;
   if (isFloat(sourceLeaf.dtype) && leaf.dtype === "f32") return sourceLeaf as StepLeaf;
-  throw new RangeError(`the dtype of ${keys.join("/")} cannot be inferred, because a number replaces ${sourceLeaf.dtype}`);
+  throw new RangeError(`the dtype of ${keys.join("/")} cannot be inferred, because a plain number replaces a value of dtype ${sourceLeaf.dtype}`);
 }

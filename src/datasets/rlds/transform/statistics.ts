@@ -159,7 +159,7 @@ class Columns {
     for (const path of paths ?? [])
       if (!numeric.some((leaf) => isInPath(leaf.path, path))) {
         const known = numeric.map((leaf) => leaf.path);
-        throw mustBe(RangeError, "a path", `one of ${known.join(", ")}, or a group of them`, path, known);
+        throw mustBe(RangeError, "a path in paths", `one of ${known.join(", ")}, or a group of them`, path, known);
       }
     this.#leaves = numeric
       .filter(({ path }) => paths === undefined || paths.some((prefix) => isInPath(path, prefix)))

@@ -199,9 +199,9 @@ test("arguments, and steps of another form", async () => {
   expectError(
     await refused(statistics(rlds, { paths: ["observation/stat"] })),
     RangeError,
-    /^paths must be one of action, .*observation\/state.*, got "observation\/stat"/,
+    /^a path in paths must be one of action, .*observation\/state.*, got "observation\/stat"/,
   );
-  expectError(await refused(statistics(rlds, { paths: ["tag"] })), RangeError, /^paths/);
+  expectError(await refused(statistics(rlds, { paths: ["tag"] })), RangeError, /^a path in paths/);
   expectError(await refused(statistics(rlds, { path: [] } as never)), TypeError, /path/);
   const ragged = goodEpisode(3, 0).map((step, i) => (i === 1 ? { ...step, action: new Float32Array(3) } : step));
   expectError(

@@ -299,7 +299,7 @@ describe("refuses", () => {
     ["lists of texts", { ...base, words: leaf("string", [2]) }, "UNSUPPORTED", /^words is string of shape \[2\], but LeRobot stores only single strings/],
     ["no elements", { ...base, none: leaf("f32", [0]) }, "UNSUPPORTED", /a value without elements/],
     ["six dimensions", { ...base, deep: leaf("f32", [1, 1, 1, 1, 1, 2]) }, "UNSUPPORTED", /at most 5 dimensions/],
-    ["slashes in names", { ...base, "a/b": leaf("f32") }, "UNSUPPORTED", /nonempty and without slashes/],
+    ["slashes in names", { ...base, "a/b": leaf("f32") }, "UNSUPPORTED", /non-empty and without slashes/],
     ["two of one name", { ...base, "next.reward": leaf("f32") }, "UNSUPPORTED", /^two features would be called next\.reward/],
     ["a task that is none", { ...base, task: leaf("f32") }, "UNSUPPORTED", /^two features would be called task/],
   ] as const)("%s", async (_, spec, code, message) => {
@@ -313,7 +313,7 @@ describe("refuses", () => {
       errorFrom(writeLeRobot(data as RldsDataset<unknown>, memorySink(), { fps: 10, finalStep: "transition", ...options }));
     expectError(await of(made(base as StepSpec, [2, 0])), "INVALID_DATA", /an episode must have at least one frame.*\(episode 1\)/);
     expectError(await of(made(base as StepSpec, [1]), { finalStep: "observation" }), "INVALID_DATA", /an episode must have at least one frame/);
-    expectError(await of(made(base as StepSpec, [])), "EMPTY", /no episodes/);
+    expectError(await of(made(base as StepSpec, [])), "EMPTY", /at least one episode/);
     const big = Object.assign([{ steps: [{ ...stepsAt<object>(made(base as StepSpec, [1]), 0)[0], n: 2n ** 63n }] }], {
       stepSpec: { ...base, n: leaf("u64") },
       metadataSpec: {},

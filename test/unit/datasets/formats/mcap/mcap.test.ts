@@ -337,7 +337,7 @@ describe("options", () => {
     for (const done of ["/task", { topic: "/joint_states", field: "position" }])
       await expect(openMcap(path("lz4"), { topics: { ...topics, done } })).rejects.toMatchObject({
         code: "SPEC_MISMATCH",
-        message: expect.stringMatching(/done must be a single number or flag, got .*\. Set the field to read in topics/),
+        message: expect.stringMatching(/done must be a single number or flag, got .*\. In topics, name the field to read/),
       });
   });
 

@@ -167,7 +167,7 @@ describe("LeRobot", () => {
     expectError(await read(info({ features: { action: { dtype: "float32", shape: [-1] } } })), "CORRUPT", /feature action/);
     expectError(await read(info({ features: { nothing: single } })), "UNSUPPORTED", /must have a feature for observation.*rename/);
     const features = { "observation.state": { dtype: "float32", shape: [3] }, action: { dtype: "float32", shape: [3] }, nothing: single };
-    expectError(await read(info({ features })), "CORRUPT", /declares a feature nothing of float32.*without: \["nothing"\]/);
+    expectError(await read(info({ features })), "CORRUPT", /declares a feature nothing of dtype float32.*without: \["nothing"\]/);
     expectError(await read(info({ data_path: 3 })), "CORRUPT", /data_path/);
     const map = base();
     map.set("meta/info.json", new TextEncoder().encode("{"));
