@@ -38,13 +38,13 @@ export async function listed(page: Page): Promise<Row[]> {
 }
 
 /**
- * Resolves with the next status text with this ending. The page watches for it, because the text is visible for only a second. Call it before the text can
- * appear.
+ * Resolves as soon as the page watches for a status text with this ending, since the text is visible for only a second. Await it before the text can appear.
+ * @returns a function that waits for the text
  */
-export function ending(page: Page, end: string): Promise<string> {
-  return page.locator(".record .status").evaluate(
-    (element, wanted) =>
-      new Promise<string>((resolve) => {
+export async function ending(page: Page, end: string): Promise<() => Promise<string>> {
+  const watched = await page.locator(".record .status").evaluateHandle(
+    (element, wanted) => ({
+      text: new Promise<string>((resolve) => {
         const watcher = new MutationObserver(() => {
           const text = element.textContent ?? "";
           if (!text.endsWith(wanted)) return;
@@ -53,8 +53,10 @@ export function ending(page: Page, end: string): Promise<string> {
         });
         watcher.observe(element, { childList: true, characterData: true, subtree: true });
       }),
+    }),
     end,
   );
+  return () => watched.evaluate(({ text }) => text);
 }
 
 /** Opens the room with its saved data. */
@@ -83,10 +85,10 @@ export async function ringOf(page: Page, seed: number): Promise<[x: number, y: n
 export async function pointed(page: Page, seed: number): Promise<string> {
   await waits(page, seed);
   await page.mouse.move(...(await ringOf(page, seed)));
-  const end = ending(page, `Saved as episode ${seed}.`);
+  const text = await ending(page, `Saved as episode ${seed}.`);
   await page.mouse.down();
   try {
-    return await end;
+    return await text();
   } finally {
     await page.mouse.up();
   }

@@ -481,9 +481,9 @@ inBrowsers((open, name) => {
       await waits(page, 1);
       const session = await page.context().newCDPSession(page);
       const [x, y] = await ringOf(page, 1);
-      const end = ending(page, "Saved as episode 1.");
+      const text = await ending(page, "Saved as episode 1.");
       await session.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: [{ x, y }] });
-      await end;
+      await text();
       await session.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
       expect((await listed(page))[0]).toMatchObject({ steps: 18, ending: "wrecked" });
     });
