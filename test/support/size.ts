@@ -1,7 +1,7 @@
 /**
  * The size of a test run. `npm test` runs a part of the slow tests (REPRISE_TESTS=quick). `npm run test:all` runs all of them, and so does a test runner that
  * is started directly. REPRISE_SLOW=1 adds tests that take many minutes: every byte and every bit of a file (REPRISE_SLOW=7 tests each seventh), and twice as
- * many seeds of the longest twins. REPRISE_SPARSE=8 runs all cases with an eighth of the operations, seeds, mutants and places.
+ * many seeds of the longest twins. REPRISE_SPARSE=4 runs all cases with a quarter of the operations, seeds, mutants and places.
  */
 export const whole: boolean = process.env.REPRISE_TESTS !== "quick";
 const slowStep = Number(process.env.REPRISE_SLOW ?? 0);
