@@ -146,7 +146,7 @@ try {
       const text = readFileSync(file, "utf8");
       writeFileSync(file, JSON.stringify({ ...JSON.parse(text), version: "0.0.9" }));
       refused(
-        new RegExp(`reprise-page must have the version of reprise, ${manifest.version}, got 0\\.0\\.9 in .*npm install reprise-page@${manifest.version}`),
+        new RegExp(`reprise-page must have the same version as reprise, ${manifest.version}, got 0\\.0\\.9 in .*npm install reprise-page@${manifest.version}`),
       );
       writeFileSync(file, text);
     },
