@@ -1,7 +1,7 @@
 /** Holds the rows of a draw: a matrix of row names, one line per entry, with 0 for padding. */
 import { random_below } from "../memory/random";
 import { Pool } from "../rows/pool";
-import { PLACE } from "../rows/row";
+import { Head, PLACE } from "../rows/row";
 import { NUMBERED, Run, SINGLE } from "../rows/run";
 import { Stream } from "../rows/stream";
 import { Items } from "../selectors/items";
@@ -57,36 +57,48 @@ export function draw_picked_rows(draw: usize, table: usize, n: u32, width: u32, 
   d.width = picks;
   d.picks = picks;
   const t = changetype<Table>(table);
-  const pool = t.rows();
-  const begin = <usize>d.selected;
-  const end = begin + ((<usize>picks) << 2);
   const isFromStart = (from & ~CROSS) == 0;
   const slots = d.column(SLOT);
   const lengths = d.column(LENGTH);
   const items = changetype<usize>(t.slots().item(0));
-  // The pool's fields are read once, because the compiler must assume that each store below changes them.
+  for (let i: u32 = 0; i < n; i++) {
+    const item = changetype<Item>(Items.at(items, load<u32>(slots + ((<usize>i) << 2))));
+    let length = min(width, item.length());
+    if (!isFromStart || !item.numbered()) length = pickSteps(d, t, i, width, from, <usize>d.rows + <usize>((i * picks) << 2));
+    store<u32>(lengths + ((<usize>i) << 2), length);
+  }
+  if (!isFromStart) return n;
+  const begin = <usize>d.selected;
+  for (let k: u32 = 0; k < picks; k++) pickNumbered(d, t, load<i32>(begin + ((<usize>k) << 2)), <usize>d.rows + ((<usize>k) << 2));
+  return n;
+}
+
+/** Writes one step of each numbered item's window, one per line of the matrix from `to` on. A loop per step has fewer instructions than a loop per item. */
+function pickNumbered(d: Draw, t: Table, pick: i32, to: usize): void {
+  const pool = t.rows();
+  const slots = d.column(SLOT);
+  const lengths = d.column(LENGTH);
+  const items = changetype<usize>(t.slots().item(0));
+  // The fields are read once, because the compiler must assume that each store below changes them.
+  const end = <usize>d.count << 2;
+  const line = (<usize>d.picks) << 2;
   const rows = pool.rows;
   const reciprocal = pool.reciprocal;
   const directory = <usize>pool.directory;
-  let to = <usize>d.rows;
-  for (let i: u32 = 0; i < n; i++) {
-    const item = changetype<Item>(Items.at(items, load<u32>(slots + ((<usize>i) << 2))));
-    const kind = item.kind();
-    let length = min(width, item.length());
-    if (isFromStart && (kind & NUMBERED) != 0 && (kind & SINGLE) != 0) {
-      const place = item.first & PLACE;
-      const number = pool.blockNumber(item.first);
-      for (let pick = begin; pick < end; pick += 4, to += 4) {
-        const step = Step.of(load<i32>(pick), length);
-        store<u32>(to, step < length ? Pool.numbered(directory, rows, reciprocal, number, place + step) : 0);
-      }
-    } else {
-      length = pickSteps(d, t, i, width, from, to);
-      to += end - begin;
+  const numberAt = <usize>pool.rowsAt - 4;
+  for (let at: usize = 0; at < end; at += 4, to += line) {
+    const item = changetype<Item>(Items.at(items, load<u32>(slots + at)));
+    if (!item.numbered()) continue;
+    const first = item.first;
+    if (pick == 0) {
+      store<u32>(to, first);
+      continue;
     }
-    store<u32>(lengths + ((<usize>i) << 2), length);
+    const length = load<u32>(lengths + at);
+    const step = Step.of(pick, length);
+    const number = load<u32>(Head.block(first) + numberAt);
+    store<u32>(to, step < length ? Pool.numbered(directory, rows, reciprocal, number, (first & PLACE) + step) : 0);
   }
-  return n;
 }
 
 /** Writes the picked steps of an item's window to `to`, from any start and over any links. Returns the length of the window. */

@@ -116,6 +116,12 @@ export class Item {
     return (this.word & PLAIN) != 0;
   }
 
+  /** Whether no episode ends before the last row, and all rows have consecutive numbers. */
+  @inline
+  numbered(): bool {
+    return (this.word & (SINGLE | NUMBERED)) == (SINGLE | NUMBERED);
+  }
+
   @inline
   piecewise(): bool {
     return (this.word & PIECEWISE) != 0;
