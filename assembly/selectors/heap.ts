@@ -9,16 +9,18 @@
  *   24 │ mask u64                       │  the bits of an entry that hold its slot
  *
  * ENTRY, 8 bytes: the slot in as many low bits as the highest slot needs; above them, the highest bits of the priority except its sign, in a maxHeap inverted:
- * the least entry is first. If all of these bits are equal, the items decide. Comparing items costs a cache miss. Comparing entries almost never does, because
- * all children of a node are in one cache line.
+ * the least entry is first. If all of these bits are equal, the items decide. Comparing items costs a cache miss. Comparing entries rarely does, because all
+ * children of a node are in two adjacent cache lines. With 16 children, a heap of a million items has five levels.
  */
-import { Prefetch } from "../memory/prefetch";
 import { Items } from "./items";
 
-/** The number of children of a node, as a power of two, and their bytes. */
-const BITS: u32 = 3;
+/** The number of children of a node: its base-2 logarithm, itself, and their bytes. */
+const BITS: u32 = 4;
 const WIDTH: u32 = 1 << BITS;
 const FAMILY: u32 = 8 << BITS;
+if (FAMILY != 128) ERROR("sink compares two halves of eight children");
+/** Eight entries. */
+const HALF: usize = 64;
 
 @unmanaged
 export class Heap {
@@ -154,34 +156,31 @@ export class Heap {
 
   private sink(i: u32, entry: u64): void {
     const count = this.count;
-    let near: u32 = 0;
     for (;;) {
       const first = (i << BITS) + 1;
       if (first >= count) break;
       let best: u32;
       let least: u64;
       if (first + WIDTH <= count) {
-        // The first lines below are loaded while this family is compared; their values do not affect the result.
-        const below = (first << BITS) + 1;
-        if (below < count)
-          near ^=
-            this.slot(below) ^
-            this.slot(min(below + 2 * WIDTH, count - 1)) ^
-            this.slot(min(below + 4 * WIDTH, count - 1)) ^
-            this.slot(min(below + 6 * WIDTH, count - 1));
+        // The lesser half is found first, because the registers do not hold all children. There is no branch, because the branch predictor cannot guess which
+        // child is least.
         const at = this.entry(first);
-        const e0 = load<u64>(at);
-        const e1 = load<u64>(at, 8);
-        const e2 = load<u64>(at, 16);
-        const e3 = load<u64>(at, 24);
-        const e4 = load<u64>(at, 32);
-        const e5 = load<u64>(at, 40);
-        const e6 = load<u64>(at, 48);
-        const e7 = load<u64>(at, 56);
-        // There is no branch, because the branch predictor cannot guess which child is least.
-        least = Heap.lesser(Heap.lesser(Heap.lesser(e0, e1), Heap.lesser(e2, e3)), Heap.lesser(Heap.lesser(e4, e5), Heap.lesser(e6, e7)));
+        const low = Heap.leastOf(at);
+        const high = Heap.leastOf(at + HALF);
+        const half = u32(high < low);
+        least = Heap.lesser(low, high);
+        const from = at + <usize>half * HALF;
+        const e0 = load<u64>(from);
+        const e1 = load<u64>(from, 8);
+        const e2 = load<u64>(from, 16);
+        const e3 = load<u64>(from, 24);
+        const e4 = load<u64>(from, 32);
+        const e5 = load<u64>(from, 40);
+        const e6 = load<u64>(from, 48);
+        const e7 = load<u64>(from, 56);
         best =
           first +
+          (half << 3) +
           u32(e1 == least) +
           2 * u32(e2 == least) +
           3 * u32(e3 == least) +
@@ -191,9 +190,9 @@ export class Heap {
           7 * u32(e7 == least);
         // Entries that differ in nothing but the slot are rare; then the items decide.
         const mask = this.mask;
-        const low = u32((e0 ^ least) <= mask) + u32((e1 ^ least) <= mask) + u32((e2 ^ least) <= mask) + u32((e3 ^ least) <= mask);
-        const high = u32((e4 ^ least) <= mask) + u32((e5 ^ least) <= mask) + u32((e6 ^ least) <= mask) + u32((e7 ^ least) <= mask);
-        if (low + high != 1) {
+        const near = u32((e0 ^ least) <= mask) + u32((e1 ^ least) <= mask) + u32((e2 ^ least) <= mask) + u32((e3 ^ least) <= mask);
+        const far = u32((e4 ^ least) <= mask) + u32((e5 ^ least) <= mask) + u32((e6 ^ least) <= mask) + u32((e7 ^ least) <= mask);
+        if (near + far + u32((low ^ high) <= mask) != 1) {
           best = this.bestOf(first, first + WIDTH);
           least = this.at(best);
         }
@@ -206,7 +205,15 @@ export class Heap {
       i = best;
     }
     this.put(i, entry);
-    Prefetch.keep(near);
+  }
+
+  /** Returns the least of eight entries. */
+  @inline
+  private static leastOf(at: usize): u64 {
+    return Heap.lesser(
+      Heap.lesser(Heap.lesser(load<u64>(at), load<u64>(at, 8)), Heap.lesser(load<u64>(at, 16), load<u64>(at, 24))),
+      Heap.lesser(Heap.lesser(load<u64>(at, 32), load<u64>(at, 40)), Heap.lesser(load<u64>(at, 48), load<u64>(at, 56))),
+    );
   }
 
   /** Returns the first of the entries from `first` to `end` to be picked. */

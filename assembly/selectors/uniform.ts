@@ -37,10 +37,11 @@ export class Uniform {
     return this.written == 0 ? slot - 1 : load<u32>(this.positionAt(slot)) ^ (slot - 1);
   }
 
-  /** Reads the memory of a slot's position, if that memory is in use. */
+  /** Reads the memory that the removal of a slot needs, if that memory is in use. */
   @inline
   near(slot: u32): u32 {
-    return this.written == 0 ? 0 : load<u32>(this.positionAt(slot));
+    if (this.written == 0) return 0;
+    return load<u32>(this.entryAt(this.position(slot))) ^ load<u32>(this.positionAt(this.entry(this.ring().head)));
   }
 
   @inline

@@ -51,8 +51,6 @@ export const MIXED: u32 = 1;
  * unknown.
  */
 export const UNORDERED: u32 = 2;
-/** The number of entries of a heap that may be removed next: the first one and its possible successors. */
-const SOON: u32 = 5;
 /** The part of TABLE in an image ends with the limiter's counts. */
 export const CANONICAL_END: u32 = 176;
 /** The state that every draw changes: RANDOM, with a count before and after it. */
@@ -424,25 +422,23 @@ function admit(t: Table, slot: u32, priority: f64): void {
   t.sampler().insert(slot, priority);
   if (t.exceeds() && t.remover().isHeap() && t.hasSeparateRemover()) {
     // This takes one descent of the heap instead of two.
-    leave(t, t.remover().heap().exchange(slot), false);
     bringNear(t);
+    leave(t, t.remover().heap().exchange(slot), false);
   } else if (t.hasSeparateRemover()) t.remover().insert(slot, priority);
   while (t.exceeds()) removeItem(t, t.remover().pick(t.random(), t.count));
 }
 
 /**
- * Prefetches the memory that the next removals need. The first entries of a heap are removed soon and their items are scattered, so the cache misses overlap
- * with other work.
+ * Prefetches the memory that the next removal and the next append need: the memory of the heap's first item, and of the row to take next. Both are scattered,
+ * so their cache misses overlap with the descent of the heap.
  */
 function bringNear(t: Table): void {
   const heap = t.remover().heap();
   if (heap.count == 0) return;
-  let sum = Head.of(t.slots().item(heap.slot(0)).first).refs;
-  const soon = min(heap.count, SOON);
-  for (let i: u32 = 1; i < soon; i++) {
-    const slot = heap.slot(i);
-    sum ^= t.slots().item(slot).first ^ t.sampler().near(slot);
-  }
+  const top = heap.slot(0);
+  let sum = Head.of(t.slots().item(top).first).refs ^ t.sampler().near(top);
+  const row = t.rows().free().first;
+  if (row != 0) sum ^= load<u8>(t.rows().bytes(row)) ^ Head.of(row).refs ^ t.rows().blockNumber(row);
   Prefetch.keep(sum);
 }
 
