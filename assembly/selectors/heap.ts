@@ -1,6 +1,6 @@
 /**
- * Picks the item with the least (minHeap) or greatest (maxHeap) priority; among items of equal priority, the least recently inserted or updated one. The order
- * is total, so the layout of the heap is derived and cannot be observed.
+ * Picks the item with the least (minHeap) or greatest (maxHeap) priority. Among items of equal priority, picks the least recently inserted or updated one. The
+ * order is total, so the layout of the heap is derived and cannot be observed.
  *
  * HEAP, 32 bytes, then the arrays:
  *    0 │ entries u32    │ positions u32 │  ENTRY × slots; u32 × (slots + 1)
@@ -161,7 +161,7 @@ export class Heap {
       let best: u32;
       let least: u64;
       if (first + WIDTH <= count) {
-        // The first lines below are loaded while this family is compared; their values do not affect the result.
+        // The cache lines of the children are loaded while this family is compared; their values do not affect the result.
         const below = (first << BITS) + 1;
         if (below < count)
           near ^=
