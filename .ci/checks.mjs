@@ -1,4 +1,4 @@
-// Slower checks than tests: each has a name and throws where it fails. The last line counts them.
+// Runs checks that are too slow for tests. Each check has a name and throws if it fails. The last line reports how many passed and failed.
 
 /** Runs named checks one after the other. */
 export async function checks(named) {

@@ -1,5 +1,5 @@
-// What Reprise writes for LeRobot and Minari, the real lerobot and minari open, go through, and find as it was; and the tests of other writers run with the real tools. It makes a Python of its own in build/datasets,
-// unless REPRISE_DATASETS_PYTHON names one that has all of .ci/exports.txt.
+// Checks that the real lerobot and minari open the datasets that Reprise writes for them, and read equal data. Also runs the tests of other writers with the
+// real tools. Creates a Python environment in build/datasets, unless REPRISE_DATASETS_PYTHON names a Python that has the packages in .ci/exports.txt.
 import { equal, ok } from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -68,7 +68,7 @@ const envSpec = {
 const RANGES = { i8: [-128, 256], u8: [0, 256], i16: [-32768, 65536], u16: [0, 65536], i32: [-(2 ** 31), 2 ** 32], u32: [0, 2 ** 32] };
 const TEXTS = ["", "pick the cube", "日本語", "\u{1f916} ünï", "x".repeat(200)];
 
-/** Steps of a spec, the same each time. */
+/** Returns steps of a spec, which are the same in each run. */
 function steps(spec, lengths, terminal = () => true) {
   let state = 99;
   const next = (below) => {
@@ -99,7 +99,7 @@ function steps(spec, lengths, terminal = () => true) {
 const metadataSpec = { success: leaf("bool"), operator: leaf("string") };
 const data = (spec, lengths, terminal) => Object.assign(steps(spec, lengths, terminal), { stepSpec: spec, metadataSpec });
 
-/** The choices of a demonstration are few. */
+/** Limits the action `way` to three values, because demonstrations have only a few discrete choices. */
 function choices(episodes) {
   for (const { steps: own } of episodes) for (const [i, step] of own.entries()) step.action.way = BigInt(i % 3);
   return episodes;
@@ -117,7 +117,7 @@ const results = new Map();
 function expected(name, kind, path, spec, episodes, more = {}) {
   const all = episodes.flatMap((episode) => episode.steps);
   const lengths = episodes.map((episode) => episode.steps.length);
-  // Minari has no discounts.
+  // Minari does not store discounts.
   const { discount, ...others } = spec;
   const shown = kind === "minari" || discount === undefined ? others : spec;
   cases.push({ name, kind, path, lengths, steps: dump(folder, name.replaceAll(/\W/g, "-"), shown, all), ...more });

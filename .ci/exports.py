@@ -1,4 +1,4 @@
-"""Opens what .ci/exports.mjs wrote, with the real lerobot and minari, and says of each case whether it is what it must be: one line of JSON a case."""
+"""Opens the datasets that .ci/exports.mjs wrote, with the real lerobot and minari, and prints one line of JSON per case: whether the data is right."""
 import logging
 import sys
 
@@ -17,7 +17,7 @@ QUANTILES = {"q01": 0.01, "q10": 0.10, "q50": 0.50, "q90": 0.90, "q99": 0.99}
 
 
 def same(found, expected, what):
-    """Bit by bit; a NaN is a NaN."""
+    """Compares values bit by bit, except that any two NaNs are equal."""
     found, expected = np.asarray(found), np.asarray(expected)
     must((str(found.dtype), found.shape), (str(expected.dtype), expected.shape), f"{what}: dtype and shape")
     if not np.array_equal(found, expected, equal_nan=found.dtype.kind == "f"):
@@ -32,7 +32,7 @@ def near(found, expected, what, rtol=1e-9, atol=1e-12):
 
 
 def columns_of(columns):
-    """What the JavaScript side says there is: by path, an array or a list of texts."""
+    """Returns the columns that the JavaScript side wrote: an array or a list of texts by path."""
     read = {}
     for column in columns:
         shape = tuple(column["shape"])
@@ -50,7 +50,7 @@ def feature_of(path):
 
 
 def statistics(values, is_picture):
-    """Of one episode, by numpy."""
+    """Returns the statistics of one episode, computed with NumPy."""
     flat = values.reshape(-1, values.shape[-1]).astype(np.float64) if values.ndim > 1 else values.reshape(-1, 1).astype(np.float64)
     if is_picture:
         flat = flat / 255
@@ -95,13 +95,13 @@ def check_lerobot(case):
             elif name in pictures:
                 same((item[name] * 255).round().to(torch.uint8).permute(1, 2, 0).numpy(), wanted, what)
             else:
-                # Torch has no unsigned integers but bytes: it makes them wider.
+                # Torch has no unsigned integers except bytes, so lerobot widens them.
                 found, wanted = item[name].numpy(), np.asarray(wanted)
                 same(found.astype(wanted.dtype), wanted.reshape(()) if wanted.shape == (1,) else wanted, what)
         for name, values in films.items():
             found = (item[name] * 255).permute(1, 2, 0).numpy()
             difference = np.abs(found - values[i]).mean()
-            # One frame and the next differ by about 40.
+            # Consecutive frames differ by about 40.
             if not difference < 6:
                 raise Wrong(f"{name} of frame {i} differs by {difference} levels in the mean")
     check_episodes(ds, case, {**columns, **films}, starts, tasks, pictures | set(films))
@@ -113,7 +113,7 @@ def check_lerobot(case):
 
 
 def check_episodes(ds, case, columns, starts, tasks, pictures):
-    """The table of episodes, and statistics: those of an episode as numpy and lerobot count them, those of all as lerobot adds them up."""
+    """Checks the table of episodes, the statistics of each episode against NumPy and lerobot, and the statistics of the dataset against lerobot's totals."""
     table = pd.concat([pd.read_parquet(path) for path in sorted(ds.root.glob("meta/episodes/*/*.parquet"))])
     own = []
     for k, length in enumerate(case["lengths"]):
@@ -151,7 +151,7 @@ def check_episodes(ds, case, columns, starts, tasks, pictures):
 
 
 def check_lerobot_copy(case):
-    """A dataset of lerobot's own and what Reprise made of it: every value and every frame of its films, under new names perhaps."""
+    """Compares a dataset written by lerobot with its copy by Reprise, which may rename leaves: every value and every frame of the films."""
     names = case["rename"]
     copy, original = (LeRobotDataset("made/here", root=path, video_backend="pyav") for path in (case["path"], case["original"]))
     must((copy.num_episodes, copy.num_frames, copy.fps), (original.num_episodes, original.num_frames, original.fps), "episodes, frames, fps")
@@ -169,7 +169,8 @@ def check_lerobot_copy(case):
 
 
 def check_lerobot_cut(case):
-    """Some episodes of a dataset of lerobot's own: their values are the same, and frames of cut films, which are encoded again, are nearest to their own."""
+    """Compares some episodes of a dataset written by lerobot with Reprise's cut. Values must be equal. Films are encoded again, so a frame must be nearest to
+    its original."""
     cut, original = (LeRobotDataset("made/here", root=path, video_backend="pyav") for path in (case["path"], case["original"]))
     rows = [original[i] for i in range(len(original))]
     wanted = [i for i, row in enumerate(rows) if int(row["episode_index"]) in case["episodes"]]

@@ -1,4 +1,4 @@
-// Installs ffmpeg, with which the command line cuts films, on Debian as root. Without ffmpeg, npm test skips the tests that need it.
+// Installs ffmpeg, which the command line needs to cut films. This requires Debian and root. Without ffmpeg, `npm test` skips the tests that need it.
 import { ok } from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { installDebian } from "../build/debian.mjs";

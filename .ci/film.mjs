@@ -1,4 +1,4 @@
-// A LeRobot dataset with two films, made in Chromium as a page would.
+// Creates a LeRobot dataset with two films in Chromium, in the same way as a page.
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Browsers } from "../test/everywhere/browsers.mjs";
@@ -21,7 +21,10 @@ const spec = {
 };
 const LENGTHS = [20, 7, 33];
 
-/** Pictures, in the page and here the same: grey, as films keep colours at half the size, and quick, so that each differs from the one before. */
+/**
+ * Returns episodes with the same pictures in the page and here. The pictures are gray, because films store colours at half the resolution, and change fast, so
+ * that consecutive pictures differ.
+ */
 function episodesOf(lengths) {
   const picture = (height, width, t) =>
     Array.from({ length: height * width * 3 }, (_, i) => {
@@ -53,7 +56,7 @@ try {
 }
 </script>`;
 
-/** @returns the spec and episodes that were filmed into the folder `to` */
+/** Films episodes into the folder `to`. @returns their spec and the episodes */
 export async function film(to) {
   const site = `${to}-page`;
   const browsers = new Browsers();

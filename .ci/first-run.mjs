@@ -1,4 +1,5 @@
-// What a visitor sees first: `npm start` learns, in time, from any seed; and leaves the terminal as it was when it is interrupted. `serve-page` of a clone needs no installation.
+// Checks what a new user tries first. `npm start` must learn within the time limit from any seed, and restore the terminal when it is interrupted. `serve-page`
+// of a clone must run without an installation.
 import { equal, match, ok } from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -19,7 +20,7 @@ function learns(seed) {
   console.log(`seed ${seed}: mean return ${meanReturn} after ${envSteps} steps, ${learningSeconds.toFixed(1)} s, replay ${share}`);
 }
 
-/** Runs a server until it has printed an address, fetches that, and ends it. @returns what it served */
+/** Starts a server, waits until it prints an address, fetches the address, and stops the server. @returns the response */
 async function served(command, args) {
   const server = spawn(command, args, { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
   const ended = once(server, "close");
@@ -40,10 +41,10 @@ await checks({
     match(await served(process.execPath, ["dist/cli.js", "serve-page", "test/data/tfds/cartpole"]), /<title>Reprise/);
   },
   "interrupted on a terminal, it shows the cursor again and says where it was"() {
-    // `script` gives it a terminal, `timeout` presses Ctrl-C.
+    // `script` provides a terminal, and `timeout` sends the signal of Ctrl-C.
     const command = `stty cols 100 rows 40; timeout --foreground -s INT 5 ${process.execPath} examples/cartpole/main.js --target 501`;
     const { status, stdout } = spawnSync("script", ["-qec", command, "/dev/null"], { cwd: root, encoding: "utf8" });
-    // timeout's own, for a command that ended because of it.
+    // `timeout` exits with 124 if it ended the command.
     equal(status, 124);
     match(stdout, /Learning: seed 1, step \d+/);
     match(stdout.slice(stdout.lastIndexOf("Stopped")), /^Stopped: seed 1, step \d+.* s \(set-up .* s\)/);

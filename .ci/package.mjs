@@ -1,4 +1,4 @@
-// What npm would publish, both packages: nothing but what a user needs, and it works where nothing else is.
+// Checks both packages as npm would publish them: they contain only the files that a user needs, and work without anything else installed.
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -35,7 +35,7 @@ log.close();
 console.log(log.closed);
 `;
 
-/** Everything that "exports" names. */
+/** Returns all files that "exports" refers to. */
 function targets(value) {
   return typeof value === "string" ? [value.replace("./", "")] : Object.values(value).flatMap(targets);
 }
@@ -52,7 +52,7 @@ const install = (filename) => printed(user, "npm", ["install", "--offline", "--n
 
 const CLI = "node_modules/reprise/dist/cli.js";
 
-/** Fails as `serve-page` does without a page of its version. */
+/** Checks that `serve-page` fails with a message, as it does if it finds no page of its version. */
 function refused(pattern) {
   const { status, stderr } = spawnSync(process.execPath, [CLI, "serve-page", "cartpole"], { cwd: user, encoding: "utf8" });
   equal(status, 2);

@@ -1,15 +1,15 @@
-// The Pythons that have the real tools: made in build/, or what the environment names.
+// Finds the Pythons that have the real tools: created in build/, or named by environment variables.
 import { join } from "node:path";
 import { venv } from "../build/venv.mjs";
 
 const root = join(import.meta.dirname, "..");
 
-/** With tensorflow_datasets and pyarrow, or what REPRISE_PYTHON names. tensorflow 2.15 is for Python 3.9 to 3.11. */
+/** Returns a Python with tensorflow_datasets and pyarrow, or the Python in REPRISE_PYTHON. tensorflow 2.15 requires Python 3.9 to 3.11. */
 export const tensorflowPython = () => python("REPRISE_PYTHON", "python", "requirements.txt", ["3.11", "3.10", "3.9"]);
 
 /**
- * With lerobot, minari and robomimic, or what REPRISE_DATASETS_PYTHON names. lerobot's own requirements are 8 GB: here is what its datasets take. Torch and torchvision are not of one build:
- * torch_apart.py says how they go together.
+ * Returns a Python with lerobot, minari and robomimic, or the Python in REPRISE_DATASETS_PYTHON. The requirements of lerobot take 8 GB, so only the packages
+ * that its datasets need are installed. Torch and torchvision come from different builds; torch_apart.py makes them work together.
  */
 export const datasetsPython = () =>
   python("REPRISE_DATASETS_PYTHON", "datasets", "exports.txt", ["3.11", "3.12"], ["torch"], ["lerobot", "robomimic", "torchvision"]);

@@ -1,4 +1,4 @@
-// A build from nothing in another folder has the bytes of this one, which in a clean clone was made from nothing, too.
+// Checks that a build from scratch in another folder produces the same bytes as the build in this folder, which is also from scratch in a clean clone.
 import { equal, ok } from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -11,7 +11,7 @@ import { checks } from "./checks.mjs";
 const root = join(import.meta.dirname, "..");
 const folder = realpathSync(mkdtempSync(join(tmpdir(), "reprise-rebuild-")));
 
-/** What is no source. The Pythons of the tests have gigabytes, and so have tools that other verbs install. */
+/** Whether a path is not a source. The Python environments of the tests take gigabytes, as do the tools that other verbs install. */
 const isLeft = (path) =>
   ["dist", ".git", "build/runtimes/node_modules", "build/tools/node_modules"].some((entry) => path === join(root, entry)) ||
   existsSync(join(path, "pyvenv.cfg"));
@@ -24,14 +24,14 @@ function hashOf(file) {
 
 try {
   const copy = join(folder, "another-name");
-  // With its packages, whose places are in source maps and so in names of chunks: a link would give others.
+  // The packages are copied instead of linked, because their paths are in source maps and so affect the names of chunks.
   cpSync(root, copy, { recursive: true, filter: (path) => !isLeft(path) });
   await build(copy);
-  // Makes what has changed since, if anything.
+  // Rebuilds what has changed since the last build, if anything.
   await build(root);
   const names = [
     ...new Set([
-      // Every WebAssembly module, script and manifest. Other verbs make more here.
+      // Only WebAssembly modules, scripts and manifests are compared, because other verbs write other files to this folder. The names below must exist.
       ...readdirSync(join(copy, "dist"), { recursive: true }).filter((file) => /\.(wasm|js|mjs|map)$|package\.json$/.test(file)),
       "core.wasm",
       "core.scalar.wasm",

@@ -1,4 +1,5 @@
-// What the page's room Record exported (`npm run crash:page` leaves it in dist/record), the real lerobot, minari and tensorflow_datasets open, and find the episodes that the room listed.
+// Checks that the real lerobot, minari and tensorflow_datasets open the exports of the page's room Record, and find the episodes that the room listed.
+// `npm run crash:page` leaves the exports in dist/record.
 import { equal, ok } from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -11,12 +12,12 @@ import { datasetsPython, tensorflowPython } from "./pythons.mjs";
 const root = join(import.meta.dirname, "..");
 const exports = join(root, "dist/record");
 const folder = mkdtempSync(join(tmpdir(), "reprise-recorded-"));
-/** Levels of 255 by which pixels of a film may differ on average. */
+/** The maximum average difference between pixels of a film, on a scale of 0 to 255. */
 const MEAN = 6;
 
 const PYTHONS = { tfds: tensorflowPython, datasets: datasetsPython };
 
-/** What a tool says of an export: by episode, the number of steps and the sum of the rewards. */
+/** Returns what a tool reads from an export: the number of steps and the sum of the rewards of each episode. */
 function said(tool, python, ...names) {
   const args = [join(root, ".ci/recorded.py"), tool, ...names.map((name) => join(folder, name))];
   const env = { ...process.env, MINARI_DATASETS_PATH: join(folder, "docking-minari") };
@@ -25,7 +26,7 @@ function said(tool, python, ...names) {
   return JSON.parse(stdout.trim().split("\n").at(-1));
 }
 
-/** Oldest first, as exports have them. */
+/** Returns the listed episodes, oldest first, as in exports. */
 function listed() {
   const rows = JSON.parse(readFileSync(join(exports, "episodes.json"), "utf8"));
   return rows.reverse().filter(({ ending, steps }) => ending !== "cut" || steps > 1);

@@ -1,4 +1,4 @@
-"""What a real library finds in an export of the page's room Record: `recorded.py TOOL PATH [PATH OF THE SAME WITH IMAGES]`. The last line is JSON."""
+"""Reads an export of the page's room Record with a real library: `recorded.py TOOL PATH [PATH OF THE SAME EXPORT WITH IMAGES]`. The last line is JSON."""
 import json
 import logging
 import os

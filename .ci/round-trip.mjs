@@ -1,5 +1,5 @@
-// What Reprise writes, the real tensorflow_datasets and pyarrow read, equal bit by bit; and what they wrote, Reprise reads as they do. It makes a Python of its own in build/python,
-// unless REPRISE_PYTHON names one that has all of .ci/requirements.txt.
+// Checks that the real tensorflow_datasets and pyarrow read the files that Reprise writes bit by bit, and that Reprise reads their files as they do. Creates a
+// Python environment in build/python, unless REPRISE_PYTHON names a Python that has the packages in .ci/requirements.txt.
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ function run(command, args) {
   return stdout;
 }
 
-/** A case for Python: what was written, and what must be found. */
+/** Adds a case for Python: the written files and the expected data. */
 function expectation(name, kind, path, data, more = {}) {
   const steps = data.flatMap((episode) => episode.steps);
   const lengths = data.map((episode) => episode.steps.length);
@@ -34,7 +34,7 @@ function expectation(name, kind, path, data, more = {}) {
   };
 }
 
-/** CRC-32, as zlib has it. */
+/** The table of CRC-32, as in zlib. */
 const CRC = Int32Array.from({ length: 256 }, (_, i) => [0, 1, 2, 3, 4, 5, 6, 7].reduce((crc) => (crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1), i));
 const crc32 = (bytes, before = 0) => ~bytes.reduce((crc, byte) => (crc >>> 8) ^ CRC[(crc ^ byte) & 255], ~before) >>> 0;
 

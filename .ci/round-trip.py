@@ -1,4 +1,5 @@
-"""Reads what .ci/round-trip.mjs wrote, with the real tensorflow_datasets and pyarrow, and says of each case whether it is what it must be: one line of JSON a case."""
+"""Reads the files that .ci/round-trip.mjs wrote, with the real tensorflow_datasets and pyarrow, and prints one line of JSON per case: whether the data is
+right."""
 import base64
 import glob
 import json
@@ -23,7 +24,7 @@ def flatten(value, prefix=""):
 
 
 def read_tfds(path, split="train"):
-    """Lengths, columns of steps, and metadata, as lists of values by their paths; shards in their order."""
+    """Returns the lengths of episodes, the columns of their steps, and their metadata, as lists of values by path. Shards are read in order."""
     builder = tfds.builder_from_directory(path)
     lengths, steps, metadata = [], {}, {}
     for episode in builder.as_dataset(split=split, read_config=tfds.ReadConfig(interleave_cycle_length=1)):
@@ -39,7 +40,7 @@ def read_tfds(path, split="train"):
 
 
 def same_values(found, expected, what):
-    """Two lists of values of real arrays."""
+    """Compares two lists of values, which are arrays of the real library."""
     must(len(found), len(expected), f"{what}: values")
     for i, (a, b) in enumerate(zip(found, expected)):
         a, b = np.asarray(a), np.asarray(b)
@@ -50,7 +51,7 @@ def same_values(found, expected, what):
 
 
 def expected_of(column):
-    """What the JavaScript side says a column has: an array, or a list of bytes."""
+    """Returns the data that the JavaScript side expects in a column: an array, or a list of bytes."""
     if column["dtype"] == "string":
         return [text.encode() for text in column["texts"]]
     if column["dtype"] == "bytes":
@@ -59,7 +60,7 @@ def expected_of(column):
 
 
 def same_column(values, column, count, what):
-    """Values as numpy or bytes against what must be there."""
+    """Compares values, as NumPy arrays or bytes, with the expected data."""
     expected, shape = expected_of(column), tuple(column["shape"])
     if isinstance(expected, list):
         found = [one if isinstance(one, bytes) else one.encode() for value in values for one in np.asarray(value, dtype=object).reshape(-1).tolist()]
@@ -67,7 +68,7 @@ def same_column(values, column, count, what):
         return
     found = np.stack([np.asarray(value) for value in values]) if values else np.empty((0,) + shape, DTYPES[column["dtype"]])
     must((str(found.dtype), found.shape), (DTYPES[column["dtype"]], (count,) + shape), f"{what}: dtype and shape")
-    # A NaN is a NaN, whatever its bits; everything else is the same bit by bit.
+    # All NaNs are equal, whatever their bits. All other values must be equal bit by bit.
     wanted = expected.reshape((count,) + shape)
     nan = wanted != wanted
     must((found != found).tolist(), nan.tolist(), f"{what}: NaN")
@@ -105,7 +106,7 @@ def table_of(path):
 
 
 def same_parquet(table, name, column, count):
-    """The type of the column is that of the leaf, under as many lists as it has dimensions."""
+    """Checks that the type of the column is the leaf's type, nested in one list per dimension, and that its values are equal."""
     field = table.schema.field(name).type
     for _ in column["shape"]:
         must(pa.types.is_list(field), True, f"{name} as list")
@@ -126,7 +127,7 @@ def check_parquet(case):
         same_parquet(table, column["path"], column, sum(lengths))
     first = [sum(lengths[:i]) for i, n in enumerate(lengths) if n > 0]
     for column in case["metadata"]:
-        # An episode without steps has no row: compared are those that have.
+        # An episode without steps has no row, so only the other episodes are compared.
         rows = [i for i, n in enumerate(lengths) if n > 0]
         expected = expected_of(column)
         size = int(np.prod(column["shape"], dtype=int))

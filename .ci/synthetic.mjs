@@ -1,4 +1,4 @@
-// Data with everything that a file may have, and columns as files that Python reads: code that shares nothing with the writers.
+// Generates data with everything that a file may contain, and writes its columns to files that Python reads. This code shares nothing with the writers.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -7,13 +7,13 @@ const ARRAYS = {
   ...{ i64: BigInt64Array, u64: BigUint64Array, f32: Float32Array, f64: Float64Array },
 };
 
-/** Leaves with their paths, in order. */
+/** Returns the leaves with their paths, in order. */
 export function leavesOf(spec, keys = []) {
   if (typeof spec.dtype === "string") return [{ path: keys.join("/"), keys, ...spec }];
   return Object.keys(spec).flatMap((name) => leavesOf(spec[name], [...keys, name]));
 }
 
-/** Values as files of columns in a folder: what Python must find. */
+/** Writes values to files of columns in a folder, as the data that Python must find. */
 export function dump(folder, name, spec, values) {
   return leavesOf(spec).map(({ path, keys, dtype, shape }, k) => {
     const flat = [];
@@ -60,7 +60,7 @@ export const metadataSpec = {
   inner: { success: leaf("bool") },
 };
 
-/** Everything a step can have, with the values at which things break. */
+/** Returns steps with every kind of leaf, including the values that are most likely to break a reader or writer. */
 export function synthetic(lengths) {
   let state = 12345;
   const next = (below) => {

@@ -1,9 +1,9 @@
-"""Lets lerobot be imported beside a torch of another build than torchvision's: to be imported before it."""
+"""Lets lerobot run with a torch of another build than torchvision. Import this module before lerobot."""
 import sys
 
 import torch
 
-# torchvision's compiled part goes with one build of torch alone. Its images and films are Python; it only wants these two to have been declared.
+# The compiled part of torchvision works with only one build of torch. Its code for images and films is Python, and only needs these two declarations.
 try:
     import torchvision  # noqa: F401
 except (RuntimeError, ImportError):

@@ -1,7 +1,7 @@
 /**
- * Exports the page of embed.wasm: one Replay per instance, for hosts without JavaScript. The module imports nothing. docs/embed/protocol.md describes how a
- * host uses the module. All arguments and results are numbers: i32, u32, f64. A code below 0, or an address or handle of 0, means that a call was refused, and
- * `replay_error` returns the reason.
+ * Exports the functions of embed.wasm: one Replay per instance, for hosts without JavaScript. The module imports nothing. docs/embed/protocol.md describes how
+ * a host uses the module. All arguments and results are numbers: i32, u32, f64. A code below 0, or an address or handle of 0, means that a call was refused,
+ * and `replay_error` returns the reason.
  */
 // biome-ignore-all assist/source/organizeImports: in the order of use
 

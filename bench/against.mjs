@@ -1,8 +1,8 @@
 /**
  * Compares two builds of the package, case by case. A launch starts three processes per case, one of this build and two of the other. They take short samples
  * in turns, so that disturbances affect all of them, and each compiler sees the code of only one build. Processes of the same build also differ, depending on
- * memory placement and compilation order. Therefore there are several launches, and the other build runs twice: its two processes show which differences mean
- * nothing.
+ * memory placement and compilation order. Therefore there are several launches, and the other build runs twice: its two processes show which differences are
+ * insignificant.
  */
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -110,7 +110,7 @@ export async function against(dir, cases, { launches, print }) {
 
 /** Computes medians over the launches. The spread is the difference between the two processes of the other build. */
 function summary(launches, scale) {
-  // Compares only samples of the same round, during which the machine was equally busy.
+  // Compares only samples of the same round, because the machine was equally busy during the round.
   const ratios = launches.map(([own, other, twin]) => median(own.map((sample, i) => (other[i] + twin[i]) / 2 / sample)));
   const selves = launches.map(([, other, twin]) => median(other.map((sample, i) => twin[i] / sample)));
   const ratio = median(ratios);

@@ -1,16 +1,16 @@
-/** Creates filled structures to measure: a Replay with a table of n two-step items, and its rivals with the same number of steps. */
+/** Creates filled structures for measurements: a Replay whose table has n items, and rivals with n steps. */
 import { fifo, opened, prioritized, Replay, uniform } from "./package.mjs";
 import { Random } from "./random.mjs";
 import { ColumnRing } from "./rivals/column-ring.mjs";
 import { block, SOURCE_STEPS, source, spec } from "./source.mjs";
 
-/** Learners use an exponent. An exponent of 1 would save both sides the power. */
+/** The priority exponent. Learners use an exponent below 1. With 1, neither side would have to compute a power. */
 export const EXPONENT = 0.6;
 const BLOCK = 4096;
 
 /**
- * Returns a full table of n items of two or more steps. Each new step creates an item. `episode` is the number of steps until a discount of 0; without it,
- * discounts are 0 or 1 at random.
+ * Returns a full table of n items of `length` steps. Each new step creates an item. Every `episode`-th discount is 0; if `episode` is 0, the source's random
+ * discounts of 0 and 1 are kept.
  */
 export function fullTable(n, sampler = uniform(), length = 2, episode = 0) {
   const options = optionsOf(n, { sampler });
@@ -18,7 +18,7 @@ export function fullTable(n, sampler = uniform(), length = 2, episode = 0) {
   return { replay, table: filled(replay, n, length, episode), plan: Replay.plan(options) };
 }
 
-/** Returns the same table with a journal in a directory. */
+/** Returns a full table of two-step items in a Replay with a journal in `dir`. */
 export async function journaledTable(dir, n, sampler = uniform()) {
   const replay = await opened({ ...optionsOf(n, { sampler }), dir });
   const table = filled(replay, n, 2, 0);
@@ -26,7 +26,7 @@ export async function journaledTable(dir, n, sampler = uniform()) {
   return table;
 }
 
-/** Returns a full table with options other than a sampler. */
+/** Returns a full table of two-step items with any table options. */
 export function tableWith(n, options) {
   const replay = new Replay(optionsOf(n, options));
   return { replay, table: filled(replay, n, 2, 0) };
@@ -41,7 +41,7 @@ function filled(replay, n, length, episode) {
   const random = new Random(7);
   const columns = block(source().columns, BLOCK);
   if (episode > 0) columns.discount = columns.discount.map((_, i) => Number(i % episode !== 0));
-  // Appends a little more than one round: every slot has been used, and the next item evicts another.
+  // Appends slightly more than n steps, so that every slot has been used and the next item evicts another one.
   for (let steps = 0; steps < n + 2 * BLOCK; steps += BLOCK) {
     writer.appendColumns(columns, { priorities: { t: Float64Array.from({ length: BLOCK }, () => priority(random)) } });
   }
@@ -51,7 +51,7 @@ function filled(replay, n, length, episode) {
 
 export const prioritizedTable = (n) => fullTable(n, prioritized(EXPONENT));
 
-/** Returns a priority like a TD error: above 0, of varying size. */
+/** Returns a random priority above 0, like the absolute value of a TD error. */
 export function priority(random) {
   return random.next() + 0.01;
 }
@@ -62,7 +62,7 @@ export function fullRing(n) {
   return ring;
 }
 
-/** Appends n steps one by one. It is a separate function, because all rows with this rival time the same loop. */
+/** Appends n steps to a ring one by one. All rows that compare with a ring time this loop. */
 export function fillRing(ring, { observation, action, reward, discount, stepType }, n) {
   for (let k = 0; k < n; k++) {
     const i = k & (SOURCE_STEPS - 1);

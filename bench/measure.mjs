@@ -1,6 +1,6 @@
 /**
- * Compares two sides on a busy machine: short samples of both in turns, so that disturbances affect both. mitata measures one function to its end and then the
- * next one, so only its `do_not_optimize` is used.
+ * Compares two sides on a busy machine: takes short samples of both in turns, so that disturbances affect both. mitata measures one function completely before
+ * the next one, so only its `do_not_optimize` is used.
  */
 import { do_not_optimize } from "mitata";
 
@@ -11,7 +11,7 @@ const WARM_MS = 300;
 /** Returns wall-clock milliseconds. */
 export let now = () => performance.now();
 
-/** Makes `now` the processor time of all threads of this process, so that other programs matter less, and waiting for a disk does not count. */
+/** Makes `now` return the processor time of all threads of this process, so that other programs matter less, and waiting for a disk does not count. */
 export function countProcessorTime() {
   now = () => {
     const { user, system } = process.cpuUsage();
@@ -74,7 +74,7 @@ export function median(values) {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** Returns the nanoseconds per operation of each side: the minimum of interleaved rounds, because noise only adds. */
+/** Returns the nanoseconds per operation of each side: the minimum of interleaved rounds, because noise only adds time. */
 export async function race(ours, rival, { laps, rounds = ROUNDS }) {
   const sides = [ours, rival].map((side) => ({ timed: new Timed(side, laps), best: Number.POSITIVE_INFINITY }));
   for (const { timed } of sides) await timed.calibrate();
@@ -86,8 +86,8 @@ export async function race(ours, rival, { laps, rounds = ROUNDS }) {
 }
 
 /**
- * Returns how many bytes the used heap grows in n calls, which `side(n)` makes in its own loop, like a program. The heap is read often and only increases
- * count, so that collections in between subtract nothing. The minimum of three windows of n calls each excludes one-time garbage of the compiler.
+ * Returns by how many bytes the used heap grows in n calls, which `side(n)` makes in its own loop, like a program. The heap size is read often and only
+ * increases count, so that collections in between subtract nothing. The minimum of three windows of n calls each excludes one-time garbage of the compiler.
  */
 export function heapGrowth(side, n) {
   const READINGS = 50;

@@ -1,5 +1,5 @@
 /**
- * The package that the cases measure: `dist` of this checkout, or the folder in REPRISE_DIST, possibly of an older version. Functions below hide API
+ * Loads the package that the cases measure: `dist` of this checkout, or the folder in REPRISE_DIST, possibly of an older version. The functions below hide API
  * differences between versions.
  */
 import { resolve } from "node:path";

@@ -1,4 +1,7 @@
-/** A directory in memory, to measure the cost of a journal without the disk. The memory directory of reprise/storage is for tests and records every call. */
+/**
+ * Implements a directory in memory, to measure the cost of a journal without a disk. The memory directory of reprise/storage is unsuitable, because it records
+ * every call for tests.
+ */
 export class Ram {
   name = "ram";
   #files = new Map();

@@ -1,4 +1,4 @@
-/** Seeded random numbers for sources and rivals: Marsaglia's xorshift32 (2003), one of the cheapest in JavaScript, so that it slows no rival. */
+/** Generates seeded random numbers for sources and rivals with Marsaglia's xorshift32 (2003), which is fast enough not to slow any rival down. */
 export class Random {
   #state;
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = Math.imul(seed, 0x9e3779b1) | 1;
   }
 
-  /** Returns a 32-bit number in [0, 1). */
+  /** Returns a number in [0, 1) with 32 random bits. */
   next() {
     let s = this.#state;
     s ^= s << 13;

@@ -19,6 +19,6 @@ const writer = replay.writer({ items: [{ table: "t", length: next ? 1 : 4 }] });
 const observation = new Float32Array(4 * BLOCK).fill(1);
 const reward = new Float32Array(BLOCK).fill(1);
 const columns = { observation, action: new Int32Array(BLOCK).fill(1), reward, ...(next && { next: observation, done: new Uint8Array(BLOCK).fill(1) }) };
-// Appends two rounds, so that each slot and row was used and reused.
+// Appends 2n steps, so that each slot and row is used and then reused.
 for (let steps = 0; steps < 2 * n; steps += BLOCK) writer.appendColumns(columns);
 console.log(process.memoryUsage.rss());

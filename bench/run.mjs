@@ -1,6 +1,6 @@
-// `npm run bench [-- [--json] [WORDS]]` runs every row, or the rows whose names contain the words. Each row runs in a separate process, so that the compiler's
-// state after one row does not slow the next one down. Both sides of a row run in turns in the same process. With `npm run bench -- --against DIR`, the rival
-// is the `dist` of another build; see against.mjs.
+// Runs every row, or the rows whose names contain the words: `npm run bench [-- [--json] [WORDS]]`. Each row runs in a separate process, so that the state of
+// the compiler after one row does not slow the next one down. Both sides of a row run in turns in the same process. With `npm run bench -- --against DIR`, the
+// rival is the `dist` of another build; see against.mjs.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -17,7 +17,7 @@ const { values, positionals } = parseArgs({
     json: { type: "boolean" },
     against: { type: "string" },
     launches: { type: "string" },
-    // The number of a case, only for processes started by this program.
+    // The number of a case. Only this program uses the option, for the processes that it starts.
     row: { type: "string" },
     side: { type: "string" },
   },

@@ -1,6 +1,6 @@
 /**
- * Runs a process whose Replay has 1,000 idle actors over WebSockets, and then 100 that write continuously. Reports the resident bytes per idle actor, and the
- * additional bytes per busy one. The actors are in a separate process.
+ * Runs a process whose Replay serves 1,000 idle actors over WebSockets, and then 100 actors that write continuously. Reports the resident bytes per idle actor,
+ * and the additional bytes per busy actor. The actors run in a separate process.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";

@@ -1,5 +1,6 @@
 /**
- * The data of all cases: a spec of 32 bytes per step, and a short run of steps that fits the first-level cache, so that reading it does not slow either side.
+ * Creates the data of all cases: a spec of 32 bytes per step, and a short run of steps that fits in the first-level cache, so that reading it slows neither
+ * side.
  */
 import { f32, i32 } from "./package.mjs";
 import { Random } from "./random.mjs";

@@ -9,7 +9,7 @@ import { textOf } from "./wasm-bytes.mjs";
 
 const SUBPATHS = subpaths();
 
-/** The entries that a program imports, by the page in which their name occurs. */
+/** The sources of the entries that a program imports, by entry name. */
 const ENTRIES = Object.fromEntries(SUBPATHS.map(({ entry, source }) => [entry, source]));
 
 /** Entries that only our other entries and the command line import. */
@@ -33,10 +33,13 @@ export const COMMON = {
   external: [...PEERS, "#builtins", "stream"],
 };
 
-/** Nothing is minified, because a program minifies its whole app. */
+/** The options for the package. Nothing is minified, because users minify their whole app. */
 const PACKAGED = { ...COMMON, outdir: "dist", sourcemap: "linked", sourcesContent: true, legalComments: "none", metafile: true };
 
-/** The code before that of the command line: its CommonJS packages use `require` for Node's modules. Its sources may import `createRequire` themselves. */
+/**
+ * The code before the code of the command line. It defines `require`, which bundled CommonJS packages use to load Node's modules. `createRequire` is renamed,
+ * because sources may import it themselves.
+ */
 const PROGRAM = `#!/usr/bin/env node
 import { createRequire as createRequireOfPackages } from "node:module";
 const require = createRequireOfPackages(import.meta.url);`;
@@ -70,7 +73,7 @@ export async function bundle() {
     removeOld();
     // All entries are built together, so that a class that two entries need is in one shared chunk.
     const split = { splitting: true, chunkNames: "chunks/[name]-[hash]", mainFields: ["module", "main"] };
-    // Companions are imported only to share a chunk, not for their effects.
+    // Companions are imported only to put them into a shared chunk, not for their side effects.
     const options = { ...PACKAGED, ...split, entryPoints: { ...ENTRIES, ...INNER }, logOverride: { "ignored-bare-import": "silent" } };
     const { metafile } = await build({ ...options, write: false, plugins: [bytes, unmapped] });
     const entries = await build({ ...options, plugins: [together(companions(metafile)), bytes, unmapped] });

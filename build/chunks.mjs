@@ -1,9 +1,9 @@
-// Decides which sources share a chunk. Otherwise the bundler creates a chunk for each set of entries that need the same sources, and the main entry would load
-// twenty.
+// Decides which sources share a chunk. By default, the bundler creates a chunk for each set of entries that need the same sources, and the main entry would
+// load twenty chunks.
 import { relative } from "node:path";
 import { root } from "./step.mjs";
 
-/** The entry that must load fast, a source that all entries with a Replay have, and a source that all entries with WebAssembly have. */
+/** The entry that must load fast, a source that is in all entries with a Replay, and a source that is in all entries with WebAssembly. */
 const MAIN = "src/index.ts";
 const REPLAY = "src/replay/replay.ts";
 const CORE = "src/memory/module.ts";
@@ -12,8 +12,8 @@ const CORE = "src/memory/module.ts";
 const NAMESPACE = "entry";
 
 /**
- * Returns the sources that each entry loads in addition to those it needs. With them, the sources of the main entry are in three chunks: those that entries without
- * WebAssembly also need, those that storage needs, and the rest.
+ * Returns the companions: sources that each entry loads in addition to the sources it needs. With companions, the sources of the main entry are in three
+ * chunks: the sources that entries without WebAssembly also need, the sources that storage needs, and the rest.
  * @param metafile of a build without these companions
  * @returns sources by the path of an entry, including entries that are loaded later
  */

@@ -1,5 +1,5 @@
-// Checks which files import which, and the names of declarations: `node build/direction.mjs [ROOT]` lists each file that breaks a rule, and the remedy. It
-// exits with 1 if there are any.
+// Checks the imports between files, and the names of declarations: `node build/direction.mjs [ROOT]` lists each file that breaks a rule, and the remedy. It
+// exits with 1 if a file breaks a rule.
 import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, posix, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -53,7 +53,7 @@ export function direction(root, layers = LAYERS) {
   return { files: modules.size, faults };
 }
 
-/** Matches the views of a core. Only modules of RAW may use them and its exports. */
+/** Matches the names of a core's views. Only modules in RAW may use these views and the core's exports. */
 const VIEWS = /^(x|bool|[uif](8|16|32|64))$/;
 
 /** Returns the names of the core's exports. */
@@ -98,7 +98,7 @@ function isOuter(file) {
   return OUTER.some((folder) => file.startsWith(folder));
 }
 
-/** Returns files that import each other in a circle, with the first file at both ends. */
+/** Returns the files of an import cycle, with the first file at both ends. */
 function cycle(modules) {
   const state = new Map();
   const path = [];

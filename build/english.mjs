@@ -1,5 +1,5 @@
 // Finds habits that the style sheet forbids, in Markdown, comments and messages. `node build/english.mjs [ROOT]` lists each place and its remedy, and fails if
-// there are any. `-- WORDS` checks only files whose paths contain a word.
+// it finds any. `-- WORDS` checks only files whose paths contain one of the words.
 import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,10 +13,10 @@ const NO_PROSE = /(?:^|\/)(?:node_modules|dist|\.[^/]+)\/|\.d\.ts$|^test\/(?:dat
 /** Files whose literals are values to compare, not messages. */
 const TESTS = /^test\/|\/tests\//;
 
-/** Nouns of units in phrases like "bytes per step". */
+/** Nouns that name a unit in phrases like "bytes per step". */
 const UNIT =
   "batch|byte|call|camera|chunk|column|connection|draw|element|entry|episode|file|folder|format|frame|group|item|key|kind|lane|leaf|line|machine|message|minute|page|pixel|process|Replay|request|room|row|run|sample|second|server|slot|step|table|tick|transition|value|verb|writer";
-/** Nouns of amounts. COUNTED_VERBS may also be verbs, so they match only after a number. */
+/** Nouns that name an amount. COUNTED_VERBS may also be verbs, so they match only after a number. */
 const AMOUNT =
   "bits|bytes|columns|elements|entries|episodes|floats|items|milliseconds|rows|seconds|steps|times|transitions|values|words|once|twice|one|two|three|[mµn]s|[KMG]i?B";
 const COUNTED_VERBS = "calls|draws|files|frames|lanes|leaves|messages|pages|samples|updates";

@@ -1,7 +1,7 @@
-// Finds the imports and names in a TypeScript or AssemblyScript file, with lines. It reads the syntax tree, so that comments and strings do not count.
+// Finds the imports and names in a TypeScript or AssemblyScript file, with their lines. It reads the syntax tree, so comments and strings do not count.
 import { createRequire } from "node:module";
 
-// An import would search all 9 MB of it for names first.
+// TypeScript is loaded with `require`, because an import would first search all 9 MB of it for names.
 const ts = createRequire(import.meta.url)("typescript");
 
 const RUNTIME = new Set(["Buffer", "Bun", "Deno", "document", "process", "require", "window"]);

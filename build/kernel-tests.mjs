@@ -1,18 +1,18 @@
-// Runs the kernels without the package: specs of test/kernel, compiled together with as-pect's own sources, in one instance. The command line of as-pect would
-// compile every spec separately and would not print the cause of a trap, so this program drives its TestContext.
+// Tests the kernels without the package: compiles the specs of test/kernel together with as-pect's own sources, and runs them in one instance. The command line
+// of as-pect would compile every spec separately and would not print the cause of a trap, so this program drives its TestContext.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, relative } from "node:path";
 import { files, root, step } from "./steps.mjs";
 
 const CONFIG = "test/kernel/as-pect.asconfig.json";
 const MODULE = "dist/kernel-tests.wasm";
-/** The module of specs that a word has selected. They are compiled each time, in about a second. */
+/** The module of the specs that words on the command line select. It is compiled each time, in about a second. */
 const SELECTED = "dist/kernel-tests-selected.wasm";
 const SOURCES = [...files("assembly"), ...files("test/kernel"), "asconfig.json", "package-lock.json"];
 
 /** Runs the specs and prints failures. Returns the numbers of passed and failed tests. @param words parts of the paths of specs; without any, all specs run */
 export async function kernelTests(words = []) {
-  // Imported only now, because this file is also read in a clone without node_modules.
+  // The import is dynamic, because this file is also loaded in a clone without node_modules.
   const { TestContext } = await import("@as-pect/core");
   const { instantiateSync } = await import("@assemblyscript/loader");
   const all = files("test/kernel", ".spec.ts").map((spec) => relative(root, spec));
@@ -52,7 +52,7 @@ async function compile(specs, module) {
   if (error) throw new Error(stderr.toString() || error.message);
 }
 
-/** Receives from as-pect every test and group that has ended. */
+/** Receives every test and group that has ended, from as-pect. */
 class Report {
   passed = 0;
   failed = 0;

@@ -1,5 +1,5 @@
-// The layers of the project, lowest first. A file imports only from its own folder and from the layers below it. Files of one folder may import each other, but never in a
-// circle. "./" are the files next to the folders.
+// Lists the layers of the project, lowest first. A file imports only from its own folder and from lower layers. Files in one folder may import each other, but
+// not in a cycle. "./" stands for the files next to the folders.
 
 export const LAYERS = {
   assembly: [
@@ -37,7 +37,7 @@ export const LAYERS = {
     ["pfrl/", "inspector/", "datasets/formats/"],
     // TF-Agents' and Reverb's classes, some of which write files.
     ["tf-agents/"],
-    // Conversion of episodes to trajectories; tables on a real Reverb server; the recorder; the main entry, which only contains exports.
+    // The conversion of episodes to trajectories; tables on a real Reverb server; the recorder; the main entry, which only contains exports.
     ["datasets/rlds/", "reverb/", "recorder/", "./"],
     ["cli/"],
   ],
@@ -46,7 +46,7 @@ export const LAYERS = {
 /** Folders of src that may refer to a runtime and import packages. */
 export const OUTER = ["src/adapters/", "src/cli/", "src/datasets/formats/", "src/files/", "src/inspector/", "src/reverb/"];
 
-/** The modules of OUTER that run anywhere, because they need the runtime only when they are called. Other modules may import them. */
+/** The modules in OUTER that run anywhere, because they need the runtime only when they are called. Other modules may import them. */
 export const ANYWHERE = [
   "src/datasets/formats/index.ts",
   "src/datasets/formats/columns/",

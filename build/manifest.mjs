@@ -1,4 +1,4 @@
-// Reads package.json: the subpaths, and the packages that a user may install in addition.
+// Reads package.json: the subpaths, and the optional packages that a user may install.
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { root } from "./step.mjs";

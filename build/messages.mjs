@@ -1,12 +1,12 @@
-// Lists the templates of all errors and warnings, by folder and code, so that a reader can scan them: `node build/messages.mjs [ROOT]` prints the list, `--write` writes
-// test/package/messages.txt. It searches the syntax trees for texts that become the message of an error, directly or through a helper.
+// Lists the templates of all errors and warnings, by folder and code, so that a reader can scan them. `node build/messages.mjs [ROOT]` prints the list, and
+// `--write` writes it to test/package/messages.txt. It searches the syntax trees for texts that become the message of an error, directly or through a helper.
 import { readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, posix, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { textsOf } from "./texts.mjs";
 
-// An import would search all 9 MB of it for names first.
+// TypeScript is loaded with `require`, because an import would first search all 9 MB of it for names.
 const ts = createRequire(import.meta.url)("typescript");
 
 const FOLDERS = ["assembly/embed", "embed/c", "embed/lua", "embed/python/reprise_replay", "page", "src"];
@@ -24,23 +24,23 @@ const BUILDERS = {
   UsageError: { code: "USAGE", parts: [0] },
   InvalidArgumentError: { code: "USAGE", parts: [0] },
 };
-/** How the refusals of the core begin: the code, if no argument has it, and the parts of the text. */
+/** The beginnings of the core's refusals: the code, unless an argument contains it, and the parts of the text. */
 const HEADS = {
   of: { parts: [] },
   here: { parts: [`line \${line}: `] },
   wrong: { code: "INVALID_DATA", parts: [`step[\${step}]: \${path}[\${element}]`] },
   differs: { code: "SPEC_MISMATCH", parts: [1, ` of the writer \${name} must be `] },
 };
-/** The helpers of the core that refuse with a text of their caller. */
+/** The helpers of the core that refuse with a text from their caller. */
 const REFUSALS = {
   ...Object.fromEntries(["want", "keep", "integer", "number"].map((name) => [name, { code: "INVALID", parts: [`line \${line}: `, 0, " is required"] }])),
   refused: { code: "INVALID", parts: [`line \${line}: `, 0, " must be ", 1, `, got \${word}`] },
   unknown: { code: "INVALID", parts: [`line \${line}: the word must be `, 0, `, got \${word}`] },
   corrupt: { code: "CORRUPT", parts: ["the snapshot is damaged: ", 0] },
 };
-/** What stands before a text of Python, Lua or C without a code if it is a message. */
+/** Matches the code before a text without an error code in Python, Lua or C, if that text is a message. */
 const RAISED = /(?:Error|_shut|fail)\([\w.,\s]*f?$|"message": f?$/;
-/** The same for errors of a protocol. */
+/** Like RAISED, for protocol errors. */
 const PROTOCOL = /(?:ProtocolError|_shut)\([\w.,\s]*f?$/;
 /** Methods that log their argument. */
 const LOGS = /^(?:warn|log)$/;
@@ -89,7 +89,7 @@ function sources(root, folder) {
     .filter((path) => /(?<!\.d)\.(?:ts|py|lua|c)$/.test(path));
 }
 
-/** Returns the builders by file and name of their declaration: the helpers that pass a parameter on into a message. Those of BASE are the same everywhere. */
+/** Returns the helpers that put a parameter into a message, by the file and name of their declaration. Leaves out the functions in BUILDERS. */
 function buildersIn(trees) {
   const builders = new Map([[`${BASE}#corrupt`, { code: "CORRUPT", parts: [0, ": ", 1] }]]);
   for (let round = 0; round < MAX_ROUNDS; round++) {
@@ -122,13 +122,13 @@ function* built(path, tree, builders) {
     const helper = builders.get(keyOf(node.expression, name, path, imports));
     const builder = (Object.hasOwn(BUILDERS, name) ? BUILDERS[name] : undefined) ?? helper ?? standard(node, name);
     if (builder === undefined) continue;
-    // A rule with its remedy is a pair: the remedy follows the value.
+    // An array contains a rule and its remedy. The remedy follows the value in the message.
     const pair = name === "mustBe" && args[2] !== undefined && ts.isArrayLiteralExpression(args[2]) ? args[2].elements : undefined;
     const given = builder.parts.map((part) =>
       typeof part === "number" && args[part] !== undefined ? partsOf(part === 2 && pair ? pair[0] : args[part]) : [part],
     );
     if (pair !== undefined) given.push(remedyOf(pair[1]));
-    // The message of a helper is listed with the names of its parameters, and again with texts if these are sentences.
+    // The message of a helper is listed with the names of its parameters, and again with its arguments if these are sentences.
     if (builder === helper && !given.flat().some((part) => typeof part === "string" && !builder.parts.includes(part) && part.trim().includes(" "))) continue;
     const parts = given.flat().filter((part) => typeof part !== "number");
     const owner = ownerOf(node, path);
@@ -137,7 +137,7 @@ function* built(path, tree, builders) {
   }
 }
 
-/** Returns the parts of a remedy after the value, in brackets if it is sometimes left out. */
+/** Returns the parts of a remedy, which follows the value, in brackets if the remedy is optional. */
 function remedyOf(node) {
   const text = texted(partsOf(node));
   return text.startsWith("[") ? [`[. ${text.slice(1)}`] : [`. ${text}`];
@@ -259,7 +259,7 @@ function lastName(node) {
   return ts.isPropertyAccessExpression(node) ? node.name.text.replace("#", "") : undefined;
 }
 
-/** Yields the messages of the core for other hosts: chains of `put`, `word` and `number` on a Refusal, and those of the helpers in REFUSALS. */
+/** Yields the messages of embed.wasm: chains of `put`, `word` and `number` on a Refusal, and the messages of the helpers in REFUSALS. */
 function* refusals(tree) {
   const nodes = [tree];
   for (let node = nodes.pop(); node !== undefined; node = nodes.pop()) {
@@ -278,14 +278,14 @@ function* refusals(tree) {
   }
 }
 
-/** The text of a literal or of a choice between literals. */
+/** Returns the text of a literal, or of a choice between literals. */
 function textOf(node) {
   if (node === undefined || !(ts.isStringLiteral(node) || ts.isConditionalExpression(node))) return undefined;
   const text = texted(partsOf(node));
   return text.includes("$") ? undefined : text;
 }
 
-/** Whether a call is the end of its chain, which no declaration stores for later. */
+/** Whether a call is the end of its chain, and no declaration stores the result for later. */
 function isOuter({ parent }) {
   let at = parent;
   while (ts.isPropertyAccessExpression(at) && at.name.text === "code") at = at.parent;
@@ -293,14 +293,14 @@ function isOuter({ parent }) {
   return !(ts.isPropertyAccessExpression(at) || (ts.isCallExpression(at) && lastName(at.expression) === "got"));
 }
 
-/** The statements after the one of a declaration, in the same block. */
+/** Returns the statements that follow a declaration in the same block. */
 function statementsAfter(declaration) {
   const statement = declaration.parent.parent;
   const { statements = [] } = statement.parent;
   return statements.slice(statements.indexOf(statement) + 1);
 }
 
-/** The messages that statements make of a refusal stored under a name, whose text begins with `head`. */
+/** Returns the messages that statements build from a refusal in the variable `name`, whose text begins with `head`. */
 function continued(statements, name, head) {
   const messages = [];
   let text = head;
@@ -317,7 +317,7 @@ function isReturn(node) {
   return ts.isReturnStatement(node) || (ts.isBlock(node) && node.statements.some(ts.isReturnStatement));
 }
 
-/** What a statement appends to the refusal of a name: [text] if only sometimes, {one|other} for a choice. */
+/** Returns the text that a statement appends to the refusal in the variable `name`: [text] if it is conditional, {one|other} for a choice. */
 function appended(node, name) {
   if (ts.isBlock(node)) return node.statements.map((statement) => appended(statement, name)).join("");
   if (ts.isIfStatement(node)) {
@@ -331,7 +331,7 @@ function appended(node, name) {
   return chain?.root === name ? chain.message : "";
 }
 
-/** A chain of calls that append to a refusal. It is whole if it begins one, and otherwise `root` is the name of the refusal. */
+/** Returns a chain of calls that append to a refusal. The chain is whole if it begins the refusal; otherwise `root` is the name of its variable. */
 function chainOf(node) {
   const links = [];
   let at = node;

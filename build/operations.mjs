@@ -1,4 +1,4 @@
-// Writes files of operations that any host of embed.wasm can play. They are recorded while TypeScript and embed.wasm perform them side by side
+// Writes files of operations that any host of embed.wasm can play. The operations are recorded while TypeScript and embed.wasm perform them side by side
 // (test/embed/record.ts).
 import { COMMON } from "./bundle.mjs";
 import { execute, files, step } from "./step.mjs";

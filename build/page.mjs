@@ -1,5 +1,5 @@
-// Bundles the page and its package, `reprise-page`: the folder page/ for any server, with a separate manifest. It imports the main package by name, as users
-// do.
+// Bundles the page and its package, `reprise-page`: the folder page/ for any server, with a separate manifest. The page imports the main package by name, as
+// users do.
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { noticesOf } from "./bundle.mjs";
@@ -7,10 +7,10 @@ import { sourcesIn } from "./chunks.mjs";
 import { manifestIn } from "./manifest.mjs";
 import { files, root, step } from "./step.mjs";
 
-/** The package in the form that npm packs. `npx reprise serve-page` of a clone finds it here (src/cli/page/page-folder.ts). */
+/** The folder of the package in the form that npm packs. `npx reprise serve-page` in a clone finds it here (src/cli/page/page-folder.ts). */
 export const PAGE_PACKAGE = "dist/reprise-page";
 
-/** The folder of the package that a server shows. */
+/** The folder in the package that a server serves. */
 export const PAGE = `${PAGE_PACKAGE}/page`;
 
 /** The README of the package, which is not part of the page. */

@@ -28,11 +28,11 @@ export function manifestOf({ private: _, scripts, devDependencies, overrides, ..
   };
 }
 
-/** The part of README that applies only until the first release. */
+/** Matches the part of the README that applies only until the first release. */
 const UNTIL = /<!-- until the release -->\n[\s\S]*?<!-- released -->\n\n?/;
 
 /**
- * Returns a page as it is shown in a registry. It has no neighboring files there, so links and pictures refer to the repository.
+ * Returns a page in the form for a registry. There are no neighboring files there, so links and pictures refer to the repository.
  * @throws Error for a dead link
  */
 export function absolute(page, path, { repository, file, picture }, version) {
@@ -51,7 +51,7 @@ export function absolute(page, path, { repository, file, picture }, version) {
     .replaceAll(/((?<!!)\[(?:[^\]]|\]\()*?\]\()([^)\s]+)(\))/g, link(file));
 }
 
-/** Copies a package into a folder. @param pages its documents with links, and the corresponding files of this project */
+/** Copies a package into a folder. @param pages the package's documents with links, and the corresponding files of this project */
 export function stage(folder, address, from = root, pages = { "README.md": "README.md", "CHANGELOG.md": "CHANGELOG.md" }) {
   const manifest = manifestIn(from);
   rmSync(folder, { recursive: true, force: true });
@@ -117,7 +117,7 @@ export function release(args) {
   const { deno } = runtimes();
   const tools = {
     publint: () => printed(npm, bin("publint"), ["--strict"]),
-    // Old versions of Node `require` a module that throws a message (require.cjs), which has no types.
+    // In old versions of Node, `require` loads a module that throws an error (require.cjs) and has no types.
     "are the types wrong?": () => printed(npm, bin("attw"), ["--pack", ".", "--profile", "esm-only", "--ignore-rules", "false-esm"]),
   };
   const publish = {

@@ -29,7 +29,7 @@ const verbs = {
   async "example:python"() {
     await core(["release", "embed"]);
     await bundle();
-    // The example stops the processes that it started, even if it is interrupted, and this waits for it.
+    // The example stops the processes that it started, even if it is interrupted, so this program waits for it.
     const example = spawn(process.execPath, ["embed/python/examples/run.mjs", ...args], { stdio: "inherit", cwd: root });
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => example.kill(signal));
     process.exitCode = await new Promise((resolve) => example.once("exit", (code) => resolve(code ?? 1)));
@@ -250,7 +250,7 @@ const verbs = {
   },
 };
 
-/** Runs in this process: the clock of the example started with the setup, and the example handles Ctrl-C itself. */
+/** Runs an example in this process, because the example's clock started with the setup, and the example handles Ctrl-C itself. */
 async function example(folder) {
   process.argv.splice(1, 2, join(root, "examples", folder, "main.js"));
   await import(pathToFileURL(process.argv[1]));

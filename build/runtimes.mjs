@@ -37,7 +37,7 @@ function find(names) {
 
 /** Installs missing runtimes. Browsers come from Debian packages, which require root. On other systems, users install them. */
 export async function installRuntimes() {
-  // There is no lock file: Deno is a package per platform, and `npm ci` rejects the lock file of a registry that lacks one of them.
+  // There is no lock file: Deno has a package for each platform, and `npm ci` rejects a lock file if the registry lacks one of these packages.
   await step("Deno, Bun and workerd", join(TOOLS, "node_modules/.reprise-stamp"), [join(TOOLS, "package.json")], () =>
     npm(["install", "--no-package-lock"], TOOLS),
   );

@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { manifestIn, subpaths } from "./manifest.mjs";
 
-/** Returns a file of a build, and the files that are loaded with it, each once. */
+/** Returns a file of a build, and the files that are loaded with it, without duplicates. */
 export function loadedWith(dist, file, found = new Set([file])) {
   for (const [, name] of readFileSync(join(dist, file), "utf8").matchAll(/^(?:import|export)\b[^;"]*"(\.[^"]+)";$/gm)) {
     const other = join(dirname(file), name);

@@ -33,7 +33,7 @@ export async function core(targets = ["release"]) {
       execute(process.execPath, ["node_modules/assemblyscript/bin/asc.js", entry, "--config", "asconfig.json", "--target", target, "-o", file]);
       if (target === "release") writeBytes(file);
     });
-    // The Python module finds it in its own folder, in the clone and installed. A wheel cannot include a license from a parent folder.
+    // The Python module finds these files in its own folder, both in the clone and when installed. A wheel cannot include a license from a parent folder.
     if (target === "embed") {
       copyFileSync(TARGETS.embed.file, "embed/python/reprise_replay/embed.wasm");
       copyFileSync("LICENSE", "embed/python/LICENSE");

@@ -20,7 +20,7 @@ const NEEDS = [
   { name: "types", pattern: /typescript|dist\/types/, build: declarations },
 ];
 
-/** The table of all targets in this file contains each of them. */
+/** This file contains a table of all targets, so it refers to each of them. */
 const CORE = join(root, "test/support/core.ts");
 
 /** Everything that `npm test` needs. */

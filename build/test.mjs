@@ -6,9 +6,9 @@ import { kernelTests } from "./kernel-tests.mjs";
 import { runtimes } from "./runtimes.mjs";
 import { root } from "./steps.mjs";
 
-/** One file per process, because CI runs several at a time. */
+/** The report of vitest. Each process has its own file, because CI runs several processes in parallel. */
 const REPORT = join(root, `dist/vitest-${process.pid}.json`);
-/** Files that `npm test` leaves to whole runs, each with a file that tests the same kind of behavior in quick runs. */
+/** Test files that `npm test` leaves to whole runs, each with a file that tests the same kind of behavior in quick runs. */
 const STAND_INS = JSON.parse(readFileSync(join(root, "test/stand-ins.json"), "utf8"));
 const SLOWEST = 8;
 /** The limit in seconds for a test file in `npm test`. A slower file is reported, but does not fail. */
@@ -25,7 +25,7 @@ export function wordsOf(args) {
 const OWN = ["--rest", "--watch"];
 
 /**
- * @param args for vitest; --rest runs only the suites that "quick" runs in part, --watch runs tests again when a file changes
+ * @param args options for vitest; --rest runs only the suites that "quick" runs in part, --watch runs tests again when a file changes
  * @param size "quick" or "all": test/support/size.ts reads it
  */
 export async function test(args, size) {

@@ -2,7 +2,7 @@
 // blanked, so that positions stay the same.
 import { createRequire } from "node:module";
 
-// TypeScript is loaded for the first file that needs it. An import would search all 9 MB of it for names.
+// TypeScript is loaded when the first file needs it. It is loaded with `require`, because an import would search all 9 MB of it for names.
 const require = createRequire(import.meta.url);
 
 /** The syntax of comments and strings in the other languages. Docstrings of Python count as comments. */

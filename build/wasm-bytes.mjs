@@ -2,8 +2,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 
 /**
- * Returns the bytes of a file as text, one printable character per byte: -9 … 85 as " " … "~", 86 … 246 as the characters from U+00A1 on. The compressed text is a fifth smaller
- * than base64; 9 is the offset that makes it smallest. src/memory/module.ts reads it.
+ * Returns the bytes of a file as text, one printable character per byte: -9 … 85 as " " … "~", 86 … 246 as the characters from U+00A1 on. The compressed text
+ * is a fifth smaller than base64; the offset 9 makes it smallest. src/memory/module.ts decodes the text.
  */
 export function textOf(wasmFile) {
   const characters = Array.from(readFileSync(wasmFile), (byte) => {

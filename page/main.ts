@@ -1,4 +1,4 @@
-/** Implements the page's shell: its rooms, the open room, and the focus. */
+/** Implements the page's shell: opens rooms, and moves the focus. */
 import { h } from "./parts/element.ts";
 import { trouble } from "./parts/trouble.ts";
 
@@ -45,7 +45,7 @@ async function enter(): Promise<void> {
   }
 }
 
-// The link leads to the open room, and the address stays the same.
+// The skip link moves the focus to the open room without changing the address.
 (document.querySelector(".skip") as HTMLElement).addEventListener("click", (event) => {
   event.preventDefault();
   place.focus();

@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Files that take minutes in whole runs. If one of them started last, it would keep a single worker busy while the other workers are idle. */
+/** Matches the files that take minutes in whole runs. If such a file started last, a single worker would be busy while the other workers are idle. */
 const LONG = /page\/memory|storage\/(moments|open-damage)|rlds\/bounded-memory|package\/consumer|conformance\.test|hostile\/engine/;
 
 class LongFirst extends BaseSequencer {
@@ -24,16 +24,17 @@ export default defineConfig({
     // The timeout only stops tests that hang: whole suites take long on a busy machine.
     testTimeout: IS_QUICK ? 60_000 : 300_000,
     hookTimeout: IS_QUICK ? 60_000 : 300_000,
-    // What was transformed is kept for the next run, by the hash of its source.
+    // Caches transformed modules for the next run, by the hash of their source.
     experimental: { fsModuleCache: true },
     sequence: { sequencer: LongFirst },
     // The sources are loaded once per worker, not once per file.
     isolate: false,
-    // Most test code runs a few times: V8 compiles it on the first call instead of interpreting it. Garbage collection on extra threads would slow down the other worker.
+    // Most test code runs only a few times, so V8 compiles it on the first call instead of interpreting it. Garbage collection on extra threads would slow down
+    // the other worker.
     execArgv: ["--always-sparkplug", "--single-threaded-gc", "--max-semi-space-size=32", "--interrupt-budget=600000"],
     // Hides the warnings of a Replay without a logger. Tests of warnings pass one.
     onConsoleLog: (text, type) => type === "stdout" || !/^reprise: | are a torn tail, and are cut off/m.test(text),
-    // One more than processors where there are few: some tests wait for child processes.
+    // On machines with few processors, there are more workers than processors, because some tests wait for child processes.
     maxWorkers: Math.max(3, availableParallelism() - 1),
   },
 });

@@ -28,7 +28,7 @@ export const WEIGHT: u32 = 6;
 export const RETURN: u32 = 7;
 export const DISCOUNT: u32 = 8;
 export const STEPS: u32 = 9;
-/** The place in its item or stream at which an entry's run begins. Holds this place until STEPS holds the length of an n-step return. */
+/** The place in its item or stream at which an entry's run begins. The n-step return overwrites this column with STEPS. */
 export const START: u32 = STEPS;
 export const TERMINATED: u32 = 10;
 export const TRUNCATED: u32 = 11;
@@ -36,14 +36,14 @@ export const REST: u32 = 12;
 export const SAVED: u32 = 13;
 export const SLOT: u32 = 14;
 export const DRAWN: u32 = 15;
-/** Written once the items are drawn: 1 if an entry has another goal (u8), the row of that goal, and the goal's place among the goals that are read. */
+/** Filled after the items are drawn: 1 if an entry has another goal (u8), the row of that goal, and the place of the goal among the gathered goals. */
 export const RELABELLED: u32 = REST;
 export const GOAL: u32 = SAVED;
 export const GOAL_PLACE: u32 = DRAWN;
-/** The rows follow the last column, at the place of the next column number. */
+/** The rows follow the last column, where a column with this number would begin. */
 export const ROWS: u32 = 16;
 
-/** The number of entries or rows processed together. Their items, or copies of the rows, fit in the first-level cache, and the cache misses overlap. */
+/** The number of entries or rows processed together. Their items, or copies of their rows, fit in the first-level cache, and their cache misses overlap. */
 export const PIECE: u32 = 256;
 /** Memory for copies of a piece's rows. */
 export const NEAR_BYTES: u32 = 16384;
@@ -111,7 +111,7 @@ export class Draw {
     return n <= this.stride >> 3 && <u64>n * <u64>width <= <u64>((this.selected - this.rows) >> 2);
   }
 
-  /** Notes why the draw ends early. */
+  /** Records why the draw ends early. */
   block(why: f64, have: f64, need: f64): void {
     this.blocked = why;
     this.have = have;
@@ -120,7 +120,7 @@ export class Draw {
 }
 if (offsetof<Draw>() != COLUMNS_AT) ERROR("DRAW is 96 bytes");
 
-/** Every column has room for f64, so its number determines its address. */
+/** Returns the bytes per column. Every column has room for f64, so its number determines its address. */
 function strideOf(items: u32): u32 {
   return align16(items << 3);
 }
@@ -153,7 +153,7 @@ export function draw_narrow(draw: usize, which: u32): void {
   for (const end = to + ((<usize>d.count) << 2); to < end; to += 4, from += 8) store<f32>(to, <f32>load<f64>(from));
 }
 
-/** Returns 0 blocked, 1 have, 2 need, 3 longest, 4 layout; 5 shortest, for a look ahead; 6 position, for an epoch. */
+/** Returns a result by number: 0 blocked, 1 have, 2 need, 3 longest, 4 layout; after a preview, 5 shortest; in an epoch, 6 position. */
 export function draw_result(draw: usize, which: u32): f64 {
   if (which == 6) return changetype<Draw>(draw).position;
   if (which == 5) return changetype<Draw>(draw).shortest;

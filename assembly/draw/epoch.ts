@@ -11,7 +11,7 @@ import { Draw, PIECE, PROBABILITY, SLOT, WEIGHT } from "./draw";
 import { Permutation, placesOf } from "./permutation";
 import { AHEAD, fitsWith, prefetchItems, record, SAME_COLUMNS, see, takeBack } from "./sample";
 
-/** The flags in addition to those of table_sample: use a seeded order; look without changing anything. */
+/** The flags in addition to those of table_sample: use a seeded order; only preview, without changing anything. */
 export const SHUFFLED: u32 = 128;
 export const LOOKS: u32 = 256;
 
@@ -26,7 +26,7 @@ export function table_epoch_begin(table: usize): u32 {
 /**
  * Continues an epoch that began before: later items get a generation of at least `since`. Returns false if no epoch of this table, or of the table in the
  * snapshot, can have these numbers: an epoch begins above every existing generation and has at most as many slots as exist now. O(1), or O(slots) if the table
- * does not know that the epoch began
+ * has no record of the beginning of the epoch
  */
 export function table_epoch_resume(table: usize, since: u32, high: u32, position: u32, flags: u32): bool {
   const slots = changetype<Table>(table).slots();
@@ -45,9 +45,9 @@ export function table_epoch_resume(table: usize, since: u32, high: u32, position
 
 /**
  * Writes the next items of an epoch from a position on, up to n, into the draw and returns the number of items, which is below n only at the end of the epoch.
- * RESULT 6 of the draw is the position after these items. `flags`: 8 requires the same columns, if the call only looks (E_UNLIKE); 32 draws ahead; 128 uses a
- * seeded order instead of slot order; 256 only looks. `since` and `high`: the lowest generation of newer items and the highest slot when the epoch began.
- * Requires a table without maxTimesSampled, and a limiter that lets n draws pass. Opens the draw, unless the call only looks. O(n), and O(positions) if items
+ * Result 6 of the draw is the position after these items. `flags`: 8 requires the same columns, in a preview (E_UNLIKE); 32 draws ahead; 128 uses a seeded
+ * order instead of slot order; 256 only previews the draw. `since` and `high`: the lowest generation of newer items and the highest slot when the epoch began.
+ * Requires a table without maxTimesSampled, and a limiter that lets n draws pass. Opens the draw, unless the call is a preview. O(n), or O(positions) if items
  * are gone.
  */
 export function table_epoch(table: usize, draw: usize, n: u32, flags: u32, seed: u32, epoch: u32, since: u32, high: u32, position: u32): i32 {

@@ -17,10 +17,10 @@ import { Draw, LENGTH, NEAR_BYTES, PIECE, STEPS } from "./draw";
 import { BOOTSTRAP, chooseRows, nameOf, OUTPUT_BYTES, Output } from "./output";
 import { openWindow, prefetchPacked, unpackOnce, WINDOW_HEAD } from "./unpacked-frames";
 
-/** If several leaves are needed, rows of up to this many bytes, plus 16, are copied whole first. */
+/** If several leaves are needed, rows of up to this many bytes, plus 16, are first copied whole. */
 const SHORT: u32 = NEAR_BYTES / PIECE;
 
-/** The number of bytes of the system's pages. */
+/** The size of an operating system page, in bytes. */
 const PAGE: u32 = 4096;
 
 @unmanaged
@@ -62,8 +62,8 @@ const RUN_BYTES: usize = 16;
 if (offsetof<CopyRun>() != RUN_BYTES) ERROR("RUN is 16 bytes");
 
 /**
- * Gathers `n` outputs (OUTPUT × n) of all entries, piece by piece, so that the cached rows of a piece serve all outputs. Consecutive outputs with the same list
- * choose their rows once. O(bytes)
+ * Gathers `n` outputs (OUTPUT × n) of all entries, piece by piece, so that the cached rows of a piece serve all outputs. The rows of consecutive outputs with
+ * the same list are chosen once. O(bytes)
  */
 export function gather(draw: usize, pool: usize, outputs: usize, n: u32): void {
   const d = changetype<Draw>(draw);
@@ -87,7 +87,7 @@ export function gather(draw: usize, pool: usize, outputs: usize, n: u32): void {
   }
 }
 
-/** Compares the lists of two outputs. An empty list has no address of its own. */
+/** Whether two outputs have the same list. The address of an empty list is not unique, so its length is compared. */
 function sameRows(a: Output, b: Output): bool {
   return a.steps == b.steps && a.count == b.count;
 }
@@ -124,7 +124,7 @@ function isShort(p: Pool): bool {
   return p.rowBytes >= 16 && p.rowBytes <= SHORT;
 }
 
-/** One loop per width, so that the compiler turns the copy into a load and a store. */
+/** Spreads consecutive values over rows. Each width has its own loop, so that the compiler turns the copy into a load and a store. */
 function spread(from: usize, count: u32, step: u32, bytes: u32, to: usize): void {
   const end = from + count * step;
   switch (bytes) {
@@ -150,10 +150,10 @@ function spread(from: usize, count: u32, step: u32, bytes: u32, to: usize): void
 
 /**
  * Writes the addresses of the values of WIDE and SHARED leaves to `out`, as RUNs from entry `first` on, and returns the number of RUNs. The host copies from
- * there directly to its own arrays. The order is entry by entry, so that frames shared by two outputs are copied again while they are cached. The `to` of these
- * outputs has no meaning. O(values)
+ * there directly to its own arrays. The RUNs are ordered by entry, so that frames shared by two outputs are copied again while they are cached. The `to` of
+ * these outputs has no meaning. O(values)
  *
- * Packed frames are unpacked to a WINDOW (unpacked-frames.ts) of `room` bytes, and halves become f32 there, for as many entries as are sure to fit. The first
+ * Packed frames are unpacked to a WINDOW (unpacked-frames.ts) of `room` bytes, and halves become f32 there, for as many entries as certainly fit. The first
  * entry must fit. `window` 0 means that there are neither packed frames nor halves.
  */
 export function gather_runs(draw: usize, pool: usize, outputs: usize, n: u32, first: u32, out: usize, window: usize, room: u32): u32 {
@@ -164,7 +164,7 @@ export function gather_runs(draw: usize, pool: usize, outputs: usize, n: u32, fi
   let to = window + WINDOW_HEAD;
   const full = window + <usize>room - <usize>most;
   let last = out - RUN_BYTES;
-  // The address of the list that was read last.
+  // The address of the last list that was read.
   let list: u32 = 0;
   let count: u32 = 0;
   let start: i32 = 0;
@@ -357,7 +357,7 @@ export function prefetchRows(d: Draw, first: u32, count: u32): void {
   Prefetch.touch(at, at + ((<usize>count) << 2), 0, 1);
 }
 
-/** One loop per width, so that the compiler turns the copy into a load and a store. */
+/** Gathers values from rows. Each width has its own loop, so that the compiler turns the copy into a load and a store. */
 function gatherNarrow(addresses: usize, count: u32, offset: u32, bytes: u32, out: usize): void {
   const end = addresses + ((<usize>count) << 2);
   switch (bytes) {
@@ -411,7 +411,7 @@ function gatherApart(p: Pool, leaf: Leaf, selected: usize, count: u32, out: usiz
   }
 }
 
-/** Gathers packed frames, each unpacked at its first place in the output. */
+/** Gathers packed frames. Each frame is unpacked at its first place in the output, and copied from there. */
 function gatherPacked(p: Pool, leaf: Leaf, packs: Packs, selected: usize, end: usize, out: usize): void {
   Work.clearPlaces(<usize>packs.work);
   let before: u32 = 0;

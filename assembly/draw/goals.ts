@@ -2,9 +2,9 @@
  * Draws hindsight goals (Andrychowicz et al., 2017): transitions of a draw get a goal that was achieved later in their episode, with returns from the rewards
  * of that goal.
  *
- * A goal is the value of a leaf at a step of the transition's episode that is held by a live item of the table, or by an item that this draw removed. Removed
- * items hold their rows until the draw is closed. The final step of an episode that terminated may be zeros if its observation was omitted or has not arrived.
- * That step is never a goal, and a transition that reaches it keeps its own goal.
+ * A goal is the value of a leaf at a step of the transition's episode. The step must be held by a live item of the table, or by an item that this draw removed.
+ * Removed items hold their rows until the draw is closed. The final step of an episode that terminated may be zeros if its observation was omitted or has not
+ * arrived. A goal is never taken from such a step, and a transition that reaches it keeps its own goal.
  */
 import { copyBytes } from "../memory/bytes";
 import { Prefetch } from "../memory/prefetch";
@@ -25,7 +25,8 @@ const FINAL: u32 = 1;
 
 /**
  * Chooses `ask` of the entries at random, or all entries that can get a goal if there are fewer, and a goal for each. Fills RELABELLED and GOAL. Each entry
- * uses one random number for the choice if the choice is open, then one for its goal, unless the goal is the last step. O(count × log steps)
+ * uses one random number for the choice, unless the choice is already determined, then one for its goal, unless the goal is the last step.
+ * O(count × log steps)
  */
 export function draw_goals(draw: usize, table: usize, ask: u32, strategy: u32): void {
   const d = changetype<Draw>(draw);
@@ -178,7 +179,7 @@ export function draw_put_goals(draw: usize, goals: usize, bytes: u32, to: usize)
 /**
  * Computes the returns of entries that have another goal, from rewards at `rewards` (f64 × components each, which change) in the order of `draw_goal_values`.
  * `returns`: the address for returns of several components, as in `draw_vector_returns`, or 0 for RETURN. `terminals` (u8 each, or 0): whether the episode
- * would have terminated with the step, which replaces the stored flag and ends a return. `narrow` 1: RETURN and DISCOUNT are f32 already. Returns how many
+ * would have terminated with the step, which replaces the stored flag and ends a return. `narrow` 1: RETURN and DISCOUNT are already f32. Returns how many
  * returns became shorter. O(steps)
  */
 export function draw_goal_returns(

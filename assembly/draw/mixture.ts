@@ -3,7 +3,7 @@
  *
  * MIXTURE, 32 bytes, then columns of as many entries as there are sources:
  *    0 │ RANDOM, 32 bytes                             │
- *   32 │ share f64 … │ carry f64 … │ rows u32 …       │  weights of the sources, 0 for a source without rows · rows that rounding has withheld from a source so far · the result
+ *   32 │ share f64 … │ carry f64 … │ rows u32 …       │  weights of the sources, 0 for a source without rows · rows that rounding has so far withheld from a source · the result
  */
 import { random_f64, random_init } from "../memory/random";
 
@@ -70,7 +70,7 @@ function splitExactly(m: Mixture, sources: u32, n: u32, total: f64): void {
   for (; left < 0; left++) move(m, richest(m, sources), sources, -1);
 }
 
-/** Returns the source from which rounding has withheld the most, among sources with a share. */
+/** Returns the source with a share from which rounding has withheld the most. */
 function neediest(m: Mixture, sources: u32): u32 {
   let found: u32 = 0;
   let most: f64 = -Infinity;
@@ -83,7 +83,7 @@ function neediest(m: Mixture, sources: u32): u32 {
   return found;
 }
 
-/** Returns the source to which rounding has added the most, among sources with rows. */
+/** Returns the source with rows to which rounding has added the most. */
 function richest(m: Mixture, sources: u32): u32 {
   let found: u32 = 0;
   let least: f64 = Infinity;

@@ -28,8 +28,8 @@ export const ENDS_BEHIND: u32 = 2;
  * Fills RETURN, DISCOUNT, STEPS, TERMINATED and TRUNCATED. `reward`, `discount`, `terminatedLeaf`: numbers of leaves; `discount` and `terminatedLeaf` may be
  * NONE. If rows do not contain their own next observation, the last row of a window or episode only serves as the next observation of the row before, and its
  * reward is not read. STEPS is then also the place of the bootstrap row; otherwise that place is STEPS - 1, and `own` of the draw is set. `table`: the table of
- * the items with which the windows begin, which store how their last rows end; else 0. Returns how many windows bootstrap from the last row of an episode that
- * ended plainly and that has a reward or a terminated flag, which never counts in any return. O(count × n)
+ * the items with which the windows begin (items store how an episode ends with their last rows), or 0. Returns how many windows bootstrap from the last row of
+ * an episode that ended plainly, if that row has a reward or a terminated flag, which never counts in any return. O(count × n)
  */
 export function draw_n_step(draw: usize, pool: usize, table: usize, reward: u32, discount: u32, terminatedLeaf: u32, n: u32, gamma: f64, flags: u32): u32 {
   const d = changetype<Draw>(draw);
@@ -75,7 +75,7 @@ export function draw_n_step(draw: usize, pool: usize, table: usize, reward: u32,
       if (terminatedLeaf != NONE && Returns.number(p, bytes, terminatedLeaf) != 0) alive = 0;
       factor *= gamma * alive;
       at += 4;
-      // This test comes first, because its branch is predictable and that of `alive` is not.
+      // This test comes first, because its branch is predictable and the branch on `alive` is not.
       if (at == end) break;
       if (alive == 0 || ends != 0) break;
     }
@@ -120,7 +120,8 @@ function prefetch(d: Draw, p: Pool, t: Table): void {
 @unmanaged
 export class Returns {
   /**
-   * Returns how an episode ends with the k-th row of an item, or with any row: two bits of its link. Most items store these bits, which saves a cache miss.
+   * Returns how an episode ends with the k-th row of an item, or with any row: two bits of the row's link. Most items store these bits, which saves a cache
+   * miss.
    */
   @inline
   static ends(item: usize, k: u32, row: u32): u32 {

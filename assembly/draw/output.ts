@@ -12,7 +12,7 @@ import { Leaf } from "../rows/leaf";
 import { Pool } from "../rows/pool";
 import { Draw, STEPS } from "./draw";
 
-/** Stands in a list of steps for the step at which the n-step return ends. */
+/** In a list of steps, denotes the step at which the n-step return ends. */
 export const BOOTSTRAP: i32 = i32.MAX_VALUE;
 
 @unmanaged

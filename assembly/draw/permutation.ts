@@ -11,7 +11,7 @@
 import { random_init } from "../memory/random";
 
 const KEYS_BYTES: usize = 32;
-/** The minimum length of a half, so that even a few numbers have many orders. */
+/** The minimum number of bits in a half, so that even a few numbers have many possible orders. */
 const LEAST_BITS: u32 = 8;
 
 @unmanaged
@@ -49,7 +49,7 @@ export class Permutation {
     return (high << lowBits) | low;
   }
 
-  /** Mixes a half with a key to 32 bits: the middle of a 64-bit product with an odd factor. The upper bits are mixed best. */
+  /** Mixes a half with a key into 32 bits: the middle of a 64-bit product with an odd factor. The upper bits are mixed best. */
   @inline
   private static mix(half: u32, key: u64): u32 {
     const x = (<u64>half + (key >> 32) + 1) * (key | 1);

@@ -19,7 +19,7 @@ export const OF_ROWS: u32 = 2;
 export const FROM_END: u32 = 1;
 export const FROM_ANY: u32 = 2;
 const FROM_START: u32 = 3;
-/** A flag that can be added to each of these values: read past the end of an episode. */
+/** A flag that can be added to each of the values above: read past the end of an episode. */
 export const CROSS: u32 = 4;
 
 /**
@@ -47,8 +47,8 @@ export function draw_picks(draw: usize): usize {
 
 /**
  * Like `draw_rows` for n items of a table, but looks up only `picks` steps of each window. The steps are at `draw_picks`, counted from the start of the window,
- * or negative from its end. LENGTH is the length of the window. O(n × picks); more if rows are neither adjacent nor in whole blocks (all steps up to the last
- * one looked up) or if an episode ends inside an item (all steps up to that end)
+ * or negative from its end. LENGTH is the length of the window. O(n × picks). The call reads more if rows are neither adjacent nor in whole blocks (all steps
+ * up to the last one looked up), or if an episode ends inside an item (all steps up to that end).
  */
 export function draw_picked_rows(draw: usize, table: usize, n: u32, width: u32, from: u32, picks: u32): u32 {
   const d = changetype<Draw>(draw);
@@ -212,7 +212,7 @@ function fillPlain(n: u32, at: usize, end: usize): usize {
   return at;
 }
 
-/** Stores the number of rows of an entry, and empties the places after these rows. Returns the address at which the next entry begins. */
+/** Stores the number of rows of an entry, and fills the places after these rows with zeros. Returns the address at which the next entry begins. */
 function close(length: usize, width: u32, row: usize, filled: usize): usize {
   store<u32>(length, <u32>(filled - row) >> 2);
   const end = row + ((<usize>width) << 2);

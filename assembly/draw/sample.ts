@@ -15,7 +15,7 @@ import { DRAWN, Draw, KEY, LENGTH, PIECE, PRIORITY, PROBABILITY, REST, SAVED, SL
 
 /** A flag in addition to the flags of selectors: only items with the column layout of the first item. */
 export const SAME_COLUMNS: u32 = 8;
-/** A flag for a look ahead: also find the longest and the shortest item that may be drawn, which costs O(slots) if items are removed between two draws. */
+/** A flag for a preview: also find the longest and the shortest item that may be drawn, which costs O(slots) if items are removed between two draws. */
 export const SIZED: u32 = 16;
 /**
  * A flag for a draw ahead: only the random state changes, and `table_count_draw` counts the draw when its batch is passed on. Requires a table that has no
@@ -30,9 +30,10 @@ const BY_ITEMS: f64 = 3;
 const BY_COLUMNS: f64 = 4;
 
 /**
- * Draws up to n items into the draw and returns the number of items. `flags` is a sum of: 1 without replacement; 2 stratified; 4 `among` of the newest; 8 same
- * columns (if items are removed between two draws, the call ends before an item with other columns; else call `table_peek` first); 32 ahead. `among`: only the
- * k oldest, or newest; 0 for all. O(n log size) for uniform and prioritized, O(n) for orders. Opens the draw, which `table_close_draw` closes.
+ * Draws up to n items into the draw and returns the number of items. `flags` is a sum of: 1 without replacement; 2 stratified; 4 `among` refers to the newest
+ * items; 8 same columns (if items are removed between two draws, the call ends before an item with other columns; else call `table_peek` first); 32 draw ahead.
+ * `among`: draw only from the k oldest, or newest, items; 0 for all. O(n log size) for uniform and prioritized, O(n) for orders. Opens the draw, which
+ * `table_close_draw` closes.
  */
 export function table_sample(table: usize, draw: usize, n: u32, flags: u32, among: u32): i32 {
   const t = changetype<Table>(table);
@@ -89,8 +90,8 @@ export function table_count_draw(table: usize, keys: usize, n: u32, times: usize
 
 /**
  * Previews `table_sample` without changing anything: returns how many items `table_sample` would draw, and notes the column layout of the first item and the
- * rows of the longest and the shortest item. If items are removed between two draws, the call only looks at the first item; with the flag 16, the lengths are
- * then those of all items. Returns E_UNLIKE for different columns, with the flag 8.
+ * rows of the longest and the shortest item. If items are removed between two draws, the call only looks at the first item; with flag 16, the lengths are then
+ * those of all items. With flag 8, returns E_UNLIKE for different columns.
  */
 export function table_peek(table: usize, draw: usize, n: u32, flags: u32, among: u32): i32 {
   const t = changetype<Table>(table);
@@ -121,7 +122,7 @@ export function table_peek(table: usize, draw: usize, n: u32, flags: u32, among:
 
 /**
  * Looks up the items of n keys in the column KEY, in the order of the keys, and returns how many still exist. The call is not a real draw: it raises no counts
- * and checks no limiter. Returns E_UNLIKE for different columns, with the flag 8. Items that wait for the limiter are not found. O(n)
+ * and checks no limiter. With flag 8, returns E_UNLIKE for different columns. Items that wait for the limiter are not found. O(n)
  */
 export function table_get(table: usize, draw: usize, n: u32, flags: u32): i32 {
   const t = changetype<Table>(table);
@@ -154,12 +155,12 @@ export function table_get(table: usize, draw: usize, n: u32, flags: u32): i32 {
 
 /** The number of bytes of a batch above which it pays to measure the items before making room for the batch. */
 const LARGE: f64 = 16777216;
-/** The number of bytes of room per slot above which measuring pays off if a longer item may have been evicted. */
+/** The number of bytes of room per slot above which measuring pays off, if a longer item may have been evicted. */
 const LOOSE: f64 = 512;
 
 /**
- * Whether to measure the items of a draw (`table_peek` with the flag 16) before making room for n items of `longest` steps, `stepBytes` each: the longest item
- * ever stored may be long gone. If most items are at least half as long, nothing is measured.
+ * Whether to measure the items of a draw (`table_peek` with flag 16) before making room for n items of `longest` steps, `stepBytes` each, because the longest
+ * item ever stored may no longer exist. If most items are at least half as long, nothing is measured.
  */
 export function table_loose(table: usize, n: u32, longest: u32, stepBytes: f64): bool {
   const t = changetype<Table>(table);
@@ -235,8 +236,8 @@ function drawOne(t: Table, d: Draw, i: u32, n: u32, flags: u32, among: u32, alik
 
 /**
  * Like `drawSingly`, if no item waits. An item is removed only by its last draw, so earlier draws are made together, with the same result as one by one. In the
- * long run, every maxTimesSampled-th draw removes an item. The length of a run is a fraction of that, or the number of draws that succeeded since the last
- * removal. An order draws the same item until it is removed.
+ * long run, every maxTimesSampled-th draw removes an item. The length of a run is a fraction of maxTimesSampled, or the number of draws that succeeded since
+ * the last removal. A selector that is an order draws the same item until the item is removed.
  */
 function drawUntilLast(t: Table, d: Draw, n: u32, flags: u32, among: u32, alike: bool): void {
   const least = t.sampler().has(DETERMINISTIC) ? t.maxTimesSampled : max(t.maxTimesSampled >> 2, 1);
@@ -336,7 +337,7 @@ function mayDraw(t: Table, d: Draw): bool {
   return false;
 }
 
-/** Notes the state of the limiter. `more`: the number of samples that the limiter still allows. */
+/** Records the state of the limiter in the draw. `more`: the number of samples that the limiter still allows. */
 function noteLimiter(t: Table, d: Draw, more: u32): void {
   const limiter = t.limiter();
   if (<f64>t.count < limiter.options().minSize) d.block(BY_MIN_SIZE, t.count, limiter.options().minSize);
@@ -348,7 +349,7 @@ export function record(t: Table, d: Draw, from: u32, to: u32): void {
   const slots = t.slots();
   const limiter = t.limiter();
   t.unique += d.single != 0 ? recordSingles(slots, d, from, to) : recordRuns(slots, d, from, to);
-  // The loops are separate, because work inside a loop with cache misses costs time, as do repeated look-ups.
+  // The loops are separate, because extra work or repeated look-ups inside a loop with cache misses cost time.
   fillWith<u32>(d.u32At(TABLE_SIZE, from), to - from, t.count);
   if (tracking() && d.ahead == 0) slots.trackDraws(d.u32At(SLOT, from), d.u32At(SLOT, to));
   if (from == 0) d.layout = slots.columns(d.slot(0));

@@ -7,7 +7,7 @@ import { chooseRows, OUTPUT_BYTES, Output } from "./output";
 
 /**
  * Writes the values of outputs (OUTPUT × n), stored where `to` points, to the steps that the outputs show in all entries, and skips padding. If several values
- * go to the same step, the last one is kept. Works for leaves in rows and wide ones. Returns how many values were written. O(bytes)
+ * go to the same step, the last one is kept. Supports NARROW and WIDE leaves. Returns how many values were written. O(bytes)
  */
 export function scatter(draw: usize, pool: usize, outputs: usize, n: u32): u32 {
   const d = changetype<Draw>(draw);

@@ -7,9 +7,9 @@
  * The rest of a shorter entry is zeros. If rewards have several numbers, each step has as many returns.
  *
  * A step counts if the window has a step to bootstrap from, or if nothing after the step has value. The step to bootstrap from is the next one, which may be
- * the final step of the episode. Nothing has value after a step if the episode ended plainly with the step and a leaf marks it as terminated. The return of a
- * step sums the rewards of n steps that count, or of all steps before the first one that does not count, and bootstraps from the step after the summed ones.
- * The return of a step that does not count is 0 and bootstraps from the step itself.
+ * the final step of the episode. Nothing has value after a step if the episode ended plainly with that step and a leaf marks the step as terminated. The return
+ * of a step sums the rewards of n steps that count, or fewer if a step that does not count comes first, and bootstraps from the step after the summed ones. The
+ * return of a step that does not count is 0 and bootstraps from the step itself.
  */
 import { fillWith } from "../memory/bytes";
 import { align16 } from "../memory/layout";
@@ -59,7 +59,7 @@ class SequenceWork {
   components: u32;
   unused: u32;
 
-  /** The k-th array of u8 from the mask on. */
+  /** Returns the address of the k-th array of u8, from the mask on. */
   @inline
   bytes(k: u32): usize {
     return <usize>(this.mask + k * this.stride);
@@ -71,7 +71,7 @@ class SequenceWork {
     else store<f32>(<usize>this.discounts + ((<usize>j) << 2), <f32>factor);
   }
 
-  /** Writes the discount of a step, and its return by number. */
+  /** Writes the discount of a step, and the return with a number. */
   @inline
   put(j: u32, number: u32, ret: f64, factor: f64): void {
     if (this.wide != 0) {
@@ -83,7 +83,7 @@ class SequenceWork {
     }
   }
 
-  /** Fills all entries with the values that most steps have if an entry is as long as the window. Exceptions are written one by one. */
+  /** Fills all entries with the values of most steps in an entry that is as long as the window. Exceptions are written one by one. */
   expect(cells: u32, width: u32): void {
     const full = load<f64>(<usize>this.powers + ((<usize>min(this.n, width - 1)) << 3));
     if (this.wide != 0) fillWith<f64>(<usize>this.discounts, cells, full);
@@ -117,8 +117,8 @@ if (offsetof<SequenceWork>() != HEAD_BYTES) ERROR("SEQUENCE_WORK is 64 bytes");
 /**
  * Fills the arrays above, from `out` on, for items of a table. `work`: SEQUENCE_WORK. `reward`, `discount`, `terminatedLeaf`: numbers of leaves; `discount` and
  * `terminatedLeaf` may be NONE. `components`: numbers per reward. `rewards`: the address of rewards already gathered, f32 × width per entry, or 0 to read them
- * from rows. Returns how many steps end an episode plainly and have a reward or a terminated flag although another step follows. These values never count in a
- * return. O(count × width × n)
+ * from rows. Returns how many steps end an episode plainly and have a reward or a terminated flag although another step follows. Such a reward or flag never
+ * counts in a return. O(count × width × n)
  */
 export function draw_sequences(
   draw: usize,
@@ -221,7 +221,7 @@ function ofOneEpisode(w: SequenceWork, p: Pool, item: Item, rows: usize, reward:
 
 /** Computes returns of n rewards for `steps` steps; the returns of the last steps have fewer rewards, and the zeros that follow add nothing. */
 function sumAll(w: SequenceWork, steps: u32, n: u32): void {
-  // Each array has only a few numbers, for which V8 would call memory.fill.
+  // The arrays are too short for memory.fill, which V8 would call.
   fillWith<f64>(<usize>w.rewards + ((<usize>steps) << 3), n - 1, 0);
   if (w.wide != 0) {
     for (let j: u32 = 0; j < steps; j++) store<f64>(<usize>w.returns + ((<usize>j) << 3), returnOf(w, j, n));

@@ -1,5 +1,6 @@
 /**
- * Unpacks the packed frames of a batch: each is unpacked once, into a WINDOW, from which the host copies it as often as needed. Half floats become f32 there.
+ * Unpacks the packed frames of a batch. Each frame is unpacked once, into a WINDOW, from which the host copies it as often as needed. Half floats become f32
+ * there.
  *
  * WINDOW: │ next u32 │ … u32 × 3 │ frames, aligned … │   next: the entry with which the next call continues, because it may not fit; 0 if all entries are done
  */
@@ -17,7 +18,7 @@ import { chooseRows, nameOf, OUTPUT_BYTES, Output } from "./output";
 /** The number of bytes before the frames of a WINDOW. */
 export const WINDOW_HEAD: usize = 16;
 
-/** Forgets the places of unpacked frames. Returns the most bytes of the window that an entry takes. */
+/** Forgets the places of unpacked frames. Returns the maximum number of bytes of the window that an entry takes. */
 export function openWindow(p: Pool, outputs: usize, end: usize): u32 {
   let bytes: u32 = 0;
   for (; outputs < end; outputs += OUTPUT_BYTES) {
@@ -33,8 +34,8 @@ export function openWindow(p: Pool, outputs: usize, end: usize): u32 {
 }
 
 /**
- * Touches the packed data of `many` entries of the draw, from `first` on: unpacking a frame reads one address after the other, so touching many frames first
- * overlaps their cache misses. Touches only the first step of each output, and only the way to the key of the first frame, because later frames follow that
+ * Touches the packed data of `many` entries of the draw, from `first` on. Unpacking a frame reads one address after the other, so touching many frames first
+ * overlaps their cache misses. Touches only the first step of each output, and only the chain from its first frame to the key, because later frames follow that
  * frame. `list`: scratch, u32 × 2 × many
  */
 export function prefetchPacked(d: Draw, p: Pool, outputs: usize, n: u32, first: u32, many: u32, list: usize): void {

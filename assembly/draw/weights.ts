@@ -8,8 +8,8 @@ const LOWER: u32 = 1;
 const UPPER: u32 = 2;
 
 /**
- * Computes (tableSize × probability)^-beta for each entry, divided by the largest of the draw (1), by the largest that the table could produce (2), or by
- * nothing (0).
+ * Computes (tableSize × probability)^-beta for each entry. `normalize`: divides by the largest of the draw (1), by the largest that the table could produce
+ * (2), or by nothing (0).
  */
 export function draw_weights(draw: usize, table: usize, beta: f64, normalize: u32): void {
   const t = changetype<Table>(table);
@@ -73,7 +73,7 @@ export function priority_of_errors(at: usize, n: u32, alpha: f64, eps: f64, lowe
   return n;
 }
 
-/** Writes the largest of n priorities (f64 each) whose items still exist; 0 if no item exists. */
+/** Writes the largest of those of n priorities (f64 each) whose items still exist; 0 if no item exists. */
 export function priority_max(table: usize, keys: usize, priorities: usize, n: u32, out: usize): void {
   const slots = changetype<Table>(table).slots();
   let largest: f64 = 0;

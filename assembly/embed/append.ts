@@ -124,7 +124,7 @@ function countEnds(options: WriterOptions, ends: usize, n: u32, finals: usize): 
   return ended;
 }
 
-/** Whether an episode is truncated without the last observation that its transitions need. */
+/** Whether an episode is truncated without the final observation that its transitions need. */
 function cutsUnseen(options: WriterOptions, ends: usize, n: u32): bool {
   if (ends == 0 || options.transitions == 0 || options.autoreset == NEXT_STEP) return false;
   for (let i: u32 = 0; i < n; i++) if (load<u8>(ends + <usize>i) == TRUNCATES) return true;

@@ -18,7 +18,7 @@ import { readView } from "./view";
 import { settleViews } from "./view-columns";
 import { makeWriters, readRule, readWriter, settleWriters } from "./writer-options";
 
-/** Makes the Replay that a text describes. Returns the handle of the Replay, or 0 if the text was refused, in which case nothing exists. */
+/** Creates the Replay that a text describes. Returns the handle of the Replay, or 0 if the text was refused, in which case no Replay exists. */
 export function replay_create(text: usize, bytes: u32): u32 {
   const root = vacant();
   if (root === null) return 0;
@@ -61,7 +61,7 @@ export function make(root: Root, text: usize, bytes: u32, head: usize, headBytes
   if (code == 0) code = readLines(TextReader.of(textAt, bytes));
   if (code != 0) return code;
   header().limit = root.maxBytes >> GRANULE_BITS;
-  // The order is the same as in TypeScript, which first makes a Replay of the spec, then writers, then views.
+  // The order is the same as in TypeScript: first the Replay with its spec, then writers, then views.
   code = settleFields();
   if (code == 0) code = makePools(root);
   if (code == 0) code = checkStored(root);

@@ -31,9 +31,9 @@ import { ALL, capital, headName, MASKED, NEXT, SUMMED, ViewColumn } from "./view
 const COLUMNS_BYTES: u32 = 24;
 const COLUMN_BYTES: u32 = 40;
 const NUMBERS_BYTES: u32 = 104;
-/** The number of bytes of the longest word with which a name begins. */
+/** The byte length of the longest word with which a name begins. */
 const HEAD_BYTES: u32 = 16;
-/** The number that denotes a packed step instead of a view. */
+/** Passed instead of a view number to describe a packed step. */
 const STEP: u32 = u32.MAX_VALUE;
 /** The first NUMBERS, which `table_counter` returns. */
 const COUNTERS: u32 = 10;

@@ -24,12 +24,12 @@ import { compareText, isText } from "./utf8";
 
 export const MAX_DEPTH: u32 = 64;
 export const MAX_STACK: f64 = 1024;
-/** The most bytes of a value. */
+/** The maximum size of a value, in bytes. */
 export const MAX_VALUE_BYTES: f64 = 0x3fffffff;
-/** The minimum bytes of a packed frame, and its default compression ratio (src/schema/constructors.ts). */
+/** The minimum size of a packed frame, in bytes, and its default compression ratio (src/schema/constructors.ts). */
 const MIN_PACKED_BYTES: u32 = 256;
 const DEFAULT_RATIO: f64 = 4;
-/** The most channels of a pixel, if they are the last dimension (src/schema/layout.ts). */
+/** The maximum number of channels of a pixel, if they are the last dimension (src/schema/layout.ts). */
 const MAX_CHANNELS: u32 = 4;
 const DOT: u32 = 46;
 

@@ -1,6 +1,6 @@
 /**
- * Restores a Replay from a snapshot in the format of src/storage/snapshot: its head contains the options, then records are put in place. Everything is checked
- * before use.
+ * Restores a Replay from a snapshot in the format of src/storage/snapshot: makes the Replay from the options in the head, then loads the records. Everything is
+ * checked before use.
  */
 import { E_CORRUPT, E_OUT_OF_MEMORY, E_UNSUPPORTED } from "../memory/error";
 import { pool_check, table_check } from "../persistence/check";
@@ -24,7 +24,7 @@ import { ARRAY, find, Put, Tags } from "./tags";
 import { closeSaved, WriterOptions } from "./writer-options";
 
 const MAGIC_BYTES: u32 = 8;
-/** The most streams in one section. */
+/** The maximum number of streams in one section. */
 const STREAMS_EACH: u32 = SECTION_MAX / STREAM_BYTES;
 
 /** SECTION, 16 bytes, then its payload: │ kind u32 │ id u32 │ bytes u32 │ crc u32 │ */
@@ -43,8 +43,8 @@ class Section {
 if (offsetof<Section>() != SECTION_BYTES) ERROR("SECTION is 16 bytes");
 
 /**
- * Restores the Replay of a snapshot, which is stored whole in the input buffer. `text`: lines that are appended to the lines of the snapshot, such as views or
- * bytes; 0 for none. Returns the handle of the Replay, or 0 if the snapshot was refused, in which case nothing exists.
+ * Restores the Replay of a snapshot, the whole of which is in the input buffer. `text`: lines that are appended to the lines of the snapshot, such as `view` or
+ * `bytes`; 0 for none. Returns the handle of the Replay, or 0 if the snapshot was refused, in which case no Replay exists.
  */
 export function replay_load(snapshot: u32, bytes: u32, text: u32, textBytes: u32): u32 {
   const root = vacant();
@@ -102,7 +102,7 @@ function noRoom(): i32 {
   return Refusal.of(E_OUT_OF_MEMORY).put("there is no room for the Replay and its snapshot. Increase bytes with a line of the text").code;
 }
 
-/** Checks that every section exists and has its checksum; the last section contains the number of sections. Returns 0, or the code of a refusal. */
+/** Checks that every section exists and has the right checksum. The last section contains the number of sections. Returns 0, or the code of a refusal. */
 function checkSections(snapshot: u32, bytes: u32): i32 {
   if (bytes < MAGIC_BYTES || load<u32>(<usize>snapshot) != 0x52504552 || (load<u32>(<usize>snapshot, 4) & 0xffffff) != 0x455349)
     return corrupt("it does not begin with REPRISE1");

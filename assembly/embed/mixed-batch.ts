@@ -107,7 +107,7 @@ function split(mixture: View, n: u32): Mixture | null {
   return m;
 }
 
-/** Returns the rows of the longest transition that a source may contribute, or the code of a refusal if the source cannot contribute its rows now. */
+/** Returns the number of rows of the longest transition that a source may contribute, or the code of a refusal if the source cannot contribute now. */
 function rowsIn(root: Root, mixture: View, m: Mixture, i: u32): i64 {
   const k = mixture.nextCount;
   const view = View.of(Source.of(mixture, i).view);
@@ -123,7 +123,7 @@ function rowsIn(root: Root, mixture: View, m: Mixture, i: u32): i64 {
   }
   const width = transitionRows(root, view, rowsOf(m, i, k), 0, sources < 2);
   if (width < 0) return width;
-  // Looking ahead detects draws that the sampler does not support.
+  // A preview detects draws that the sampler does not support.
   if ((view.amongNow() != 0 || view.flags != 0) && look(root, view, 1, 0) === null) return Refusal.last();
   if (sources < 2) return width;
   if (view.amongNow() != 0 && view.tableOptions().table().maxTimesSampled != 0)

@@ -21,7 +21,7 @@ import { addColumn, FIRST, MIXED, SOURCE, ViewColumn } from "./view-columns";
 
 const HEAD_BYTES: usize = 16;
 const RANDOM_BYTES: usize = 32;
-/** The most that rounding can withhold from a source. */
+/** The maximum number of rows that rounding can withhold from a source. */
 const MAX_CARRY: f64 = 4294967296;
 /** The number of a source is a byte. */
 const MAX_SOURCES: u32 = 256;

@@ -23,7 +23,7 @@ const REFUSAL_AT: usize = memory.data(1024, 8);
 const TEXT_AT: usize = REFUSAL_AT + 8;
 /** The last address at which the terminating zero may be. */
 const LAST: usize = REFUSAL_AT + 1023;
-/** The most bytes of a name that are shown. */
+/** The maximum number of bytes of a name that a refusal shows. */
 const MAX_SHOWN: u32 = 128;
 
 @unmanaged
@@ -138,7 +138,7 @@ export function noRoom(): i32 {
   return Refusal.of(E_OUT_OF_MEMORY).put("there is no memory for the described Replay. Increase bytes").code;
 }
 
-/** Refuses names that are not valid text. */
+/** Refuses names that are not valid UTF-8. */
 export function notUtf8(): i32 {
   return Refusal.of(INVALID_DATA).put("the text, and the names in a snapshot, must be UTF-8").code;
 }

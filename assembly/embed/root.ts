@@ -167,7 +167,7 @@ export class Root {
     return move(region, more) || move(region, bytes) ? <usize>region.at : 0;
   }
 
-  /** Whether bytes that a host names are inside the input buffer. */
+  /** Whether bytes that a host refers to are inside the input buffer. */
   holds(at: usize, bytes: f64): bool {
     return <u64>at >= <u64>this.input && <f64>at + bytes <= <f64>this.input + <f64>this.inputBytes && this.input != 0;
   }
@@ -178,8 +178,7 @@ if (offsetof<Root>("stagedBytes") != PLACED_AT || offsetof<Root>("pool") != PLAC
 function move(region: Region, bytes: u64): bool {
   const at = bytes > <u64>MAX_BYTES ? 0 : arena_alloc(<u32>bytes);
   if (at == 0) return false;
-  // The old region is released only now. Releasing the old region earlier would not make room, because it is smaller than the new one and the arena does not
-  // join runs.
+  // Releasing the old region earlier would not make room, because it is smaller than the new one and the arena does not join runs.
   arena_free(region.at, region.bytes);
   region.at = at;
   region.bytes = <u32>bytes;

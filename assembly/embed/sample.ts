@@ -164,7 +164,7 @@ function copyKeys(draw: usize, keys: usize, n: u32): void {
   memory.copy(changetype<Draw>(draw).column(KEY), keys, (<usize>n) << 3);
 }
 
-/** Returns the most rows that the items of some keys show, or the code of a refusal if the items cannot be shown. */
+/** Returns the maximum number of rows that the items of some keys show, or the code of a refusal if the items cannot be shown. */
 export function rowsOf(root: Root, view: View, keys: usize, n: u32): i64 {
   if (view.kind == ITEMS && view.n != 0) return view.n;
   const draw = root.region(WORK, draw_bytes(n));
@@ -190,7 +190,7 @@ function windowRows(root: Root, view: View, n: u32, state: usize): i64 {
 
 /**
  * Returns the rows of the longest transition that may be drawn, or the code of a refusal if n transitions cannot be drawn. `sure`: nothing else is drawn
- * before, so a look ahead is exact.
+ * before, so a preview is exact.
  */
 export function transitionRows(root: Root, view: View, n: u32, state: usize, sure: bool): i64 {
   const options = view.tableOptions();

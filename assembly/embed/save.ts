@@ -21,8 +21,8 @@ import { WriterOptions } from "./writer-options";
 
 const SAVING_AT: usize = memory.data(32, 8);
 /**
- * The most bytes of a section of records, unless one record is larger. Then the bytes of the count before records, and of the record of a pool, a stream, and a
- * run of freed rows.
+ * The maximum number of bytes of a section of records, unless one record is larger. The next constants are the bytes of the count before records, and of the
+ * record of a pool, a stream, and a run of freed rows.
  */
 export const SECTION_MAX: u32 = 65536;
 export const COUNT_BYTES: u32 = 4;
@@ -188,7 +188,7 @@ function roomFor(id: u32): u32 {
   return max(SECTION_MAX, COUNT_BYTES + record_row_bytes(poolOf(id)));
 }
 
-/** Moves on after the last record of a pool's rows: to the freed rows of the pool, then to the next pool. */
+/** Advances after the last record of a pool's rows: to the freed rows of the pool, then to the next pool. */
 function next(s: Saving): void {
   if (s.stage == OF_ROWS) {
     s.stage = OF_FREE;

@@ -7,7 +7,7 @@
 const SHORTEST_AT: usize = memory.data(32, 8);
 /** The number of bytes of a multi-word integer: 1280 bits fit the largest and the smallest double. */
 const WORD_BYTES: usize = 160;
-/** The number is VALUE / SCALE. Everything between (VALUE - BELOW) / SCALE and (VALUE + ABOVE) / SCALE parses to it. */
+/** The number is VALUE / SCALE. Every decimal between (VALUE - BELOW) / SCALE and (VALUE + ABOVE) / SCALE parses to it. */
 const VALUE: usize = memory.data(800, 8);
 const SCALE: usize = VALUE + WORD_BYTES;
 const BELOW: usize = SCALE + WORD_BYTES;
@@ -75,7 +75,7 @@ function reaches(even: bool): bool {
   return compareWhole(SUM, SCALE) >= i32(!even);
 }
 
-/** Whether the rest is nearer to the next digit. In a tie, the even digit is taken. */
+/** Whether the remainder is nearer to the next digit. In a tie, the even digit is taken. */
 function nearerAbove(digit: u32): bool {
   add(SUM, VALUE, VALUE);
   return compareWhole(SUM, SCALE) >= i32((digit & 1) == 0);

@@ -78,7 +78,7 @@ export function makeStored(root: Root): i32 {
   return 0;
 }
 
-/** Returns the most bytes of a step: with new, incompressible frames for all of its leaves. */
+/** Returns the maximum number of bytes of a step, which has new, incompressible frames for all of its leaves. */
 function maxStepBytes(root: Root): f64 {
   let bytes = <f64>(HEAD_BYTES + root.rowBytes);
   for (let i: u32 = 0; i < root.fields().count; i++) {

@@ -25,12 +25,12 @@ import { Root } from "./root";
 import { sameWord, TextReader } from "./text-reader";
 import { isText } from "./utf8";
 
-/** The most items of a table, as in src/base/limits.ts. */
+/** The maximum number of items of a table, as in src/base/limits.ts. */
 export const MAX_ITEMS: f64 = 0x3ffffff;
 const DEFAULT_PENDING: u32 = 1023;
 /** The highest exponent of recency, as in src/schema/selector.ts. */
 const MAX_RECENCY: f64 = 32;
-/** The suffix of a kind that keeps the smallest weight. */
+/** The suffix of a kind whose selector also keeps the smallest weight. */
 export const MIN_SUFFIX: string = "WithMin";
 
 @unmanaged
@@ -104,7 +104,7 @@ export function nameTable(words: TextReader, options: TableOptions): i32 {
   const tables = Root.the().tables();
   options.name = words.word;
   options.bytes = words.bytes;
-  // JavaScript would sort a number before the other names, and treats __proto__ specially.
+  // JavaScript would order a number before the other names, and treats __proto__ specially.
   if (options.bytes == 0 || isNumber(options.name, options.bytes) || words.is("__proto__"))
     return words.got(words.here(INVALID).put("the name of a table must not be empty, a whole number or __proto__"));
   for (let i: u32 = 0; i + 1 < tables.count; i++)

@@ -3,7 +3,7 @@
  * list of writers.
  *
  * TAGS, 32 bytes: │ at u32 │ end u32 │ broken u32 │ odd u32 │ word u32 │ bytes u32 │ value f64 │
- *   at, end: the rest to read · broken: the rest is cut, or has another type than requested · odd: the data has values that only TypeScript supports · word, bytes: the last text · value: the last number
+ *   at, end: the rest to read · broken: the rest is cut off, or has another type than requested · odd: the data has values that only TypeScript supports · word, bytes: the last text · value: the last number
  */
 import { ZEROS_AT } from "../memory/layout";
 import { placeOf } from "./decimal";

@@ -2,7 +2,7 @@
  * Reads the text of a Replay word by word: lines of words between spaces; `#` begins a comment; a word in double quotes may have spaces, and \" \\ \n.
  *
  * WORDS, 40 bytes: │ at u32 │ end u32 │ line u32 │ word u32 │ bytes u32 │ broken u32 │ value f64 │ saved u32 │ … u32 │
- *   at, end: the rest of the text · line: its number · word, bytes: the last word, in its place in the text · broken: the word is a quote without an end
+ *   at, end: the rest of the text · line: the number of the current line · word, bytes: the last word, in its place in the text · broken: the word is a quote without an end
  *   value: the word as a number · saved: 1 for the lines of a snapshot, which no host has seen
  */
 import { numberOf } from "./decimal";
@@ -11,7 +11,7 @@ import { INVALID, noRoom, Refusal } from "./refusal";
 import { isText } from "./utf8";
 
 const WORDS_AT: usize = memory.data(40, 8);
-/** The most lines of one kind, and the most names after `next`. */
+/** The maximum number of lines of one kind, and of names after `next`. */
 const MAX_ENTRIES: u32 = 4096;
 
 const NEWLINE: u32 = 10;

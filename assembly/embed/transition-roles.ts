@@ -1,5 +1,5 @@
 /**
- * Maps leaves to roles in a transition. A role that no line maps is played by the leaf with the name of the role, or by the leaves below that name.
+ * Maps leaves to roles in a transition. If no line maps a role, the role is played by the leaf with the name of the role, or by the leaves below that name.
  *
  * ROLE, 16 bytes: │ path u32 │ bytes u32 │ isSet u32 │ … u32 │
  */

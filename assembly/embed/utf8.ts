@@ -1,6 +1,6 @@
 /** Compares, validates and orders UTF-8 text. */
 
-/** Whether some bytes are this text, which must be ASCII. */
+/** Whether some bytes equal a text, which must be ASCII. */
 export function isText(at: usize, bytes: u32, text: string): bool {
   if (bytes != <u32>text.length) return false;
   for (let i: u32 = 0; i < bytes; i++) if (<u32>load<u8>(at + <usize>i) != <u32>text.charCodeAt(<i32>i)) return false;
@@ -44,7 +44,7 @@ export function compareText(a: usize, aBytes: u32, b: usize, bBytes: u32): i32 {
     const x = <i32>load<u8>(a + <usize>i);
     const y = <i32>load<u8>(b + <usize>i);
     if (x == y) continue;
-    // Characters that take two units have smaller units than the last characters that take one unit.
+    // A surrogate is smaller than the code units from U+E000 on, although its character is larger.
     if (x >= 0xf0 && y >= 0xee && y < 0xf0) return -1;
     if (y >= 0xf0 && x >= 0xee && x < 0xf0) return 1;
     return x - y;

@@ -26,7 +26,7 @@ export const LAST: u32 = 1;
 export const ALL: u32 = 2;
 export const DRAWN: u32 = 3;
 export const MASKED: u32 = 4;
-/** The source is the number of a mixture's source. */
+/** The column contains the number of the mixture's source that each row comes from. */
 export const MIXED: u32 = 5;
 export const SUMMED: u32 = 6;
 
@@ -136,7 +136,7 @@ function settleTransitions(view: View): i32 {
   return done ? 0 : noRoom();
 }
 
-/** Checks that the rules for the view's table make items that the view can show. Returns 0, or the code of a refusal. */
+/** Checks that the view can show the items that rules make for its table. Returns 0, or the code of a refusal. */
 function checkLengths(view: View): i32 {
   const longest = longestRule(view.table);
   if (makesSingles(view.table)) return singleRow(view.tableOptions());
@@ -256,7 +256,7 @@ function isNextOf(at: u32, bytes: u32, name: Word): bool {
   return memory.compare(at + 5, name.at + 1, name.bytes - 1) == 0;
 }
 
-/** Returns the capital of a letter from a to z, and any other byte unchanged. */
+/** Converts a letter from a to z to upper case, and returns any other byte unchanged. */
 export function capital(byte: u32): u32 {
   return byte - 97 < 26 ? byte - 32 : byte;
 }

@@ -77,7 +77,7 @@ export class View {
     return refusal.put(" shows only items that are drawn. Use another view").code;
   }
 
-  /** Returns how many items draws choose from now; 0: all. */
+  /** Returns the number of items from which draws currently choose; 0: all. */
   amongNow(): u32 {
     if (this.share == 0) return this.among;
     return max(1, <u32>Math.ceil(this.share * <f64>this.tableOptions().table().count));
@@ -99,7 +99,7 @@ export function readView(words: TextReader): i32 {
   if (words.want("the kind of the view (items or transitions)") != 0) return INVALID;
   view.kind = words.is("items") ? ITEMS : words.is("transitions") ? TRANSITIONS : 0;
   if (view.kind == 0) return words.unknown("items or transitions");
-  // An item is shown as a whole.
+  // A view of items shows each item as a whole.
   if (view.kind == ITEMS) view.from = CROSS;
   while (words.next()) {
     const code = readDraw(words, view);

@@ -30,7 +30,7 @@ const DISABLED: u32 = 1;
 export const NEXT_STEP: u32 = 2;
 export const SAME_STEP: u32 = 3;
 const DEFAULT_KEEP: u32 = 32;
-/** The limit of column layouts (tables/slots.ts). */
+/** The largest burn-in that a column layout can store (tables/slots.ts). */
 export const MAX_BURN_IN: u32 = 32766;
 export const MAX_LANES: f64 = 65536;
 
@@ -338,7 +338,7 @@ export function makeWriters(): i32 {
   return 0;
 }
 
-/** Returns the longest item that rules make for a table; 0 without a rule. */
+/** Returns the length of the longest item that rules make for a table; 0 without a rule. */
 export function longestRule(table: u32): u32 {
   const rules = Root.the().rules();
   let longest: u32 = 0;
@@ -353,7 +353,7 @@ export function makesSingles(table: u32): bool {
   return false;
 }
 
-/** Returns the writer whose number a call passes; null, with a refusal, if there is no such writer. */
+/** Returns the writer with the number that a call passes; null, with a refusal, if there is no such writer. */
 export function writerOf(i: u32): WriterOptions | null {
   const count = Root.the().writers().count;
   if (i < count) return WriterOptions.of(i);

@@ -9,7 +9,7 @@
 import { E_OUT_OF_MEMORY, fail } from "./error";
 import { ABI_VERSION, GRANULE, GRANULE_BITS, header, MAGIC, RUN_CLASSES, RUNS_AT } from "./layout";
 
-/** The number of runs of the request's own class that are tried before a larger class is cut. */
+/** The number of runs in the request's own class that are tried before a run of a larger class is cut. */
 const LOOKS: u32 = 8;
 /** wasm pages of 64 KiB are 16 granules. */
 const WASM_PAGE_BITS: u32 = 4;

@@ -1,6 +1,6 @@
 /** Copies, fills, compares and tests short runs of bytes. */
 
-/** From this length on the engine's memory.copy is faster: a call costs about as much as copying this much inline (measured). */
+/** From this length on, the engine's memory.copy is faster: a call costs about as much as copying this many bytes inline (measured). */
 const LONG: u32 = 256;
 
 @unmanaged
@@ -49,7 +49,7 @@ export class Bytes {
     }
   }
 
-  /** The offsets are in the instructions and cost nothing. */
+  /** Copies a fixed number of bytes. The offsets are part of the instructions and cost nothing. */
   @inline
   static copy32(to: usize, from: usize): void {
     Bytes.copy16(to, from);

@@ -10,7 +10,7 @@ export const E_OUT_OF_MEMORY: i32 = -1;
 export const E_RATE_LIMITED: i32 = -2;
 /** A priority is negative, NaN, infinite, or its weight would overflow the tree. */
 export const E_PRIORITY: i32 = -3;
-/** An item's length is not in 1 … steps in the window. */
+/** An item's length is not between 1 and the number of steps in the window. */
 export const E_LENGTH: i32 = -4;
 /** All generations of all slots have been used. */
 export const E_KEYS_EXHAUSTED: i32 = -5;
@@ -27,7 +27,7 @@ export const E_REWARD: i32 = -10;
 
 /** The items of a draw have different columns. */
 export const E_UNLIKE: i32 = -11;
-/** `storedBytes` is reached, and the table that evicts has no item left. */
+/** The `storedBytes` limit is reached, and the table that evicts has no item left. */
 export const E_STORED: i32 = -12;
 
 /** A rule reads priorities from a leaf, and a step's value is not a valid priority. */

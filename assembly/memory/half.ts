@@ -5,7 +5,7 @@
  *   BF16  sign │ exponent, 8 bits │ fraction,  7 bits │  the upper half of an f32
  *
  * `brain`: BF16. Numbers are rounded to nearest, ties to even. The low bits of a NaN are cut off; a NaN that would lose all bits of its fraction keeps one bit,
- * so that the NaN does not become infinite. All 65,536 halves keep their bits. Both builds compute the same bits.
+ * so that the NaN does not become infinite. Each of the 65,536 halves keeps its bits when it is widened and narrowed again. Both builds compute the same bits.
  */
 
 const SIGN: u32 = 0x8000;
@@ -53,7 +53,7 @@ class Half {
     return (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
   }
 
-  /** Converts four f32 without their signs, none of which becomes infinite, to halves in the lower bits of their lanes. */
+  /** Converts four f32 without signs, none of which becomes infinite, to halves in the lower bits of their lanes. */
   @inline
   static toF16x4(rest: v128, one: v128, round: v128, half: v128, halfBits: v128, normal: v128): v128 {
     const rounded = v128.shr<u32>(v128.add<i32>(v128.add<i32>(rest, round), v128.and(v128.shr<u32>(rest, 13), one)), 13);
@@ -139,7 +139,7 @@ export function halvesFitting(from: usize, n: u32, brain: bool): u32 {
   return n;
 }
 
-/** Widens n halves to f32. The halves may overlap the result: `from` is at least `to`, and with an overlap at least 2 × n bytes after `to`. O(n) */
+/** Widens n halves to f32. The halves may overlap the result if `from` is at least 2 × n bytes after `to`. O(n) */
 export function halvesWiden(to: usize, from: usize, n: u32, brain: bool): void {
   if (!ASC_FEATURE_SIMD) widenSome(to, from, n, brain);
   else if (brain) {

@@ -56,16 +56,16 @@ export const SECTIONS_AT: u32 = 0x5000;
 
 /** "RPRS" */
 export const MAGIC: u32 = 0x53525052;
-/** Raised when an export, an argument or a byte layout changes. */
+/** The version of the ABI, which is raised when an export, an argument or a byte layout changes. */
 export const ABI_VERSION: u32 = 29;
 
-/** The most bytes of a memory: 4 GiB less a page, so that byte offsets stay below 2^32. */
+/** The maximum size of a memory, in bytes: 4 GiB less a page, so that byte offsets stay below 2^32. */
 export const MAX_BYTES: u32 = 0xffff0000;
 
 /** The arena allocates granules of 4 KiB. */
 export const GRANULE_BITS: u32 = 12;
 export const GRANULE: u32 = 1 << GRANULE_BITS;
-/** The most bytes of a pool's block. */
+/** The maximum size of a pool's block, in bytes. */
 export const BLOCK_BYTES: u32 = 65536;
 
 /** The header is at address 0. */

@@ -1,6 +1,6 @@
 /**
- * x^y for x > 0, with the same bits everywhere, in half a kilobyte; the pow of AssemblyScript adds 7 KB of tables and code. The algorithm uses additions,
- * multiplications and one division, which IEEE 754 fixes to the bit. Relative error below (4 + |y log2 x|) × 2^-52.
+ * Computes x^y for x > 0, with the same bits everywhere, in half a kilobyte; the pow of AssemblyScript adds 7 KB of tables and code. The algorithm uses
+ * additions, multiplications and one division, which IEEE 754 defines to the bit. The relative error is below (4 + |y log2 x|) × 2^-52.
  */
 
 const LOG2_E: f64 = 1.4426950408889634;
@@ -28,7 +28,7 @@ function log2(x: f64): f64 {
   const z = s * s;
   const z2 = z * z;
   const z4 = z2 * z2;
-  // Taylor series in pairs (Estrin), so that the processor computes several at a time.
+  // The Taylor series is evaluated in pairs of terms (Estrin), so that the processor computes several pairs in parallel.
   const low = 1.0 / 3 + z * (1.0 / 5) + z2 * (1.0 / 7 + z * (1.0 / 9));
   const high = 1.0 / 11 + z * (1.0 / 13) + z2 * (1.0 / 15 + z * (1.0 / 17));
   const top = 1.0 / 19 + z * (1.0 / 21);

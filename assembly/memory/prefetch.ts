@@ -1,6 +1,6 @@
 /**
- * Loads bring memory into the cache before a batch needs it, because WebAssembly has no prefetch instructions. The shorter a loop, the more of its cache misses
- * overlap.
+ * Brings memory into the cache before a batch needs it. WebAssembly has no prefetch instructions, so these functions use loads. The shorter a loop, the more of
+ * its cache misses overlap.
  */
 import { Bytes } from "./bytes";
 import { header } from "./layout";
@@ -55,7 +55,7 @@ export class Prefetch {
     }
   }
 
-  /** `wide` is a constant, for which the compiler makes a separate loop. */
+  /** Copies vectors. `wide` is a constant, so that the compiler generates a separate loop for each value. */
   @inline
   private static copyEach(at: usize, end: usize, bytes: u32, to: usize, wide: u32): void {
     for (; at + 16 <= end; at += 16) {

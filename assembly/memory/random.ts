@@ -1,5 +1,6 @@
 /**
- * xoshiro256** (Blackman and Vigna, 2018), seeded by splitmix64; one state per table, so that tables do not disturb each other.
+ * Generates random numbers with xoshiro256** (Blackman and Vigna, 2018), seeded with splitmix64. Each table has its own state, so tables do not affect each
+ * other.
  *
  * RANDOM, 32 bytes: │ s0 u64 │ s1 u64 │ s2 u64 │ s3 u64 │
  */
@@ -32,7 +33,7 @@ export function random_below(state: usize, n: u32): u32 {
   return <u32>(m >> 32);
 }
 
-/** Writes the results of `count` calls of `random_below` to `out` (u32 × count), with the state in locals and a single division for the rejection bound. */
+/** Writes the results of `count` calls to `random_below` to `out` (u32 × count), with the state in locals and a single division for the rejection bound. */
 export function fillBelow(state: usize, n: u32, count: u32, out: usize): void {
   if (count == 0) return;
   const least: u32 = (0 - n) % n;

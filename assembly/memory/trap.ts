@@ -1,4 +1,4 @@
-/** Stores the last message of a debug build (32 bytes inside the header page): line, column, message. */
+/** The address of the last message of a debug build (32 bytes inside the header page): line, column, message. */
 export const TRAP_AT: usize = 256;
 
 /** Replaces `abort`, which would be an import. The release builds omit this function. */

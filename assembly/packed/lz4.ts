@@ -1,18 +1,18 @@
 /**
- * Keys are frames stored without a base, in the block format of LZ4 (github.com/lz4/lz4, doc/lz4_Block_format.md): sequences of
+ * Compresses keys, which are frames stored without a base, in the block format of LZ4 (github.com/lz4/lz4, doc/lz4_Block_format.md): sequences of
  *   │ token u8: literals 4 bits, match 4 bits │ more bytes of both lengths, while these bytes are 255 │ literals │ distance u16 │
  *
  * Matches have at least 15 bytes, so that 16 equal bytes make a match; a shorter match is not worth the time that it costs a reader. The candidates for a match
- * are one element before, a row of the image before, and the last place of the same four bytes. Both builds write the same bytes.
+ * are the bytes one element earlier, the bytes one image row earlier, and the last place of the same four bytes. Both builds write the same bytes.
  */
 import { Bytes } from "../memory/bytes";
 import { Work } from "./work";
 
 const MIN_MATCH: u32 = 15;
-/** Rules of the format: the last match begins at least this many bytes before the end, and the last bytes are literals. */
+/** Limits of the format: the last match begins at least this many bytes before the end, and the last bytes are literals. */
 const LAST_MATCH: u32 = 12;
 const LAST_LITERALS: u32 = 5;
-/** The most bytes that a copy in pieces of 32 bytes writes past its end. */
+/** The maximum number of bytes that a copy in pieces of 32 bytes writes past its end. */
 const BEHIND: usize = 32;
 /** A distance has 16 bits. */
 const MAX_DISTANCE: u32 = 65535;

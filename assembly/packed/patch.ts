@@ -1,11 +1,11 @@
 /**
- * A patch is the difference between a frame and its base of the same size: the XOR of both without zero bytes. A patch divides the frame into stretches of 64
- * bytes with 8 groups each:
+ * Encodes a frame as a patch on its base, a frame of the same size: the XOR of both without zero bytes. A patch divides the frame into stretches of 64 bytes
+ * with 8 groups each:
  *
  * │ u1 × stretches, in whole bytes │ groups u8 │ … │ mask u8 │ … │ the bytes that differ, XORed │
  *   u1: a bit for each stretch that differs · groups: for each of these stretches, a bit for each group that differs · mask: for each of these groups, a bit for each byte that differs
  *
- * Each kind is contiguous, so that a reader has loops without branches. Both builds write the same bytes.
+ * Each of these four parts is contiguous, so that a reader has loops without branches. Both builds write the same bytes.
  */
 import { Work } from "./work";
 

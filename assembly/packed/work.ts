@@ -22,7 +22,7 @@ const REPEAT_AT: usize = 14672;
 const TRIED_AT: usize = 14704;
 const HASH_BYTES: usize = 8192;
 const PLACES: u32 = 256;
-/** The most bytes that the encoders write past an entry's limit. */
+/** The maximum number of bytes that the encoders write past an entry's limit. */
 const SLACK: u32 = 256;
 /** Marks a missing byte in SPREAD and PICK. */
 const NONE: u64 = 0x8080808080808080;

@@ -1,11 +1,12 @@
 /**
- * CRC-32C (Castagnoli), as in TFRecord, gRPC and iSCSI. Short messages use eight tables, eight bytes per step. With SIMD, long messages are several times as
- * fast, based on the idea of Chorba (S. Russell, 2024): the message is divided by a multiple of the polynomial that has few terms, here
+ * Computes CRC-32C (Castagnoli), as in TFRecord, gRPC and iSCSI. Short messages use eight tables, eight bytes per step. With SIMD, long messages are several
+ * times as fast, with the method of Chorba (S. Russell, 2024): the message is divided by a multiple of the polynomial that has few terms, here
  *
  * y^266 + y^143 + y^121 + y^88 + y^71 + 1,   y = x^8
  *
- * The multiple was found by search: fewer terms require a degree of 5,275. With this multiple, a byte has the same effect as the same byte at all of the places
- * 123, 145, 178, 195 and 266 bytes later. So XORs of whole vectors fold all but the last bytes away, and the rest has the checksum of the message.
+ * The multiple was found with a search; a multiple with fewer terms has a degree of at least 5,275. With this multiple, a byte has the same effect as the same
+ * byte at all of the places 123, 145, 178, 195 and 266 bytes later. So XORs of whole vectors fold all but the last bytes away, and the rest has the checksum of
+ * the message.
  */
 import { CHECKSUM_AT, CHECKSUM_BYTES, FOLDED_AT, REST_AT } from "../memory/layout";
 
@@ -24,7 +25,7 @@ const D: usize = DEGREE - 195;
 const REST: u32 = 272;
 /** The number of bytes folded at a time, in the fastest cache. */
 const STRETCH: u32 = 8192;
-/** Shorter messages do not repay the folding. */
+/** Messages shorter than this do not repay the cost of folding. */
 const SHORT: u32 = 512;
 if (FOLDED_AT + REST + STRETCH + REST > REST_AT) ERROR("FOLDED is too long");
 

@@ -5,8 +5,8 @@
  *
  * The payload of a section: │ bytes u32 │ records … │
  *
- * A loaded entry is checked when it is first held, before a frame is made of it. A journal also has entries that are no longer held, whose bases may have
- * changed. If two frames name one entry, the entry counts a hold for each of them.
+ * A loaded entry is checked when it is first held, before a frame is made from it. A journal also has entries that are no longer held, whose bases may have
+ * changed. If two frames refer to one entry, the entry counts a hold for each of them.
  */
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
 import { decodeBlock } from "../packed/lz4";
@@ -70,7 +70,7 @@ export function record_changed_entries(entries: usize, segment: u32, live: usize
   return p.changed != 0;
 }
 
-/** Marks the entries as changed whose newest record is in a segment, from `number` on. Returns the number to continue with, 0 = done. O(limit) */
+/** Marks as changed the entries, from `number` on, whose newest record is in a segment. Returns the number to continue with, 0 = done. O(limit) */
 export function record_collect_entries(entries: usize, segment: u32, number: u32, limit: u32): u32 {
   const p = changetype<Pool>(entries);
   for (; number <= p.high && limit > 0; limit--, number++) {

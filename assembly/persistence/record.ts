@@ -1,11 +1,11 @@
-/** Contains the parts that the records of rows, entries and slots share: the mark of loaded records, and the bytes that are still valid. */
+/** Contains what the records of rows, entries and slots have in common: the mark of loaded records, and the counts of valid bytes. */
 import { Change } from "../rows/changes";
 
 /** Set in `refs` while a pool is loaded: the row has a record, or is in the queue of freed rows. */
 export const LOADED: u32 = 0x80000000;
 export const FREED: u32 = 0x40000000;
 
-/** Adds to the bytes of valid records, a u32 for each of 65,536 places of segments. */
+/** Adds to the bytes of valid records in a segment. `live`: a u32 for each of 65,536 places of segments. */
 export function account(live: usize, segment: u32, bytes: u32): void {
   const at = live + ((<usize>segment) << 2);
   store<u32>(at, load<u32>(at) + bytes);

@@ -7,8 +7,8 @@
  *
  * The payload of a section: │ count u32 │ records … │
  *
- * Loading first puts records in place in the order in which they were written, while links and frames stay numbers. Then numbers become names, streams and
- * tables hold their rows, and rows that are not held are freed. Until then two bits of `refs` contain the state of a row.
+ * Loading first puts records in place in the order in which they were written, while links and frames remain numbers. Then numbers become names, streams and
+ * tables hold their rows, and rows that are not held are freed. Until then, two bits of `refs` contain the state of a row.
  */
 import { Bytes } from "../memory/bytes";
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
@@ -22,7 +22,7 @@ import { account, FREED, forget, LINK_BYTES, LOADED, noteLink, noteRecord } from
 const HEAD: u32 = 12;
 const RUN_BYTES: u32 = 8;
 
-/** Returns the number of bytes of a row's record; for an entry, the most bytes. */
+/** Returns the number of bytes of a row's record; for an entry, the maximum number. */
 export function record_row_bytes(pool: usize): u32 {
   const p = changetype<Pool>(pool);
   let bytes = HEAD + p.rowBytes;
@@ -98,7 +98,7 @@ export function record_changed_rows(pool: usize, segment: u32, live: usize, limi
   return row != 0;
 }
 
-/** Marks the rows as changed whose newest record or link is in a segment, from `number` on. Returns the number to continue with, 0 = done. O(limit) */
+/** Marks as changed the rows, from `number` on, whose newest record or link is in a segment. Returns the number to continue with, 0 = done. O(limit) */
 export function record_collect_rows(pool: usize, segment: u32, number: u32, limit: u32): u32 {
   const p = changetype<Pool>(pool);
   for (; number <= p.high && limit > 0; limit--, number++) {
@@ -184,7 +184,7 @@ export function record_load_free(pool: usize, count: u32, from: usize): i32 {
 }
 
 /**
- * Once all records are loaded, converts links and frames to names; pools of frames come first. `numbers`: the result of `record_pool`. Returns 0, CORRUPT, or
+ * Converts links and frames to names after all records are loaded; pools of frames come first. `numbers`: the result of `record_pool`. Returns 0, CORRUPT, or
  * OUT_OF_MEMORY. O(rows)
  */
 export function record_name_rows(pool: usize, numbers: usize): i32 {
@@ -219,9 +219,8 @@ function nameEntry(p: Pool, head: Head): bool {
 }
 
 /**
- * Once streams and tables hold their rows, lets rows hold their frames, and frees all rows that are not held. Call this function for steps first, then for
- * frames. Returns
- * 0 or CORRUPT. O(rows)
+ * Lets rows hold their frames after streams and tables hold their rows, and frees all rows that are not held. Call this function for steps first, then for
+ * frames. Returns 0 or CORRUPT. O(rows)
  */
 export function record_hold_frames(pool: usize, live: usize): i32 {
   const p = changetype<Pool>(pool);

@@ -3,7 +3,7 @@
  *
  * COUNT: │ slot u32 │ timesSampled u32 │   for a slot that was drawn after its record, and has not changed otherwise
  * SLOT: │ slot u32 │ number of the first row u32 │ length u32 │ generation u32 │ timesSampled u32 │ column layout u32 │ priority f64 │ stamp f64, if there are any │ place in the sampler's order │ in the remover's │
- *   a place has the form that its selector defines, and is zeros if the slot is not live; both roles have one place in common if they share a structure
+ *   a place has the form that its selector defines, and is zeros if the slot is not live; if both roles share a structure, they have one place in common
  *
  * The payload of a section: │ count u32 │ records … │
  */

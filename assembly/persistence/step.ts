@@ -1,8 +1,8 @@
 /**
- * Writes a step as bytes without addresses, for files. A frame that also occurs in the previous step, or earlier in the same step, is named instead of written.
+ * Writes a step as bytes without addresses, for files. If a frame also occurs in the previous step, or earlier in the same step, its code is written instead.
  *
  * RECORD: │ the row's bytes, the names of shared frames left out │ each WIDE value, and each frame of a SHARED leaf, in the order of the leaves │
- *   a frame: u16, 0 zeros · 1 its bytes follow · 2 + k the k-th frame of the previous step, counted over all leaves; after these frames, the frames of this step are counted
+ *   a frame: u16, 0 zeros · 1 its bytes follow · 2 + k the k-th frame of the previous step, counted over all leaves; the count continues with the frames of this step
  */
 import { copyBytes } from "../memory/bytes";
 import { E_OUT_OF_MEMORY } from "../memory/error";
@@ -16,7 +16,7 @@ const ZEROS: u16 = 0;
 const LITERAL: u16 = 1;
 const FIRST: u32 = 2;
 
-/** Returns the most bytes of a record. */
+/** Returns the maximum number of bytes of a record. */
 export function record_max_bytes(pool: usize): u32 {
   const p = changetype<Pool>(pool);
   let bytes = p.rowBytes;

@@ -1,5 +1,5 @@
 /**
- * Saves the numbers of a table as two records: TABLE changes when items are created, changed or removed, DRAWN changes with each draw. So a journal writes
+ * Saves the numbers of a table as two records. TABLE changes when items are created, changed or removed, and DRAWN changes with each draw. So a journal writes
  * little per draw.
  *
  * TABLE: │ TABLE from `newest` to `shortest` │ the limiter's inserts u64 │ SLOTS from `high` on │ the ends of the sampler's order (12) │ of the remover's (12) │

@@ -9,7 +9,7 @@ export function pool_room(each: u32, rows: u32): f64 {
   return Math.ceil(<f64>rows / <f64>block) * <f64>blockBytes(block, each);
 }
 
-/** Returns the rows of a block: as many as fit, or, if that takes fewer bytes per row, as many as fit into one granule less. */
+/** Returns the number of rows per block: as many as fit, or, if that takes fewer bytes per row, as many as fit into one granule less. */
 export function rowsOfBlock(each: u32): u32 {
   const rows = min(max((BLOCK_BYTES - overhead()) / (each + changeBytes()), 1), PLACE + 1);
   const bytes = blockBytes(rows, each);
@@ -17,7 +17,7 @@ export function rowsOfBlock(each: u32): u32 {
   return less != 0 && blockBytes(less, each) * rows < bytes * less ? less : rows;
 }
 
-/** Returns the granule bytes of a block of `rows` rows. */
+/** Returns the number of bytes of a block of `rows` rows, in whole granules. */
 function blockBytes(rows: u32, each: u32): u32 {
   return (rows * (each + changeBytes()) + overhead() + GRANULE - 1) & ~(GRANULE - 1);
 }

@@ -8,7 +8,7 @@
  */
 import { header } from "../memory/layout";
 
-/** Whether changes are noted. `--use REPRISE_UNTRACKED=1` removes the tracking code from a build, to measure the cost of the switch. */
+/** Whether changes are noted. `--use REPRISE_UNTRACKED=1` removes the tracking code from a build, to measure the cost of this test. */
 export function tracking(): bool {
   return isDefined(REPRISE_UNTRACKED) ? false : header().tracking != 0;
 }

@@ -1,4 +1,4 @@
-/** Frames are rows of a pool, packed or unpacked, that the steps of another pool share. */
+/** Implements frames: rows of a pool, packed or unpacked, that the steps of another pool share. */
 import { bytesEqual, copyBytes } from "../memory/bytes";
 import { packFrame, rawFrame, unpackFrame } from "./packed-frame";
 import { Pool } from "./pool";

@@ -1,6 +1,6 @@
 /**
- * Implements the queue of a pool's freed rows, oldest first, as runs of neighbours: a row freed after its predecessor costs no write, and a block of steps
- * takes a whole run in one go.
+ * Implements the queue of a pool's freed rows, oldest first, as runs of neighbours. A row that is freed after its predecessor costs no write, and a block of
+ * steps takes a whole run in one go.
  *
  * FREE_ROWS, 24 bytes:
  *    0 │ first u32 │ end u32   │  the next row to take, 0 = none · last row of that row's run; 0 = that run is the last one, which ends with `last`

@@ -7,9 +7,9 @@ import { E_OUT_OF_MEMORY } from "../memory/error";
 import { GRANULE } from "../memory/layout";
 import { FIRST, Stream, stream_bytes } from "./stream";
 
-/** Entries that are not stored inline begin with one granule. */
+/** The initial number of entries that are not stored inline: one granule. */
 const FIRST_ENTRIES: u32 = GRANULE >> 2;
-/** More entries would take more than half of the largest memory. */
+/** The maximum number of entries. More entries would take more than half of the largest memory. */
 const MAX_ENTRIES: u32 = 1 << 29;
 
 /** Returns the number of steps that the stream holds. */
@@ -55,7 +55,7 @@ export function stream_take(stream: usize, from: usize): void {
   writer.episodeStep = 0;
 }
 
-/** Also holds the steps of another stream, which become the youngest steps of this one; there must be room. O(steps) */
+/** Also holds the steps of another stream, which become the newest steps of this one; there must be room. O(steps) */
 export function stream_hold(stream: usize, other: usize): void {
   const s = changetype<Stream>(stream);
   const from = changetype<Stream>(other).recent();

@@ -12,9 +12,9 @@
 import { align16 } from "../memory/layout";
 import { NARROW, SHARED, WIDE } from "./leaf";
 
-/** Leaves from this size on have their own column. */
+/** Leaves of at least this many bytes have their own column. */
 const WIDE_BYTES: u32 = 256;
-/** The most that leaves are aligned to, relative to the beginning of their row. */
+/** The maximum alignment of leaves, relative to the beginning of their row. */
 const WIDEST: u32 = 16;
 
 @unmanaged

@@ -1,7 +1,7 @@
 /**
- * Implements packed frames: a pool of frames whose rows have no bytes. HEAD.episode of a row is its entry: a key, which has no base, a patch on the entry of an
- * earlier frame, or the unpacked frame. A frame is at most 7 patches away from its key. The kind of an entry depends only on the frame and its base, so a
- * restored Replay packs alike.
+ * Implements packed frames, in a pool of frames whose rows have no bytes. HEAD.episode of a row is its entry: a key, which has no base, a patch on the entry of
+ * an earlier frame, or the unpacked frame. A frame is at most 7 patches away from its key. The kind of an entry depends only on the frame and its base, so a
+ * restored Replay packs frames in the same way.
  */
 import { arena_alloc } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
@@ -13,7 +13,7 @@ import { Entry, initPacks, Packs } from "./packs";
 import { entriesOf, Pool } from "./pool";
 import { Head, LINK_ROW } from "./row";
 
-/** The most entries of a chain, including the key. */
+/** The maximum length of a chain, including the key. */
 export const CHAIN: u32 = 8;
 /** After this many consecutive incompressible frames, only every n-th frame is tried. */
 const RAW_TRIES: u32 = 4;
@@ -40,7 +40,7 @@ export function packs_number(packs: usize, which: u32): f64 {
   return which == 2 ? <f64>entriesOf(p).live() : <f64>p.moved;
 }
 
-/** Notes that writers opened lanes, or closed lanes (`by` negative): the newest frames of open lanes are compared with the next ones. */
+/** Updates the number of open lanes (`by` is negative if lanes were closed). The newest frames of open lanes are compared with the next ones. */
 export function countLanes(p: Pool, by: i32): void {
   for (let i: u32 = 0; p.shares() && i < p.leaves; i++) {
     const leaf = p.leaf(i);
@@ -84,7 +84,7 @@ export function packFrame(frames: Pool, row: u32, bytes: usize, base: u32): void
         on = before;
       }
     }
-    // A key costs its readers less and holds no base, so a key is tried if a patch is not much smaller than the chain's key.
+    // A key takes less time to read and holds no base, so a key is tried if a patch is not much smaller than the chain's key.
     if (on == 0 || size * 2 > keyBytes(before)) {
       const at = Work.tried(work, frame, 1);
       const limit = min(most, size);

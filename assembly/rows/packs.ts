@@ -1,7 +1,7 @@
 /**
- * Stores the bytes of packed frames as entries in packs, which form a queue whose oldest packs are emptied. Entries are also rows of a pool, which stores no
- * bytes of them: HEAD.next is the base if the entry is a patch, HEAD.episode the address of the entry's bytes. So an entry is counted by its frame and by the
- * patches on it, and outlives the frame if needed.
+ * Stores the bytes of packed frames as entries in packs, which form a queue whose oldest packs are emptied. Entries are also rows of a pool that stores none of
+ * their bytes: HEAD.next is the base if the entry is a patch, and HEAD.episode is the address of the entry's bytes. Its frame and the patches on it hold an
+ * entry, so the entry outlives the frame if needed.
  *
  * PACKS, 80 bytes:
  *    0 │ frame u32    │ row u32     │  bytes of a frame · of a row of its image
@@ -34,7 +34,7 @@ const PACK_HEAD: u32 = 16;
 const PACKS_BYTES: u32 = 80;
 /** The number of bytes of a pack, unless a frame is larger. The last entry begins below this offset. */
 const PACK_BYTES: u32 = 65536;
-/** The most bytes that readers of entries read past the end of an entry. */
+/** The maximum number of bytes that readers read past the end of an entry. */
 const SLACK: u32 = 32;
 /** The places of the fields in the word of an ENTRY, and in its record. */
 export const SIZE: u32 = 0xffffff;
@@ -43,10 +43,10 @@ export const DEPTH: u32 = 15;
 const GRANULE_AT: u32 = 28;
 /** The number of empty packs kept for reuse. */
 const SPARES: u32 = 2;
-/** The most bytes of a cache, and its minimum number of slots. */
+/** The maximum size of a cache, in bytes, and its minimum number of slots. */
 const CACHE_BYTES: u32 = 8 << 20;
 const MIN_SLOTS: u32 = 8;
-/** The most dead packs before a pack is emptied. */
+/** In addition to a third of the bytes, half of this number of packs may be dead before a pack is emptied. */
 const DEAD_PACKS: u64 = 4;
 
 @unmanaged

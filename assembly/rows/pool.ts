@@ -1,6 +1,6 @@
 /**
- * Implements the pool: rows of one spec, each counted and linked to its successor. The pool generalises the ring buffer: it has no dead rows, no wrap-around,
- * and no moves.
+ * Implements the pool: rows of one spec, each with a reference count and a link to its successor. Unlike a ring buffer, a pool has no dead rows, does not wrap
+ * around, and never moves rows.
  *
  * POOL, 96 bytes, then LEAF × leaves:
  *    0 │ rows u32       │ rowsAt u32    │  rows per block, at most 1,024 · the offset of their bytes in a block
@@ -31,7 +31,7 @@ import { HEAD_BYTES, Head, HOLDS, LINK_ENDS, LINK_FINAL, LINK_ROW, PLACE, PLACE_
 const FREE_AT: usize = 72;
 const LEAVES_AT: usize = 96;
 const RECIPROCAL_BITS: u32 = 38;
-/** The number of freed rows that stay in the queue as long as unused rows are available. */
+/** The number of freed rows that remain in the queue as long as unused rows are available. */
 const SPARE: u32 = 16;
 /**
  * Traits of a pool: leaves outside the row; leaves in frames of other pools; changes tracked for a journal; packed frames as rows; entries of packed frames as
@@ -46,7 +46,7 @@ const SEVERAL: u32 = u32.MAX_VALUE;
 /** The offset of the jump before a block's bytes. */
 const JUMP: usize = 8;
 const NUMBER: usize = 4;
-/** A directory begins with one granule. */
+/** The initial number of entries of a directory: one granule. */
 const FIRST_SLOTS: u32 = GRANULE >> 2;
 
 @unmanaged
@@ -290,13 +290,13 @@ export class Pool {
     return this.high - this.free().count;
   }
 
-  /** Returns the row with a number; usually the row follows the previous row, which saves a division. `row`: the row with the number before, or 0. */
+  /** Returns the row with a number. Usually it follows the previous row, which saves a division. `row`: the row with the previous number, or 0. */
   @inline
   rowAfter(row: u32, number: u32): u32 {
     return row != 0 && (row & PLACE) + 1 < this.rows ? row + 1 : rowOf(this, number);
   }
 
-  /** Whether to take freed rows. Freed rows are not taken while the queue has so few rows that it would keep running empty. */
+  /** Whether to take freed rows. A queue with too few rows is left alone, because it would keep running empty. */
   @inline
   private reuses(limit: u32): bool {
     return this.free().count >= limit + SPARE || this.fresh == 0;
@@ -418,7 +418,7 @@ export function growPool(p: Pool): bool {
   return true;
 }
 
-/** Returns the row with this number. Rows are numbered 1, 2, … in the order of first use. The numbers are the same in every image of the pool. */
+/** Returns the row with a number. Rows are numbered 1, 2, … in the order of first use, and have the same numbers in every image of the pool. */
 export function rowOf(p: Pool, number: u32): u32 {
   // The number 0 wraps to more than any capacity.
   if (number - 1 >= p.capacity) return 0;

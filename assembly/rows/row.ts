@@ -1,5 +1,6 @@
 /**
- * A row's name is its location, granule × 1024 + place in the block, so no directory is needed to find its bytes. 0 means none.
+ * Defines the names and heads of rows. A row's name is its location, granule × 1024 + place in the block, so its bytes are found without a directory. 0 means
+ * none.
  *
  * HEAD, 12 bytes, at the block's beginning, one per place: │ refs u32 │ next u32 │ episode u32 │
  *   refs: items, streams and rows (of another pool) that hold this row; in a pool of steps the upper 4 bits count sliding windows (sliding.ts), which begin with rows that are held
@@ -15,7 +16,7 @@ const LINK_BITS: u32 = 30;
 export const LINK_END: u32 = 0x80000000;
 /** The episode ends here with the last observation; this step has no action. */
 export const LINK_FINAL: u32 = 0x40000000;
-/** Both bits: nothing after the step has value. */
+/** Both bits: the episode terminated, so nothing after the step has value. */
 export const LINK_ENDS: u32 = 0xc0000000;
 /** In `refs` of a step, the bits that count holds; the bits above count sliding windows. */
 export const HOLD_BITS: u32 = 28;
@@ -79,7 +80,7 @@ export class Head {
 }
 if (offsetof<Head>() != HEAD_BYTES) ERROR("HEAD is 12 bytes");
 
-/** Whether the row is held. The name may belong to another step by now: a caller that stores names must update them when a new step takes over a name. */
+/** Whether the row is held. A freed row's name is reused, so a caller that stores names must update them when a new step takes over a name. */
 export function row_live(row: u32): bool {
   return Head.of(row).refs != 0;
 }

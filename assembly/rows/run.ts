@@ -1,4 +1,4 @@
-/** A run is a sequence of linked rows. Each item consists of one run. */
+/** Implements runs. A run is a sequence of linked rows, and each item consists of one run. */
 import { Pool } from "./pool";
 import { Head, LINK_ENDS, LINK_ROW, PLACE } from "./row";
 
@@ -13,7 +13,7 @@ export const NUMBERED: u32 = 1 << 27;
 /** All kinds: a run whose rows are consecutive in one block and one episode. */
 export const NEIGHBOURS: u32 = PLAIN | SINGLE | PIECEWISE | NUMBERED;
 
-/** Following more links than this costs more than a search. */
+/** The number of links above which following them costs more than a search. */
 const MANY: u32 = 8;
 
 /** Writes n rows of a run from its `from`-th row on; these rows must exist. O(from + n) */
@@ -123,7 +123,7 @@ export class Run {
 
   /** Releases `items` plain runs of a length. The first run begins with `first`, and each of the others one row later. */
   static releaseMany(p: Pool, first: u32, items: u32, length: u32): void {
-    // From row to row, the number of runs that contain the row first rises by one, then stays the same, then falls by one.
+    // From row to row, the number of runs that contain the row first rises by one, then remains constant, then falls by one.
     const limit = min(items, length);
     const ramp = limit - 1;
     const flat = items + length - 1 - 2 * ramp;

@@ -1,33 +1,33 @@
 /**
- * Sliding windows: runs of one length, each beginning a row after the previous one, as rules make them. Rows common to two windows are held once: a window that
- * follows another one holds only its last row, and when the oldest window is removed, its first row is released. So items of 1,000 steps cost as much as items
- * of 2 steps.
+ * Implements sliding windows: runs of equal length, each of which begins one row after the previous run, as rules with stride 1 make them. A window that
+ * follows another window holds only its own last row, because the other window holds the rows before it. When the oldest window is removed, its first row is
+ * released. So the cost of an item does not depend on its length.
  *
  * HEAD.refs of a row of steps:
  *   │ rows, items and streams that hold it 28 bits │ follows 2 │ windows 2 │
- *   windows: sliding windows that begin with the row, all of one length, at most 3 · follows: how many of these windows follow a window that begins with the row before
+ *   windows: sliding windows that begin with the row, all of one length, at most 3 · follows: how many of these windows follow a window that begins with the previous row
  *
- * Windows of one row and one length are alike, so it does not matter which of these windows follow one: `follows` is at most `windows`, and at most `windows`
- * of the row before. If a window in the middle is removed, or shares its row with other windows, `follows` decreases as required, and each neighbour holds the
- * rows that it shared with the window.
+ * Windows that begin with the same row are interchangeable, so only the number of windows that follow another one is stored: `follows` is at most `windows`,
+ * and at most `windows` of the previous row. If a window in the middle is removed, or shares its first row with other windows, `follows` decreases as required,
+ * and each neighbour holds the rows that it shared with the removed window.
  */
 import { Pool } from "./pool";
 import { HEAD_BYTES, Head, HOLD_BITS, LINK_ROW, MOST_WINDOWS, PLACE, WINDOW_BITS } from "./row";
 import { NEIGHBOURS, NUMBERED, PIECEWISE, Run, SINGLE } from "./run";
 import { Stream } from "./stream";
 
-/** Shorter runs are held row by row, which costs the same. */
+/** The minimum length of a sliding window. Holding a shorter run row by row costs the same. */
 export const SHORTEST: u32 = 4;
-/** The run of an item is a sliding window: a bit in ITEM's word. */
+/** The bit in ITEM's word that marks an item whose run is a sliding window. */
 export const SLIDES: u32 = 1 << 28;
 
 const FOLLOW: u32 = 1 << HOLD_BITS;
 const WINDOW: u32 = 1 << WINDOW_BITS;
-/** One window that does not follow another. */
+/** The upper bits of `refs` for one window that does not follow another window. */
 const ALONE: u32 = 4;
 
 export class Sliding {
-  /** Holds the rows of a stream's last `length` steps; returns their kind of run, like `Run.retain`. O(1) if the window before it is held, else O(length) */
+  /** Holds the rows of a stream's last `length` steps; returns the kind of their run, like `Run.retain`. O(1) if the previous window is held, else O(length) */
   static retain(s: Stream, p: Pool, first: u32, length: u32): u32 {
     const windows = Head.of(first).windows;
     if (windows == 0 ? !Sliding.mayBegin(s, length) : windows == MOST_WINDOWS || s.window != first || s.windowLength != length)
@@ -39,18 +39,19 @@ export class Sliding {
   }
 
   /**
-   * Whether `count` runs that end with the next rows, the first of which begins with `first` and each of the others one place later, may be windows. O(count)
+   * Whether the next `count` runs may be windows. Each run ends with a row that is not written yet. The first run begins with `first`, and each of the others
+   * begins one place later. O(count)
    */
   static takesMany(s: Stream, first: u32, length: u32, count: u32): bool {
     if (length < SHORTEST || !Sliding.mayBegin(s, length)) return false;
-    // New rows are not yet written.
+    // New rows are not written yet, so only rows up to the end of the first run are checked.
     for (let row = first; row < first + min(count, length - 1); row++) if (Head.of(row).windows != 0) return false;
     return true;
   }
 
   /**
-   * Holds the rows of `count` runs after `takesMany` returned true. The first run begins with `first`, and each of the others one place later. Skips the last
-   * row of each run, which is already held.
+   * Holds the rows of `count` runs, after `takesMany` has returned true. The first run begins with `first`, and each of the others begins one place later.
+   * Skips the last row of each run, which is already held.
    */
   static retainMany(s: Stream, p: Pool, first: u32, length: u32, count: u32): void {
     Sliding.begin(s, first, length);
@@ -61,7 +62,7 @@ export class Sliding {
     s.window = last;
   }
 
-  /** Releases a window; `kind` is its kind of run. O(1) at an end of a sequence of windows, else O(length) */
+  /** Releases a window; `kind` is the kind of its run. O(1) at either end of a sequence of windows, else O(length) */
   static release(p: Pool, first: u32, length: u32, kind: u32): void {
     const head = Head.of(first);
     const second = head.next & LINK_ROW;
@@ -80,12 +81,12 @@ export class Sliding {
     } else dropRun(p, first, length);
   }
 
-  /** Releases `count` windows. The first window begins with `first`, and each of the others one place later. Usually O(count) */
+  /** Releases `count` windows. The first window begins with `first`, and each of the others begins one place later. Usually O(count) */
   static releaseMany(p: Pool, first: u32, count: u32, length: u32, kind: u32): void {
     for (let row = first; row < first + count; row++) {
       const head = Head.of(row);
       const next = changetype<Head>(changetype<usize>(head) + HEAD_BYTES);
-      // This window is the oldest of a sequence of windows, and another window follows it.
+      // This window is the oldest one of a sequence, and another window follows it.
       if (head.refs >>> HOLD_BITS == ALONE && head.next == row + 1 && next.follows == 1) {
         next.refs -= FOLLOW;
         head.refs -= WINDOW;
@@ -95,15 +96,15 @@ export class Sliding {
   }
 
   /**
-   * Whether a window of this length may begin with a row that begins no window yet. Among windows of several lengths, only the longest slide while the newest
-   * one exists.
+   * Whether a window of this length may begin with a row with which no window begins yet. If rules make runs of several lengths, only the longest runs become
+   * windows as long as the newest window exists.
    */
   @inline
   private static mayBegin(s: Stream, length: u32): bool {
     return length >= s.windowLength || Head.of(s.window).windows == 0;
   }
 
-  /** Notes the newest window, and the window before it, if the new window can follow that window. */
+  /** Stores the newest window, and the previous window if the new window can follow it. */
   @inline
   private static begin(s: Stream, first: u32, length: u32): void {
     s.windowBefore = length == s.windowLength ? s.window : 0;
@@ -111,12 +112,12 @@ export class Sliding {
     s.windowLength = length;
   }
 
-  /** Begins a window. Returns whether the window follows the previous one, in which case all rows of the window but the last are held already. */
+  /** Begins a window. Returns whether it follows the previous window, in which case all of its rows except the last one are already held. */
   @inline
   private static join(s: Stream, p: Pool, first: u32): bool {
     const head = Head.of(first);
     const before = s.windowBefore;
-    // By now the row may have been reused, without a link to the first row of this window.
+    // The previous window's row may have been reused, and then has no link to the first row of this window.
     const follows = before != 0 && Head.of(before).windows > head.follows && p.next(before) == first;
     head.refs += follows ? WINDOW + FOLLOW : WINDOW;
     return follows;
@@ -127,13 +128,13 @@ export class Sliding {
   private static kindOf(s: Stream, p: Pool, first: u32, length: u32): u32 {
     if (p.episode(first) != p.episode(s.last)) return 0;
     if (s.straight() < length - 1) return SINGLE;
-    // The window is in one block, or crosses the end of the block.
+    // The window is within one block, or crosses the end of the block.
     if ((first & PLACE) + length <= p.rows) return NEIGHBOURS;
     return s.numbered() < length - 1 ? SINGLE | PIECEWISE : SINGLE | PIECEWISE | NUMBERED;
   }
 }
 
-/** Calls the loops of `Run`, which are compiled once here instead of once per call. */
+/** Calls the loops of `Run`, which are inlined only here instead of at each call site. */
 function holdRun(p: Pool, first: u32, length: u32): u32 {
   return Run.retain(p, first, length);
 }

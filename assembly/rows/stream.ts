@@ -1,5 +1,5 @@
 /**
- * A stream contains the steps of one writer (or lane) in order and holds the recent steps, from which items are made and buffers read.
+ * Implements a stream: the steps of one writer (or lane) in order. A stream holds the recent steps, from which items are made and buffers read.
  *
  * STREAM, 64 bytes, then entries of the ring:
  *    0 │ pool u32        │ last u32    │  the newest row, 0 if the next step must not be linked to it
@@ -131,7 +131,7 @@ export class Stream {
     return n;
   }
 
-  /** Writes the parts of a row outside its bytes. */
+  /** Writes the parts of a row that are stored outside its bytes. */
   private complete(p: Pool, row: u32, staged: usize): void {
     for (let i: u32 = 0; p.hasSeparateLeaves() && i < p.leaves; i++) placeLeaf(this, p, row, i, staged + <usize>p.leaf(i).staged);
     this.notePush(p, row);

@@ -1,6 +1,6 @@
 /**
- * Picks the item with the least (minHeap) or greatest (maxHeap) priority; among items of equal priority, the least recently inserted or updated one. The order
- * is total, so the layout of the heap is derived and cannot be observed.
+ * Picks the item with the least (minHeap) or greatest (maxHeap) priority. Among items of equal priority, picks the least recently inserted or updated one. The
+ * order is total, so the layout of the heap is derived and cannot be observed.
  *
  * HEAP, 32 bytes, then the arrays:
  *    0 │ entries u32    │ positions u32 │  ENTRY × slots; u32 × (slots + 1)

@@ -1,6 +1,6 @@
 /**
- * Reads the part of a table's items (ITEM, assembly/tables/slots.ts) that selectors use: the priority of a slot, and its place in the order of insertion. So a
- * draw touches only one cache line.
+ * Reads the part of a table's items (ITEM, assembly/tables/slots.ts) that selectors use: the priority of a slot, and its place in the order of insertion. These
+ * values are in the item, so a draw touches only one cache line.
  */
 
 export const ITEM_BYTES: u32 = 32;

@@ -20,11 +20,11 @@ export const TOGETHER: u32 = 32;
 /** The bits of the kind number. */
 export const KIND: u32 = 15;
 
-/** Traits, as bits. The lowest two: how many words (u32) a record has for a slot's place in a stored order; 0 for a derived order. */
+/** Traits, as bits. The two lowest bits: how many words (u32) a record has for a slot's place in a stored order; 0 for a derived order. */
 const PLACE_WORDS: u32 = 3;
 /** The kind's choice depends only on the items, never on chance. */
 export const DETERMINISTIC: u32 = 16;
-/** The kind picks in the order of insertion, whose links are in the items: a table has one such order. */
+/** The kind picks in the order of insertion. The links of the order are in the items, so a table has only one such order. */
 export const LINKED: u32 = 32;
 /** The kind compares stamps, which are the order of the last inserts or updates. */
 export const COMPARES_STAMPS: u32 = 64;
@@ -34,7 +34,7 @@ export const WEIGHS: u32 = 128;
 export const TAKES_EXPONENT: u32 = 256;
 /** The kind can keep the smallest weight (WITH_MIN). */
 export const TAKES_MIN: u32 = 512;
-/** The kind is a sampler only. */
+/** The kind can only be a sampler. */
 export const SAMPLES_ONLY: u32 = 1024;
 
 /** Returns the traits of a kind. */
@@ -91,7 +91,7 @@ export function placeWords(kind: u32): u32 {
 }
 
 /**
- * Returns whether a remover always evicts before the new item is inserted. The order is not observable, because such a remover would never evict the new item.
+ * Whether a remover always evicts before the new item is inserted. Callers cannot observe this order, because such a remover never evicts the new item.
  */
 export function isFifo(kind: u32): bool {
   return (kind & KIND) == FIFO;

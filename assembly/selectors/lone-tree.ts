@@ -1,7 +1,7 @@
 /** Exports a sum tree without a table, for tests, benchmarks, and programs that need only a tree. */
 import { SumTree, sumTreeBytes, sumTreeInit } from "./sum-tree";
 
-/** Returns the number of bytes of a tree on leaves 1 … leaves. */
+/** Returns the number of bytes of a tree with leaves 1 … `leaves`. */
 export function sum_tree_bytes(leaves: u32): u32 {
   return sumTreeBytes(leaves, false);
 }

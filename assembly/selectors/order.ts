@@ -41,13 +41,13 @@ export class Order {
     return youngest ? this.youngest() : this.oldest;
   }
 
-  /** Returns the next slot on the way from the youngest, or from the oldest. */
+  /** Returns the next slot in the direction from the youngest, or from the oldest. */
   @inline
   beside(slot: u32, youngest: bool): u32 {
     return youngest ? this.prev(slot) : this.next(slot);
   }
 
-  /** Returns the slot after the i oldest of `count` slots. O(the lower of i and count - i) */
+  /** Returns the slot after the i oldest of `count` slots. O(min(i, count - i)) */
   at(i: u32, count: u32): u32 {
     const fromYoung = i > count >> 1;
     let slot = this.end(fromYoung);

@@ -6,7 +6,7 @@
  *    8 │ tree u32  │ … u32      │  address of the tree: leaf a is a^-exponent if there are items of age a, else 0
  *   16 │ RANKS (48)             │  derived from the order; the tree is derived from the number of items
  *
- * Weights belong to ages and not to items, so inserts change none. A draw picks an age, then looks up the item of that age.
+ * Weights belong to ages and not to items, so inserts do not change any weight. A draw picks an age, then looks up the item of that age.
  */
 import { Items } from "./items";
 import { Order } from "./order";

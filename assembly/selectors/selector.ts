@@ -1,6 +1,6 @@
 /**
- * Defines one interface for all selectors. Sampler and remover are roles, not kinds: either may be of any kind. This file has the only switch over the kinds
- * (kinds.ts): a verb without a case for a kind traps instead of using another kind's structure.
+ * Defines one interface for all selectors. Sampler and remover are roles, and either may be of any kind. Only this file branches on the kind (kinds.ts). A
+ * method that has no case for a kind traps instead of using another kind's structure.
  */
 import { fillWith } from "../memory/bytes";
 import { slotsOfPlaces } from "./age-window";
@@ -17,7 +17,7 @@ import { Uniform, uniformBytes, uniformInit } from "./uniform";
 export const DISTINCT: u32 = 1;
 export const STRATIFIED: u32 = 2;
 export const NEWEST: u32 = 4;
-/** The most words (u32) that describe the beginning and the end of an order. */
+/** The maximum number of words (u32) that describe the beginning and the end of an order. */
 export const END_WORDS: u32 = 3;
 
 /** A selector in a table: kind and address. */
@@ -105,7 +105,7 @@ export class Selector {
     }
   }
 
-  /** Notes that a new item has replaced the oldest one in its slot. The remover shares the order and has already rotated it. */
+  /** Updates the selector after a new item has replaced the oldest one in its slot. The remover shares the order and has already rotated it. */
   @inline
   turned(slot: u32): void {
     if (this.kind == RECENCY) this.recency().turned(slot, 1);
@@ -134,7 +134,7 @@ export class Selector {
     if (this.kind == RECENCY) this.recency().turned(slot, n);
   }
 
-  /** Runs after the priority of a slot changed, for kinds that must know of each change immediately. */
+  /** Runs after the priority of a slot changed, for kinds that must process each change immediately. */
   @inline
   updated(slot: u32): void {
     if (isHeap(this.kind)) this.heap().update(slot);
@@ -197,8 +197,8 @@ export class Selector {
   }
 
   /**
-   * Whether draws can be limited to the k oldest, or newest, of `count` items; the remover may know ages that this selector does not know. `removes`: whether a
-   * draw may remove its item before the next draw.
+   * Whether draws can be limited to the k oldest, or newest, of `count` items; the remover may keep an order of insertion that this selector lacks. `removes`:
+   * whether a draw may remove its item before the next draw.
    */
   reaches(k: u32, count: u32, newest: bool, remover: Selector, removes: bool): bool {
     switch (this.kind) {
@@ -342,8 +342,8 @@ export class Selector {
   }
 
   /**
-   * Copies a slot's place that priorities do not determine to a record at `at`, or from the record if `loads` is true: `placeWords` words. Returns the address
-   * at which the record continues.
+   * Copies a slot's place, if priorities do not determine it, to a record at `at`, or from the record if `loads` is true: `placeWords` words. Returns the
+   * address at which the record continues.
    */
   copyPlace(slot: u32, at: usize, loads: bool): usize {
     switch (this.kind) {
@@ -509,8 +509,8 @@ function copyState<T>(state: usize, at: usize, loads: bool): usize {
 }
 
 /**
- * Returns the number of a remover next to a sampler: TOGETHER if one structure serves both, because both roles keep the same order. `alike`: whether the
- * exponents of the roles are the same.
+ * Returns the number of a remover that is used with a sampler: with TOGETHER if one structure serves both, because both roles keep the same order. `alike`:
+ * whether the exponents of the roles are the same.
  */
 export function table_remover(sampler: u32, remover: u32, alike: bool): u32 {
   const both = (kindHas(sampler, LINKED) && kindHas(remover, LINKED)) || ((sampler & KIND) == (remover & KIND) && alike);

@@ -25,11 +25,11 @@ import { Items } from "./items";
 const SUMS_AT: usize = 32;
 const CURSOR_AT: usize = 96;
 const PARTIAL_AT: usize = 100;
-/** The levels up to this one are too large for a cache. */
+/** The highest level that is too large for a cache. */
 const COLD: u32 = 4;
 const STALE_AT: usize = 112;
 const LEVELS_AT: usize = 120;
-/** The most leaves that are renewed together, which limits how long a call can take. */
+/** The maximum number of leaves that are renewed together, which limits how long a call can take. */
 const MOST_STALE: u32 = 2048;
 /** The number of bytes of four nodes. */
 const FAMILY: usize = 32;
@@ -288,7 +288,7 @@ export class SumTree {
         const at = below + ((<usize>node) << 5);
         let k: u32;
         let before: f64;
-        // These are the sums that the point has passed, as masks: V8 compiles a select of f64 to a branch, and this branch would be unpredictable.
+        // Masks select the sums that the point has passed. V8 would compile a select of f64 to a branch, and this branch would be unpredictable.
         if (ASC_FEATURE_SIMD) {
           const zero = i64x2.splat(0);
           const first = v128.load(at);
@@ -300,7 +300,7 @@ export class SumTree {
           const over3 = f64x2.ge(point, s3);
           const passed = v128.bitmask<i64>(over12);
           k = <u32>(passed - (passed >> 1) + (v128.bitmask<i64>(over3) & 1));
-          // This is the largest sum that was passed, because sums only grow.
+          // The maximum is the last sum that the point has passed, because sums only grow.
           const sums = f64x2.pmax(v128.and(over12, s12), v128.and(over3, s3));
           before = f64x2.extract_lane(f64x2.pmax(sums, v128.shuffle<i64>(sums, zero, 1, 2)), 0);
         } else {
@@ -508,7 +508,7 @@ export class SumTree {
 }
 if (offsetof<SumTree>() != SUMS_AT) ERROR("SUM_TREE: the levels' addresses follow at byte 32");
 
-/** Returns the number of bytes of all levels up to one with a single family, and the root; each in whole families. */
+/** Returns the number of bytes of all levels up to the one with a single family, and of the root. Each level consists of whole families. */
 export function sumTreeBytes(slots: u32, withMin: bool): u32 {
   const leaves = (slots | 3) + 1;
   let upper: u32 = 0;

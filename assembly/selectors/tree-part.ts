@@ -55,7 +55,7 @@ export function keepRun(t: SumTree, order: Order, k: u32, youngest: bool): void 
   t.renewSum(t.depth, 0);
 }
 
-/** Lets all slots count again; `high`: the highest one ever used. */
+/** Lets all slots count again; `high`: the highest slot ever used. */
 export function restoreRun(t: SumTree, order: Order, k: u32, youngest: bool, items: usize, high: u32): void {
   let slot = order.end(youngest);
   for (let i: u32 = 0; i < k; i++) {

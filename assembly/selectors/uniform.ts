@@ -7,8 +7,8 @@
  *   16 │ RING                         │  slots, oldest first as long as only the oldest slots were removed
  *
  * Slot s has its own place at index s - 1, which it takes as long as only the oldest slots are removed. An entry or a position is stored as its difference
- * (XOR) from that default. So the memory of a ring in which no slot strays is never touched, and the system need not provide it. A draw need not read it
- * either, which saves a cache miss.
+ * (XOR) from that default. So the memory of a ring in which every slot is at its own place is never touched, and the operating system need not provide it. A
+ * draw does not have to read it either, which saves a cache miss.
  *
  * A removal from the middle moves the oldest entry into the hole. `disorder` is the greatest distance from the head at which such an entry can be: the first k
  * entries are the k oldest items whenever k >= disorder.
@@ -71,7 +71,7 @@ export class Uniform {
     if (oldest != slot) this.fill(hole, oldest);
   }
 
-  /** Whether a full ring only has to rotate to remove its oldest slot, `slot`, and insert it again: no entry moves. */
+  /** Whether rotating a full ring is enough to remove its oldest slot, `slot`, and insert it again, without moving an entry. */
   @inline
   evictsNext(slot: u32): bool {
     const ring = this.ring();
@@ -91,7 +91,7 @@ export class Uniform {
     const end = out + ((<usize>n) << 2);
     if (first != 0) for (let at = out; at < end; at += 4) store<u32>(at, load<u32>(at) + first);
     if (this.strays == 0) this.ring().indices(out, end, 1);
-    // This is a separate loop, so that its cache misses overlap.
+    // Looking the slots up in a separate loop lets the cache misses overlap.
     else for (let at = out; at < end; at += 4) store<u32>(at, this.entry(this.ring().index(load<u32>(at))));
   }
 

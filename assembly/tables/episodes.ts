@@ -79,7 +79,7 @@ export class Episodes {
     return true;
   }
 
-  /** Adds n items to the episode that `add` found last, and removes n items from another episode, which keeps at least one item. */
+  /** Adds n items to the episode that `add` found last, and removes n items from another episode, which retains at least one item. */
   move(left: u32, n: u32): void {
     store<u32>(this.joined, load<u32>(this.joined, 4) + n, 4);
     const at = this.seek(left);

@@ -1,6 +1,6 @@
 /**
- * A fast path for the common case: in a full fifo table each new item replaces the oldest one. The result is the same as with an insert and an eviction, but
- * the slot stays, the order only moves its head, a full ring only rotates, and a tree is updated once.
+ * Implements a fast path for the common case: in a full fifo table, each new item replaces the oldest one. The result is the same as with an insert and an
+ * eviction, but the slot is kept, the order only moves its head, a full ring only rotates, and a tree is updated once.
  */
 import { tracking } from "../rows/changes";
 import { PIECEWISE, PLAIN, Run } from "../rows/run";
@@ -125,7 +125,7 @@ export class EvictInPlace {
     t.sampler().replaceMany(slot, n, <usize>slots.items);
     if (slid) Sliding.releaseMany(t.rows(), oldFirst, n, oldLength, oldKind);
     else Run.releaseMany(t.rows(), oldFirst, n, oldLength);
-    // This comes last, because a call in the middle would cost registers.
+    // This call comes last, because a call in the middle would cost registers.
     if (slots.extras != 0) setManyExtras(slots, slot, n, layout);
   }
 }

@@ -16,7 +16,7 @@ export function table_reserve(table: usize, n: u32): i32 {
   return changetype<Table>(table).episodes().reserve(n) ? 0 : E_OUT_OF_MEMORY;
 }
 
-/** Sets the maximum number of items from the next item on, regardless of the room. The table may currently have more items. */
+/** Sets the maximum number of items from the next item on, regardless of the room. The table may have more items at the time of the call. */
 export function table_max_size(table: usize, max: u32): void {
   changetype<Table>(table).maxSize = max;
 }
@@ -185,7 +185,7 @@ export function table_chances(table: usize, n: u32, ratio: f64): u32 {
 export function anySlot(t: Table): u32 {
   const slots: Slots = t.slots();
   let slot: u32;
-  // Only the oldest items are removed, and their slots are reused next, so few slots are empty.
+  // Only the oldest items are removed, and their slots are reused next, so few slots are empty and the loop is short.
   do slot = 1 + random_below(t.random(), slots.high);
   while (!slots.isLive(slot));
   return slot;

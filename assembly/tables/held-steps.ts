@@ -1,7 +1,7 @@
 /**
- * Tracks the steps of each episode that live items of a table hold, in their order: a tree per episode, in which the place of a step and the step at a place
- * are found in O(log steps). Hindsight goals are drawn from this structure. The structure is derived: the first draw that needs it builds it, then each item
- * that is added or removed updates it. If memory runs out, the structure is dropped.
+ * Tracks the steps of each episode that live items of a table hold, in their order. In a tree per episode, the place of a step and the step at a place are
+ * found in O(log steps). Hindsight goals are drawn from this structure. The structure is derived: the first draw that needs it builds it, then each item that
+ * is added or removed updates it. If memory runs out, the structure is dropped.
  *
  * HELD STEPS, 56 bytes, in a separate area:
  *    0 │ directory u32 │ slots u32  │  address of u32 × slots: the chunks of NODEs
@@ -351,7 +351,7 @@ function last(at: u32): u32 {
   return at;
 }
 
-/** Inserts a new step of an episode: right after a held step, or right before one. */
+/** Inserts a new step of an episode, right after a held step or right before one. */
 function insert(p: Pool, node: Node, behind: u32, before: u32): void {
   const near = Node.of(behind != 0 ? behind : before);
   const episode = HeldEpisode.of(near.episode);

@@ -83,8 +83,8 @@ export function table_item(table: usize, key: f64, out: usize): bool {
 
 /**
  * Returns how many of n draws pass now, whichever items they pick. `flags`: 1 without replacement, 4 among the newest; `among`: from the k oldest, or newest, 0
- * for all. `counts`: scratch for u32 × (1 + the lower of n and maxTimesSampled), if that is set. O(1), or O(n + slots) if removed items may end the draws
- * early. The result does not foresee that waiting items enter and, because of `maxSteps`, replace several other items.
+ * for all. `counts`: scratch for u32 × (1 + min(n, maxTimesSampled)), if maxTimesSampled is set. O(1), or O(n + slots) if removed items may end the draws
+ * early. The result does not account for waiting items that enter and, because of `maxSteps`, replace several other items.
  */
 export function table_sure(table: usize, n: u32, flags: u32, among: u32, counts: usize): u32 {
   const t = changetype<Table>(table);
@@ -99,14 +99,14 @@ export function table_sure(table: usize, n: u32, flags: u32, among: u32, counts:
   return distinct ? (lastUses(t) < spare ? sure : spare) : usesOf(t, spare, sure, counts);
 }
 
-/** Counts the items that their next draw removes. */
+/** Returns the number of items that their next draw would remove. */
 function lastUses(t: Table): u32 {
   let n: u32 = 0;
   for (let slot: u32 = 1; slot <= t.slots().high; slot++) n += u32(t.slots().isLive(slot) && t.slots().item(slot).timesSampled + 1 >= t.maxTimesSampled);
   return n;
 }
 
-/** Returns the minimum number of draws, at most n, before `items` items can be gone: in the worst case, these are the items with the fewest uses left. */
+/** Returns the minimum number of draws, at most n, that can remove `items` items: in the worst case, the items with the fewest uses left. */
 function usesOf(t: Table, items: u32, n: u32, counts: usize): u32 {
   const most = min(t.maxTimesSampled, n);
   memory.fill(counts, 0, (<usize>most + 1) << 2);
@@ -124,7 +124,7 @@ function usesOf(t: Table, items: u32, n: u32, counts: usize): u32 {
   return <u32>min(draws, <u64>n);
 }
 
-/** Removes every live item and sets all counters to 0, like Reverb's reset. Then lets waiting items in. O(n log n) */
+/** Removes every live item and sets all counters to 0, like a Reverb reset. Then lets waiting items in. O(n log n) */
 export function table_clear(table: usize): void {
   const t = changetype<Table>(table);
   for (let slot: u32 = 1; slot <= t.slots().high; slot++) {

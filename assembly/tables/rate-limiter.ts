@@ -1,5 +1,5 @@
 /**
- * Implements Reverb's rate limiter: one state machine with four numbers. MinSize, SampleToInsertRatio, Queue and Stack are choices of these numbers.
+ * Implements Reverb's rate limiter: one state machine with four parameters. MinSize, SampleToInsertRatio, Queue and Stack are choices of these parameters.
  *
  * LIMITER, 48 bytes:
  *    0 │ samples u64 │ inserts u64 │

@@ -5,8 +5,8 @@
  *   │ priority f64 │ first u32 │ length 24 bits, plain 1, single 1, piecewise 1, numbered 1, slides 1, settled 1 (at bit 29), ends 2 │ generation u32 │ timesSampled u32 │
  *   │ prev u32 │ next u32 │ of an order of insertion (assembly/selectors/order.ts)
  *   single: no episode ends before its last row · plain: single, and the rows follow each other in one block · piecewise: the rows follow each other in each of the run's blocks
- *   slides: the item's run is a sliding window (rows/sliding.ts). The bit is also derived: in a restored Replay, no item has it
- *   settled: `ends` is how an episode ends with its last row, which cannot change any more. This value was looked up, and is derived
+ *   slides: the item's run is a sliding window (rows/sliding.ts). The bit is derived: in a restored Replay, no item has it
+ *   settled: `ends` is valid and can no longer change: how an episode ends with the item's last row. This value was looked up, and is derived
  *   in free slots `first` is `nextFree`; in pending and doomed slots `timesSampled` is `nextInChain`
  *
  * The state of a slot is in its priority: +Infinity free · sign bit set pending · else live. Slot 0 does not exist.
@@ -142,7 +142,7 @@ export class Item {
   ends(last: u32): u32 {
     if (this.settled()) return this.word & LINK_ENDS;
     const link = Head.of(last).next;
-    // The end is not known yet for a stream's newest row.
+    // For a stream's newest row, the end is not known yet.
     if (link != 0) this.word |= SETTLED | (link & LINK_ENDS);
     return link & LINK_ENDS;
   }

@@ -1,13 +1,14 @@
 /**
  * Implements a limit on the bytes of a Replay's rows, with their frames. The sizes of packed frames depend on their content, so a number of items cannot
- * express it.
+ * express such a limit.
  *
  * STORED_BYTES, 24 bytes, then u32 × pools:
  *    0 │ max f64                 │
  *    8 │ step f64                │  the most bytes of a step, with new frames that cannot be packed
  *   16 │ table u32 │ pools u32   │  the table that evicts · the number of pools: of steps, then of frames
  *
- * Only canonical bytes count, so that a restored Replay evicts alike: held rows, and entries of frames with their heads. Allocated memory does not count.
+ * Only canonical bytes count, so that a restored Replay evicts the same items: held rows, and entries of frames with their heads. Allocated memory does not
+ * count.
  */
 import { E_STORED, fail } from "../memory/error";
 import { WIDE } from "../rows/leaf";

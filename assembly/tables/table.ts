@@ -1,5 +1,5 @@
 /**
- * Implements a table: items, a sampler, a remover, a rate limiter, limits. A table manages its slots, but only retains and releases rows.
+ * Implements a table: items, a sampler, a remover, a rate limiter, and limits. A table manages its slots, and holds rows that the pool manages.
  *
  * TABLE, 320 bytes, then the arrays of slots and selectors:
  *    0 │ pool u32            │ drawing u32    │  1 while a draw is open; when it is closed, the items removed in the meantime are released
@@ -392,7 +392,7 @@ export function discard(t: Table, slot: u32): void {
   t.slots().free(slot);
 }
 
-/** Calls Run.retain, for code that need not be fast. */
+/** Calls Run.retain, for code that does not have to be fast. */
 export function retainRun(t: Table, first: u32, length: u32): u32 {
   return Run.retain(t.rows(), first, length);
 }

@@ -1,4 +1,4 @@
-/** Blocks append many steps in one call, given as columns. */
+/** Appends blocks: many steps in one call, passed as columns. */
 import { Bytes, copyBytes } from "../memory/bytes";
 import { E_NO_EPISODE, E_OUT_OF_MEMORY, E_PRIORITY, fail } from "../memory/error";
 import { NARROW, SHARED } from "../rows/leaf";
@@ -17,7 +17,7 @@ import { Rule } from "./rule";
 import { Sequences } from "./sequence";
 import { Writer } from "./writer";
 
-/** Shorter runs do not repay their preparation. */
+/** The minimum number of rows for the fast path. Shorter runs do not repay its preparation. */
 const SHORT: u32 = 4;
 
 /**

@@ -27,8 +27,8 @@ export function table_discard(table: usize, stream: usize): u32 {
 }
 
 /**
- * Releases the steps of a lane's open episode, in a writer that is not across. No items are made, and the episode does not count as ended. If its final step is
- * the next one of the lane, that step will be dropped.
+ * Releases the steps of a lane's open episode, in a writer that is not across. No items are made, and the episode does not count as ended. If the next step of
+ * the lane is the final step of that episode, it will be dropped.
  */
 export function writer_discard(writer: usize, lane: u32): void {
   const w = changetype<Writer>(writer);

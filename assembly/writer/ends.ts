@@ -1,4 +1,4 @@
-/** Handles the ends of episodes: the items that the rules make at these ends, and the fate of the recent steps. */
+/** Ends episodes: makes the items that end with them, and releases the recent steps. */
 import { E_NO_EPISODE, E_OUT_OF_MEMORY, fail } from "../memory/error";
 import { countLanes } from "../rows/packed-frame";
 import { LINK_FINAL } from "../rows/row";
@@ -10,7 +10,7 @@ import { Rule } from "./rule";
 import { Sequences } from "./sequence";
 import { Writer } from "./writer";
 
-/** The ways in which an episode ends with a row of a block: not, without a final step, truncated, terminated. */
+/** How an episode ends with a row of a block: not at all, without a final step, truncated, terminated. */
 export const GOES_ON: u8 = 0;
 export const ENDS: u8 = 1;
 export const TRUNCATES: u8 = 2;
@@ -69,7 +69,7 @@ export function writer_close(writer: usize): void {
   Dues.close(w);
 }
 
-/** Whether all items that closing makes of a lane may enter or wait. */
+/** Whether all items that closing makes from a lane may enter or wait. */
 function closes(w: Writer, s: Stream): bool {
   for (let k: u32 = 0; k < w.rules; k++) {
     let items: u32 = 0;

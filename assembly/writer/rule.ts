@@ -1,4 +1,6 @@
 /**
+ * Implements the rules of a writer.
+ *
  * RULE, 32 bytes: makes an item of the last `length` steps whenever an episode has `length`, `length + stride`, … steps. In a writer that is across, the steps
  * of the lane count instead.
  *    0 │ table u32     │ length u32      │
@@ -18,7 +20,7 @@ export const LARGEST: u32 = 2;
 export const SEQUENCE: u32 = 4;
 export const PRIORITY_LEAF_BITS: u32 = 8;
 
-/** All flags except the leaf. */
+/** Masks all flags except the leaf. */
 const MASK: u32 = (1 << PRIORITY_LEAF_BITS) - 1;
 
 @unmanaged

@@ -1,4 +1,4 @@
-/** Measures the cost of appending a step in each form, compared with a ring filled one by one. */
+/** Measures the cost of appending a step in each form, compared with appending to a ring one by one. */
 
 import { fillRing, fullRing, fullTable, priority, tableWith } from "../filled.mjs";
 import { fifo, minHeap, Replay, uniform } from "../package.mjs";
@@ -99,13 +99,13 @@ function itemsIn(remover) {
   const side = (n) => {
     for (let k = 0; k < n; k++) {
       append(1);
-      // Priorities rise slowly, because otherwise a new item would be the next to leave.
+      // Priorities rise slowly, because otherwise the newest item would be the next one evicted.
       item.priority = priorities[made & (priorities.length - 1)] + 1e-6 * made++;
       writer.createItem("t", item);
     }
     return writer.length;
   };
-  // Runs one full round, so that items are as mixed as in the long run.
+  // Replaces all items first, so that they are as mixed as in the long run.
   side(2 * STEPS);
   return side;
 }
@@ -129,7 +129,7 @@ function againstRing(name, limit, ours) {
   return { name, unit: UNIT, rivalName: "column ring, one by one", limit, ours: () => ours(source()), rival: () => ringSide(source().columns) };
 }
 
-/** Compares with the fastest filling that we found. The other rival, a ring, can also be sampled. No limit applies. */
+/** Compares with the fastest way to append that we found. The ring, in contrast, can also be sampled. No limit applies. */
 function againstClosure(name, ours) {
   const rivalName = "column closure, one by one";
   return { name: `${name}, closure`, again: true, unit: UNIT, rivalName, ours: () => ours(source().columns), rival: () => closureSide(source().columns) };

@@ -8,7 +8,7 @@ import { SOURCE_STEPS, STEPS, source } from "../source.mjs";
 const { PrioritizedReplayBuffer, ReplayBuffer } = await entry("pfrl");
 const BATCH = 32;
 const BETA = 0.4;
-/** The number of transitions in rows with new arrays. These rows measure garbage, not memory. */
+/** The number of transitions in rows with new arrays. Such rows measure garbage instead of memory access. */
 const FRESH_STEPS = 100_000;
 /** The number of precomputed batches of errors: a power of two. */
 const SETS = 16;

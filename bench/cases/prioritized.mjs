@@ -1,4 +1,4 @@
-/** Measures prioritized replay: only the tree, and the cycle of a learner. */
+/** Measures prioritized replay: the tree on its own, and the cycle of a learner. */
 import { readFileSync } from "node:fs";
 import { EXPONENT, fullRing, prioritizedTable, priority, tableWith } from "../filled.mjs";
 import { dist, prioritized } from "../package.mjs";
@@ -129,7 +129,7 @@ function drawing(table) {
   };
 }
 
-/** Items leave only after more draws than a measurement makes, so this shows the cost of the limit itself. */
+/** Measures a table with a limit that no item reaches during the measurement, which shows the cost of the limit itself. */
 function limited() {
   return drawing(tableWith(STEPS, { sampler: prioritized(EXPONENT), maxTimesSampled: 1_000_000 }).table);
 }

@@ -53,7 +53,7 @@ async function timed(pass) {
   return ((now() - start) * 1e6) / STEPS;
 }
 
-/** Returns the nanoseconds per step of each side: the minimum of several rounds. Python's compiler and caches are warm from the first round. */
+/** Returns the nanoseconds per step of each side: the minimum of several rounds. In Python, the first round warms the compiler and the caches. */
 async function beside(ours, way) {
   let best = Number.POSITIVE_INFINITY;
   for (let round = 0; round < ROUNDS; round++) best = Math.min(best, await timed(ours));

@@ -11,7 +11,7 @@ const UNIT = "µs/batch";
 /** The number of steps in long items, and in their table. */
 const LONG = 4000;
 const LONG_STEPS = 100_000;
-/** The number of steps for loops over small batches, which measure the loop and not memory. */
+/** The number of steps for loops over small batches, which measure the loop instead of memory access. */
 const LOOP_STEPS = 100_000;
 const SMALL = 32;
 

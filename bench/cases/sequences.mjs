@@ -10,7 +10,7 @@ import { Random } from "../random.mjs";
 const [BATCH, LENGTH, STRIDE, WIDTH] = [32, 81, 40, 64];
 /** The number of items in a full table, which is far larger than any cache. */
 const ITEMS = 2_000;
-/** The number of steps per episode. One of a few sequences is shorter than a whole sequence. */
+/** The number of steps per episode. Every few sequences, one is shorter than a whole sequence. */
 const EPISODE = 1_000;
 /** The limit is 1.1 times the time of the sample. */
 const LIMIT = 0.91;

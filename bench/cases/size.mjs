@@ -1,4 +1,4 @@
-/** Measures the bytes that a page loads: the files as published, and as minified by its own bundler. Reported without a limit. */
+/** Measures the bytes that a page loads: the files as published, and as minified by the page's own bundler. No limit applies. */
 import { fileURLToPath } from "node:url";
 import { sizes } from "../../build/sizes.mjs";
 import { dist } from "../package.mjs";

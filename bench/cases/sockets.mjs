@@ -1,4 +1,4 @@
-/** Measures steps over a WebSocket on the loopback, with both ends in this process: as blocks of columns, and as the JSON of handwritten programs. */
+/** Measures steps over a WebSocket on the loopback interface, with both ends in this process: as blocks of columns, and as JSON like handwritten programs. */
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createRequire } from "node:module";

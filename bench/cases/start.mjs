@@ -30,7 +30,7 @@ function withPrograms(measure) {
   }
 }
 
-/** Returns the milliseconds of each process from launch to end: of consecutive pairs, the pair with the median ratio. */
+/** Returns the milliseconds from launch to end of both processes, from the pair of consecutive processes with the median ratio. */
 function launches() {
   return withPrograms((run) => {
     const timed = (file) => {

@@ -6,9 +6,9 @@ import { mixture, uniform } from "../package.mjs";
 import { BATCH, STEPS } from "../source.mjs";
 
 const GAMMA = 0.99;
-/** How often each item was drawn before, as with a learner that draws 32 items per 4 new ones. After that, items remember how their episodes end. */
+/** How often each item was drawn before, as with a learner that draws 32 items per 4 new ones. Items that were drawn store how their episodes end. */
 const DRAWN = 8;
-/** The number of steps per episode. If each step were the last at random, a processor could not predict where returns end. */
+/** The number of steps per episode. If episodes ended at random steps, a processor could not predict where returns end. */
 const EPISODE = 50;
 /** The limits are 1.15 times the time of the sample, and 1.3 times with new arrays. */
 const INTO = 0.87;
@@ -65,7 +65,7 @@ function mixed(isNew) {
 
 /** A batch of an epoch may take 1.1 times as long as a uniform batch: it takes the next items of a computed order instead of n random ones. */
 const EPOCH = 0.9;
-/** More iterations than any loop here runs. */
+/** A limit above the number of iterations of any loop here. */
 const ENDLESS = 0xffffffff;
 
 function epochs() {

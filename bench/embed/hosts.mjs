@@ -18,7 +18,7 @@ export const hosts = (browsers) => [
   page("Chromium", each(0.8), browsers, "chromium"),
   page("Firefox", each(0.6), browsers, "firefox"),
   program("C, by wasm2c", each(0.7), [join(root, "dist/embed/c/player")], "npm run build:c"),
-  // In Python, every call costs some microseconds, so a single step has no target.
+  // In Python, every call takes some microseconds, so appending a single step has no target.
   program("Python, by wasmtime", { append: 0.5, uniform: 1 / 3, cycle: 1 / 3, uniform4096: 0.5 }, [PROGRAM, PLAYER], "npm run test:python"),
 ];
 

@@ -1,6 +1,7 @@
 /**
- * Measures the cost of Reprise in the frames of a game: each appends a step, takes a batch and sets new priorities. It measures the first frames, which a
- * player notices; later frames; and, in turns with these, frames that only spin for the same time, which show how the machine disturbs any loop.
+ * Measures the cost of Reprise in the frames of a game. Each frame appends a step, takes a batch and sets new priorities. The first frames, which a player
+ * notices, are measured separately from later frames. Frames that only spin for the same time run in turns with the later frames, and show how the machine
+ * disturbs any loop.
  */
 const OBSERVATION = 4;
 /** The number of frames between two turns of the host's loop, and of frames measured in turns. */
@@ -9,7 +10,7 @@ const BLOCK = 1000;
 const STEPS = 1e6;
 const BATCH = 64;
 const FRAMES = 20_000;
-/** The factor by which more frames are played when collections are counted. */
+/** The factor by which the number of frames is increased when collections are counted. */
 const ROUNDS = 5;
 /** The Replays of the warm-up. There are several, because code compiled for only one is discarded when a second is created. */
 const SMALL = { memories: 5, steps: 5000, frames: 5000 };

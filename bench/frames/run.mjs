@@ -58,7 +58,7 @@ const { folder, missing } = limits(join(root, "build/peers"));
 if (missing === undefined) await measured("C", "cold", () => JSON.parse(printed(folder, "./rows", ["frames", "64", "1000000"])));
 else console.log(`C         left out: ${missing}`);
 
-// A difference of one collection between launches is chance.
+// A difference of one collection between launches is random.
 const [frames, nothing] = [await repeated(() => collections("frames")), await repeated(() => collections("nothing"))].map((counts) => Math.min(...counts));
 console.log(`collections with frames ${frames}, without ${nothing}`);
 held("Node.js: as many collections as without Reprise's work", frames <= nothing);

@@ -1,5 +1,5 @@
-// Measures how soon the room Look shows a gigabyte from a URL, and how much of it is read: `npm run bench:look [-- --check] [FORMAT …]`. Data is created once,
-// in the system's temporary folder.
+// Measures how soon the room Look shows a gigabyte from a URL, and how many bytes it reads: `npm run bench:look [-- --check] [FORMAT …]`. The data is created
+// once, in the system's temporary folder.
 import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";

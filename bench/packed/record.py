@@ -1,8 +1,8 @@
 """Records screens of Atari games as DQN sees them: AtariPreprocessing of Gymnasium (84 x 84, gray, frame skip 4), sticky actions, and a
-random policy that keeps an action half of the time. The wheel of ale-py has the games. Writes GAME.bin, frames of 7,056 bytes one after the
-other, and GAME.ends, a byte for each frame: 1 where an episode ends with it.
+random policy that keeps an action half of the time. The wheel of ale-py contains the games. Writes GAME.bin, frames of 7,056 bytes one after
+the other, and GAME.ends, a byte for each frame: 1 if an episode ends with it.
 
-    python record.py FOLDER FRAMES [GAME ...]     # all 57 games without a name
+    python record.py FOLDER FRAMES [GAME ...]     # all 57 games by default
 """
 
 import sys
@@ -14,7 +14,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.wrappers import AtariPreprocessing
 
-# The games of "The Arcade Learning Environment" that the successors of DQN report.
+# The games of "The Arcade Learning Environment" for which papers after DQN report results.
 GAMES = (
     "Alien Amidar Assault Asterix Asteroids Atlantis BankHeist BattleZone BeamRider Berzerk Bowling Boxing Breakout Centipede ChopperCommand "
     "CrazyClimber Defender DemonAttack DoubleDunk Enduro FishingDerby Freeway Frostbite Gopher Gravitar Hero IceHockey Jamesbond Kangaroo Krull "

@@ -1,4 +1,5 @@
-// Compares packed frames with unpacked frames: compression ratios of recorded games, drawing and appending in one run, and the same draws in Python libraries.
+// Compares packed frames with unpacked frames: the compression ratios of recorded games, drawing and appending in the same run, and the same draws in Python
+// libraries.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -93,7 +94,7 @@ const all = readdirSync(folder)
 const ratios = [];
 for (const name of all) {
   const { replay } = await filled(lib, "packed", OTHER_FRAMES, [name], recorded);
-  // A screen equal to the previous one is stored once, but counts as often as it was recorded.
+  // A screen that equals the previous one is stored once, but counts each time in the ratio.
   ratios.push({ name, ratio: (OTHER_FRAMES * PIXELS) / replay.stats().packed.frames.bytes });
 }
 ratios.sort((a, b) => a.ratio - b.ratio);

@@ -9,14 +9,14 @@ export function best(variants) {
   return counted.sort((a, b) => a.ns - b.ns)[0];
 }
 
-/** Returns the variant of a threshold: one variant, or the best library. If it ran with both versions of malloc, the faster one counts. */
+/** Returns the variant that a threshold names: one variant, or the best library. If it ran with both versions of malloc, the faster run counts. */
 function named(variants, to) {
   if (to === "peers") return best(variants);
   return variants.filter(({ name, skipped }) => skipped === undefined && (name === to || name === `${to}, pages kept`)).sort((a, b) => a.ns - b.ns)[0];
 }
 
 /**
- * Returns each threshold of the workloads that ran, the measured value, and whether it holds. A threshold that could not be measured does not hold.
+ * Returns each threshold of the workloads that ran, the measured value, and whether the threshold is met. A threshold that could not be measured is not met.
  * @returns {{ workload: string, ours: string, to: string, wanted: string, found: string, holds: boolean }[]}
  */
 export function judged(workloads, thresholds) {

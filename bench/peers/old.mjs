@@ -1,4 +1,4 @@
-/** Builds the first version from the history of this repository: the last commit before the package got a single safe and fast core. */
+/** Builds the first version from the history of this repository: the last commit before the package had a single core that is safe and fast. */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -6,7 +6,7 @@ import { Variant } from "./variant.mjs";
 const REPETITION_MS = 40;
 const WARM_MS = 500;
 /**
- * The number of stores that are filled at the same time. With two, their pages would be scattered, which affects the copies of some variants and not of others.
+ * The number of stores that are filled at the same time. With two, their pages would be scattered, which would slow the copies of only some variants.
  */
 const TOGETHER = 1;
 

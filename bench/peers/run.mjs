@@ -1,10 +1,11 @@
-// `npm run bench:peers [-- WORDS]` compares Reprise with replay memories of other libraries, and with C that does the same work. README.md describes how.
-//   --rounds N   repetitions of each variant (31)
-//   --trial      memories of a hundredth, to check that everything runs: its figures are meaningless
-//   --json       the run as JSON
-//   --save FILE  the run as JSON into a file
-//   --check      exit 1 if a threshold is missed; --from FILE judges a saved run
-//   --write      the figures of a saved run (--from FILE) or of this one into README.md and chart.svg
+// Compares Reprise with the replay memories of other libraries, and with C code that does the same work: `npm run bench:peers [-- WORDS]`. README.md describes
+// the method.
+//   --rounds N   repetitions of each variant (default: 31)
+//   --trial      use memories of a hundredth of the size, to check that everything runs; the figures are meaningless
+//   --json       print the run as JSON
+//   --save FILE  save the run as JSON to a file
+//   --check      exit with 1 if a threshold is missed; with --from FILE, judge a saved run
+//   --write      write the figures of this run, or of a saved run (--from FILE), into README.md and chart.svg
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import { join } from "node:path";

@@ -1,7 +1,7 @@
 /**
- * The targets of Reprise: the table of the issue that set them, row by row, unchanged. Each number is how many operations Reprise must do in the time of one
- * operation of the other side. `--check` fails if a target is missed. `recycled` has the target of `into`. `peers` is the best of the libraries in the run,
- * with either malloc, except those listed apart (workloads.mjs states the reasons).
+ * Lists the targets of Reprise, row by row as in the issue that set them. Each number is how many operations Reprise must do in the time of one operation of
+ * the other side. `--check` fails if a target is missed. `recycled` has the target of `into`. `peers` is the best of the libraries in the run, with either
+ * malloc, except the libraries marked `apart` (workloads.mjs states the reasons).
  */
 const held = (workload, into, fresh, touch) => [
   { workload, ours: "into", to: "peers", least: into },
@@ -20,7 +20,7 @@ export const thresholds = [
   ...held("prioritized sample 256", 4, 3),
   ...held("prioritized cycle 256", 4, 3, { to: "C, AVX2", least: 0.5 }),
   ...held("Atari batch 32", 1.25, 0.5, touching(0.85)),
-  // These are compared with unpacked frames in `npm run bench:packed`, which draws transitions.
+  // `npm run bench:packed`, which draws transitions, compares recorded screens with unpacked frames.
   { workload: "recorded screens batch 32", ours: "into, packed", to: "cpprb, pages kept", least: 0.55 },
   ...library("windows of 80", "flashbax", 1.8, 1.2),
   ...library("windows of 80", "NumPy", 1.4, 0.9),

@@ -1,8 +1,8 @@
-/** The process of one variant: it describes itself, then responds to each number of operations with the time taken, one per line. */
+/** Controls the process of one variant. The process describes itself, then responds to each number of operations with the time taken, one per line. */
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
-/** Setting up a buffer of a million dicts takes time. A process that takes longer than this hangs. */
+/** The limit for a response, in milliseconds. Creating a buffer of a million dicts takes minutes. A process that takes longer than this hangs. */
 const ANSWER_MS = 20 * 60_000;
 
 export class Variant {
@@ -17,7 +17,7 @@ export class Variant {
   constructor(one, { program, args, env = {} }) {
     this.one = one;
     this.#child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"], env: { ...process.env, ...env } });
-    // `close` reports its end.
+    // An error means that the process has ended, which `close` reports.
     this.#child.stdin.on("error", () => {});
     this.#child.stderr.setEncoding("utf8").on("data", (text) => {
       this.#errors = (this.#errors + text).slice(-4000);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { root } from "../../build/step.mjs";
 import { games } from "../packed/games.mjs";
 
-/** By default glibc returns large arrays to the system and maps them again, page by page. These settings keep them. */
+/** The settings with which glibc keeps large arrays. By default, it returns them to the system and maps them again, page by page. */
 export const KEEPING = { MALLOC_MMAP_THRESHOLD_: "33554432", MALLOC_TRIM_THRESHOLD_: "4294967296", MALLOC_TOP_PAD_: "67108864" };
 const LIBRARIES = { cpprb: "cpprb", sb3: "Stable-Baselines3", tianshou: "Tianshou", flashbax: "flashbax", torchrl: "TorchRL", pfrl: "PFRL" };
 
@@ -17,7 +17,7 @@ const numpy = { name: "NumPy", side: "peer", task: { library: "numpy" }, apart: 
 const keeping = (variants) => variants.map((one) => ({ ...one, name: `${one.name}, pages kept`, env: KEEPING }));
 const both = (variants) => [...variants, ...keeping(variants)];
 
-/** Screens of ten games, recorded by `npm run bench:packed`, or those in REPRISE_SCREENS. */
+/** The files with the screens of ten games: those recorded by `npm run bench:packed`, or those in the folder REPRISE_SCREENS. */
 const SCREENS = games.map((name) => join(process.env.REPRISE_SCREENS ?? join(root, "build/packed/games"), `${name}.bin`));
 
 const WAYS = ["into", "recycled", "new arrays"];
@@ -50,7 +50,7 @@ const add = (name, priorities, libraries, floor) => ({
   variants: [
     ...ours(["staged", "object"]),
     ...peers(libraries.filter((library) => library !== "pfrl")),
-    // PFRL stores only references: a caller that changes an added array changes the buffer.
+    // PFRL stores only references, so a caller that changes an array that it added also changes the buffer.
     peer("pfrl", { apart: "copies nothing: keeps the caller's arrays in a dict" }),
     ...floor,
   ],

@@ -1,4 +1,4 @@
-// The Reprise client: moves as many items as each received number, and prints the time taken, one line each.
+// Runs the Reprise client: for each number that it receives, moves that many items and prints the time taken, one per line.
 import { createInterface } from "node:readline";
 import { bool, entry, f32, i32 } from "../package.mjs";
 import { Random } from "../random.mjs";
@@ -10,7 +10,7 @@ const { does, table, port } = JSON.parse(process.argv[2]);
 const spec = { action: i32(), done: bool(), obs: f32(64), reward: f32() };
 const client = new ReverbClient(`127.0.0.1:${port}`, { spec, maxInFlightItems: UNCONFIRMED });
 const random = new Random(1);
-// Existing arrays, like the output of an environment.
+// The arrays exist before the measurement, like the output of an environment.
 const STEPS = Array.from({ length: 256 }, (_, i) => ({
   action: i,
   done: i % 2 === 1,

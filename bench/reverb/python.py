@@ -1,4 +1,4 @@
-"""The Python client: moves as many items as each received number, and prints the time taken, one line each."""
+"""Runs the Python client: for each number that it receives, moves that many items and prints the time taken, one per line."""
 import gc, json, os, sys, time
 
 answers = os.fdopen(os.dup(1), "w")
@@ -13,7 +13,7 @@ task = json.loads(sys.argv[1])
 address = f"127.0.0.1:{task['port']}"
 client = reverb.Client(address)
 random = np.random.default_rng(1)
-# Existing arrays, like the output of an environment.
+# The arrays exist before the measurement, like the output of an environment.
 STEPS = [{"action": np.int32(i), "done": np.bool_(i % 2), "obs": random.random(64, np.float32), "reward": np.float32(i)} for i in range(256)]
 LISTS = [list(step.values()) for step in STEPS]
 
@@ -52,7 +52,7 @@ def sample():
 
 
 def sampler():
-    # Does the work of client.sample, which has one item in flight.
+    # Does the same work as client.sample, which has one item in flight.
     def run(n):
         found = client._client.NewSampler(task["table"], n, IN_FLIGHT)
         for _ in range(n):

@@ -1,6 +1,6 @@
-// `npm run bench:reverb [-- WORDS]` compares our client with the Python client, on one real Reverb server. ../README.md describes how.
-//   --rounds N   repetitions of each side (15)
-//   --check      exit 1 if a threshold is missed
+// Compares the clients of Reprise and Python on the same real Reverb server: `npm run bench:reverb [-- WORDS]`. bench/README.md describes the method.
+//   --rounds N   repetitions of each side (default: 15)
+//   --check      exit with 1 if a threshold is missed
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { python } from "../../build/interop.mjs";
@@ -17,7 +17,7 @@ const rounds = Number(values.rounds ?? ROUNDS);
 const { program, missing } = python();
 if (missing !== undefined) throw new Error(missing);
 
-/** Returns the nanoseconds per item of each side: the median of repetitions in turns, each side in a separate process. */
+/** Runs the sides in separate processes, in turns. Returns the median time per item of each side, in nanoseconds. */
 async function race(sides, port) {
   const variants = [];
   try {
@@ -34,7 +34,7 @@ async function race(sides, port) {
       await calibrate(variant);
     }
     for (let round = 0; round < rounds; round++) {
-      // Each side goes first equally often.
+      // The first side changes in each round, so that no side always goes first.
       for (let k = 0; k < variants.length; k++) {
         const variant = variants[(round + k) % variants.length];
         variant.samples.push((await variant.repeat()).ns);
@@ -46,7 +46,7 @@ async function race(sides, port) {
   }
 }
 
-/** Determines the number of items per repetition, which also compiles code. */
+/** Determines the number of items per repetition. This also warms the process up. */
 async function calibrate(variant) {
   variant.n = 200;
   for (const until = performance.now() + WARM_MS; ; ) {

@@ -1,6 +1,6 @@
 """Runs the real server of the benchmark, filled with items to sample. Prints its port, and runs until its input ends.
 
-`small` and `big` are full of random bytes, so that Snappy cannot compress them; `in` accepts inserted items, and drops the oldest.
+The tables `small` and `big` are full of random bytes, so that Snappy cannot compress them. The table `in` accepts inserted items, and drops the oldest ones.
 """
 import json, os, sys
 

@@ -1,4 +1,4 @@
-/** The workloads and their targets. Each number is how many items Reprise must move in the time of one item of the other side. */
+/** Lists the workloads and their targets. Each number is how many items Reprise must move in the time of one item of the other side. */
 
 const ours = (name, task) => ({ name, task, program: "ours" });
 const theirs = (name, task) => ({ name, task, program: "python" });
@@ -9,8 +9,8 @@ const samplers = (table) => [
   theirs("client.sample", { does: "sample", table }),
 ];
 /**
- * "Its sampler" is the sampler of the pybind module, as fast as possible. A dataset continues to draw in its own threads during the turns of the other sides,
- * so turns cannot measure it.
+ * The rival is the sampler of the pybind module, configured to be as fast as possible. A dataset cannot be measured in turns, because its threads continue to
+ * draw during the turns of the other sides.
  */
 const sampled = (least) => [{ ours: "sampler", to: "pybind's sampler, 100 in flight", least }];
 

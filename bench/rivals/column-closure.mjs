@@ -1,6 +1,6 @@
 /**
- * The same ring, written only for filling: its arrays are variables in a closure, which engines access faster than fields of an object. It cannot be sampled
- * from outside. It shows the minimum cost of appending a step in JavaScript.
+ * Creates the ring of column-ring.mjs in a form that only supports appending: returns a function that appends a step. The arrays are variables of a closure,
+ * which engines access faster than fields of an object. This shows the minimum cost of appending a step in JavaScript.
  */
 export function columnClosure(capacity) {
   const observations = new Float32Array(4 * capacity);

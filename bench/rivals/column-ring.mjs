@@ -1,6 +1,6 @@
 /**
- * The ring that a careful programmer writes for one spec: typed-array columns, with fields known at compile time. It is not general and checks nothing: no
- * keys, no priorities, no episodes, no draw counts. It follows the textbook: a circular buffer, struct of arrays.
+ * Implements the ring that a careful programmer writes for one spec: typed-array columns, with fields known at compile time. It checks nothing, and has no
+ * keys, priorities, episodes or draw counts. It is a textbook circular buffer as a struct of arrays.
  */
 export class ColumnRing {
   constructor(capacity) {

@@ -1,6 +1,6 @@
 /**
- * The replay buffer of most JavaScript examples: an array of step objects, overwritten cyclically. A step owns a copy of its observation, because environments
- * reuse their observations. A sample draws with replacement, and copies two adjacent steps into batch arrays.
+ * Implements the replay buffer of most JavaScript examples: an array of step objects, overwritten cyclically. A step owns a copy of its observation, because
+ * environments reuse their observations. A sample draws with replacement, and copies two adjacent steps into batch arrays.
  */
 export class ObjectRing {
   constructor(capacity) {

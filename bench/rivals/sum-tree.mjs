@@ -1,8 +1,9 @@
 /**
- * Trees of f64 sums in JavaScript: a binary heap of sums in one Float64Array, with the root at 1. The layout is that of the sum trees of dopamine (Apache-2.0)
- * and dqn_zoo (Apache-2.0), reimplemented. Parents are recomputed from their children, so that sums do not drift. `SumTree` is the usual implementation: one
- * walk per draw, one climb per update. `BatchSumTree` is the fastest that we found: the whole batch walks one level at a time, so that its cache misses
- * overlap, and without branches, which would be unpredictable. Four children per node, separate levels, and branches within the batch were slower.
+ * Implements trees of f64 sums in JavaScript: a binary heap of sums in one Float64Array, with the root at 1. This is the layout of the sum trees of dopamine
+ * (Apache-2.0) and dqn_zoo (Apache-2.0), reimplemented. Parents are recomputed from their children, so that sums do not drift. `SumTree` is the usual
+ * implementation: one walk per draw, one climb per update. `BatchSumTree` is the fastest implementation that we found: the whole batch walks one level at a
+ * time, so that its cache misses overlap. It avoids branches, which would be unpredictable. Four children per node, separate levels, and branches within the
+ * batch were slower.
  */
 export class SumTree {
   /** @param leaves a power of two */

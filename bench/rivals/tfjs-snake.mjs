@@ -1,7 +1,7 @@
 /**
- * The algorithm of the replay memory in the TensorFlow.js snake example (tensorflow/tfjs-examples, snake-dqn/replay_memory.js, Apache-2.0, Google LLC),
- * reimplemented: a ring of whole transitions, and a list of all indices that every sample shuffles completely to take the first n. Its batch is then copied
- * into arrays, as the example does before it creates tensors.
+ * Reimplements the replay memory of the TensorFlow.js snake example (tensorflow/tfjs-examples, snake-dqn/replay_memory.js, Apache-2.0, Google LLC): a ring of
+ * whole transitions, and a list of all indices. Every sample shuffles the whole list and takes the first n indices. The batch is then copied into arrays, as in
+ * the example before it creates tensors.
  */
 import { put } from "./object-ring.mjs";
 

@@ -1,5 +1,5 @@
-// Arranges Typedoc's navigation for readers: the groups and the order of docs/README.md, then the entries of the package with their members by kind. It also adds a link for
-// keyboards to the navigation, which comes after the text. It is in this folder because it imports typedoc.
+// Arranges Typedoc's navigation for readers: the groups and the order of docs/README.md, then the entries of the package with their members by kind. Also adds
+// a skip link to the navigation, which comes after the text. This file is in this folder because it imports typedoc.
 import { readFileSync } from "node:fs";
 import { Converter, JSX, Renderer } from "typedoc";
 import { groupsOf, INDEX, REST, titleOf } from "../docs-index.mjs";
@@ -13,7 +13,7 @@ export function load(app) {
   app.converter.on(Converter.EVENT_CREATE_DOCUMENT, (_, document) => documents.set(document.name, document));
 
   app.renderer.on(Renderer.EVENT_BEGIN, () => {
-    // Names change only now, so that addresses are those of the files.
+    // The names are changed only after addresses are computed, so that addresses match the file names.
     for (const document of documents.values()) document.name = titleOf(document.content.map(({ text }) => text).join("")) ?? document.name;
     const { theme } = app.renderer;
     const build = theme.buildNavigation.bind(theme);

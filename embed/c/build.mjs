@@ -1,4 +1,4 @@
-// Builds the library for C in dist/embed/c/: its header, its sources, which are plain C, and both kinds of library. It requires wasm2c and a C compiler.
+// Builds the library for C in dist/embed/c/: its header, its sources in plain C, and a static and a shared library. Requires wasm2c and a C compiler.
 import { copyFileSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { execute, files, root, step } from "../../build/step.mjs";
@@ -8,7 +8,7 @@ import { CC, FLAGS, needed, wasm2c } from "./tools.mjs";
 const MODULE = "dist/embed.scalar.wasm";
 export const OUT = join(root, "dist/embed/c");
 
-/** Builds it, and the player of recorded operations, which reports its speed. */
+/** Builds the library, and the player of recorded operations, which also measures the library's speed. */
 export async function buildC() {
   const program = wasm2c();
   needed(CC, "Debian's packages gcc and libc6-dev, or set CC");

@@ -1,5 +1,5 @@
-/* Plays a file of operations (test/embed/operation.ts has its format): `player FILE` prints the digest of all results, `player --time FILE…` how long the timed
- * operations of each file take. */
+/* Plays a file of operations in the format of test/embed/operation.ts. `player FILE` prints the digest of all results. `player --time FILE…` prints how long
+ * the timed operations of each file take. */
 #define _POSIX_C_SOURCE 199309L
 #include "reprise.h"
 
@@ -86,7 +86,7 @@ static void reload(const void *text, size_t bytes) {
 
 static uint32_t whole(double value) { return (uint32_t)(int64_t)value; }
 
-/* Plays one operation; returns where the next one is. */
+/* Plays one operation. Returns the address of the next operation. */
 static const uint8_t *play(const uint8_t *from) {
   record op;
   double a[ARGUMENTS];

@@ -1,4 +1,5 @@
-/* A Replay is an instance of core.inc, which wasm2c makes from dist/embed.scalar.wasm. Only this file is compiled; it includes the others. */
+/* Implements the library. A Replay is an instance of core.inc, which wasm2c generates from dist/embed.scalar.wasm. Only this file is compiled; it includes the
+ * others. */
 #define _DEFAULT_SOURCE
 #define NDEBUG
 #include "runtime.h"
@@ -42,7 +43,7 @@ struct reprise_replay {
 /* The ends of episodes that may have a final step. */
 enum { TRUNCATED = 2, TERMINATED = 3 };
 
-/* The handles freed last: each keeps its memory until that many others are freed, so that a late call is refused and cannot reach another Replay. */
+/* The number of recently freed handles that keep their memory. A late call with such a handle is refused, and cannot reach another Replay. */
 enum { FREED = 64 };
 static _Atomic(reprise_replay *) freed[FREED];
 static atomic_uint frees;
@@ -61,7 +62,7 @@ static int32_t refuse(int32_t code, const char *text, ...) {
 
 static uint8_t *at(reprise_replay *replay, uint32_t address) { return replay->core.w2c_memory.data + address; }
 
-/* Passes the core's own text on. */
+/* Refuses a call with the core's own text. */
 static int32_t refused(reprise_replay *replay, int32_t code) {
   const char *text = (const char *)at(replay, page_error(&replay->core));
   return refuse(code, "%.*s", (int)sizeof error - 1, text);
@@ -88,7 +89,7 @@ static int32_t closed(reprise_replay *replay) {
 /* A trap would be a bug in the core; none is known. */
 static int32_t trapped(void) { return refuse(REPRISE_CORRUPT, "CORRUPT: the core trapped (%d), and the Replay was freed. Please report this bug", (int)why); }
 
-/* Begins a call: if it is not allowed, or traps, `result` is returned, which may be `code`. */
+/* Begins a call. If the call is not allowed, or traps, it returns `result`, an expression that may use `code`. */
 #define ENTER(replay, result)      \
   int32_t code = closed(replay);   \
   if (code != 0) return result;    \
@@ -100,12 +101,12 @@ static int32_t trapped(void) { return refuse(REPRISE_CORRUPT, "CORRUPT: the core
     return result;                 \
   }
 
-/* A run of the caller's bytes to copy in. */
+/* A run of the caller's bytes, to be copied into the instance. */
 typedef struct run {
   const char *name;
   const void *from;
   uint64_t bytes;
-  uint32_t address; /* where they were copied to */
+  uint32_t address; /* the address of the copy */
 } run;
 
 /* Copies runs into the input buffer, each at a multiple of 16, and skips empty ones. Returns 0, or a code. */
@@ -125,7 +126,7 @@ static int32_t give(reprise_replay *replay, run *runs, int count) {
   if (place == 0) return refused(replay, REPRISE_OUT_OF_MEMORY);
   for (int i = 0; i < count; i++) {
     if (runs[i].bytes == 0) continue;
-    /* A column of a batch, such as its keys, moves with the memory. */
+    /* The run may be a column of a batch, such as its keys, which moves with the memory. */
     const uint8_t *from = runs[i].from;
     if ((uintptr_t)from - (uintptr_t)before < size) from = memory->data + ((uintptr_t)from - (uintptr_t)before);
     memcpy(at(replay, place), from, (size_t)runs[i].bytes);
@@ -173,7 +174,7 @@ reprise_replay *reprise_load(const void *snapshot, size_t bytes, const char *tex
   return opened(runs, 2);
 }
 
-/* Makes room for more elements; returns 0 if there is none. */
+/* Makes room for more elements; returns 0 if there is no memory. */
 static int room(void **have, size_t *count, size_t need, size_t bytes) {
   if (need <= *count && *have != NULL) return 1;
   void *more = realloc(*have, (need + 1) * bytes);
@@ -224,7 +225,7 @@ static const reprise_batch *tell(reprise_replay *replay, told *told, uint32_t ad
   return &told->batch;
 }
 
-/* Describes a packed step, whose description stays the same for the life of the Replay. */
+/* Describes a packed step. The description does not change during the life of the Replay. */
 static const reprise_batch *step_of(reprise_replay *replay) {
   if (replay->step.batch.column != NULL) return &replay->step.batch;
   uint32_t address = page_columns(&replay->core, replay->handle, (uint32_t)REPRISE_STEP);

@@ -1,12 +1,12 @@
-/* The runtime for wasm2c's output: a memory and an exit from a trap. wabt has its own, which installs a signal handler, shares the exit in the
- * whole process, and ends the process if memory is short; a library inside a game must do none of that. */
+/* Implements the runtime for wasm2c's output: a memory, and the exit from a trap. The runtime of wabt installs a signal handler, shares the exit in the whole
+ * process, and ends the process if memory is short. A library inside a game must do none of these. */
 #include <setjmp.h>
 #include <stddef.h>
 
 /* Every access is checked against the memory's size: no guard pages, no SIGSEGV. The core has no recursion, so its stack is not counted. */
 #define WASM_RT_MEMCHECK_SIGNAL_HANDLER 0
 #define WASM_RT_USE_STACK_DEPTH_COUNT 0
-/* Separate names, because another wasm2c module may be linked in. */
+/* The names are changed, because another wasm2c module may be linked into the same program. */
 #define wasm_rt_trap reprise_rt_trap
 #define wasm_rt_register_func_type reprise_rt_register_func_type
 #define wasm_rt_is_initialized reprise_rt_is_initialized
@@ -20,10 +20,11 @@
 #endif
 
 #define PAGE 65536u
-/* 4 GiB would be 0 in 32 bits; the core asks for a page less. */
+/* The size of 4 GiB would be 0 in 32 bits, so the core requests one page less. */
 #define MAX_PAGES 65535u
 
-/* With 64 bits the whole address space of a memory is reserved, and filled as it grows, so nothing is moved. REPRISE_MOVES is for systems that cannot do that. */
+/* On 64-bit systems, the whole address space of a memory is reserved, and committed as the memory grows, so nothing moves. Define REPRISE_MOVES for systems
+ * that do not support this. */
 #if !defined(REPRISE_MOVES) && (UINTPTR_MAX <= 0xffffffffu || !(defined(__unix__) || defined(__APPLE__)))
 #define REPRISE_MOVES
 #endif
@@ -81,7 +82,7 @@ uint32_t wasm_rt_grow_memory(wasm_rt_memory_t *memory, uint32_t more) {
   return pages;
 }
 
-/* Without room the size is 0, and the next access traps. */
+/* If there is no memory, the size is 0, and the next access traps. */
 void wasm_rt_allocate_memory(wasm_rt_memory_t *memory, uint32_t pages, uint32_t max_pages) {
   memory->data = reserve();
   memory->pages = memory->data == NULL ? 0 : 1;
@@ -97,7 +98,7 @@ void wasm_rt_free_memory(wasm_rt_memory_t *memory) {
 
 bool wasm_rt_is_initialized(void) { return true; }
 
-/* Only calls through a table check types, and the core has no table. */
+/* Types are checked only by calls through a table, and the core has no table. */
 uint32_t wasm_rt_register_func_type(uint32_t params, uint32_t results, ...) {
   (void)params;
   (void)results;

@@ -4,9 +4,9 @@ import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { installDebian } from "../../build/debian.mjs";
 
-/** Later versions renamed functions in runtime.h. */
+/** The required version of wabt. Later versions rename functions in runtime.h. */
 const WASM2C = "1.0.32";
-/** Contracted products would produce other bytes than on other platforms, so contraction is off. */
+/** The compiler's flags. Contraction of floating-point operations is off, because it would produce other bytes than on other platforms. */
 export const FLAGS = ["-std=c11", "-ffp-contract=off"];
 export const CC = process.env.CC ?? "cc";
 

@@ -1,5 +1,5 @@
--- Plays a file of operations (test/embed/operation.ts has its format): `luajit player.lua LIBRARY FILE` prints the digest of all results,
--- `luajit player.lua LIBRARY --time FILE…` prints how long the timed operations of each file take. It calls the library directly, because the file has packed steps.
+-- Plays a file of operations in the format of test/embed/operation.ts. `luajit player.lua LIBRARY FILE` prints the digest of all results.
+-- `luajit player.lua LIBRARY --time FILE…` prints how long the timed operations of each file take. Calls the library directly, because files have packed steps.
 package.path = arg[0]:match("^(.*/)") .. "?.lua"
 local ffi = require("ffi")
 local bit = require("bit")
@@ -87,7 +87,7 @@ local calls = {
 local SAMPLE, STATS, RELOAD = 3, 6, 7
 local places = ffi.new("const uint8_t*[16]")
 
--- Plays the operation at a place; returns where the next one is.
+-- Plays the operation at an offset. Returns the offset of the next operation.
 local function play(at)
   local call, arguments = file[at], file[at + 1]
   local addresses = ffi.cast("const uint16_t*", file + at + 2)[0]
@@ -150,7 +150,7 @@ local function play_file(path)
     at = play(at)
   end
   C.reprise_free(handle)
-  return text -- which `file` points into
+  return text -- `file` points into this string, which must stay alive
 end
 
 for i = timed and 3 or 2, #arg do play_file(arg[i]) end

@@ -1,15 +1,16 @@
--- Reprise for LuaJIT and LÖVE: the library for C (npm run build:c), with steps as tables and batches as arrays. docs/embed/protocol.md explains the texts and numbers.
+-- Reprise for LuaJIT and LÖVE. Wraps the library for C (npm run build:c), with steps as tables and batches as arrays. docs/embed/protocol.md explains the texts
+-- and numbers.
 local ffi = require("ffi")
 
--- C types of elements by their numbers in reprise.h; text has none.
+-- The C types of elements by dtype number, as in reprise.h. Text has no C type.
 local TYPES = { [0] = "bool", "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t", "uint64_t", "float", "double", "float", "float" }
-local BOOL, FLOAT = 0, 9 -- integers are between them
-local HALVES = { [11] = "f16", [12] = "bf16" } -- half floats: arrays of them are of float
--- The least and the greatest number of each integer type, as 64 bits hold them.
+local BOOL, FLOAT = 0, 9 -- the numbers of integers are between these two
+local HALVES = { [11] = "f16", [12] = "bf16" } -- half floats, whose arrays have elements of type float
+-- The least and the greatest number of each integer type, as 64-bit integers.
 local MIN = { -128LL, 0LL, -32768LL, 0LL, -2147483648LL, 0LL, -9223372036854775807LL - 1, 0LL }
 local MAX = { 127ULL, 255ULL, 32767ULL, 65535ULL, 2147483647ULL, 4294967295ULL, 9223372036854775807ULL, 18446744073709551615ULL }
 local INT64, UINT64 = ffi.typeof("int64_t"), ffi.typeof("uint64_t")
-local WHOLE = 2 ^ 31 - 1 -- the largest number of a writer, a lane, a table, a view, and of steps or entries
+local WHOLE = 2 ^ 31 - 1 -- the largest number of a writer, lane, table or view, and the largest count of steps or entries
 local STEP = -1
 local ENDS = { ended = 1, truncated = 2, terminated = 3 }
 
@@ -17,7 +18,7 @@ local Replay = {}
 Replay.__index = Replay
 local C
 
--- Raises an error without a file position, so that the error is only the text.
+-- Raises an error without a file position, so that the message is only the text.
 local function refuse(text) error(text, 0) end
 
 local function refused() refuse(ffi.string(C.reprise_error())) end
@@ -28,7 +29,7 @@ local function did(result)
   return result
 end
 
--- The leaves of a packed step: their places, and pointers of their types.
+-- Returns the leaves of a packed step: their places, and pointers of their types.
 local function leaves(replay)
   local step = C.reprise_columns(replay.handle, STEP)
   if step == nil then refused() end
@@ -56,7 +57,7 @@ end
 
 local function no_value(leaf, what, value) refuse(("INVALID_DATA: %q must be %s, got %s"):format(leaf.path, what, tostring(value))) end
 
--- Converts a number of FFI to a Lua number; 64-bit integers stay unchanged. Returns nil if it is not a number.
+-- Converts an FFI number to a Lua number; 64-bit integers stay unchanged. Returns nil if the value is not a number.
 local function number_of(value)
   if type(value) ~= "cdata" or ffi.istype(INT64, value) or ffi.istype(UINT64, value) then return value end
   return tonumber(value)
@@ -68,7 +69,7 @@ local function holds(leaf, value)
   return value >= leaf.min and (value < 0 or ffi.cast(UINT64, value) <= leaf.max)
 end
 
--- Rounds a number that float cannot hold to its odd neighbour, so that numbers next to a tie of halves do not become one.
+-- Rounds a number that is not exact as a float to its odd neighbour, so that a number close to a tie of half floats does not become the tie.
 local function write_odd(values, i, value)
   local bits = ffi.cast("uint32_t*", values) + i
   if math.abs(values[i]) > math.abs(value) then bits[0] = bits[0] - 1 end
@@ -170,7 +171,7 @@ function Replay:finish(how, final, writer, lane)
   return did(C.reprise_end(live(self), whole("writer", writer or 0), whole("lane", lane or 0), ENDS[how] or 0, last))
 end
 
--- Makes an item of the last steps. Returns whether it is in its table; otherwise it waits.
+-- Makes an item of the last steps. Returns true if the item is in its table, or false if it waits.
 function Replay:item(table, length, priority, writer, lane)
   return did(C.reprise_item(live(self), whole("writer", writer or 0), whole("lane", lane or 0), whole("table", table), whole("length", length), priority or 1)) == 1
 end
@@ -198,25 +199,26 @@ local function shown(self, view, count)
   return batch, count
 end
 
--- Draws up to n entries of a view. Returns an array for each column by its name, and the number of entries. The next draw of the same view fills the same arrays.
+-- Draws up to n entries of a view. Returns the arrays of the columns by name, and the number of entries. The next draw of the same view fills the same arrays.
 function Replay:sample(view, n, beta)
   view = whole("view", view)
   return shown(self, view, did(C.reprise_sample(live(self), view, whole("n", n), beta or 0)))
 end
 
--- Returns the next items of an epoch, at most n, like `sample`; 0 entries if the epoch is over. Each item that existed when the epoch began comes once. Changes `state`.
+-- Returns the next items of an epoch, at most n, in the form of `sample`; 0 entries mean that the epoch is over. Each item that existed when the epoch began
+-- occurs once. Changes `state`.
 function Replay:epoch(view, n, state)
   view = whole("view", view)
   return shown(self, view, did(C.reprise_epoch(live(self), view, whole("n", n), state)))
 end
 
--- Sets priorities of items by key, both arrays of doubles. Returns how many exist.
+-- Sets priorities of items by key. Both arguments are arrays of doubles. Returns how many of the items exist.
 function Replay:update(table, keys, priorities, n) return did(C.reprise_update(live(self), whole("table", table), keys, priorities, whole("n", n))) end
 
 -- Deletes items by key. Returns how many existed.
 function Replay:delete(table, keys, n) return did(C.reprise_delete(live(self), whole("table", table), keys, whole("n", n))) end
 
--- Returns the numbers of a table, by their names in reprise.h.
+-- Returns the numbers of a table by the names in reprise.h.
 function Replay:stats(table)
   local numbers = C.reprise_stats(live(self), whole("table", table))
   if numbers == nil then refused() end
@@ -235,7 +237,7 @@ function Replay:save()
   return table.concat(chunks)
 end
 
--- Frees the memory of the Replay immediately instead of in the garbage collector.
+-- Frees the memory of the Replay immediately instead of when it is collected.
 function Replay:free()
   local handle = ffi.gc(live(self), nil)
   self.freed = true
@@ -246,10 +248,10 @@ local reprise = {}
 
 function reprise.create(text) return opened(C.reprise_create(text, #text)) end
 
--- Returns the state of epochs that have not begun: doubles, of which the third is the number of the epoch. In slot order if `ordered` is true.
+-- Returns the initial state of epochs, an array of doubles. Its third element is the number of the epoch. Epochs are in slot order if `ordered` is true.
 function reprise.epochs(seed, ordered) return ffi.new("double[6]", {ordered and 0 or 1, seed or 0}) end
 
--- Returns the Replay of a snapshot; `text` has lines that follow its own.
+-- Opens the Replay in a snapshot. The lines of `text` follow the lines of the snapshot.
 function reprise.load(snapshot, text)
   return opened(C.reprise_load(snapshot, #snapshot, text, text and #text or 0))
 end

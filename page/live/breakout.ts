@@ -10,7 +10,7 @@ const [EDGE, PADDLE, BALL] = [90, 220, 255];
 const [PADDLE_Y, PADDLE_WIDTH, PADDLE_SPEED] = [78, 12, 3];
 const BALL_SIZE = 2;
 const LIVES = 5;
-/** The probability per step that the player looks away. */
+/** The probability per step that the player stops following the ball. */
 const DOZES = 0.12;
 
 export class Breakout {

@@ -34,7 +34,7 @@ export class Figures {
     this.#set("Steps", count(steps));
     if (last !== undefined) this.#set("Last return", count(last));
     if (greedy !== undefined) this.#set("Greedy mean", figure(greedy));
-    // The share is computed over the total time instead of the last second, because a browser's clock may be coarser than the time of one call.
+    // The percentage refers to the total time instead of the last second, because a browser's clock may be coarser than the time of one call.
     if (busyMs > 0) this.#set("In the memory", `${figure((100 * replayMs) / busyMs)} %`);
     const at = performance.now();
     this.#since ??= { at, steps };

@@ -1,4 +1,4 @@
-/** Implements the room's end of the worker: sends commands, and requests the scene once per frame. */
+/** Implements the room's connection to its worker: sends commands, and requests the scene once per frame. */
 import { startWorker } from "../parts/worker.ts";
 import type { FromWorker, Scene, ToWorker } from "./messages.ts";
 

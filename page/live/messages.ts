@@ -20,9 +20,9 @@ export interface Scene {
   readonly episode: number;
   /** The number of steps of the current episode. */
   readonly length: number;
-  /** The episodes that ended: the total number of steps at the end, and the return. */
+  /** A point for each episode that ended: the total number of steps at its end, and its return. */
   readonly returns: readonly Point[];
-  /** The means of 100 greedy episodes. */
+  /** The mean returns of 100 greedy episodes each. */
   readonly greedy: readonly Point[];
   /** The number of milliseconds spent in the agent's steps so far, and the number of these milliseconds spent in the memory. */
   readonly busyMs: number;

@@ -1,4 +1,4 @@
-/** Computes how many steps are due at a rate per second, without catching up on more than a tenth of a second. */
+/** Computes how many steps are due at a given rate, and never catches up on more than a tenth of a second. */
 const AT_MOST = 0.1;
 
 export class Pace {
@@ -12,7 +12,7 @@ export class Pace {
     this.#since = now;
   }
 
-  /** Returns the number of steps that are due at a time in milliseconds. `took` notes how many steps were taken. */
+  /** Returns the number of steps that are due at a time in milliseconds. The caller then reports the steps that it took to `took`. */
   due(now: number): number {
     if (this.#rate === Infinity) return Infinity;
     this.#owed = Math.min(this.#owed + (this.#rate * (now - this.#since)) / 1000, Math.max(1, AT_MOST * this.#rate));

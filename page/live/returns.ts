@@ -3,7 +3,7 @@ import { joined, plot } from "../parts/plot.ts";
 import { Curve } from "./curve.ts";
 import type { Scene } from "./messages.ts";
 
-/** The return that Gymnasium counts as solved. */
+/** The return at which Gymnasium considers CartPole-v1 solved. */
 const SOLVED = 475;
 /** The number of milliseconds between two redraws of the curve. */
 const CURVE_MS = 250;

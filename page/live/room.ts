@@ -15,7 +15,7 @@ import { Returns } from "./returns.ts";
 import { screens } from "./screens.ts";
 import { Stage } from "./stage.ts";
 
-/** The number of steps per second of CartPole-v1, whose step is 0.02 s. */
+/** The number of steps per second in real time, because a step of CartPole-v1 takes 0.02 s. */
 const REAL = 50;
 const SPEEDS = [
   { value: REAL, text: "1×", label: "real time: 50 steps per second" },

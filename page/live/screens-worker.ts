@@ -6,7 +6,7 @@ import type { ScreensFrame } from "./screens.ts";
 /** The number of frames per observation. */
 const STACK = 4;
 const PIXELS = SIZE * SIZE;
-/** The number of steps per second, and milliseconds between two turns. */
+/** The number of steps per second, and the number of milliseconds between two turns. */
 const RATE = 600;
 const TURN_MS = 50;
 /** Above this many bytes, the oldest transitions are evicted. */

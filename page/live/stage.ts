@@ -4,7 +4,7 @@ import type { Scene } from "./messages.ts";
 
 /** The limits of an episode, and the pole's length, in m and radians. */
 const [EDGE, FALL, POLE] = [2.4, (12 * Math.PI) / 180, 1];
-/** The number of steps of an episode in which the pole stays up. */
+/** The maximum number of steps of an episode, which is reached if the pole does not fall. */
 const LONGEST = 500;
 /** The width in m, including some space beyond the edges, the height, and the height of the ground. */
 const [WIDTH, HEIGHT, GROUND] = [5.6, 1.9, 0.34];

@@ -1,4 +1,4 @@
-/** Implements the room's end of its worker: calls that can be stopped, even if the worker is busy and receives no messages. */
+/** Implements the room's connection to its worker. Calls can be stopped even if the worker is busy and receives no messages. */
 import { startWorker } from "../parts/worker.ts";
 import type {
   EpisodeArgument,
@@ -15,7 +15,7 @@ import type {
 } from "./messages.ts";
 import { Caller } from "./reading/port.ts";
 
-/** A worker that was asked to stop and has not answered after this time is terminated. */
+/** The time in milliseconds after which a worker that does not respond to a request to stop is terminated. */
 const PATIENCE_MS = 2000;
 
 export class Client {
@@ -32,7 +32,7 @@ export class Client {
   }
 
   open(argument: OpenArgument, signal: AbortSignal): Promise<Opened> {
-    // A worker that is still busy with the previous dataset is useless.
+    // The worker may still be busy with the previous dataset, so it is replaced.
     if (this.#isUsed) this.#end("another dataset was opened");
     this.#isUsed = true;
     return this.#call<Opened>("open", argument, signal);

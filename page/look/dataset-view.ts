@@ -13,7 +13,7 @@ import { type FindingsView, findingsView } from "./ui/findings-view.ts";
 import { Overview } from "./ui/overview.ts";
 import { type Player, player } from "./ui/player.ts";
 
-/** A held-down key passes many episodes. An episode is read only if the selection rests on it for this time. */
+/** The time in milliseconds for which an episode must be selected before it is read. A key that is held down passes many episodes. */
 const REST_MS = 120;
 
 export class DatasetView {
@@ -73,7 +73,7 @@ export class DatasetView {
     });
   }
 
-  /** Reads a sample, or everything. Shows errors. */
+  /** Reads a sample, or the whole dataset. Shows errors. */
   start(): Promise<void> {
     return this.#read("sample");
   }

@@ -45,7 +45,7 @@ export interface Opened {
   readonly bytes?: number;
   /** Whether an episode can be read without the preceding episodes. */
   readonly indexed: boolean;
-  /** Whether steps have images that can become films. */
+  /** Whether steps have images from which films can be made. */
   readonly filmable: boolean;
   /** The number of steps per second, if the files state it. */
   readonly fps?: number;
@@ -70,7 +70,7 @@ export interface Found {
 }
 
 export interface ReadArgument {
-  /** A quick sample spread over the dataset, or everything in order. */
+  /** What to read: a quick sample spread over the dataset, or all episodes in order. */
   readonly what: "sample" | "all";
 }
 

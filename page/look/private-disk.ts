@@ -32,7 +32,7 @@ export async function removeLeft(): Promise<void> {
   }
 }
 
-/** Offers a zip for download. @returns a function that withdraws the offer. The zip is removed after the time that a running download needs to get its bytes */
+/** Offers a zip for download. @returns a function that withdraws the offer. The zip is removed later, so that a running download can still read its bytes */
 export function offer(name: string): () => void {
   const held = hold(name);
   const remove = async (): Promise<void> => {

@@ -20,7 +20,7 @@ serve(globalThis as unknown as Worker, {
   read: (argument: ReadArgument, signal: AbortSignal, tell: Tell) => current().read(argument, signal, tell),
   episode: ({ index }: EpisodeArgument, signal: AbortSignal, tell: Tell) => current().episode(index, signal, tell),
   async export(argument: ExportArgument, signal: AbortSignal, tell: Tell) {
-    // Writers and encoders are large, so visitors who only look do not load them.
+    // Writers and encoders are large, so they are loaded only for an export.
     const { exported } = await import("./reading/export.ts");
     return exported(current(), argument, signal, tell);
   },

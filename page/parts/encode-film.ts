@@ -5,15 +5,15 @@ import { filmsHere } from "./film.ts";
 
 /** The codecs with LeRobot's names, in the order in which they are tried. */
 const CODECS = { avc: "h264", vp9: "vp9", av1: "av1" } as const;
-/** The number of bits per pixel, which is high because films are for learning, and small pictures are mostly edges. */
+/** The number of bits per pixel. It is high, because films are used for learning, and small pictures consist mostly of edges. */
 const BITS = 8;
 const MIN_RATE = 500_000;
 /** The distance between key frames. LeRobot seeks single frames, and decodes at most this many frames for each. */
 const KEY_FRAMES = 5;
 
 /**
- * The colour space of the planes. The browser's conversion from RGB is avoided: the conversion declares the full range, which its planes do not have. LeRobot
- * reads with PyAV, which assumes BT.601.
+ * The colour space of the planes. The browser's conversion from RGB is avoided, because it declares full range although its planes have limited range. LeRobot
+ * reads films with PyAV, which assumes BT.601.
  */
 const COLOURS = { primaries: "smpte170m", transfer: "smpte170m", matrix: "smpte170m", fullRange: false } as const;
 

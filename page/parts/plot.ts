@@ -1,4 +1,4 @@
-/** Plots made with uPlot, in the page's colours, as wide as their container. */
+/** Makes plots with uPlot, in the page's colours and as wide as their container. */
 import uPlot from "uplot";
 import { h } from "./element.ts";
 
@@ -69,7 +69,7 @@ export function plot(options: PlotOptions, signal: AbortSignal): Plot {
     else if (place.clientWidth !== chart.width) chart.setSize({ width: place.clientWidth, height: chart.height });
   });
   sizes.observe(place);
-  // Canvas contents do not follow the style sheet automatically.
+  // A canvas does not follow changes of the style sheet, so the plot is drawn again.
   colours.addEventListener("change", make, { signal });
   signal.addEventListener("abort", () => {
     sizes.disconnect();

@@ -2,12 +2,12 @@
 import { Zip } from "fflate";
 import { MAX_ZIP, zipEntry } from "./zip-entry.ts";
 
-/** A folder picked by the user, or files by their paths: the writers of `reprise/rlds` accept both as sinks, even in a worker. */
+/** A folder picked by the user, or files by path. The writers of `reprise/rlds` accept both as sinks, even in a worker. */
 export type Destination = FileSystemDirectoryHandle | Map<string, Uint8Array>;
 
 type Picker = (options: { id: string; mode: "readwrite" }) => Promise<FileSystemDirectoryHandle>;
 
-/** The time after the click in which a browser may still request the bytes of a download, in milliseconds. */
+/** The time after the click during which a browser may still request the bytes of a download, in milliseconds. */
 export const HANDED_OVER_MS = 60_000;
 
 /** Returns a name that is valid in any file system. */
@@ -17,7 +17,7 @@ export function fileName(name: string): string {
 
 const picker = () => (globalThis as { showDirectoryPicker?: Picker }).showDirectoryPicker;
 
-/** Whether this browser can write into a folder of the system. */
+/** Whether this browser can write to a folder of the user's file system. */
 export const picksFolders = (): boolean => typeof picker() === "function";
 
 /**

@@ -1,4 +1,4 @@
-/** Makes a choice between a few options: radio buttons, so that arrow keys and screen readers support them. */
+/** Creates a choice between a few options from radio buttons, which support arrow keys and screen readers. */
 import { h } from "./element.ts";
 
 export interface Choice<T> {

@@ -10,8 +10,8 @@ const [RATE, MEAN, SQUARE] = [2e-3, 0.1, 0.001];
 export const BATCH = 128;
 
 /**
- * The important inputs: the places of the ring and the rocks relative to the boat, scaled to similar sizes. The columns are these inputs, and the rows are the
- * numbers of STATE.
+ * The matrix that converts a state to the network's inputs: the positions of the ring and the rocks relative to the boat, scaled to similar sizes. The columns
+ * are the inputs, and the rows are the numbers of STATE.
  */
 const SEEN = (() => {
   const rows = STATE.map(() => new Array<number>(STATE.length).fill(0));
@@ -101,8 +101,8 @@ export class Clone {
   }
 
   /**
-   * Makes one update, which changes the lesson. @param share of the training that is over, from 0 to 1, which lowers the rate @returns the mean squared error
-   * of the batch
+   * Makes one update, which changes the lesson. @param share the completed fraction of the training, from 0 to 1, which lowers the learning rate @returns the
+   * mean squared error of the batch
    */
   learn(lesson: Lesson, share: number): number {
     turn(lesson, this.#random);

@@ -12,7 +12,7 @@ const KEYS: { readonly [code: string]: readonly [number, number] } = {
   KeyS: [0, 1],
 };
 
-/** A stick that is deflected less than this counts as untouched. */
+/** The deflection below which a stick counts as untouched. */
 const DEAD = 0.15;
 /** The distance from the boat, in widths of the picture, at which a finger means full thrust. */
 const REACH = 0.25;

@@ -70,7 +70,7 @@ export class Demonstrations {
   readonly #replay: OpenReplay<typeof SPEC, keyof typeof TABLES>;
   readonly #writer;
   #kept: Kept;
-  /** Whether the journal does not have this data yet. */
+  /** Whether the journal does not contain this data yet. */
   #isNews = false;
   #return = 0;
 
@@ -81,8 +81,8 @@ export class Demonstrations {
   }
 
   /**
-   * Opens the stored data without writing, so that a full disk does not prevent looking. An episode that was cut is added to the list, with its last saved
-   * steps.
+   * Opens the stored data without writing, so that it can be viewed even if the disk is full. An episode that was cut is added to the list, with the steps that
+   * were saved.
    * @returns also the cut episode, if there was one
    * @throws ReplayError CORRUPT, IO, LOCKED
    */

@@ -5,7 +5,7 @@ import { seeded } from "../../examples/random.js";
 export const FPS = 20;
 /** An episode is truncated after this many steps: 15 seconds. */
 export const MAX_STEPS = 300;
-/** The numbers of an observation: places in a unit square, with y downwards, and the boat's speed per second. */
+/** The numbers of an observation: positions in a unit square, with y downwards, and the boat's speed per second. */
 export const STATE = ["x", "y", "vx", "vy", "ring_x", "ring_y", "rock1_x", "rock1_y", "rock2_x", "rock2_y"] as const;
 /** The numbers of an action: thrust to the right and downwards. The length of the thrust is at most 1. */
 export const ACTION = ["thrust_x", "thrust_y"] as const;
@@ -17,7 +17,7 @@ export const ROCK = 0.075;
 const DT = 1 / FPS;
 const THRUST = 1.1;
 const DRAG = 1.1;
-/** The share of its speed that a boat keeps when it hits the edge. */
+/** The fraction of its speed that a boat keeps when it hits the edge. */
 const BOUNCE = 0.4;
 /** The distance to the ring's middle, and the speed, below which the boat is docked. */
 const [NEAR, SLOW] = [0.055, 0.16];

@@ -1,4 +1,4 @@
-/** Implements the room's end of its worker: requests and their answers, and messages from the worker. */
+/** Implements the room's connection to its worker: requests and their answers, and messages from the worker. */
 import { startWorker } from "../parts/worker.ts";
 import type { Step } from "./demonstrations.ts";
 import type { FromWorker, Name, Questions, Saved, ToWorker } from "./messages.ts";

@@ -1,4 +1,4 @@
-/** Implements the bar under a replayed episode, which shows the position and moves to any step. */
+/** Implements the bar under a replayed episode, which shows the current step and can move to any step. */
 import { h } from "../parts/element.ts";
 import type { Episode } from "./demonstrations.ts";
 

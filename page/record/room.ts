@@ -13,7 +13,7 @@ import { ReplayBar } from "./replay-bar.ts";
 import { Session } from "./session.ts";
 import { Camera, Stage } from "./stage.ts";
 
-/** Resolves when rooms that were left have released the files. A visitor who returns quickly waits for the release, and sees no error about another tab. */
+/** Resolves when rooms that were left have released the files. A visitor who returns quickly waits for this instead of seeing an error about another tab. */
 let left: Promise<unknown> = Promise.resolve();
 
 export async function room(host: HTMLElement, signal: AbortSignal): Promise<void> {

@@ -39,7 +39,7 @@ export class Session {
   #mode: Mode = "idle";
   #game: Game | undefined;
   #thrust: readonly [number, number] = [0, 0];
-  /** Counts activities, so that late results of earlier activities are dropped. */
+  /** The number of the activity, by which late results of earlier activities are recognized and dropped. */
   #turn = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #recording: Recording | undefined;

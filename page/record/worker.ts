@@ -1,4 +1,4 @@
-/** Implements the room's worker, which owns the files, the demonstrations in the files, and the clone that learns from the demonstrations. */
+/** Implements the room's worker, which owns the files, the demonstrations stored in them, and the clone that learns from the demonstrations. */
 import { ReplayError } from "reprise";
 import { memory, type OpfsDirectory, opfs } from "reprise/storage";
 import { BATCH, Clone } from "./clone.ts";
@@ -69,7 +69,7 @@ function onDisk(): Promise<OpfsDirectory | undefined> {
   });
 }
 
-/** Handles a full disk, which does not prevent looking at stored data. Waiting data is saved when there is room. */
+/** Handles a full disk. Stored data can still be viewed, and waiting data is saved when there is room. */
 function withoutRoom(error: unknown): Saved {
   if (!isFull(error)) throw error;
   troubled = true;

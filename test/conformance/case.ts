@@ -1,4 +1,4 @@
-/** A case of the table family in its file format (tfagents/README.md), validated as far as the runner relies on it. */
+/** Reads cases of the table family in their file format (tfagents/README.md), and validates the parts on which the runner relies. */
 
 export type Op = readonly [kind: string, args: { readonly [name: string]: unknown }];
 export type Result = { readonly [field: string]: unknown };
@@ -9,7 +9,7 @@ export interface TableCase {
   /** The spec of appends that do not specify their own. */
   readonly spec: unknown;
   readonly ops: readonly Op[];
-  /** The error of the constructors. If it is set, there are no results. */
+  /** The error of the constructors. If there is an error, there are no results. */
   readonly error: Result | undefined;
   readonly results: readonly Result[];
 }

@@ -1,4 +1,4 @@
-/** The cases in which our answer differs from the recorded one: POLICY.md, departures.md. Each is checked like any other case, against the answer here. */
+/** Lists the cases in which our answer differs from the recorded one (POLICY.md, departures.md). Each case is checked against the answer in this file. */
 import type { Result } from "./case.ts";
 
 export interface Departure {

@@ -1,4 +1,4 @@
-/** The families of cases that any host can run with only the package. PFRL cases need files and are run elsewhere. */
+/** Runs the families of cases that any host can run with only the package. PFRL cases need files, so other code runs them. */
 import { runBufferCase } from "./buffers/cases.ts";
 import { isObject } from "./case.ts";
 import { runClientCase, runDatasetCase } from "./client/cases.ts";

@@ -1,10 +1,10 @@
-/** Columns of a writer's history as named in a case. */
+/** Picks columns of a writer's history as described in a case. */
 
 import { ReplayError } from "../../src/index.ts";
 import type { HistoryColumn, ItemColumns, TrajectoryColumn, TrajectoryWriter } from "../../src/tf-agents/index.ts";
 import { isObject, Malformed } from "./case.ts";
 
-/** `["a", 0]` is a step, `["a", [start, stop, step]]` a slice, `["a", {list: […]}]` a list of steps. The nesting is that of the item. */
+/** Returns an item's columns. `["a", 0]` is a step, `["a", [start, stop, step]]` a slice, and `["a", {list: […]}]` a list of steps. The nesting is kept. */
 export function pick(writer: Pick<TrajectoryWriter, "history">, how: unknown): ItemColumns {
   if (!isObject(how)) throw new Malformed(`trajectory must be an object of columns, got ${JSON.stringify(how)}`);
   const { history } = writer;

@@ -1,4 +1,4 @@
-/** The ops of the table family. Each calls the public API. */
+/** Implements the ops of the table family. Each op calls the public API. */
 import type { HistoryColumn, TableInfo, TrajectoryColumn } from "../../src/tf-agents/index.ts";
 import { Malformed, numberOf, type Op, type Result, type TableArgs } from "./case.ts";
 import { plainTableInfo } from "./client/values.ts";

@@ -1,4 +1,4 @@
-/** The outcome of a case. */
+/** Defines the outcome of a case. */
 export interface Outcome {
   readonly name: string;
   readonly state: "passed" | "failed" | "skipped";

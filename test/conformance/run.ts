@@ -1,4 +1,4 @@
-/** `npm run conformance -- PATH…` runs files or folders of cases. Without a path, it runs the copies in this folder. */
+/** Runs files or folders of cases: `npm run conformance -- PATH…`. Without a path, runs the copies in this folder. */
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { runPaths } from "./files.ts";

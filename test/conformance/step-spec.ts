@@ -1,4 +1,4 @@
-/** The steps of a case: the spec of its Replay, and its JSON values as typed arrays. */
+/** Converts the steps of a case: to the spec of its Replay, and from JSON values to typed arrays. */
 
 import { f64, type Leaf, type Spec } from "../../src/index.ts";
 import { DTYPES, type Dtype } from "../../src/schema/dtype.ts";
@@ -7,7 +7,7 @@ import { isObject, Malformed, numberOf, type Op, type TableCase } from "./case.t
 /** A Replay serves all writers of a case. `insert`, the trajectory writer and the legacy writer have a branch each. */
 export type Branch = "insert" | "step" | "legacy";
 
-/** Names of NumPy's dtypes. */
+/** Our dtypes by the names of NumPy's dtypes. */
 export const DTYPE_OF: { readonly [numpy: string]: Dtype } = {
   bool: "bool",
   int8: "i8",

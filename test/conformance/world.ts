@@ -1,4 +1,4 @@
-/** The state of a case: a client of the case's tables, the writers made so far, and the keys from samples. */
+/** Holds the state of a case: a client with the case's tables, the writers that its ops have created, and the keys from samples. */
 
 import { type Column, type Leaf, Replay, type Spec, type Table } from "../../src/index.ts";
 import {
@@ -18,16 +18,16 @@ import { nestedColumn } from "./nested.ts";
 import { ourSpec, specOf } from "./step-spec.ts";
 import { tableOptions } from "./tables/options.ts";
 
-/** Every case draws from the same seed, so that results are reproducible. */
+/** The seed of every case, so that results are reproducible. */
 const SEED = 2026;
 const MAX_BYTES = 2 ** 28;
-/** Nothing else runs while a case waits, so a result that is not immediate never arrives. */
+/** The limit of a wait in milliseconds. Nothing else runs while a case waits, so a result that is not immediate never arrives. */
 export const WAIT_MS = 20;
 export const DEFAULT_WRITER = "w";
 /** A key that no item has. */
 const NO_KEY = 0;
 
-/** Shows an item as a whole, even if it spans episodes. */
+/** The options that show an item as a whole, even if it spans episodes. */
 const WHOLE = { cross: true };
 
 type Named = { readonly writer?: unknown };
@@ -42,7 +42,7 @@ export interface Sampled {
 
 type AnyWriter = Public<TrajectoryWriter> | Public<LegacyWriter>;
 
-/** Tables of a case, local or remote. */
+/** The tables of a case, local or remote. */
 export abstract class TableWorld {
   readonly test: TableCase;
   readonly spec: { readonly [branch: string]: Spec };
@@ -113,7 +113,7 @@ function isLegacy(writer: AnyWriter): writer is Public<LegacyWriter> {
   return "appendSequence" in writer;
 }
 
-/** Tables of this process. */
+/** The tables of a case in this process. */
 export class World extends TableWorld {
   readonly waitMs = WAIT_MS;
   client: LocalClient;

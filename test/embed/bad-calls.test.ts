@@ -1,10 +1,10 @@
-/** Makes calls with invalid arguments: each is rejected with a text, never traps, and changes nothing. */
+/** Makes calls with invalid arguments. Each call must be rejected with a text, must not trap, and must change nothing. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { TestRandom } from "../support/random.ts";
 import { scaled } from "../support/size.ts";
 import { Embed, TEXT, textBytes } from "./host.ts";
 
-/** Numbers at which arithmetic wraps, or which doubles cannot hold exactly. */
+/** Numbers at which arithmetic wraps, or that doubles cannot represent exactly. */
 const EDGES = [2 ** 31 - 1, 2 ** 31, 2 ** 31 + 1, 2 ** 32 - 65536, 2 ** 32 - 16, 2 ** 32 - 1, 2 ** 32, 2 ** 32 + 1, 2 ** 53 - 1, 2 ** 53, 2 ** 53 + 2];
 EDGES.push(2 ** 64 - 2048, 2 ** 64, 2 ** 64 + 4096, -1, -(2 ** 31), -(2 ** 31) - 1, -(2 ** 53), 0.5, 5e-324, 1e300, Number.NaN, Number.POSITIVE_INFINITY);
 
@@ -158,7 +158,7 @@ describe("a call", () => {
   }
 
   test("with numbers near 2^31, 2^32, 2^53 and 2^64 never traps, and changes nothing where it is refused", () => {
-    // A handle that no tested number wraps to.
+    // The handle must be a number to which no tested number wraps.
     while (embed.handle < 3) {
       embed.x.replay_free(embed.handle);
       embed.create(`${TEXT}\nbytes 30000000`);
@@ -194,7 +194,7 @@ describe("a call", () => {
         }
       }
     }
-    // Calls without a Replay.
+    // The following calls are made without a Replay.
     const text = new TextEncoder().encode(TEXT);
     const empty = new Embed();
     for (const [name, count] of Object.entries({ replay_create: 2, replay_load: 4 })) {

@@ -93,7 +93,7 @@ export class Calls {
     return kind === 10 ? this.#update() : this.#delete();
   }
 
-  /** Notes the keys that a batch had in a table, for later changes. */
+  /** Records the keys in a batch of a view, for later changes. */
   drew(view: number, keys: readonly number[]): void {
     const { table } = this.#world.views[view] as World["views"][number];
     this.#drawn = { table: Object.keys(this.#world.tables).indexOf(table), keys };
@@ -159,7 +159,7 @@ export class Calls {
     return Float64Array.from({ length: 1 + random.below(most) }, () => random.pick([0, 2 ** 40, ...this.#drawn.keys]));
   }
 
-  /** Returns a usual value, or occasionally an unusual value. */
+  /** Returns a usual value, or occasionally another value. */
   #mostly<T>(usual: readonly T[], other: readonly T[]): T {
     return this.#random.pick(this.#random.below(10) === 0 ? other : usual);
   }

@@ -1,4 +1,4 @@
-/** The columns of a batch on both sides, and their differences. */
+/** Compares the columns of a batch on both sides. */
 
 import type { AnyTransitions } from "../../src/batch/transitions/transition-batch.ts";
 import type { Batch } from "../../src/index.ts";
@@ -20,10 +20,10 @@ export type OwnColumns = ReadonlyMap<string, OwnColumn>;
 const NUMBERS = Object.keys(DTYPES) as Dtype[];
 /** The number of the dtype text (assembly/rows/leaf.ts). */
 const TEXT = 13;
-/** Members of a batch of transitions that are not columns, and columns that belong to the draw. */
+/** The members of a batch of transitions that are not columns, and the columns that belong to the draw. */
 const OTHERS = ["count", "detached", "release", "toArray"];
 const DRAWN = ["returns", "discounts", "steps", "terminated", "truncated", "weights", "keys"];
-/** Leaves may have the same names as columns of the draw, so these get another name. */
+/** Returns the name of a column. Leaves may have the same names as columns of the draw, so columns of the draw get another name. */
 const nameOf = (name: string, drawn: boolean) => (drawn ? `${name} of the draw` : name);
 
 /** Returns the columns that embed.wasm must report for a packed step: its leaves in order. */

@@ -1,4 +1,4 @@
-/** Checks that reprise.h matches the exports of embed.wasm and the layouts that they name. `npm run test:c` compiles it. */
+/** Checks that reprise.h matches the exports of embed.wasm and the layouts that they use. `npm run test:c` compiles the header. */
 import { expect, test } from "vitest";
 import { header } from "../../embed/c/header.mjs";
 import { DTYPES } from "../../src/schema/dtype.ts";

@@ -1,13 +1,13 @@
 /**
- * A host of embed.wasm, like a program in any language: it passes text and packed steps, and receives columns. It knows only the layouts that the instance
- * reports.
+ * Implements a host of embed.wasm, like a program in any language: it passes text and packed steps, and receives columns. It relies only on the layouts that
+ * the instance reports.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../support/core.ts";
 import { type Operation, placed } from "./operation.ts";
 
-/** The exports, with a line each as in assembly/embed.ts. */
+/** The exports, one per line, as in assembly/embed.ts. */
 export interface EmbedExports {
   readonly memory: WebAssembly.Memory;
   replay_input(bytes: number): number;
@@ -83,7 +83,7 @@ export interface ToldColumns {
   readonly columns: readonly ToldColumn[];
 }
 
-/** A rejection by the instance, with its text. */
+/** Thrown if the instance rejects a call, with the text of the rejection. */
 export class EmbedError extends Error {}
 
 export class Embed {

@@ -1,4 +1,4 @@
-/** Compares mixtures of embed.wasm with those of TypeScript: the same steps produce the same draws and bytes. */
+/** Compares mixtures of embed.wasm with mixtures of TypeScript: the same steps must produce the same draws and bytes. */
 import { describe, expect, test } from "vitest";
 import { f32, i32, type Leaf, mixture, prioritized, Replay, text, u8 } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
@@ -54,7 +54,7 @@ interface State {
   readonly carry: readonly number[];
 }
 
-/** The bytes before the numbers, which contain the number of sources. */
+/** The number of bytes before the numbers of a state. They contain the number of sources. */
 const HEAD_BYTES = 16;
 
 function stateOf(embed: Embed, sources: number): State {

@@ -1,5 +1,6 @@
 /**
- * Encodes calls as bytes that any host can play: a file of recorded operations, little endian, with everything at multiples of 8. test/embed/player.mjs plays such files.
+ * Encodes calls as bytes that any host can play: a file of recorded operations, little-endian, with everything at multiples of 8. test/embed/player.mjs plays
+ * such files.
  *
  *    0 │ "RPOP"         │ version u32 = 1 │
  *    8 │ operations u32 │ textBytes u32   │
@@ -14,7 +15,7 @@ import type { Step } from "./values.ts";
 /** The numbers of the calls. `reload` opens a snapshot, `clock` starts the time measurement. */
 const NUMBERS = { append: 0, end: 1, item: 2, sample: 3, update: 4, delete: 5, stats: 6, reload: 7, clock: 255 } as const;
 
-/** Numbers of error codes by name, from assembly/embed/refusal.ts and assembly/memory/error.ts. */
+/** The numbers of error codes by name, from assembly/embed/refusal.ts and assembly/memory/error.ts. */
 export const CODES: { readonly [name: string]: number } = {
   OUT_OF_MEMORY: -1,
   RATE_LIMITED: -2,
@@ -75,7 +76,7 @@ export function operationOf(call: Call, packed: (steps: readonly Step[]) => Uint
 export function append(writer: number, steps: Uint8Array, n: number, ends: Uint8Array = NOTHING, finals: Uint8Array = NOTHING): Operation {
   const { args, ...rest } = withRuns("append", [writer], [steps, ends, finals]);
   const [first = 0, at = 0, ...behind] = args;
-  // n follows the steps.
+  // The argument n comes after the steps.
   return { ...rest, args: [first, at, n, ...behind], addresses: 0b11010 };
 }
 

@@ -1,5 +1,6 @@
 /**
- * Checks one digest of 10,000 operations, and one of 1,500 with packed leaves: every host of embed.wasm prints the same digest as the public TypeScript API.
+ * Checks the digest of 10,000 operations, and the digest of 1,500 operations with packed leaves. Every host of embed.wasm must print the same digests as the
+ * public TypeScript API.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// Plays files of operations in Node, Deno or Bun: `play.mjs EMBED.wasm FILE` prints the digest, `play.mjs EMBED.wasm --time FILE…` the time of each file.
+// Plays files of operations in Node, Deno or Bun. `play.mjs EMBED.wasm FILE` prints the digest, and `play.mjs EMBED.wasm --time FILE…` the time of each file.
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import process from "node:process";

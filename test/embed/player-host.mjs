@@ -1,4 +1,4 @@
-/** A host of embed.wasm in plain JavaScript, for Node, Deno, Bun, browsers and workerd. Hosts in other languages work in the same way. */
+/** Implements a host of embed.wasm in plain JavaScript, for Node, Deno, Bun, browsers and workerd. Hosts in other languages work in the same way. */
 const [APPEND, END, ITEM, UPDATE, DELETE, RELOAD] = [0, 1, 2, 4, 5, 7];
 export const SAMPLE = 3;
 export const STATS = 6;

@@ -1,5 +1,5 @@
 /**
- * Plays a file of recorded operations in the layout of operation.ts. `play` returns the digest of all results, `time` the time that a part of the file takes.
+ * Plays a file of recorded operations in the layout of operation.ts. `play` returns the digest of all results, and `time` the time that part of the file takes.
  */
 import { CLOCK, Host, SAMPLE, STATS } from "./player-host.mjs";
 

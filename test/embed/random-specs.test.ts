@@ -6,10 +6,10 @@ import type { Build } from "./host.ts";
 import { Twin } from "./twin.ts";
 import { worldOf } from "./world.ts";
 
-/** The specs of a test that both sides accept, and the calls of each. */
+/** The number of specs per test that both sides accept, and the number of calls for each. */
 const SPECS = scaled(slow ? 60 : 30, 1);
 const CALLS = 50;
-/** Calls that append first, and the call before which both sides continue with snapshots. */
+/** The number of initial calls that append, and the number of the call before which both sides continue with snapshots. */
 const APPENDS = 6;
 const EXCHANGE = 25;
 
@@ -22,7 +22,7 @@ function playAll(twin: Twin, random: TestRandom): void {
   }
 }
 
-/** Counts over all seeds, because a single test may have few. */
+/** The counts over all seeds, because a single test may have few of each. */
 const all = { made: 0, refused: 0, batches: 0 };
 
 const firsts = Array.from({ length: 10 }, (_, i) => 1000 * i);

@@ -1,4 +1,4 @@
-/** Operations on Replays with every feature, recorded while the public TypeScript API and embed.wasm perform them side by side. */
+/** Records operations on Replays with every feature, while the public TypeScript API and embed.wasm perform them side by side. */
 import {
   bool,
   f32,
@@ -28,7 +28,7 @@ import type { World, WorldTable, WorldView } from "./world.ts";
 
 /** On average, one in this many operations reads the counters. */
 const STATS = 12;
-/** Appends before the first draw, so that there are items. */
+/** The number of appends before the first draw, so that there are items. */
 const APPENDS = 20;
 
 const table = (maxSize: number, options: Partial<WorldTable>): WorldTable => ({
@@ -135,12 +135,12 @@ const RECORDINGS = { operations: [WORLD, 10_000, 2_000, 19], packed: [PACKED, 1_
 export type Recording = keyof typeof RECORDINGS;
 export const RECORDING_NAMES = Object.keys(RECORDINGS) as Recording[];
 
-/** Lengths of windows. An item of one step would not be a transition. */
+/** The lengths of windows. An item of one step would not be a transition. */
 const WINDOWS = [2, 3, 4, 5];
 
 export interface Recorded {
   readonly file: Uint8Array;
-  /** A digest of the results in TypeScript. */
+  /** The digest of the results in TypeScript. */
   readonly digest: string;
   /** The number of operations. `refused` counts the rejected calls among them, `batches` the batches that are not empty. */
   readonly operations: number;

@@ -1,4 +1,4 @@
-/** Tests the texts of errors: UTF-8 that ends with a zero and cuts no character, and numbers as JavaScript prints them. */
+/** Tests the texts of errors: zero-terminated UTF-8 that is not cut inside a character, and numbers as JavaScript prints them. */
 import { describe, expect, test } from "vitest";
 import { TestRandom } from "../support/random.ts";
 import { scaled } from "../support/size.ts";
@@ -6,7 +6,7 @@ import { Embed } from "./host.ts";
 
 const TEXT = "leaf a f32\ntable t size 4\nrule t length 1";
 
-/** Returns the error of an invalid text. Reading it fails unless its bytes are UTF-8. */
+/** Returns the error for an invalid text. Decoding it fails unless its bytes are UTF-8. */
 function refusalOf(embed: Embed, text: string): string {
   expect(() => embed.create(text)).toThrowError();
   return embed.error;

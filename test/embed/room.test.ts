@@ -1,4 +1,4 @@
-/** Checks that a request succeeds if it fits into memory, however large it is, and that other requests are rejected without changes. */
+/** Checks that a request succeeds if it fits in memory, however large it is, and that other requests are rejected without changes. */
 import { describe, expect, test } from "vitest";
 import { TestRandom } from "../support/random.ts";
 import { Embed } from "./host.ts";
@@ -141,7 +141,7 @@ describe("steps of packed frames", () => {
       for (let t = 0; t < 2000; t++) append(embed, step(embed, noise, t));
       return embed.stats(0)[0] as number;
     });
-    // A row takes 12 + 4 bytes, that of a frame 12, and its entry 12 + 8 + 1,200.
+    // The row of a step takes 12 + 4 bytes, the row of a frame 12, and the frame's entry 12 + 8 + 1,200.
     expect(sizes[0]).toBe(Math.floor(200_000 / 1248));
     expect(sizes[1]).toBeGreaterThan(6 * (sizes[0] as number));
   });

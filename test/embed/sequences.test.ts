@@ -1,4 +1,4 @@
-/** Tests rules of sequences in the worlds of random-specs.test.ts: each rule of transitions creates sequences instead. */
+/** Tests sequence rules in the worlds of random-specs.test.ts, in which each rule of transitions is replaced with a sequence rule. */
 import { expect, test } from "vitest";
 import type { ItemRule } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";

@@ -216,7 +216,7 @@ describe("entries of packed frames", () => {
     const [a = 0, b = 0, c = 0] = numbers.filter((number) => !numbers.includes(number - 1) || number % 2 === 0);
     const free = (...runs: readonly number[]) => [kinds.FREE, Uint32Array.of(runs.length, ...runs.flatMap((number) => [number, 1]))] as const;
     const hostile = [
-      // The queue owns the head of a queued row: the next run would lose an address stored there.
+      // The queue owns the head of a queued row, so an address stored there would be lost with the next run.
       withSections([free(a, b)], [free(900)]),
       withSections([free(a, b, c)], []),
       withSections([], [free(a)]),

@@ -1,4 +1,4 @@
-/** Files of operations for benchmarks, on a store of 100,000 steps: `npm run bench:embed` plays them in every host. */
+/** Creates files of operations for benchmarks, on a store of 100,000 steps. `npm run bench:embed` plays them in every host. */
 import { TestRandom } from "../support/random.ts";
 import { Embed } from "./host.ts";
 import { append, CLOCK, fileOf, type Operation, operationOf } from "./operation.ts";

@@ -18,7 +18,7 @@ export interface Done {
 }
 
 interface TwinOptions {
-  /** Floats that occur occasionally. */
+  /** Unusual floats that occur occasionally. */
   readonly strange?: readonly number[];
   /** Tables for which items of any length are created. */
   readonly windows?: readonly number[];
@@ -86,7 +86,7 @@ export class Twin {
     return ours === undefined;
   }
 
-  /** After this, a draw finds items. */
+  /** Appends steps, so that a draw finds items. */
   append(): void {
     this.#play(this.#calls.append());
   }
@@ -164,7 +164,7 @@ export class Twin {
     return this.#world.views.map(viewLine).join("\n");
   }
 
-  /** Both snapshots contain the same bytes for the records. */
+  /** Checks that the records have the same bytes in both snapshots. */
   #compareSnapshots(): [ours: Uint8Array, theirs: Uint8Array] {
     const [ours, theirs] = [this.#api.snapshot(), this.#embed.snapshot()];
     const [a, b] = [sectionsIn(ours), sectionsIn(theirs)];

@@ -11,7 +11,7 @@ import type { TransitionRole } from "../../src/schema/transition-roles.ts";
 import type { TableOptions } from "../../src/tables/table.ts";
 import type { TestRandom } from "../support/random.ts";
 
-/** Undefined options are left out on both sides, so that defaults are compared. */
+/** Allows undefined options, which are left out on both sides, so that defaults are compared. */
 type Maybe<T> = { readonly [K in keyof T]: T[K] | undefined };
 
 export type WorldTable = Pick<TableOptions, "maxSize"> &
@@ -186,7 +186,7 @@ function amongOf(random: TestRandom): Among | undefined {
   return random.pick([undefined, k, { newest: k }, { oldest: k }, { newest: share }, { oldest: share }]);
 }
 
-/** @param names of leaves without a role @param transitions whether the view may have transitions */
+/** @param names the names of leaves without a role @param transitions whether the view may have transitions */
 function viewOf(random: TestRandom, tables: readonly string[], names: readonly string[], transitions: boolean): WorldView {
   const weights = random.pick([undefined, undefined, "none", "batch", "table"] as const);
   const flag = (chance: number) => random.pick([undefined, random.next() < chance]);
@@ -218,7 +218,7 @@ function storedBytesOf(random: TestRandom, spec: Spec, tables: readonly string[]
   return { max: Math.max(1, step * random.pick([1, 2, 3.5, 6, 20]) - (random.below(20) === 0 ? 1 : 0)), ...evictFrom };
 }
 
-/** Returns the minimum for one step. For contradictory leaves, it may be any number. */
+/** Returns the minimum of `storedBytes` for one step. For contradictory leaves, it may be any number. */
 function leastStored(spec: Spec): number {
   try {
     return maxStepBytes(layoutOf(leavesOf(spec)));

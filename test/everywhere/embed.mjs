@@ -1,4 +1,4 @@
-// The line that every host of embed.wasm prints after playing dist/embed/operations.bin.
+// Exports the line that every host of embed.wasm prints after playing dist/embed/operations.bin.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../build/step.mjs";

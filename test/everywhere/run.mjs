@@ -29,7 +29,7 @@ if (process.argv.includes("--write")) for (const [i, file] of LINES.entries()) w
 const [without, withPackages] = LINES.map((file) => readFileSync(file, "utf8").trim().split("\n"));
 for (const lines of [without, withPackages]) checkDigests(lines);
 
-/** The lines that a short suite omits. */
+/** Matches the lines that a short suite omits. */
 const LONG = /^(digest|snapshots|agents) | cases$/;
 
 /** Returns the expected lines of a host. `instead` replaces lines by their prefix, for hosts that lack a feature. */

@@ -1,7 +1,7 @@
 /**
- * Runs in every runtime and with every bundler, using the names that a user imports. It covers every subpath; the digests of the engine, snapshots, sequences, observers and
- * replay buffers, mixtures, draws by age, goals and embed.wasm; their recorded cases; batches of a dataset; a journal; and readers of files whose packages may be missing. It
- * prints a line for each.
+ * Runs in every runtime and with every bundler, using the names that a user imports. Prints a line for each of the following: every subpath; the digests of the
+ * engine, snapshots, sequences, observers and replay buffers, mixtures, draws by age, goals and embed.wasm; their recorded cases; batches of a dataset; a
+ * journal; and readers of files whose packages may be missing.
  */
 
 import { subpaths } from "subpaths";
@@ -23,7 +23,7 @@ import { sayCases } from "./cases.ts";
 import { dataset, journal, written } from "./kept.ts";
 
 export interface Host {
-  /** The folder of a host that has files: the suite reads the files of Workshop.project from it, and writes other files into it. */
+  /** The folder of a host that has files. The suite reads the files of Workshop.project from this folder, and writes other files to it. */
   readonly folder?: string;
   /** The compiled embed.wasm, for a host that cannot compile WebAssembly. */
   readonly embed?: WebAssembly.Module;
@@ -51,7 +51,7 @@ export async function suite(say: (line: string) => void, { folder, embed, short 
   say(`file: written ${await written(`${folder}/cartpole`, `${folder}/cartpole.jsonl`)}`);
 }
 
-/** Prints the parts that run.mjs does not expect of a short suite. */
+/** Prints the lines that run.mjs does not expect from a short suite. */
 async function long(say: (line: string) => void): Promise<void> {
   const { outputs, snapshots } = await digest();
   say(`digest ${outputs}`);
@@ -87,7 +87,7 @@ const LINES = [0, 1, 2]
   .map((i) => JSON.stringify({ observation: i, action: 0, reward: 1, discount: 1, is_first: i === 0, is_last: i === 2, is_terminal: i === 2 }))
   .join("\n");
 
-/** Reads batches of steps with n-step returns in recycled memory. */
+/** Returns a summary of batches with n-step returns in recycled memory. */
 async function batches(): Promise<string> {
   using replay = new Replay({ spec: { reward: f32() }, tables: { t: { maxSize: 100 } }, seed: 3 });
   replay.writer({ items: [{ table: "t", length: 3 }] }).appendColumns({ reward: Float32Array.from({ length: 60 }, (_, i) => i) });

@@ -12,7 +12,7 @@ import { root } from "../../build/step.mjs";
 const { devDependencies } = manifestIn();
 const { reprise, ...ENGINES } = manifestIn(join(root, "examples/engines")).dependencies;
 
-/** Versions of Node in addition to the current one, by the names of their tools. */
+/** The tested versions of Node in addition to the current one, by the names of their tools. */
 export const NODES = { "node-old": "20.8.0", "node-22": "22.23.3", "node-24": "24.21.0" };
 
 const TOOLS = {

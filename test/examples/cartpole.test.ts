@@ -49,7 +49,7 @@ async function interrupted(signal: NodeJS.Signals, ...args: string[]) {
   return { ended: await ended, said };
 }
 
-/** A run that was never interrupted. */
+/** The results of a run that was never interrupted. */
 let apart: string[] = [];
 beforeAll(() => {
   if (whole) apart = learned();

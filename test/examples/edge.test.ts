@@ -1,4 +1,4 @@
-/** Tests examples/edge: whatever files of a drain remain after a kill, the learner receives each transition once. */
+/** Tests examples/edge: the learner must receive each transition once, whatever files of a drain remain after a kill. */
 import { decodeTagged } from "reprise/storage";
 import { expect, test } from "vitest";
 import { drain, openGame } from "../../examples/edge/game.js";

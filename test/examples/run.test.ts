@@ -1,4 +1,4 @@
-/** Tests the run that the examples share: it continues after an interruption or a kill. */
+/** Tests the module `run.js` that the examples share: a run must continue after an interruption or a kill. */
 import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ afterEach(() => {
 
 const OPTIONS = { spec: { number: i32() }, tables: { threes: { maxSize: 500, sampler: prioritized(1) } }, seed: 3 };
 
-/** Returns the program, whose numbers depend on everything that it has drawn. */
+/** Starts a program whose results depend on everything that it has drawn. */
 async function program(dir?: string) {
   const run = await Run.open(dir, OPTIONS);
   const mine = { steps: 0, sum: 0, chance: seeded(7) };

@@ -1,4 +1,4 @@
-/** Tests guarantees for programs that hold for tables of this process and of a real server. `npm run interop` runs the half with a server. */
+/** Tests guarantees that hold both for tables in this process and for tables on a real server. `npm run interop` runs the half with a server. */
 import { describe, expect, it, vi } from "vitest";
 import { f32, fifo, i32, i64, maxHeap, minSize, queueLimiter, text } from "../../src/index.ts";
 import {

@@ -1,4 +1,4 @@
-/** The values of bulk.test.ts. They follow from the number of the item, here and in bulk.py. */
+/** Defines the values of bulk.test.ts. They follow from the number of the item, both here and in bulk.py. */
 import { bool, f32, f64, i32, i64, text, u8, u16 } from "../../src/schema/constructors.ts";
 
 /** The expected column. */

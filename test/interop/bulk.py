@@ -1,4 +1,5 @@
-"""The Python side of bulk.test.ts: `bulk.py ADDRESS TABLE SHAPE COUNT read|write`. The values of every item follow from its number, here and in bulk-values.ts.
+"""Implements the Python side of bulk.test.ts: `bulk.py ADDRESS TABLE SHAPE COUNT read|write`. The values of every item follow from its number, both here and in
+bulk-values.ts.
 
 `read` takes COUNT items and compares each column's dtype, shape and bytes; `write` writes them with the writer that SHAPE names. It prints a line of JSON:
 {"items", "columns", "differences", "first"}.
@@ -47,7 +48,7 @@ def name(i):
     return f"frame {i} {'é' * (i % 20)}".encode()
 
 
-# Every dtype of Reverb's writers. Integers lie near both ends of their range.
+# Every dtype of Reverb's writers. The integers are near both ends of their range.
 INTEGERS = {"b": np.int8, "c": np.uint8, "d": np.int16, "e": np.uint16, "f": np.int32, "g": np.uint32, "h": np.int64, "i": np.uint64}
 
 
@@ -111,7 +112,7 @@ def read(client, table, shape, count):
 
 
 def write_windows(client, table, count):
-    """TrajectoryWriter: windows with a squeezed column, and single steps. It joins strides incorrectly, so there are none."""
+    """Writes windows with a squeezed column, and single steps, with a TrajectoryWriter. It joins strides incorrectly, so there are no strides."""
     left = count
     with client.trajectory_writer(num_keep_alive_refs=5) as writer:
         for first, end in episodes():
@@ -130,7 +131,7 @@ def write_windows(client, table, count):
 
 
 def write_types(client, table, count):
-    """TrajectoryWriter: single steps of every dtype, one column squeezed and one not."""
+    """Writes single steps of every dtype with a TrajectoryWriter, in a squeezed column and in another one."""
     with client.trajectory_writer(num_keep_alive_refs=2) as writer:
         for s in range(count):
             writer.append(all_types(s))
@@ -141,7 +142,7 @@ def write_types(client, table, count):
 
 
 def write_legacy(client, table, count):
-    """Client.writer with deltas: the last three steps of every dtype, in chunks of five."""
+    """Writes the last three steps of every dtype with Client.writer, with delta encoding and chunks of five steps."""
     with client.writer(max_sequence_length=5, delta_encoded=True, chunk_length=5, max_in_flight_items=500) as writer:
         for s in range(count + 2):
             writer.append([value for _, value in sorted(all_types(s).items())])

@@ -5,7 +5,7 @@ import { ReverbClient, type ReverbClientOptions } from "../../src/reverb/index.t
 import { type Client, LocalClient, type NamedTable, type ReplaySample, type Signature } from "../../src/tf-agents/index.ts";
 import { python, startServer } from "./peer.ts";
 
-/** Call it in a `describe`. Returns the setup of its tests: started before them, with empty tables before each test. */
+/** Sets up the tests of a `describe`, which must call this function: starts the clients before the tests, and empties the tables before each test. */
 export function begun<const S extends Spec>(kind: Kind, options: { readonly spec: S; readonly tables: readonly NamedTable[] }): Clients<S> {
   let clients: Clients<S> | undefined;
   const now = () => clients as Clients<S>;
@@ -28,7 +28,7 @@ export function begun<const S extends Spec>(kind: Kind, options: { readonly spec
   };
 }
 
-/** Clients of the same tables. */
+/** The clients of the same tables. */
 export interface Clients<S extends Spec> {
   readonly client: Client<S>;
   /** `HOST:PORT`, or undefined in this process. */

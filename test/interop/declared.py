@@ -1,4 +1,4 @@
-"""Runs real Reverb servers in this process, as lines of JSON on its input request, and answers each with a line. It ends when its input ends.
+"""Runs real Reverb servers in this process. Each line of its input is a request in JSON, which it answers with a line. It ends when its input ends.
 
 {"do": "start", "tables": [...]} -> {"id", "port"}, or {"error", "message"} if the constructors raise. Tables are declared as in tfagents/README.md.
 {"do": "restart", "id", "tables": [...]} -> the same: writes a checkpoint, stops the server, and starts another one from the checkpoint.

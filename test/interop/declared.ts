@@ -7,7 +7,7 @@ import { python } from "./peer.ts";
 
 type Answer = { readonly [name: string]: unknown };
 
-/** An error of Python's constructors. */
+/** Thrown if one of Python's constructors raises an error. */
 export class Refused extends Error {
   /** The Python class of the error. */
   readonly type: string;

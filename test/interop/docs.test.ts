@@ -1,5 +1,5 @@
 /**
- * Runs the programs of docs/guides/reverb-server.md, in JavaScript and Python, in order, on the server of that page and on a second one, and compares their
+ * Runs the JavaScript and Python programs of docs/guides/reverb-server.md, in order, on the server of that page and on a second server, and compares their
  * output with their comments.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";

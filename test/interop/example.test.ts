@@ -1,5 +1,6 @@
 /**
- * Runs examples/reverb as its users do: the actors use the learner's weights, the learner learns, and however the program ends, it leaves no process or file.
+ * Runs examples/reverb as its users do: the actors must use the learner's weights, the learner must learn, and the program must leave no process or file
+ * behind, however it ends.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";

@@ -1,4 +1,4 @@
-/** Compares the items that actors write through a gateway to a real server with the items that a Replay creates from the same calls. */
+/** Compares the items that actors write to a real server, through a gateway, with the items that a Replay creates from the same calls. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { f32, fifo, type ItemRule, i32, Replay, text } from "../../src/index.ts";
 import { remoteWriter } from "../../src/remote/index.ts";

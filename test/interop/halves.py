@@ -1,5 +1,5 @@
-"""Items of float16 and bfloat16 on a server of this process: `halves.py SEED TABLES`. Only TensorFlow's client of Reverb knows bfloat16, so all items go through
-it.
+"""Writes and reads items of float16 and bfloat16 on a server in this process: `halves.py SEED TABLES`. All items go through TensorFlow's Reverb client, because
+no other client supports bfloat16.
 
 Prints its port and the columns of each table, as [name, dtype, shape]. Then it answers lines of JSON: {"do": "write", "table"} inserts an item of random bits
 and prints its leaves; {"do": "read", "table"} samples one and prints its leaves. A leaf is [dtype, shape, bytes in base64]. It ends when its input ends. Table

@@ -1,6 +1,6 @@
 /**
- * Exchanges f16 and bf16 items between Python and this process on a real server, bit by bit, and tests the remaining checks if a signature leaves sizes or
- * ranks open.
+ * Exchanges f16 and bf16 items with Python through a real server, and compares them bit by bit. Also tests the checks that remain if a signature leaves sizes
+ * or ranks open.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,6 +1,6 @@
 /**
- * Runs the cases of both observers over the wire: one observer writes to a real server, another to tables of this process, and all visible state is compared
- * after each op.
+ * Runs the cases of both kinds of observer over the wire: one observer writes to a real server, another one to tables in this process. All visible state is
+ * compared after each op.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -9,13 +9,13 @@ export interface Peer {
   readonly address: string;
   readonly port: number;
   readonly pid: number;
-  /** Kills the server, like a power failure. */
+  /** Kills the server, without any cleanup, as in a power failure. */
   stop(): Promise<void>;
 }
 
 /**
- * @param tables in the format of server.py; default: those of server.py @param checkpoints its directory for these @throws Error with the output if it does not
- * start
+ * Starts the server. @param tables in the format of server.py; default: the tables in server.py @param checkpoints the directory for checkpoints @throws Error
+ * with the output if the server does not start
  */
 export async function startServer(port = 0, tables?: readonly object[], checkpoints?: string): Promise<Peer> {
   const given = tables === undefined ? "" : JSON.stringify(tables);
@@ -51,8 +51,8 @@ export function runPython(address: string, table: string, count: number, mode: "
 }
 
 /**
- * Stops a server, so that its machine responds but the server does not. On a busy machine the signal takes effect later: the server has stopped when each of
- * its threads has.
+ * Freezes a server, so that its machine responds but the server does not. On a busy machine, the signal takes effect later: the server has stopped when all of
+ * its threads have stopped.
  */
 export async function freeze({ pid }: Peer): Promise<void> {
   process.kill(pid, "SIGSTOP");

@@ -1,4 +1,4 @@
-"""Prints the items of a table as the Python client reads them, as JSON, in the order of the table. On request, it first writes some itself."""
+"""Prints the items of a table as the Python client reads them, as JSON, in the order of the table. On request, it first writes some items itself."""
 import json, sys
 import numpy as np
 import reverb

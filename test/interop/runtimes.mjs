@@ -10,7 +10,7 @@ const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 const digest = createHash("sha256");
 const ended = [];
 
-/** Waits until the server was killed and restarted. */
+/** Waits until the server has been killed and restarted. */
 async function restarted() {
   console.log("restart");
   await lines.next();
@@ -68,7 +68,7 @@ for (const wrong of [() => client.insert(step(1), { nowhere: 1 }), () => client.
     ),
   );
 
-// The server is killed in the middle of writes: unconfirmed items are sent again.
+// The server is killed in the middle of writes, so unconfirmed items are sent again.
 await write(writer, 3000, 3010);
 await restarted();
 await write(writer, 3010, 3500);

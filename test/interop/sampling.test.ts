@@ -1,4 +1,4 @@
-/** Compares the draws of datasets and buffers from tables of this process with those from a real server. `npm run interop` runs the half with a server. */
+/** Compares the draws of datasets and buffers between tables in this process and on a real server. `npm run interop` runs the half with a server. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { f32, fifo, i32, maxHeap, prioritized, queueLimiter, uniform } from "../../src/index.ts";
 import { type Client, type ReplaySample, ReverbReplayBuffer, TimestepDataset, TrajectoryDataset } from "../../src/tf-agents/index.ts";

@@ -7,7 +7,7 @@ import { nestedColumn } from "../conformance/nested.ts";
 import { type Sampled, TableWorld } from "../conformance/world.ts";
 import type { DeclaredServer, DeclaredServers } from "./declared.ts";
 
-/** Expected results arrive within this time, even on a busy machine. For results that never arrive, the wait is short. */
+/** The limit in milliseconds for results that must arrive, even on a busy machine. For results that never arrive, the wait is short. */
 const COMES_MS = 20_000;
 const NEVER_MS = 200;
 

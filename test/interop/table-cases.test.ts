@@ -1,4 +1,4 @@
-/** Runs the table cases over the wire: our client runs every op on a real server, and each answer is compared with that of the in-process client. */
+/** Runs the table cases over the wire: our client runs every op on a real server, and each answer is compared with the answer of the in-process client. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

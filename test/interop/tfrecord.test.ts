@@ -1,4 +1,4 @@
-/** Exchanges random nests in TF-Agents' files: the real package reads the files that this one writes, and vice versa. */
+/** Exchanges random nests in the file format of TF-Agents: the real package reads the files that ours writes, and vice versa. */
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-"""Random variables between Python's ReverbVariableContainer and another program, on a server of this process: `variables.py SEED TABLES`.
+"""Exchanges random variables between Python's ReverbVariableContainer and another program, on a server in this process: `variables.py SEED TABLES`.
 
 Prints its port and the signatures, as `[dtype, shape]` under "leaf", a list as "list", a dict as "dict". Then it answers lines of JSON: {"do": "push", "table"}
 pushes a random nest and prints its leaves; {"do": "update", "table"} updates variables from the table and prints them. A leaf is `[dtype, shape, bytes in

@@ -1,6 +1,5 @@
 /**
- * Exchanges variables between Python and this process on a real server: both classes use the same tables, and the recorded cases of both classes run over the
- * wire.
+ * Exchanges variables with Python through a real server. Both classes use the same tables, and the recorded cases of both classes run over the wire.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -28,7 +27,7 @@ type Leaf = readonly [dtype: string, shape: readonly number[], data: string | re
 const TABLES = 50;
 const ROUNDS = 1000;
 
-/** Names of TensorFlow's dtypes. */
+/** Our dtypes by the names of TensorFlow's dtypes. */
 const NAMES: { readonly [name: string]: Dtype } = { ...DTYPE_OF, float16: "f16", bfloat16: "bf16" };
 
 function columnOf([dtype, shape, data]: Leaf): Column {

@@ -1,4 +1,4 @@
-/** Rules for answers of a real server that differ from those of the in-process client. Each rule has a reason; any other difference is a failure. */
+/** Defines rules for answers of a real server that differ from those of the in-process client. Each rule has a reason. Any other difference is a failure. */
 import type { Op } from "../conformance/case.ts";
 
 export interface Asked {
@@ -14,7 +14,7 @@ export interface WireRule {
   readonly allows: (asked: Asked) => boolean | Promise<boolean>;
 }
 
-/** Ops that do not change anything. */
+/** The ops that do not change anything. */
 const LOOKS = ["size", "info"];
 const LATER_MS = 10_000;
 

@@ -1,6 +1,6 @@
 /**
- * Compares relabeling draws with a naive reading of the same steps: lanes, open episodes, eviction, deletes, items that leave with a draw, limiters, every kind
- * of leaf, and a copy restored from a snapshot.
+ * Compares relabeling draws with a naive computation on the same steps. The cases include lanes, open episodes, eviction, deletes, items that a draw removes,
+ * limiters, every kind of leaf, and a copy restored from a snapshot.
  */
 import { expect, test } from "vitest";
 import { ABOUT_KEY } from "../../src/base/abi.ts";
@@ -13,7 +13,7 @@ import { bytesOf } from "../support/refused.ts";
 import { scaled } from "../support/size.ts";
 
 const SIZE = 20;
-/** Leaves of one dtype and shape for each kind of storage: goal, achieved. */
+/** The dtype and shape of the goal and the achieved goal, for each kind of storage. */
 const FORMS = [
   () => [f32(2), f32(2)],
   () => [f64(), f64()],
@@ -30,7 +30,7 @@ const FORMS = [
 type Loose = any;
 const leavesOf = (form: number): Loose => (FORMS[form] as (typeof FORMS)[number])();
 
-/** Returns the values of a leaf that encode a number. Half floats hold them exactly. */
+/** Returns the values of a leaf that encode a number. Half floats represent these values exactly. */
 const numbersOf = (leaf: { readonly shape: readonly number[]; readonly stack?: number }, id: number): number[] | number => {
   const size = sizeOf(leaf);
   const digits = [id % 16, Math.floor(id / 16) % 16, Math.floor(id / 256)];
@@ -219,7 +219,7 @@ function itemsOf(replay: AnyReplay, past: Past): Map<number, readonly Row[]> {
 const heldBy = (items: Map<number, readonly Row[]>, episode: number): Row[] =>
   [...new Set([...items.values()].flat())].filter((row) => row.episode === episode && !row.isUnknown).sort((a, b) => a.id - b.id);
 
-/** Compares one draw with the naive reading. Returns how many transitions were checked. */
+/** Compares one draw with the naive computation. Returns how many transitions were checked. */
 function check(replay: AnyReplay, view: Loose, world: World, past: Past, random: TestRandom, at: string): number {
   const before = itemsOf(replay, past);
   const { pending } = (replay.tables.t as Table).stats();
@@ -373,7 +373,7 @@ function play(seed: number, rounds: number): number {
         if (keys.length > 0) t.delete(Array.from({ length: 1 + random.below(6) }, () => random.pick(keys)));
       }
     } catch (error) {
-      // The twin has one more step than the table, so this world ends.
+      // The twin now has one more step than the table, so this world cannot continue.
       expect((error as Loose).code, String(error)).toBe("RATE_LIMITED");
       return looked;
     }

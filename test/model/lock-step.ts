@@ -7,7 +7,7 @@ import { TwinStream } from "./buffers/twin-stream.ts";
 import { HEALTHY, Rig, type RigOptions } from "./rig.ts";
 import { isRandom, reaches, type TwinItem, TwinTable, type TwinWindow, weightOf, within } from "./twin-table.ts";
 
-/** Few distinct values make ties frequent. */
+/** The priorities. There are few distinct values, so that ties are frequent. */
 const PRIORITIES = [0, 0, 0.25, 1, 1, 1, 2, 5, 1000];
 const NO_KEYS = [0, -1, Number.NaN, 0.5, 1e300, Number.POSITIVE_INFINITY, 2 ** 53];
 const DISTINCT = 1;
@@ -18,7 +18,7 @@ export class LockStep {
   readonly stream: TwinStream;
   readonly #options: RigOptions;
   readonly #random: TestRandom;
-  /** Decides about draws ahead. Separate from the main generator, so that all other operations equal those of a run without them. */
+  /** Decides whether to draw ahead. This generator is separate, so that all other operations are the same as in a run without draws ahead. */
   readonly #dice = new TestRandom(3);
   /** All keys that were ever returned. */
   readonly #keys = new Set<number>();
@@ -28,7 +28,7 @@ export class LockStep {
   readonly #ahead: number[][] = [];
   #operation = 0;
 
-  /** The length of half of the items. */
+  /** The length of about half of the items. */
   readonly #usual: number;
 
   constructor(options: RigOptions) {
@@ -253,7 +253,7 @@ export class LockStep {
   }
 }
 
-/** `expect` takes a microsecond. This check is free until it fails. */
+/** Compares values without calling `expect`, which takes a microsecond, unless they differ. */
 function same(seen: unknown, wanted: unknown): void {
   if (seen !== wanted) expect(seen).toBe(wanted);
 }

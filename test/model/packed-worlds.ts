@@ -30,7 +30,7 @@ import type { AnyReplay } from "../support/scenes.ts";
 import { PackedSteps } from "./packed-steps.ts";
 import type { TwinPacked } from "./twin-packed.ts";
 
-/** Frames around the thresholds of the code (packed from 256 bytes, copied directly from 1,024 bytes), odd sizes, and each kind of element. */
+/** The frames, with sizes around the thresholds of the code (packed from 256 bytes, copied directly from 1,024 bytes), odd sizes, and each kind of element. */
 const FRAMES = {
   "256": () => u8(16, 16),
   "323": () => u8(17, 19),
@@ -58,7 +58,7 @@ export interface World {
   readonly hasColumns: boolean;
 }
 
-/** Returns one to three packed leaves, of which two may share frames, and leaves of every other kind. */
+/** Returns a spec with one to three packed leaves, two of which may share frames, and leaves of every other kind. */
 function specOf(random: TestRandom, seed: number): Spec {
   const frame = () => FRAMES[NAMES[(seed + random.below(2)) % NAMES.length] as Frame]() as ReturnType<typeof u8>;
   const [state, other] = [frame(), FRAMES[random.pick(NAMES)]() as ReturnType<typeof u8>];

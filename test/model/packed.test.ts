@@ -43,7 +43,7 @@ describe("in lock-step, packed and unpacked leaves show the same", () => {
     const random = new TestRandom(seed);
     const world = worldOf(seed, random);
     // One Replay is unpacked, one is packed, and one is packed, uses the scalar build and is never interrupted. The last is omitted if items have columns,
-    // whose numbers restart if unused.
+    // because the numbers of unused columns are assigned again after an interruption.
     const twins = new TwinPacked(replaysOf(world, [undefined, undefined, moduleOf("scalar")]));
     const calls = new PackedCalls(twins, world, random);
     for (let i = 1; i <= 400; i++) {

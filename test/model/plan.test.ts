@@ -1,4 +1,4 @@
-/** Checks that the result of `Replay.plan` suffices, whichever items leave first: random specs, tables and removers, filled with the planned `maxBytes`. */
+/** Checks that the memory planned by `Replay.plan` suffices: fills Replays of the planned `maxBytes`, with random specs, tables and removers. */
 import { expect, test } from "vitest";
 import {
   f32,

@@ -9,7 +9,7 @@ const OPERATIONS = scaled(1_000_000);
 const CHECKS = 10;
 const KEEP = 12;
 
-/** Every item that was ever created, in typed arrays: a key and a run of steps. */
+/** Stores every item that was ever created in typed arrays: a key and a run of steps. */
 class Items {
   keys = new Float64Array(1 << 16);
   first = new Uint32Array(1 << 16);

@@ -1,4 +1,4 @@
-/** Wraps one table on a core, with the shortest path from a test to the exports. Steps contain only their number. */
+/** Wraps one table on a core, with as little code as possible between a test and the exports. Steps contain only their number. */
 import { CROSS, KEY, OF_ITEMS, OUTPUT_BYTES, PRIORITY, PROBABILITY, TABLE_SIZE, TIMES_SAMPLED } from "../../src/base/abi.ts";
 import { kindsOf } from "../../src/memory/table.ts";
 import { LIMITER_OPTIONS, NO_LIMIT, type RateLimiter } from "../../src/schema/rate-limiter.ts";

@@ -1,4 +1,4 @@
-/** Random worlds of sequences: a writer and a twin receive the same steps, appended in every possible way, and the table is compared item by item. */
+/** Generates random worlds of sequences: a writer and a twin receive the same steps, appended in every possible way, and the tables are compared by item. */
 import { memory } from "../../src/files/memory.ts";
 import { bool, f32, f64, i32, prioritized, Replay, shared, u8, uniform } from "../../src/index.ts";
 import { remoteWriter } from "../../src/remote/index.ts";

@@ -1,4 +1,4 @@
-/** Compares rules and views of sequences with a twin on lists: lanes, short episodes, every kind of end, eviction, snapshots, journals, ports. */
+/** Compares sequence rules and views with a twin on lists, with lanes, short episodes, every kind of end, eviction, snapshots, journals and ports. */
 import { expect, test } from "vitest";
 import { scaled } from "../support/size.ts";
 import { SequenceWorld } from "./sequence-worlds.ts";

@@ -1,6 +1,6 @@
 /**
- * Compares structured writers and pattern datasets with a naive implementation based on the documents: random configs and steps, every item compared after each
- * call.
+ * Compares structured writers and pattern datasets with a naive implementation based on the documents. Configs and steps are random, and all items are compared
+ * after each call.
  */
 import { expect, test } from "vitest";
 import { type Column, fifo, type Spec } from "../../src/index.ts";
@@ -19,7 +19,7 @@ const OPERATIONS = 60;
 const plain = (value: unknown): unknown => (Array.isArray(value) ? value.map(plain) : Math.fround(Number(value)));
 const comparable = ({ table, priority, columns }: TwinItem) => ({ table, priority: Math.fround(priority), columns: columns.map(plain) });
 
-/** Draws all items of the tables, which return each item once. */
+/** Draws all items of the tables, whose limits allow one draw per item. */
 function drained(client: LocalClient): unknown[] {
   return TABLES.flatMap((table) => {
     const from = client.table(table);

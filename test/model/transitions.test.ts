@@ -1,6 +1,6 @@
 /**
- * Compares views of transitions with a naive reading of the same steps: every kind of end, every way to create items, every option; and with `sample` and
- * nStep, draw by draw.
+ * Compares views of transitions with a naive computation on the same steps, for every kind of end, every way to create items and every option. Also compares
+ * them with `sample` and nStep, draw by draw.
  */
 import { expect, test } from "vitest";
 import { bool, f32, f64, i32, prioritized, Replay, u8, uniform } from "../../src/index.ts";
@@ -80,7 +80,7 @@ class Past {
     return this.#open;
   }
 
-  /** Notes that the newest step was the last step of its episode. */
+  /** Records that the newest step was the last step of its episode. */
   ends(): void {
     (this.rows.at(-1) as Row).end = "plain";
     this.#open = 0;

@@ -1,5 +1,6 @@
 /**
- * Two Replays with the same steps: one receives blocks and has rules, the other receives single steps, and the test creates each item according to the rules.
+ * Runs two Replays with the same steps. One Replay receives blocks and has rules. The other one receives single steps, and the test creates each item according
+ * to the rules.
  */
 import { expect } from "vitest";
 import { type Replay as AnyReplay, Replay, ReplayError, type ReplayOptions, type Spec } from "../../src/index.ts";

@@ -1,5 +1,5 @@
 /**
- * Runs Replays of one world in lock-step: one has leaves that share frames, the others have packed leaves. Every call is made on all of them, and everything
+ * Runs several Replays in lock-step. One has leaves that share frames, and the others have packed leaves. Every call is made on all Replays, and everything
  * visible must be equal: results, rejections, counts, keys, and the records of a snapshot, without the entries of packed frames.
  */
 import { expect } from "vitest";

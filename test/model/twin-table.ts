@@ -1,8 +1,9 @@
 /**
- * A table according to Reverb's rules, with arrays and linear scans, independent of the core's code.
+ * Models a table according to Reverb's rules, with arrays and linear scans, independently of the core's code.
  *
- * - An item is inserted first; then, while a limit is exceeded, the remover picks items to leave, possibly the new one.
- * - fifo picks the oldest, lifo the youngest; heaps pick the least or greatest priority, among equals the least recently inserted or updated.
+ * - An item is inserted first. Then, while a limit is exceeded, the remover picks items to evict, possibly the new item.
+ * - fifo picks the oldest item, and lifo the youngest. Heaps pick the least or greatest priority, and among equal priorities the least recently inserted or
+ *   updated item.
  * - The limiter's cursor is inserts × samplesPerInsert - samples. Items that it blocks wait, and enter in order.
  */
 import type { Among } from "../../src/batch/among.ts";

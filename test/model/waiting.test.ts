@@ -1,4 +1,4 @@
-/** Checks a model of waiting: every limiter × limits × batch size × order of inserts and requests, in a small range, makes progress or throws. */
+/** Checks that waiting calls make progress or throw, for every limiter, limit, batch size, and order of inserts and requests in a small range. */
 import { expect, test } from "vitest";
 import { fifo, i32, minSize, queueLimiter, type RateLimiter, Replay, type Table, uniform } from "../../src/index.ts";
 import { some } from "../support/size.ts";
@@ -6,10 +6,10 @@ import { some } from "../support/size.ts";
 const RATIOS = [0.5, 1, 3];
 const SIZES = [1, 2];
 const BATCHES = [1, 2, 5];
-/** In each order, an item is inserted (1) or a batch is requested (0), unless a request is pending. */
+/** The number of steps of an order. In each step, an item is inserted (1), or a batch is requested (0) unless a request is pending. */
 const STEPS = 4;
 
-/** Includes limiters that the constructors reject: handwritten ones must not wait forever. */
+/** Returns the limiters, including limiters that the constructors reject, because handwritten limiters must not wait forever. */
 function limiters(): RateLimiter[] {
   const raw = RATIOS.flatMap((samplesPerInsert) =>
     SIZES.flatMap((size) =>

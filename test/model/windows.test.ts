@@ -1,4 +1,4 @@
-/** Compares windows, columns and n-step returns with a plain computation on arrays. */
+/** Compares the windows of samples, their columns and their n-step returns with a naive computation on arrays. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { bool, f32, f64, fifo, i8, i32, Replay, u16 } from "../../src/index.ts";
@@ -18,7 +18,7 @@ interface Step {
 
 const rewards = { f32: f32(), f64: f64(), i8: i8(), u16: u16() };
 
-/** A stream of steps over several episodes, and items that span them. */
+/** Generates a stream of steps from several episodes, and the lengths of items, which may span episodes. */
 const scene = fc
   .record({
     reward: fc.constantFrom(...(Object.keys(rewards) as (keyof typeof rewards)[])),
@@ -41,7 +41,7 @@ const scene = fc
 
 type Scene = typeof scene extends fc.Arbitrary<infer T> ? T : never;
 
-/** Returns a table with an item that ends with every step, and the items. */
+/** Creates a table with one item per step, which ends with that step. Returns the table, and the items as lists of steps. */
 function record({ reward, steps, lengths }: Scene) {
   const replay = new Replay({
     spec: { n: i32(), reward: rewards[reward], discount: f32(), terminal: bool() },
@@ -59,7 +59,7 @@ function record({ reward, steps, lengths }: Scene) {
   return { table: replay.table("t"), items };
 }
 
-/** Returns `rows` up to the end of an episode, including that step. */
+/** Returns the rows up to the first one that ends an episode, including that row. */
 function untilEnd(rows: readonly Step[]): readonly Step[] {
   const end = rows.findIndex((step) => step.ends);
   return end < 0 ? rows : rows.slice(0, end + 1);
@@ -187,7 +187,7 @@ describe("n-step returns", () => {
     cross: fc.boolean(),
   });
 
-  /** Returns the discounts and the rewards that count: up to the n-th, a terminal step, or the end of an episode or of the rows. */
+  /** Returns the rewards and discounts that count in the return: at most n, and none after a terminal step or the end of an episode. */
   function returnsOf(rows: readonly Step[], { n, gamma, ends, own }: { n: number; gamma: number; ends: string; own: boolean }) {
     const alive = (step: Step) => (ends === "discount" ? step.discount : ends === "terminal" && step.terminal ? 0 : 1);
     const episode = untilEnd(rows);
@@ -216,7 +216,7 @@ describe("n-step returns", () => {
         const { n, gamma, ends, own, width, cross } = how;
         const nStep = { n, gamma, reward: "reward", nextState: own ? "own" : "following", ...(ends === "none" ? {} : { [ends]: ends }) } as const;
         const columns = { first: { leaf: "n", at: 0 }, next: { leaf: "n", at: "bootstrap" } } as const;
-        // No step follows a single step.
+        // A window of one step has no step to bootstrap from.
         if (!own && Math.min(width, Math.max(...items.map(({ length }) => length))) < 2) {
           expect(() => table.sample(items.length, { replacement: false, length: width, cross, nStep, columns })).toThrow(RangeError);
           return;

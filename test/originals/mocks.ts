@@ -1,4 +1,4 @@
-/** The environment and the policy of TF-Agents' driver tests: the actions 1 and 2 alternate, and repeatedly raise a count from 0 to 3. The batch size is 1. */
+/** Implements the environment and the policy of TF-Agents' driver tests: actions 1 and 2 alternate, and repeatedly raise a count from 0 to 3. */
 
 import { i32 } from "../../src/index.ts";
 import { type PolicyStep, restart, type TimeStep, termination, trajectorySpec, transition } from "../../src/tf-agents/index.ts";

@@ -18,7 +18,7 @@ const CLASSES = [
   { name: "PyHashedReplayBuffer", make: () => new PyHashedReplayBuffer(SPEC, { capacity: CAPACITY, seed: 1 }) as unknown as Buffer },
 ];
 
-/** Stacks of four frames from a hundred. Each frame is filled with its number. */
+/** All stacks of four consecutive frames out of a hundred. Each frame is filled with its number. */
 const observations = Array.from({ length: 97 }, (_, k) => Int32Array.from({ length: SIDE * SIDE * STACK }, (_, i) => k + (i % STACK)));
 const ITEMS = observations.length - 1;
 function filled({ make }: (typeof CLASSES)[number]): Buffer {

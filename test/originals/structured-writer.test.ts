@@ -19,7 +19,7 @@ const TABLES = [0, 1, 2, 3, 4].map((i) => `queue_${i}`);
 const [TABLE = ""] = TABLES;
 const SPEC = { a: f32(), b: { c: i32(2, 2), d: [i64(3), i64(6)] } } as const;
 const REF = createReferenceStep(SPEC);
-/** A pattern for the newest step of a spec that is a single number. */
+/** The pattern for the newest step of a spec that is a single number. */
 const LAST = patternFromTransform(i64(), (step) => step.at(-1));
 
 function clientOf<const S extends Spec>(spec: S): LocalClient<S> {

@@ -46,7 +46,7 @@ export async function taken<E>(dataset: AsyncIterable<E>, n: number): Promise<E[
   return found;
 }
 
-/** The info of a sample: one number per field, whatever the number of its steps. */
+/** The expected info of a sample: one number per field, whatever the number of its steps. */
 export const INFO = {
   key: expect.any(Number),
   probability: expect.any(Number),
@@ -55,7 +55,7 @@ export const INFO = {
   timesSampled: expect.any(Number),
 };
 
-/** Options that Reverb's datasets accept, and options that they reject. */
+/** Options that Reverb's datasets accept (TAKEN), and options that they reject (REFUSED). */
 export const TAKEN = [
   {},
   { numWorkersPerIterator: 1 },

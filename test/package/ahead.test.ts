@@ -1,4 +1,4 @@
-/** Tests hosts that compile WebAssembly ahead of time and pass the core as a module. Such hosts forbid compilation, so nothing may be compiled then. */
+/** Tests hosts that compile WebAssembly ahead of time and pass the core as a module. Such hosts forbid compilation, so the package must not compile code. */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";

@@ -1,6 +1,6 @@
 /**
- * Installs the tarball in a project and compiles against its declarations, with library checks: with every supported TypeScript version, every way to resolve
- * modules, and with and without the types of pages and of Node. It compiles the files in consumer/, and every program of the documents.
+ * Installs the tarball in a project, and compiles the files in consumer/ and every program of the documents against its declarations, with library checks. It
+ * uses every supported TypeScript version, every way to resolve modules, and hosts with and without the types of pages and of Node.
  */
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -22,7 +22,7 @@ const HOSTS = {
   worker: [["lib.es2022.d.ts", "lib.webworker.d.ts"], []],
   node: [["lib.es2022.d.ts"], ["node"]],
 } as const;
-/** Options that projects set in addition to `strict`. They also apply to declarations of other packages. */
+/** The options that projects set in addition to `strict`. They also apply to declarations of other packages. */
 const STRICTER = {
   ...{ exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noPropertyAccessFromIndexSignature: true, noImplicitOverride: true },
   ...{ noImplicitReturns: true, noFallthroughCasesInSwitch: true, verbatimModuleSyntax: true, isolatedModules: true },
@@ -37,7 +37,7 @@ const sources = readdirSync(join(import.meta.dirname, "consumer"));
 const { exports, engines } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const entries = Object.keys(exports).filter((name) => typeof exports[name] === "object");
 
-/** Packages that documents use, with declarations that need the types of pages. */
+/** Matches the packages in the documents whose declarations need the types of pages. */
 const OTHERS = /node_modules\/(@(tensorflow|jax-js|webgpu)|mediabunny|@types\/dom-[a-z-]+)\//;
 
 const require = createRequire(import.meta.url);
@@ -93,7 +93,7 @@ beforeAll(async () => {
   mkdirSync(join(folder, "node_modules/@tensorflow/tfjs"), { recursive: true });
   for (const name of ["@types", "undici-types", "@tensorflow/tfjs-core", "@tensorflow/tfjs-backend-cpu", "@jax-js", "mediabunny"])
     symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name), "junction");
-  // TensorFlow.js as projects install it. The documents only use parts from its core.
+  // Provides TensorFlow.js under the name that projects install. The documents only use parts from its core.
   writeFileSync(join(folder, "node_modules/@tensorflow/tfjs/package.json"), '{ "name": "@tensorflow/tfjs", "types": "index.d.ts", "main": "index.js" }\n');
   writeFileSync(join(folder, "node_modules/@tensorflow/tfjs/index.d.ts"), 'export * from "@tensorflow/tfjs-core";\n');
   writeFileSync(join(folder, "package.json"), '{ "type": "module", "private": true }\n');

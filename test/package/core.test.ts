@@ -159,7 +159,7 @@ test("numbers that both sides name are the same", () => {
 
 test("another version's core, or another module, is refused", () => {
   const options = { spec: u8() as Spec, tables: { t: { maxSize: 1 } } };
-  // The smallest valid module. It exports nothing.
+  // The module is the smallest valid one, and exports nothing.
   const empty = new WebAssembly.Module(new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]));
   expectError(
     errorOf(() => new Replay({ ...options, module: empty })),

@@ -1,4 +1,4 @@
-/** Checks the direction of imports in the repository. For a copy with a violation, it must report the place, the rule and the remedy. */
+/** Tests build/direction.mjs: the repository must pass, and for a copy with a violation it must report the place, the rule and the remedy. */
 import { spawnSync } from "node:child_process";
 import { appendFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** Checks that the lint of the style sheet finds habits in each kind of text, accepts other sentences, and fails for each new place. */
+/** Tests build/english.mjs: it must find each forbidden habit in every kind of text, accept sentences that only look similar, and fail if it finds a habit. */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { HABITS, habitsIn } from "../../build/english.mjs";
 import { root } from "../support/core.ts";
 import { whole } from "../support/size.ts";
 
-/** Sentences with a habit, and sentences that only resemble it, by habit. */
+/** For each habit, sentences that have it (`found`), and similar sentences that do not have it (`left`). */
 const SENTENCES: { readonly [habit: string]: { readonly found: readonly string[]; readonly left: readonly string[] } } = {
   "is no": { found: ["a file is no folder", "These are no leaves."], left: ["there is no table", "There is no table.", "It is no longer open.", "is noted"] },
   "must be said": { found: ["terminated must be said"], left: ["it must be set"] },

@@ -13,7 +13,7 @@ const dist = join(root, "dist");
 const code = (file: string) => readFileSync(join(dist, file), "utf8");
 const files = (folder: string) => readdirSync(join(root, folder)).map((file) => join(root, folder, file));
 
-/** Returns every path that a subpath of the package leads to. */
+/** Returns every path to which a subpath of the package leads. */
 function targetsOf(entry: unknown): string[] {
   return typeof entry === "string" ? [entry] : Object.values(entry as object).flatMap(targetsOf);
 }
@@ -65,7 +65,7 @@ test("the recorder loads no reader of files that others made", () => {
     expect([file, code(file).match(/src\/datasets\/formats\/(hdf5|jsonl|lerobot|minari|npz|parquet|tfds)\//)?.[0]]).toEqual([file, undefined]);
 });
 
-/** Compares the exports of each entry with the counts of the suite for every runtime. `npm run everywhere` checks the same, but takes minutes. */
+/** Compares the exports of each entry with the counts that the suite for every runtime expects. `npm run everywhere` also checks this, but takes minutes. */
 test.each(["lines.txt", "lines-with-packages.txt"])("test/everywhere/%s has the number of names of each entry", async (file) => {
   const lines = readFileSync(join(root, "test/everywhere", file), "utf8").matchAll(/^reprise\/?(\S*) (\d+) names$/gm);
   for (const [line, subpath] of lines) {

@@ -1,4 +1,4 @@
-// Prints the bytes by which the heap grows in CALLS calls of each kind. heap.test.ts runs it with --expose-gc and --allow-natives-syntax.
+// Prints by how many bytes the heap grows in CALLS calls of each kind. heap.test.ts runs this program with --expose-gc and --allow-natives-syntax.
 
 import { heapGrowth } from "../../bench/measure.mjs";
 import { f32, i32, mixture, prioritized, Replay } from "../../dist/index.js";
@@ -91,7 +91,7 @@ const calls = {
   },
 };
 const growth = Object.fromEntries(Object.entries(calls).map(([name, side]) => [name, heapGrowth(side, CALLS)]));
-// A batch in use keeps only its own memory alive, and no Replay.
+// A batch in use must keep only its own memory alive, and not its Replay.
 function drawn() {
   const short = new Replay({ spec: { observation: f32(4), action: i32(), reward: f32() }, tables: { t: { maxSize: 1000 } } });
   const writer = short.writer({ items: [{ table: "t", nStep: 2 }] });
@@ -101,7 +101,7 @@ function drawn() {
   return { kept, replay: new WeakRef(short) };
 }
 const { kept, replay: gone } = drawn();
-// Conversely, a Replay keeps no unused batch alive, except the last refilled batch.
+// Conversely, a Replay must not keep an unused batch alive, except the last refilled batch.
 const forgotten = [{ into: table.batch(BATCH, { length: 2 }) }, { recycle: true }, {}].map((options) => new WeakRef(table.sample(BATCH, options)));
 await new Promise((resolve) => setTimeout(resolve));
 globalThis.gc();

@@ -1,4 +1,4 @@
-/** Checks that the list of all errors and warnings equals that of the sources. A reader can scan one file, and a commit shows each message that it changes. */
+/** Checks that messages.txt lists all errors and warnings of the sources. A reader can scan this one file, and a commit shows each message that it changes. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

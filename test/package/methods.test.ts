@@ -6,11 +6,11 @@ import { expect, test } from "vitest";
 import { root } from "../support/core.ts";
 import { whole } from "../support/size.ts";
 
-/** Types with methods that a program does not receive from Reprise: types that the program implements, and aliases of batches. */
+/** The types with methods that are not listed: types that the program implements, and aliases of batches. */
 const BROUGHT = new Set(["ByteChannel", "ChannelHandlers", "SocketLike", "AnySteps", "BatchOf", "MixtureBatch", "OpenReplay"]);
-/** Members that other modules of the package use. */
+/** The members that only other modules of the package use. */
 const INTERNAL = new Set(["Table.handle", "Writer.streams", "Journal.sessions", "Journal.renew()"]);
-/** Columns whose names are roles: the page states below the table that they come from the spec. */
+/** Matches columns whose names are roles. The page states below the table that they come from the spec. */
 const ROLES = /^(Transition|Sequence)Batch\.(observation|nextObservation|action|reward)$/;
 
 /** Returns the members of each class by name: methods with parentheses, static members with the name of the class. */

@@ -1,4 +1,4 @@
-/** Checks the versions that package.json allows for packages that users may install. */
+/** Checks the versions that package.json allows for the optional packages. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -9,7 +9,7 @@ const locked = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"))
 const page = readFileSync(join(root, "docs/guides/bundlers.md"), "utf8");
 const peers = Object.entries(manifest.peerDependencies as { readonly [name: string]: string });
 
-/** Packages of which undocumented files are imported. A minor version may move these files. */
+/** The packages whose undocumented files are imported. A minor version may move these files. */
 const INNER = ["hyparquet"];
 
 /** Returns the first version that may break compatibility with this version. */

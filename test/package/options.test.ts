@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { root } from "../support/core.ts";
 import { whole } from "../support/size.ts";
 
-/** Types that contain options. */
+/** Matches the names of types that contain options. */
 const IS_OPTIONS = /(Options|Limits|Rule|Ends|Roles|SampleTransitions)$/;
 
 /** Returns the options of each exported type by name. */

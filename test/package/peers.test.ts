@@ -1,4 +1,4 @@
-/** Tests the parts of `npm run bench:peers` that need neither Python nor gcc: our own processes, rejections, thresholds, the chart and the page. */
+/** Tests the parts of `npm run bench:peers` that need neither Python nor gcc: our own variants, rejections, thresholds, the chart and the page. */
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ import { whole } from "../support/size.ts";
 const folder = join(root, "bench/peers");
 const page = readFileSync(join(folder, "README.md"), "utf8");
 
-/** Returns a workload in which ours takes `ns`, and the others have the given results. */
+/** Returns a workload in which our variant takes `ns` nanoseconds, and the other variants have the given results. */
 function raced(name: string, ns: number, others: object[]) {
   return { name, unit: "samples/s", each: 32, variants: [{ name: "into", side: "ours", ns, bytes: 1312, memory: 70 }, ...others] };
 }

@@ -1,4 +1,4 @@
-/** Checks the pictures of the documents: each is drawn by its script, has its colors without a style sheet, and shows the behavior of the package. */
+/** Checks the pictures of the documents: each must equal the output of its script, have its colors without a style sheet, and show the package's behavior. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { decodeApng } from "fast-png";

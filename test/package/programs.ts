@@ -6,7 +6,7 @@ import { root } from "../support/core.ts";
 const files = ["README.md", "CONTRIBUTING.md", ...readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" }).map((file) => `docs/${file}`)];
 const texts = files.flatMap((path) => (/\.(md|js)$/.test(path) ? [{ path, text: readFileSync(join(root, path), "utf8") }] : []));
 export const pages = texts.filter(({ path }) => path.endsWith(".md"));
-/** Programs that are stored as files. */
+/** The programs that are stored as files. */
 export const recipes = texts.filter(({ path }) => path.endsWith(".js"));
 
 /** The page whose programs connect to a Reverb server, some in Python. test/interop runs them. */

@@ -10,7 +10,7 @@ import { pages, programs, SERVER_PAGE } from "./programs.ts";
 const all = programs("js");
 const examples = all.filter(({ path }) => path !== SERVER_PAGE).map(({ path, heading, code }) => [`${path}: ${heading}`, code] as const);
 
-/** Returns the text after each `// →`, one line each. */
+/** Returns the text after each `// →`. */
 function said(code: string): string[] {
   return code.split("\n").flatMap((line) => line.split(" // → ").slice(1));
 }

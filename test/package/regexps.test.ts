@@ -1,4 +1,4 @@
-/** Checks that every regular expression of the package takes linear time for any text, because most of them read foreign data. */
+/** Checks that every regular expression of the package takes linear time for any text, because most of them are applied to untrusted data. */
 import { readFileSync } from "node:fs";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
@@ -27,7 +27,7 @@ function expressionsIn(path: string): { readonly literals: Found[]; readonly mad
   return { literals, made };
 }
 
-/** Matches the text before a literal, as formatted. A partial run parses only sources with a match: a fifth of them. */
+/** Matches the text before a literal in formatted code. A quick run parses only the sources with a match, which are a fifth of them. */
 const MAY_HAVE_ONE = /(?:[=(,:!&|?{};[>]|\breturn|\bcase)\s*\/(?![/*])|\bRegExp\b/;
 const sources = files("src", ".ts").filter((path) => whole || MAY_HAVE_ONE.test(readFileSync(path, "utf8")));
 

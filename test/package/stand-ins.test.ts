@@ -1,4 +1,4 @@
-/** Checks that each test that `npm test` leaves to whole runs has a file that replaces it in quick runs, and that this file is not left out itself. */
+/** Checks that each test file that `npm test` leaves to whole runs has a stand-in in quick runs, and that the stand-in is not left out itself. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

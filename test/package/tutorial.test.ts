@@ -1,4 +1,4 @@
-/** Checks the tutorial of docs/start: its programs contain every quoted piece, and the last program learns to balance a pole. */
+/** Checks the tutorial in docs/start: its programs must contain every quoted piece, and the last program must learn to balance a pole. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** Checks that an uncaught error as Node prints it quotes the program's line, and has only a few readable frames below it. */
+/** Checks that Node prints an uncaught error with the program's line, followed by only a few readable frames. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// Writes animated pictures: APNG with one palette. In each frame, pixels that equal the previous frame are transparent, which compresses well.
+// Writes animated pictures as APNG with one palette. In each frame, pixels that did not change since the previous frame are transparent, which compresses well.
 import * as zlib from "node:zlib";
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);

@@ -1,8 +1,8 @@
-// Kills the room Record while it is played: `npm run crash:page [-- --runs N] [--seed N]`. Chromium shows the built folder as for any visitor, and this program reads only what
-// the page shows.
+// Kills the room Record while it is played: `npm run crash:page [-- --runs N] [--seed N]`. Chromium shows the built folder as for any visitor, and this program
+// uses only the information that the page shows.
 //
-// Half of the kills end the process of the tab, half the whole browser. After each, everything that was shown as saved must still exist. At the end, all episodes are exported,
-// and their states must follow from their actions. The exports stay in dist/record, for real tools to open.
+// Half of the kills end the process of the tab, and the others end the whole browser. After each kill, everything that was shown as saved must still exist. At
+// the end, all episodes are exported, and their states must follow from their actions. The exports stay in dist/record, so that real tools can open them.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -69,7 +69,7 @@ async function once(run) {
   const kind = run % 2 === 0 ? "tab" : "browser";
   counts[`${kind}s`]++;
   if (random() < 0.1) {
-    // If it is killed while it opens, everything shown before must exist the next time.
+    // If the room is killed while it opens, everything that was shown before must exist the next time.
     await page.waitForTimeout(random() * 400);
     counts.opening++;
     await browser.kill(kind);

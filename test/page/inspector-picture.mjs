@@ -1,5 +1,5 @@
-// Creates docs/inspector.png and docs/inspector-dark.png: node test/page/inspector-picture.mjs, after npm run build. They show a part of the inspector, with
-// three call-outs that explain it.
+// Creates docs/inspector.png and docs/inspector-dark.png, which show part of the inspector with three explanatory call-outs. Run `node
+// test/page/inspector-picture.mjs` after `npm run build`.
 import { join } from "node:path";
 import { pages } from "../../build/pages.mjs";
 import { root } from "../../build/step.mjs";

@@ -1,4 +1,4 @@
-// Fills a store for tests of the inspector: a game with pictures, in several lanes, with its own random numbers.
+// Fills a store for tests of the inspector with the steps of a game with pictures, in several lanes, from seeded random numbers.
 import { f32, fifo, i32, prioritized, Replay, sampleToInsertRatio, text, u8 } from "../../dist/index.js";
 
 export const spec = { image: u8(16, 16), pose: f32(6), action: i32(), reward: f32(), task: text({ maxBytes: 48 }) };

@@ -10,7 +10,7 @@ import { until as answered, type Served, serve } from "./support.ts";
 const here = runtimes();
 const required = process.env.REPRISE_RUNTIMES === "all" || process.env.REPRISE_PAGE === "all";
 const POLICY = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; connect-src 'self'; img-src data:";
-/** No text becomes markup or a program. A page that creates a worker has a policy for that. */
+/** A policy under which no text can become markup or a program. A page that creates a worker has a policy for that. */
 const TRUSTED = `${POLICY}; require-trusted-types-for 'script'; trusted-types 'none'`;
 
 let served: Served;
@@ -30,7 +30,7 @@ interface Look {
   readonly dark?: boolean;
 }
 
-/** Opens the page. It must not log anything or throw. */
+/** Opens the page, which must not log or throw anything. */
 async function opened(name: string, where: string, { width = 1000, dark = false }: Look = {}) {
   const browser = await browsers.get(name);
   const page: Page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: dark ? "dark" : "light" });

@@ -29,7 +29,7 @@ async function live(open: Open, path = "#live", options = {}): Promise<Page> {
   return page;
 }
 
-/** Returns the steps of a paused agent. */
+/** Returns the number of steps of a paused agent. */
 async function still(page: Page): Promise<number> {
   // The agent finishes its current work first.
   let last = await steps(page);

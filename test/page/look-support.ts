@@ -1,4 +1,4 @@
-/** Helps the tests of the room Look. */
+/** Contains functions that the tests of the room Look share. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Page } from "playwright-core";

@@ -1,4 +1,5 @@
-// Creates docs/page-loop.png and docs/page-loop-dark.png: the room Live in a few seconds, from the first steps to a balanced pole. `npm run page:picture`.
+// Creates docs/page-loop.png and docs/page-loop-dark.png, which show the room Live in a few seconds, from the first steps to a balanced pole: `npm run
+// page:picture`.
 import { writeFileSync } from "node:fs";
 import { decode } from "fast-png";
 import { chromium } from "playwright-core";
@@ -9,9 +10,9 @@ import { apng } from "./apng.mjs";
 
 const OUT = { light: "docs/page-loop.png", dark: "docs/page-loop-dark.png" };
 const MOST = 800_000;
-/** While the agent learns, one frame per `steps` steps. */
+/** The frames while the agent learns: one per `steps` steps. */
 const LEARNING = { frames: 18, steps: 400, delayMs: 160 };
-/** Afterwards, frames at the speed of a real pole. */
+/** The frames after that, at the speed of a real pole. */
 const BALANCED = { frames: 16, delayMs: 120 };
 /** The display time of the last frame. */
 const REST_MS = 1500;

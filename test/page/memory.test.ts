@@ -25,13 +25,13 @@ interface Use {
   /** The number of rounds that includes all kinds of rounds, and the approximate time of a round. */
   readonly cycle: number;
   readonly seconds: number;
-  /** Runs before the measurement, and does everything once that a round does. */
+  /** Runs before the measurement, and does once everything that a round does. */
   begin(page: Page): Promise<void>;
   /** Runs repeatedly. Every round leaves the same state as the previous round. */
   round(page: Page, number: number): Promise<void>;
 }
 
-/** Datasets with films, plots of many numbers, texts, and with or without an index: a folder, and files by their addresses. */
+/** The datasets, as a folder and as files by address: with films, plots of many numbers, and texts, some with an index and some without. */
 const DATASETS = ["tfds/cartpole_pixels", "d4rl/half_cheetah.hdf5", "extra/own.jsonl", "extra/plain.parquet", "extra/npz/flags.npz"];
 
 const FORMATS = ["tfds", "lerobot", "minari", "lerobot-images"];
@@ -175,7 +175,7 @@ function held(): number {
   return 1024 * kibibytes.reduce((sum, each) => sum + each, 0);
 }
 
-/** A process may have exited since it was listed. */
+/** Reads a file, or returns an empty text if the process has exited since it was listed. */
 function read(file: string): string {
   try {
     return readFileSync(file, "utf8");
@@ -186,7 +186,7 @@ function read(file: string): string {
 
 const NOTHING: Usage = { usedSize: 0, embedderHeapUsedSize: 0, backingStorageSize: 0 };
 
-/** Measures the bytes used by the scripts of a page and of its workers after a garbage collection. Only Chromium reports them. */
+/** Measures the bytes that the scripts of a page and its workers use after a garbage collection. Only Chromium reports them. */
 class Heaps {
   readonly #page: CDPSession;
   /** Sessions of workers, and the callers that wait for their responses. */

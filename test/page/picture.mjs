@@ -1,4 +1,4 @@
-// Creates docs/page.png: the page as a visitor sees it, after the agent has learned. `npm run page:picture`.
+// Creates docs/page.png, which shows the page as a visitor sees it after the agent has learned: `npm run page:picture`.
 import { statSync } from "node:fs";
 import { chromium } from "playwright-core";
 import { PAGE } from "../../build/page.mjs";
@@ -7,7 +7,7 @@ import { CHROMIUM_FLAGS, runtimes } from "../../build/runtimes.mjs";
 
 const OUT = "docs/page.png";
 const MOST = 200_000;
-/** After this many steps, the agent is good and the page shows a curve. */
+/** The number of steps after which the agent is good and the page shows a curve. */
 const STEPS = 8000;
 
 const { chromium: executablePath } = runtimes();

@@ -1,4 +1,4 @@
-/** Tests the page around its rooms, and its folder. */
+/** Tests the page outside its rooms, and the files in its folder. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** Opens the built page in real browsers as visitors do: only files on loopback. Tests of all rooms use this. */
+/** Opens the built page in real browsers as visitors do, with only files on the loopback interface. Tests of all rooms use this module. */
 import { createReadStream, existsSync, statSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -25,7 +25,7 @@ const TYPES: { readonly [ending: string]: string } = {
   ".txt": "text/plain",
 };
 
-/** Headers of a server that isolates its pages. */
+/** The headers of a server that isolates its pages. */
 export const ISOLATED = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
 
 export interface Served {

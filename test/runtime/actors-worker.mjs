@@ -1,4 +1,4 @@
-/** An actor in a worker of any runtime: `{ actor, steps }` sets its number and the number of its steps. */
+/** Runs an actor in a worker, in any runtime. The message `{ actor, steps }` sets its number and the number of its steps. */
 const refuse = () => {
   throw new Error("reprise/remote compiles WebAssembly");
 };

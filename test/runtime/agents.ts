@@ -1,4 +1,4 @@
-/** A digest of observers and replay buffers: a fixed script of random episodes, with every item, window, id and probability hashed. */
+/** Computes the digest of observers and replay buffers: runs a fixed script of random episodes, and hashes every item, window, id and probability. */
 
 import { f32, f64, i32, prioritized, Replay, u8 } from "../../src/index.ts";
 import {

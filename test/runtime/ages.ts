@@ -1,4 +1,4 @@
-/** A digest of draws by age: among the newest items, with a sampler that prefers them, and in epochs, while items leave and others take their slots. */
+/** Computes the digest of draws by age: among the newest items, with a sampler that prefers newer items, and in epochs, while items are replaced. */
 import { type Among, fifo, i32, lifo, maxHeap, prioritized, Replay, recency, type SampleOptions, uniform } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
 import { Sink } from "./sink.ts";

@@ -1,9 +1,9 @@
-/** Drives Chromium for tests: serves pages of the project on loopback, with an empty profile. */
+/** Drives Chromium for tests, with an empty profile and a server on the loopback interface for pages of the project. */
 import { type Browser, chromium, type Page } from "playwright-core";
 import { ISOLATED, pages } from "../../build/pages.mjs";
 import { CHROMIUM_FLAGS } from "../../build/runtimes.mjs";
 
-/** The format of HeapProfiler in the protocol: the allocations of each function, and its callees. */
+/** The format of the protocol's HeapProfiler: the allocations of each function, and its callees. */
 interface Allocations {
   readonly callFrame: { readonly url: string };
   readonly selfSize: number;

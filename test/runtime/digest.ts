@@ -5,13 +5,13 @@ import { Sink } from "./sink.ts";
 import { playTransitions } from "./transitions.ts";
 
 export interface Digests {
-  /** A digest of all results of the engine except the bytes of snapshots, including results after a restore. It changes only if an output changes on purpose. */
+  /** The digest of all results except the bytes of snapshots, including results after a restore. It changes only if an output changes on purpose. */
   readonly outputs: string;
-  /** A digest of the bytes of snapshots. It changes with their format. */
+  /** The digest of the bytes of snapshots, which changes with their format. */
   readonly snapshots: string;
 }
 
-/** @param module another build of the core than the build in the package */
+/** @param module the build of the core to use instead of the build in the package */
 export async function digest(module?: WebAssembly.Module): Promise<Digests> {
   const sinks = { outputs: new Sink(), snapshots: new Sink() };
   for (const scene of scenes()) await play(scene, sinks, module);

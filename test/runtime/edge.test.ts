@@ -90,7 +90,7 @@ describe.each(["workerd", "deno"] as const)("the games of examples/edge in %s", 
       await writer.close();
     }
 
-    /** Returns all data of a learner: the numbers of each actor's steps, in order of arrival. */
+    /** Returns the numbers of each actor's steps in a learner's Replay, in order of arrival. */
     function stepsOf({ replay }: ReturnType<typeof learner>): Map<number, number[]> {
       const seen = new Map<number, number[]>();
       const order: [key: number, actor: number, t: number][] = [];

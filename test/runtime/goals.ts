@@ -1,4 +1,4 @@
-/** A digest of draws with hindsight goals: a fixed script of goal episodes, with every batch hashed, also after restoring a snapshot. */
+/** Computes the digest of draws with hindsight goals: runs a fixed script of episodes with goals, and hashes every batch, before and after a restore. */
 import { bool, f16, f32, packed, prioritized, type RelabelledSteps, Replay, shared, u8, type Writer } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
 import { Sink } from "./sink.ts";
@@ -16,7 +16,7 @@ const tables = { memory: { maxSize: 200, sampler: prioritized(0.6) }, once: { ma
 const transition = { terminated: "over" };
 type World = Replay<typeof spec, "memory" | "once">;
 
-/** @param module another build of the core than the build in the package */
+/** Returns the digest. @param module the build of the core to use instead of the build in the package */
 export async function goalsDigest(module?: WebAssembly.Module): Promise<string> {
   const sink = new Sink();
   const random = new TestRandom(19);
@@ -38,7 +38,7 @@ export async function goalsDigest(module?: WebAssembly.Module): Promise<string> 
   return sink.digest();
 }
 
-/** Writes several steps of every lane. Occasionally, an episode ends with the last step. */
+/** Appends several steps to every lane. Sometimes the last step ends a lane's episode. */
 function write(random: TestRandom, writer: Writer): void {
   const { lanes } = writer.options;
   const steps = (n: number) => {

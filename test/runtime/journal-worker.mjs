@@ -1,4 +1,4 @@
-/** A worker that follows commands: "write" holds the journal open, "try" reports why it cannot be opened, "read" reads it. */
+/** Executes commands in a worker: "write" holds the journal open, "try" reports why it cannot be opened, "read" reads it. */
 import { opfs } from "../../dist/storage.js";
 import { read, write } from "./journal-story.mjs";
 import { migrate, reopen } from "./migrate-story.mjs";

@@ -1,4 +1,4 @@
-/** Runs in Node, Deno and Bun: `journal.mjs FOLDER` writes a journal and reads it, `journal.mjs FOLDER again` reads one that another runtime wrote. */
+/** Runs in Node, Deno and Bun. `journal.mjs FOLDER` writes and reads a journal, and `journal.mjs FOLDER again` reads a journal that another runtime wrote. */
 import process from "node:process";
 import { node, ready } from "../../dist/storage.js";
 import { read, write } from "./journal-story.mjs";

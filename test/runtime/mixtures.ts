@@ -1,4 +1,4 @@
-/** A digest of mixtures: a fixed script of steps in two Replays, with every batch hashed, and with states that go through JSON. */
+/** Computes the digest of mixtures: runs a fixed script on two Replays, hashes every batch, and converts states to JSON and back. */
 import { f32, i32, mixture, prioritized, Replay, text, u8 } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
 import { Sink } from "./sink.ts";

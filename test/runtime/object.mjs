@@ -1,4 +1,4 @@
-/** A Durable Object that stores a Replay, and plays worlds on its storage, for `workerd.test.ts`. */
+/** Implements a Durable Object for `workerd.test.ts`, which stores a Replay and plays worlds on its storage. */
 import { DurableObject } from "cloudflare:workers";
 import { i32, Replay } from "reprise";
 import { Log, sqlite } from "reprise/storage";
@@ -110,7 +110,7 @@ export class Keeper extends DurableObject {
   }
 }
 
-/** Calls a method of an object: `/NAME/METHOD?[arguments as JSON]`. */
+/** Calls a method of an object for a request to `/NAME/METHOD?[arguments as JSON]`. */
 export default {
   async fetch(request, env) {
     const { pathname, search } = new URL(request.url);

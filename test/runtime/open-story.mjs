@@ -32,7 +32,7 @@ export async function open(directory) {
     replay.journal.keep(from + 1000);
     await replay.flush();
     if (session === 1) replay.dispose();
-    // Otherwise it stays open, and the same program takes it over.
+    // Otherwise, the Replay stays open, and the same program takes it over.
   }
   return `a Replay: sum ${sum}`;
 }

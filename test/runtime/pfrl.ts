@@ -1,4 +1,4 @@
-/** A digest of PFRL buffers: a fixed script of random episodes, with every sample hashed, also after the buffers were saved and loaded. */
+/** Computes the digest of PFRL buffers: runs a fixed script of random episodes, and hashes every sample, before and after saving and loading the buffers. */
 import { EpisodicReplayBuffer, PrioritizedEpisodicReplayBuffer, PrioritizedReplayBuffer, ReplayBuffer } from "../../src/pfrl/index.ts";
 import { memory } from "../../src/storage/index.ts";
 import { TestRandom } from "../support/random.ts";
@@ -6,7 +6,7 @@ import { Sink } from "./sink.ts";
 
 const STEPS = 1500;
 const ENVIRONMENTS = 3;
-/** The steps before the first sample, so that all buffers can be sampled. */
+/** The number of steps before the first sample, after which all buffers can be sampled. */
 const FILLING = 200;
 
 const make = () => ({

@@ -1,6 +1,6 @@
 /**
- * The program that every runtime runs. It prints the content of digest.txt: the digests of the bundle with the embedded core and with the scalar core, and
- * those of observers, replay buffers, PFRL buffers, sequences, mixtures, draws by age, and goals. If an output or the format of snapshots changes on purpose,
+ * Prints the content of digest.txt, in every runtime: the digests of the bundle with the embedded core and with the scalar core, and the digests of observers,
+ * replay buffers, PFRL buffers, sequences, mixtures, draws by age, and goals. If an output or the format of snapshots changes on purpose,
  * `npm run build && node dist/digest.mjs > test/runtime/digest.txt` stores the new lines.
  */
 import scalar from "../../dist/core.scalar.wasm";

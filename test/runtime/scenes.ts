@@ -1,4 +1,4 @@
-/** The Replays of the digest's script, and their steps. Together they have every selector in both roles, every kind of leaf and every limit. */
+/** Defines the Replays of the digest's script, and their steps. Together they cover every selector in both roles, every kind of leaf and every limit. */
 import {
   bool,
   type ColumnSet,

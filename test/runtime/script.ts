@@ -1,4 +1,4 @@
-/** The script of the digest: the operations of a scene, chosen with a seeded generator. All their results are written into the sinks. */
+/** Runs the script of the digest: the operations of a scene, chosen with a seeded generator. All results are written to the sinks. */
 import { type Batch, type Column, type ColumnSet, Replay, ReplayError, type SampleOptions, type Spec, type Table, type Writer } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
 import type { Scene } from "./scenes.ts";

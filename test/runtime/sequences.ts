@@ -1,4 +1,4 @@
-/** The digest of sequences: rules within episodes and across them, every kind of end, a snapshot in the middle, and the columns that views add to each step. */
+/** Computes the digest of sequences: rules within and across episodes, every kind of end, a snapshot in the middle, and the columns that views add. */
 import { f32, i32, prioritized, Replay, shared, type Writer } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
 import { Sink } from "./sink.ts";

@@ -1,4 +1,4 @@
-/** Runs actors over WebSockets of this runtime: its own server accepts, its own socket writes, and one connection is cut. */
+/** Runs actors over the WebSockets of this runtime: its server accepts, its client writes, and one connection is cut. */
 import { f32, fifo, i32, Replay } from "../../dist/index.js";
 import { remoteWriter, ServerChannel } from "../../dist/remote.js";
 

@@ -1,4 +1,4 @@
-/** Tests Durable Objects in workerd: their SQLite storage as a directory, and its content after the process was killed. `npm run runtimes` installs workerd. */
+/** Tests Durable Objects in workerd: their SQLite storage as a directory, and its content after the process is killed. `npm run runtimes` installs workerd. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -58,7 +58,7 @@ describe.runIf(whole && (workerd !== undefined || required))("a Durable Object",
     let acknowledged = 0;
     for (let kill = 0; kill < scaled(20); kill++) {
       for (let batch = 0; batch < 3; batch++) acknowledged = (await ask("kept", "append", 1 + ((kill * 37 + batch) % 200))) as number;
-      // A part of the last batch may be stored, but none of it twice.
+      // Part of the last batch may be stored, but no step may be stored twice.
       const last = ask("kept", "append", 100).catch(() => {});
       if (kill % 2 === 0) await new Promise((resolve) => setTimeout(resolve, kill % 5));
       await worker.end("SIGKILL");

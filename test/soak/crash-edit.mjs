@@ -1,5 +1,5 @@
-// Kills processes that edit: `npm run crash:edit [-- --runs N] [--seed N] [--format NAME]`, over all formats, snapshots and journals, in place and to other
-// paths. Prints its counts.
+// Kills processes that edit: `npm run crash:edit [-- --runs N] [--seed N] [--format NAME]`. The edits cover all formats, snapshots and journals, in place and
+// to other paths. Prints its counts.
 import { parseArgs } from "node:util";
 import { kills } from "./edit/kills.mjs";
 

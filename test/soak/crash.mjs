@@ -1,5 +1,5 @@
-// Kills processes with journals, damages their files, and fills up their disks: `npm run crash [-- --runs N] [--seed N]` does N kills, 10 N damaged directories and 2 N full
-// disks. Prints its counts, and the seed of each failure.
+// Kills processes with journals, damages their files, and fills up their disks: `npm run crash [-- --runs N] [--seed N]` tests N kills, 10 N damaged
+// directories and 2 N full disks. Prints its counts, and the seed of each failure.
 import { parseArgs } from "node:util";
 import { mounted } from "./crash/full-disk.mjs";
 import { kills } from "./crash/kills.mjs";

@@ -1,7 +1,7 @@
-// Edits large inputs: `npm run soak:edit [-- --gigabytes N] [--limit MB] [--format tfds]`. It makes an input of that size, edits it with the command line, and fails if the
-// process takes more memory than the limit.
+// Edits large inputs: `npm run soak:edit [-- --gigabytes N] [--limit MB] [--format tfds]`. Creates an input of that size, edits it with the command line, and
+// fails if the process takes more memory than the limit.
 //
-// Then it stops edits by Ctrl-C while their progress bar is drawn, to a new place and in place: the source must be whole, and nothing may be left of the target.
+// Then stops edits with Ctrl-C while their progress bar is drawn, to a new place and in place. The source must be whole, and nothing of the target may be left.
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createReadStream, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";

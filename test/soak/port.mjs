@@ -1,5 +1,5 @@
-// Runs actors in threads, with a million steps each, through a queue that returns every step once: no step may be lost or arrive twice, and memory must not
-// grow. `npm run soak:port [-- STEPS ACTORS]`
+// Runs actors in threads, with a million steps each, through a queue that returns every step once: `npm run soak:port [-- STEPS ACTORS]`. No step may be lost
+// or arrive twice, and memory must not grow.
 import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";

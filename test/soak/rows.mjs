@@ -1,5 +1,5 @@
-// Passes a million rows of each format, in 1,000 episodes and in one, through the command line: `npm run soak:rows [-- --rows N] [--limit MB] [WORDS]`. It prints the peak
-// memory of each process, as the system counts it, and fails if a peak is above the limit.
+// Passes a million rows of each format, in 1,000 episodes and in one, through the command line: `npm run soak:rows [-- --rows N] [--limit MB] [WORDS]`. Prints
+// the peak memory of each process, as the operating system counts it, and fails if a peak is above the limit.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
 // Records an hour at 30 frames per second from two cameras, as fast as possible: `npm run soak:record [-- --steps N]`. Memory must stay below 200 MB, the files
-// must be at most 5 % larger than their frames, and all data is read back.
+// must be at most 5 % larger than their frames, and reading them must return all data.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
-// Runs actors over sockets, and kills their server repeatedly: with confirm: "disk", no step may be lost or arrive twice. `npm run soak:sockets [-- KILLS
-// ACTORS STEPS]` sets the number of kills (200), of actors (8), and of all their steps (a million).
+// Runs actors over sockets, and kills their server repeatedly. With confirm: "disk", no step may be lost or arrive twice. `npm run soak:sockets [-- KILLS
+// ACTORS STEPS]` sets the number of kills (200), of actors (8), and of all of their steps together (a million).
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -1,7 +1,7 @@
 /**
- * Compares random worlds with twins that only follow the documents. Each seed also has a world of sequences and a world of mixtures. `npm run soak [--
- * --minutes N] [--seed S]` runs worlds for N minutes, or the world of one seed. If the two differ, it prints the seed and the fewest operations found that show
- * the difference.
+ * Compares random worlds with twins that only follow the documents: `npm run soak [-- --minutes N] [--seed S]` runs worlds for N minutes, or the worlds of one
+ * seed. Each seed also has a world of sequences and a world of mixtures. If a world and its twin differ, the program prints the seed and the shortest list of
+ * operations found that shows the difference.
  */
 import { parseArgs } from "node:util";
 import { MixtureWorld } from "../model/mixtures/world.ts";
@@ -34,7 +34,7 @@ async function difference(
   }
 }
 
-/** Returns fewer operations that still end in a difference: tries without halves, then quarters, and finally single operations. */
+/** Returns fewer operations that still cause a difference: tries to omit halves, then quarters, and finally single operations. */
 async function shortest(plan: Plan, at: number): Promise<readonly Operation[]> {
   let operations = plan.operations.slice(0, at + 1);
   for (let piece = operations.length >> 1; piece >= 1; piece >>= 1)

@@ -1,5 +1,5 @@
-// Takes each kind of writer and dataset of reprise/agents through 10^6 steps with a table of 1,000 items: `npm run soak:writers [-- --steps N] [WORDS]`. Every kind runs in its
-// own process, which prints its memory after each tenth. The run fails if the memory grows.
+// Runs each kind of writer and dataset of reprise/agents for 10^6 steps with a table of 1,000 items: `npm run soak:writers [-- --steps N] [WORDS]`. Every kind
+// runs in its own process, which prints its memory after each tenth. The run fails if the memory grows.
 //
 // kinds/NAME.mjs exports `kinds`: [{ name, make }]. `make()` returns a function (from, to), which takes steps `from` to before `to`, and may be async.
 import { spawnSync } from "node:child_process";
@@ -13,7 +13,7 @@ const { values, positionals } = parseArgs({
 });
 const steps = Number(values.steps);
 const TENTHS = 10;
-/** During the first tenths, code is compiled and memory grows to its final size. */
+/** The number of tenths during which code is compiled and memory grows to its final size. */
 const WARM = 3;
 /** The allowed difference between the other tenths in bytes: less than one byte per step. */
 const HEAP = 500e3;

@@ -1,6 +1,6 @@
 /**
- * Collects unused WebAssembly memories between tests. Each takes 10 GiB of addresses until it is collected, and V8 does not hurry because nearly all of them
- * are empty. A process has 128 TiB, and whole suites create more memories than that.
+ * Collects unused WebAssembly memories between tests. Each memory takes 10 GiB of addresses until it is collected, and V8 collects them late, because nearly
+ * all of them are empty. A process has 128 TiB of addresses, and whole suites create more memories than fit in it.
  */
 import { readFileSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";

@@ -1,4 +1,4 @@
-/** `toEqual`, optimized for long arrays. */
+/** Compares values like `toEqual`, but fast for long arrays. */
 import { expect } from "vitest";
 
 export function expectAlike(seen: unknown, wanted: unknown): void {

@@ -10,7 +10,7 @@ import { isWellFormed, utf8Bytes } from "../../src/schema/text.ts";
 import { anyCharacter } from "./any-character.ts";
 
 const dtypes = Object.keys(DTYPES) as Dtype[];
-/** Names whose textual order differs from their numeric order, and names that are also keys of a leaf. */
+/** Keys, including keys whose textual order differs from their numeric order, and keys that are also keys of a leaf. */
 const KEYS = ["a", "b", "Z", "10", "9", "shape", "dtype", "é", "long name"];
 
 const shape = fc.array(fc.integer({ min: 1, max: 4 }), { maxLength: 3 });

@@ -1,6 +1,6 @@
 /**
- * Makes public calls with one hostile value in their arguments: each succeeds, or throws a library error or the caller's own error, and a rejected call changes
- * nothing.
+ * Makes public calls with one hostile value in their arguments. Each call must succeed, or throw an error of the library or of the caller. A rejected call must
+ * change nothing.
  */
 import { expect } from "vitest";
 import { ReplayError } from "../../src/index.ts";
@@ -21,7 +21,7 @@ export interface Attacked<W> {
   readonly broken: (world: W) => readonly string[];
 }
 
-/** The time limit of a call. No call waits for events that may never happen. */
+/** The time limit of a call in milliseconds. No call waits for events that may never happen. */
 const HANGS_MS = 5000;
 
 /** Checks that a caller can understand an error. */
@@ -44,7 +44,7 @@ async function inTime(given: unknown): Promise<unknown> {
 /** Makes `count` calls, each with a hostile value somewhere. @param where for messages */
 export async function attack<W>(random: TestRandom, world: W, { calls, good, bytes, broken }: Attacked<W>, count: number, where: string): Promise<void> {
   let inner = 0;
-  /** Getters make a call that is rejected, or completes before the outer call continues. */
+  /** Makes a call from a getter. It must be rejected, or complete before the outer call continues. */
   const again = (): void => {
     try {
       random.pick(Object.values(good))(world);
@@ -58,7 +58,7 @@ export async function attack<W>(random: TestRandom, world: W, { calls, good, byt
     const name = random.pick(Object.keys(calls));
     const [argsOf, call] = calls[name] as Call<W>;
     const given = argsOf(world);
-    // Calls without arguments cannot be spoiled.
+    // Calls without arguments cannot get a hostile value.
     const args =
       given.length === 0 ? given : random.below(8) === 0 ? given.slice(0, random.below(given.length + 1)) : (spoiled(random, given, again) as readonly never[]);
     const before = await bytes(world);

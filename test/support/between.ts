@@ -1,4 +1,4 @@
-/** Simulates a faulty connection between a client and a server. */
+/** Implements a proxy that simulates a faulty connection between a client and a server. */
 
 import type { AddressInfo } from "node:net";
 import { createServer, connect as dial, type Server, type Socket } from "node:net";

@@ -5,7 +5,7 @@ import type { A, Exports, Fn } from "../../src/base/abi.ts";
 
 export const root: string = join(import.meta.dirname, "..", "..");
 
-/** The exports, with a line each as in assembly/kernels.ts. */
+/** The exports, one per line, as in assembly/kernels.ts. */
 export interface KernelExports {
   random_below: Fn<[state: A, n: A]>;
   random_bytes: Fn<[]>;

@@ -1,9 +1,9 @@
-/** Compares a directory with a map of its files under the same random calls. It uses only the language, so that it also runs inside workerd. */
+/** Compares a directory with a map of its files under the same random calls. This module uses no APIs of a host, so that it also runs inside workerd. */
 import type { Directory, StorageFile } from "../../src/files/directory.ts";
 import { TestRandom } from "./random.ts";
 
 const NAMES = ["a", "b.rpr", "00000001.rpr", "with a space"];
-/** Lengths of writes: within a page, across pages, and across rows of a megabyte. */
+/** The lengths of writes: within a page, across pages, and across rows of a megabyte. */
 const LENGTHS = [0, 1, 100, 1000, 4096, 5000, 70_000];
 const LONG = 1_300_000;
 

@@ -1,4 +1,4 @@
-/** The parts of an episode that no conversion may change: its actions, rewards and how it ended. */
+/** Computes facts about an episode that no conversion may change: its number of actions, its rewards, and how it ended. */
 import type { Each, RldsEpisode, RldsStep } from "../../src/datasets/rlds/index.ts";
 
 export interface EpisodeFacts {
@@ -9,7 +9,7 @@ export interface EpisodeFacts {
   readonly terminal: boolean;
 }
 
-/** Counts step by step, independently of the library. */
+/** Computes the facts step by step, independently of the library. */
 export async function factsOf(dataset: Each<RldsEpisode<unknown>>): Promise<EpisodeFacts[]> {
   const facts: EpisodeFacts[] = [];
   for await (const { steps, final_step } of dataset as AsyncIterable<RldsEpisode<RldsStep>>) {

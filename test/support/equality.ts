@@ -1,7 +1,7 @@
 /** Defines equality for assertions: batches by their contents, and large arrays by their bytes. */
 import { expect } from "vitest";
 
-/** The columns of a batch are not own properties. */
+/** Returns the columns of a batch as own properties, because the columns of a batch are getters. */
 const shown = (value: unknown): object | undefined => {
   const { detached } = (value ?? {}) as { readonly detached?: unknown };
   return typeof detached === "function" ? (detached.call(value) as object) : undefined;
@@ -9,7 +9,7 @@ const shown = (value: unknown): object | undefined => {
 
 const bytes = ({ buffer, byteOffset, byteLength }: ArrayBufferView) => new Uint8Array(buffer, byteOffset, byteLength);
 
-/** Arrays of one class with the same bytes are equal. Other arrays are left to the usual comparison by element, which is slow but reports the difference. */
+/** Returns true for arrays of one class with the same bytes. Other arrays are left to the usual comparison, which is slow but reports the difference. */
 const haveSameBytes = (one: unknown, other: unknown): true | undefined => {
   if (!ArrayBuffer.isView(one) || !ArrayBuffer.isView(other) || one.constructor !== other.constructor) return undefined;
   return Buffer.compare(bytes(one), bytes(other)) === 0 ? true : undefined;

@@ -1,4 +1,4 @@
-/** Generates valid RLDS episodes, and faults for them. */
+/** Generates valid RLDS episodes, and introduces faults into them. */
 import type { RldsEpisode, RldsStep, StepSpec } from "../../src/datasets/rlds/index.ts";
 import { StepColumns } from "../../src/datasets/rlds/index.ts";
 import type { TestRandom } from "./random.ts";
@@ -25,7 +25,7 @@ export const TEST_SPEC: StepSpec = {
   tag: { dtype: "string", shape: [] },
 };
 
-/** Each step has a distinct state, so that steps cannot be confused. The action and reward of the last step are zeros. */
+/** Returns an episode. Each step has a distinct state, so that steps cannot be confused. The action and reward of the last step are zeros. */
 export function goodEpisode(length: number, number: number, terminal = false): TestStep[] {
   return Array.from({ length }, (_, i) => {
     const isLast = i === length - 1;

@@ -1,4 +1,4 @@
-/** An HTTP/2 server that responds to calls as a test defines. */
+/** Implements an HTTP/2 server that responds to calls as a test defines. */
 import {
   createSecureServer,
   createServer,
@@ -14,7 +14,7 @@ import { FrameReader, frameMessage, HEAD } from "../../src/reverb/grpc/frames.ts
 export interface ServerCall {
   readonly method: string;
   readonly stream: ServerHttp2Stream;
-  /** Sends a message, whole or in pieces of that many bytes. */
+  /** Sends a message, whole or in pieces of `pieces` bytes. */
   send(bytes: Uint8Array, pieces?: number): void;
   /** Ends the call. */
   end(status?: number, message?: string): void;
@@ -23,7 +23,7 @@ export interface ServerCall {
 export interface Handler {
   begin?(call: ServerCall): void;
   message?(call: ServerCall, bytes: Uint8Array): void;
-  /** The client has no more messages. */
+  /** Is called when the client has no more messages. */
   finish?(call: ServerCall): void;
 }
 

@@ -1,4 +1,4 @@
-/** The recorded results of the real Gymnasium for CartPole-v1 (test/data/README.md). */
+/** Reads the recorded results of the real Gymnasium for CartPole-v1 (test/data/README.md). */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -1,7 +1,7 @@
-/** Derives values from valid ones that no program passes on purpose, for tests that pass them to every public call. */
+/** Derives hostile values, which no program passes on purpose, from valid values, for tests that pass them to every public call. */
 import type { TestRandom } from "./random.ts";
 
-/** Thrown by our getters and traps. A caller's own error must pass through unchanged. */
+/** Thrown by the getters and traps in this file. A caller's own error must pass through unchanged. */
 export class Thrown extends Error {}
 
 class Liar extends Float64Array {
@@ -33,7 +33,7 @@ function typed(random: TestRandom): unknown {
       return gone;
     }
     case 1: {
-      // @types/node does not know resizable buffers yet.
+      // @types/node does not declare resizable buffers yet.
       const buffer = new (ArrayBuffer as unknown as new (bytes: number, options: object) => ArrayBuffer & { resize?(bytes: number): void })(bytes, {
         maxByteLength: bytes + 64,
       });

@@ -2,7 +2,7 @@
 import { type Directory, Log, type LogOptions, type MemoryDirectory, memory } from "../../src/storage/index.ts";
 import { TestRandom } from "./random.ts";
 
-/** Writes happen only in `flush`, or when many bytes are pending. */
+/** Options with which a log writes only in `flush`, or when many bytes are pending. */
 export const MANUAL = { about: { of: "a test" }, durability: "manual" } as const;
 
 /** Returns every section of a log. */
@@ -12,7 +12,7 @@ export function shown(log: Log): string[] {
   return seen;
 }
 
-/** Opens, reads and closes. */
+/** Opens a log, reads its sections, and closes it. */
 export function reopened(directory: Directory, options: Partial<LogOptions> = {}): string[] {
   const log = Log.open(directory, { ...MANUAL, ...options });
   try {

@@ -1,4 +1,4 @@
-/** Returns the state of PFRL buffers that tests compare. */
+/** Reads the state of PFRL buffers, which tests compare. */
 import { inspect } from "node:util";
 import type { ReplayBuffer } from "../../src/pfrl/index.ts";
 import { EpisodeStore } from "../../src/pfrl/store/episodes.ts";
@@ -27,7 +27,7 @@ export function storeOf(buffer: object): Stored {
   return lastRead;
 }
 
-/** Returns the whole state of a buffer: its file, running episodes, and values missing in the file. */
+/** Returns the whole state of a buffer: its file, running episodes, and values that are not in the file. */
 export function savedBytes(buffer: AnyBuffer): Buffer {
   const directory = memory();
   buffer.save({ directory, file: "x" });

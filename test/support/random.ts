@@ -1,4 +1,4 @@
-/** Seeded random numbers for tests: mulberry32. It differs from the generator of the core, so that the two cannot agree by accident. */
+/** Generates seeded random numbers for tests with mulberry32, which is not the generator of the core, so that the two cannot agree by accident. */
 export class TestRandom {
   #state: number;
 

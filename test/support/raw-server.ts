@@ -1,4 +1,4 @@
-/** A server of raw connections, whose responses the test defines. */
+/** Starts a server of raw connections, whose responses the test defines. */
 import { type AddressInfo, createServer, type Socket } from "node:net";
 
 /** @param first handles each connection */

@@ -8,9 +8,9 @@ import { root } from "./core.ts";
 const HOMES = ["python", "datasets"];
 
 /**
- * Returns the first Python that can import all of the packages: that of REPRISE_PYTHON, those in build/, or python3. If none can, returns undefined and prints
- * a line on stderr.
- * @throws Error in that case if REPRISE_PYTHON_REQUIRED is set, because .ci/exports.mjs skips nothing
+ * Returns the first Python that can import all of the packages: the Python in REPRISE_PYTHON, the Pythons in build/, or python3. If no Python can, returns
+ * undefined and prints a line on stderr.
+ * @throws Error instead if REPRISE_PYTHON_REQUIRED is set, because .ci/exports.mjs must not skip tests
  */
 export function pythonWith(...packages: readonly string[]): string | undefined {
   const { REPRISE_PYTHON, REPRISE_PYTHON_REQUIRED } = process.env;

@@ -4,11 +4,11 @@ import { type Replay, ReplayError, type ReplayErrorCode, type Spec } from "../..
 
 type Kind = typeof TypeError | typeof RangeError | ReplayErrorCode;
 
-/** Messages of JavaScript engines for values of an unexpected type. */
+/** Matches messages of JavaScript engines for values of an unexpected type. */
 const ACCIDENT =
   /Cannot (read|set|add|assign|convert|delete|destructure|mix|perform|redefine|use)|is not (a function|iterable|a constructor|defined|extensible|an entry)|Invalid (array|typed array|string) |Maximum call stack|could not be cloned|Converting circular|Do not know how|cannot be converted|Reduce of empty|already running|^The "|^'|on proxy:/;
 
-/** Checks that an error is not from the JavaScript engine: those are accidents, which name no argument and no remedy. */
+/** Checks that an error does not come from the JavaScript engine. Such errors are accidental, and name neither an argument nor a remedy. */
 export function expectOurs(error: unknown): void {
   expect(error).toBeInstanceOf(Error);
   expect((error as Error).message).not.toMatch(ACCIDENT);

@@ -27,7 +27,7 @@ interface Part {
   readonly empty: boolean;
 }
 
-/** A character class as bits: the kinds that it accepts partly, and those that it accepts fully. */
+/** A character class as bits: the kinds of which it accepts some characters, and the kinds of which it accepts all characters. */
 interface Taken {
   readonly some: bigint;
   readonly every: bigint;

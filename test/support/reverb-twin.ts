@@ -1,4 +1,4 @@
-/** A naive Reverb server: tables in maps, streams as in section 5 of the wire facts. It records errors of clients. */
+/** Implements a naive Reverb server, with tables in maps and streams as in section 5 of the wire facts. It records the errors of clients. */
 
 import { BytesReader } from "../../src/reverb/wire/bytes-reader.ts";
 import { BytesWriter } from "../../src/reverb/wire/bytes-writer.ts";
@@ -15,7 +15,7 @@ interface Kept {
 
 export class ReverbTwin {
   readonly tables = new Map<string, Map<bigint, Kept>>();
-  /** The number of items that arrived, including repeated ones. */
+  /** The number of items that arrived, including repetitions. */
   came = 0;
   /** The calls that a client must not make. */
   readonly wrong: string[] = [];

@@ -1,4 +1,4 @@
-/** Datasets with every kind of content that a file may have. */
+/** Creates datasets with every kind of content that a file may have. */
 import { expect } from "vitest";
 import type { Each, RldsDataset, RldsEpisode, StepSpec } from "../../src/datasets/rlds/index.ts";
 import { StepColumns } from "../../src/datasets/rlds/index.ts";
@@ -98,7 +98,7 @@ export async function all(dataset: Each<RldsEpisode<unknown>>): Promise<{ readon
   return found;
 }
 
-/** Compares column by column, bit by bit. */
+/** Compares two datasets column by column, bit by bit. */
 export async function expectSameColumns(found: AsyncIterable<RldsEpisode<unknown>>, expected: Each<RldsEpisode<unknown>>): Promise<number> {
   const others: RldsEpisode<unknown>[] = [];
   for await (const episode of found) others.push(episode);

@@ -1,4 +1,4 @@
-/** A `SampleStream` server whose draws a test defines: numbered items, each with one column of one i32. */
+/** Implements a `SampleStream` server whose draws a test defines. Items are numbered, and each has one column with one i32. */
 
 import { writeTensor } from "../../src/reverb/tensors/tensors.ts";
 import { BytesReader, DELIMITED, VARINT } from "../../src/reverb/wire/bytes-reader.ts";

@@ -1,4 +1,4 @@
-/** Replays of every interesting kind with an endless series of calls, for tests that compare two of them. */
+/** Creates Replays of every interesting kind, and makes endless series of calls on them, for tests that compare two Replays. */
 import {
   f32,
   i32,
@@ -76,7 +76,7 @@ function unlessFull(call: () => unknown): void {
   }
 }
 
-/** An item cannot begin with a final step. */
+/** Makes a call that may fail only because an item cannot begin with a final step. */
 function unlessFinal(call: () => unknown): void {
   try {
     call();
@@ -249,8 +249,8 @@ export const SCENES: { readonly [name: string]: Scene } = {
 };
 
 /**
- * Returns the names of the scenes that `npm test` runs: every third of a list, starting at `turn`. The list has scenes with two selectors, in which each
- * selector is the sampler once and the remover once, and all other scenes.
+ * Returns the names of the scenes that `npm test` runs: every third scene of a list, starting at `turn`. The list contains scenes with two selectors, in which
+ * each selector is the sampler once and the remover once, and all other scenes.
  */
 export function sceneNames(turn: number): string[] {
   const some = SELECTORS.flatMap((sampler, i) => each(REMOVERS.length, REMOVERS, i + turn).map((remover) => `${sampler} over ${remover}`));

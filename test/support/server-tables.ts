@@ -1,4 +1,4 @@
-/** Handwritten descriptions of the tables on a server: signatures of any data type, and selectors unknown to clients. */
+/** Writes descriptions of the tables on a server by hand, with signatures of any data type and selectors that clients do not know. */
 import { BytesWriter } from "../../src/reverb/wire/bytes-writer.ts";
 
 /** A column of a signature: TensorFlow's number of its data type, and its shape. -1 is any size, and null any shape. */

@@ -1,6 +1,6 @@
 /**
- * A naive structured writer, based only on Reverb's documents, test/conformance/tfagents/README.md and POLICY.md. It keeps every step, and recounts each time.
- * It uses the configs of the cases.
+ * Implements a naive structured writer, based only on Reverb's documents, test/conformance/tfagents/README.md and POLICY.md. It keeps every step, recounts each
+ * time, and uses the configs of the cases.
  */
 
 /** A leaf of a pattern: one step, or a slice. */

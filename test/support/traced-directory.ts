@@ -1,4 +1,4 @@
-/** Traces the file operations of an owner call by call, so that a test can show a reader any moment between two of them. */
+/** Traces the file operations of an owner call by call, so that a test can show a reader the files at any moment between two calls. */
 import type { SourceFolder } from "../../src/datasets/formats/sources/source.ts";
 import { RldsError } from "../../src/datasets/model/rlds-error.ts";
 import type { Directory, StorageFile } from "../../src/files/directory.ts";

@@ -1,7 +1,7 @@
 /**
- * A clock that counts turns of the event loop: each turn is a millisecond for timers and for `performance.now`. A client and its servers in one process take
- * the same number of turns on every machine, so their timeouts do not depend on its load, and hours pass in seconds. Other processes and `AbortSignal.timeout`
- * keep real time.
+ * Implements a clock that counts turns of the event loop: each turn is a millisecond for timers and for `performance.now`. A client and its servers in one
+ * process take the same number of turns on every machine, so their timeouts do not depend on the machine's load, and hours pass in seconds. Other processes and
+ * `AbortSignal.timeout` keep real time.
  */
 import { afterEach, beforeEach, vi } from "vitest";
 

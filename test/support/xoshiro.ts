@@ -1,11 +1,11 @@
-/** A second implementation of xoshiro256** and its draws, in BigInt and from the papers, to predict the draws of the core. */
+/** Implements xoshiro256** and its draws a second time, with BigInt and from the papers, to predict the draws of the core. */
 const MASK = (1n << 64n) - 1n;
 
 function rotl(x: bigint, k: bigint): bigint {
   return ((x << k) | (x >> (64n - k))) & MASK;
 }
 
-/** The finalizer of splitmix64. */
+/** Applies the finalizer of splitmix64. */
 function mix(z: bigint): bigint {
   const a = ((z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n) & MASK;
   const b = ((a ^ (a >> 27n)) * 0x94d049bb133111ebn) & MASK;

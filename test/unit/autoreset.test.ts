@@ -1,4 +1,4 @@
-/** Tests terminated episodes in lanes that reset with the next step: steps after the end contribute no value. */
+/** Tests terminated episodes in lanes that reset with the next step: steps after the end must not contribute to returns. */
 import { describe, expect, test } from "vitest";
 import { memory } from "../../src/files/memory.ts";
 import { f32, fifo, i32, Replay, shared, u8 } from "../../src/index.ts";

@@ -1,4 +1,4 @@
-/** Tests the debug core: its assertions fire, report their place and cause, and hold under a random load. */
+/** Tests the debug core: its assertions fail for invalid calls, report their place and cause, and hold under a random load. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -10,7 +10,7 @@ import { TestRandom } from "../support/random.ts";
 import { some } from "../support/size.ts";
 import { debugCore, trapOf } from "../support/trap.ts";
 
-/** Finds the assertion in the source; the trap must name this place. */
+/** Returns the place of an assertion in the source, which the trap must name. */
 function place(file: string, message: string): { line: number; column: number; message: string } {
   const lines = readFileSync(join(root, "assembly", file), "utf8").split("\n");
   const line = lines.findIndex((text) => text.includes(`"${message}"`));

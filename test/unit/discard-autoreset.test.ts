@@ -1,4 +1,4 @@
-/** Tests discarding an episode before its final step arrives: that step does not become the first one of the next episode. */
+/** Tests discarding an episode before its final step arrives: that step must not become the first step of the next episode. */
 import { expect, test } from "vitest";
 import { f32, i32, Replay } from "../../src/index.ts";
 import { memory } from "../../src/storage/index.ts";

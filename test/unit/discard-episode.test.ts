@@ -1,4 +1,4 @@
-/** Tests discarded episodes: all of their data is removed, and everything else is unchanged. */
+/** Tests discarded episodes: all of their data must be removed, and all other data must be unchanged. */
 import { expect, test } from "vitest";
 import { f32, i32, prioritized, queueLimiter, Replay, shared, u8, uniform } from "../../src/index.ts";
 import { memory } from "../../src/storage/index.ts";

@@ -1,4 +1,4 @@
-/** Compares the queue with an array. */
+/** Compares the queue with a plain array. */
 import { expect, test } from "vitest";
 import { Fifo } from "../../src/base/fifo.ts";
 import { TestRandom } from "../support/random.ts";

@@ -28,7 +28,7 @@ interface Transition {
   readonly next: readonly number[];
 }
 
-/** Returns an episode's transitions by definition: one per step, over up to n steps. An open episode has only those that end before its last step. */
+/** Returns an episode's transitions by definition: one per step, over up to n steps. An open episode has only the transitions that end before its last step. */
 function transitionsOf({ observations, actions, rewards, terminated, truncated }: Episode, n: number): Transition[] {
   const ends = terminated || truncated;
   const made: Transition[] = [];
@@ -163,7 +163,7 @@ describe("README's first program on Gymnasium's CartPole", () => {
 const AUTORESET = { NEXT_STEP: "nextStep", SAME_STEP: "sameStep", DISABLED: "disabled" } as const;
 const tables = { memory: { maxSize: 10_000, sampler: prioritized(0.6) } };
 
-/** Interruptions between two environment steps; the Replay must continue from its previous state. */
+/** Interruptions between two environment steps, after which the Replay must continue from its previous state. */
 const MEANWHILE: {
   readonly [name: string]: { make(): Promise<Memory>; go(replay: Memory): Promise<Memory>; writer?(replay: Memory, options: object): Promise<Taker> };
 } = {
@@ -216,7 +216,7 @@ async function lanesOf(run: VectorRun, n: number, meanwhile: string): Promise<Me
   return replay;
 }
 
-/** Sorts transitions, because those of different lanes are interleaved. */
+/** Sorts transitions, because transitions of different lanes are interleaved. */
 function sorted(transitions: readonly Transition[]): Transition[] {
   const name = ({ observation, steps }: Transition) => `${[...Float32Array.from(observation)].join()} ${steps}`;
   return [...transitions].sort((a, b) => (name(a) < name(b) ? -1 : 1));

@@ -1,4 +1,4 @@
-/** Tests inspection of contents: columns one by one, batches as plain values, and objects in a console. */
+/** Tests ways to inspect contents: columns one by one, batches as plain values, and objects in a console. */
 import { inspect } from "node:util";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { bool, type Column, f32, fifo, i32, i64, prioritized, Replay, text, uniform } from "../../src/index.ts";

@@ -1,4 +1,4 @@
-/** Tests the validation of keys: arrays that would lose bits and numbers that were never keys are rejected; stale keys are skipped. */
+/** Tests the validation of keys: arrays that would lose bits and numbers that cannot be keys are rejected, and stale keys are skipped. */
 import { describe, expect, test } from "vitest";
 import { i32, mixture, prioritized, Replay } from "../../src/index.ts";
 import { PrioritizedReplayBuffer } from "../../src/pfrl/index.ts";

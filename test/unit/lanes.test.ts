@@ -1,4 +1,4 @@
-/** Tests an explicit single lane: code for vector environments runs with one environment, locally and across a port, and flags may be omitted. */
+/** Tests `lanes: 1`: code for vector environments must run with a single environment, locally and across a port, and may omit flags. */
 import { describe, expect, test } from "vitest";
 import { bool, f32, fifo, i32, Replay, text } from "../../src/index.ts";
 import { remoteWriter } from "../../src/remote/index.ts";

@@ -4,7 +4,7 @@ import { broken } from "../support/health.ts";
 import { errorOf, expectError } from "../support/refused.ts";
 import { whole } from "../support/size.ts";
 
-/** Each item has eight unshared steps, more than plan() expects. */
+/** The length of items. Items do not share steps, which takes more memory than plan() expects. */
 const LENGTH = 8;
 const tables = { t: { maxSize: 2000 } };
 

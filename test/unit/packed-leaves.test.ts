@@ -1,4 +1,4 @@
-/** Tests packed leaves in all functions that copy or convert steps: the results equal those of shared leaves without compression. */
+/** Tests packed leaves in all functions that copy or convert steps: the results must equal those of shared leaves, which are not compressed. */
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { openReplay, pushEpisodes } from "../../src/datasets/rlds/index.ts";
@@ -25,7 +25,7 @@ import { bytesOf, errorOf, expectError } from "../support/refused.ts";
 import { pair } from "./remote/support.ts";
 import { episode } from "./tf-agents/support.ts";
 
-/** A leaf that shares its frames, and its packed counterpart. */
+/** A leaf that shares its frames unpacked, and the same leaf packed. */
 const FORMS = [shared("screens", u8(20, 20), 2), packed("screens", u8(20, 20), 2)] as const;
 const pictures = (n: number, size = 400) => {
   const made = new Pictures(size, 20, new TestRandom(n));

@@ -1,4 +1,4 @@
-/** Tests `Replay.restore` with a spec: it compares the spec that the program expects with the stored one. */
+/** Tests `Replay.restore` with a spec, which compares the spec that the program expects with the stored spec. */
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { f32, i32, Replay, type ReplayOptions, type Spec, shared, text, u8 } from "../../src/index.ts";
 import { bytesOf, errorOf, expectError } from "../support/refused.ts";

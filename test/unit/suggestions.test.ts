@@ -1,4 +1,4 @@
-/** Tests that an unknown option, table, leaf, column, field or word suggests the nearest known name, in every call that accepts names. */
+/** Tests that the error for an unknown option, table, leaf, column, field or word suggests the nearest known name, in every call that accepts names. */
 import { expect, test } from "vitest";
 import { castLeaves, filterWhere, openJsonl } from "../../src/datasets/rlds/index.ts";
 import { f32, i32, prioritized, Replay } from "../../src/index.ts";

@@ -5,7 +5,7 @@ import { TestRandom } from "../support/random.ts";
 import { errorOf, expectError } from "../support/refused.ts";
 import { scaled } from "../support/size.ts";
 
-/** Leaves of at least 256 bytes are stored differently. */
+/** The number of components of a wide reward. Leaves of at least 256 bytes are stored differently. */
 const WIDE = 64;
 const parts = { observation: f32(2), action: i32(), other: f32(2) };
 
@@ -19,7 +19,7 @@ interface World {
 }
 type AnyBatch = { readonly [name: string]: Column | ArrayLike<number> };
 
-/** Creates equal Replays: the first one stores all components of the reward, each of the others only one component. */
+/** Creates equal Replays. The first one stores all components of the reward, and each of the others stores only one component. */
 function world(seed: number): void {
   const random = new TestRandom(seed);
   const lanes = 1 + random.below(3);

@@ -70,7 +70,7 @@ test("closed writers of different lanes leave no staging memory behind", () => {
   const { used } = replay.stats().bytes;
   for (let lanes = 1; lanes < 60; lanes++) replay.writer({ lanes }).close();
   expect(replay.stats().bytes.used).toBe(used);
-  // Borrowed arrays may still be referenced, so they are detached when memory grows.
+  // A program may still hold borrowed arrays, so they are detached when memory grows.
   for (let lanes = 1; lanes < 60; lanes++) {
     const writer = replay.writer({ lanes: lanes as number });
     void (writer.staged as { b: unknown }).b;

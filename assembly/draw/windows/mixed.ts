@@ -11,8 +11,8 @@ import { draw_rows, OF_ROWS } from "../row-matrix";
 
 /**
  * Draws n different items of a prioritized table that has at least n items: the first `uniform` of them uniformly, the rest in proportion to the remaining
- * priorities, or uniformly if none is above 0. `ratio`: the share of the uniform kind in the probability. Returns the number of draws, which is less than n if
- * `ratio` is 0 and no more items have a priority above 0. O(n log size)
+ * priorities, or uniformly if none is above 0. `ratio`: the fraction of uniform draws, which determines the probability. Returns the number of draws, which is
+ * less than n if `ratio` is 0 and no more items have a priority above 0. O(n log size)
  */
 export function draw_mixed(draw: usize, table: usize, n: u32, uniform: u32, ratio: f64): u32 {
   const t = changetype<Table>(table);
@@ -42,7 +42,7 @@ export function draw_given(draw: usize, table: usize, n: u32, ratio: f64): void 
   const d = changetype<Draw>(draw);
   const weighed = t.sampler().has(WEIGHS);
   const total = table_total(table);
-  // The draw no longer knows whether its items are single steps.
+  // The items need not be single steps, so `rows` and LENGTH must be filled later.
   d.single = 0;
   let longest: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {

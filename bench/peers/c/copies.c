@@ -1,5 +1,6 @@
-// The limits for wide batches. copies frames touch|prefetch BATCH STEPS: stacks of four frames of 84 × 84 and the next ones, each frame stored once.
-// copies windows touch|prefetch BATCH STEPS LENGTH: windows of contiguous rows of 64 numbers.
+// Measures the limits for wide batches.
+//   copies frames touch|prefetch BATCH STEPS: stacks of four frames of 84 × 84, and the next stacks; each frame is stored once
+//   copies windows touch|prefetch BATCH STEPS LENGTH: windows of contiguous rows of 64 numbers
 #include "variant.h"
 
 #define FRAME (84 * 84)
@@ -8,7 +9,7 @@
 // The number of prefetched lines of a frame or window. The processor predicts the others.
 #define AHEAD 4
 
-// A state, the next state, and the rest of the transition.
+// A transition: the frames of a state and of the next state, and the other values.
 typedef struct {
   uint32_t frames[STACK], next_frames[STACK];
   int32_t action;

@@ -1,5 +1,7 @@
-// The limit for batches of transitions: draw an item, raise its count, follow it to its row, write its info columns, copy five leaves.
-// rows touch|prefetch BATCH STEPS: uniform. rows avx2 BATCH STEPS: a prioritized cycle. rows frames BATCH STEPS: frames of a game, each timed (bench/frames).
+// Measures the limit for batches of transitions: draws an item, raises its count, follows it to its row, writes its info columns, and copies five leaves.
+//   rows touch|prefetch BATCH STEPS: uniform draws
+//   rows avx2 BATCH STEPS: a prioritized cycle
+//   rows frames BATCH STEPS: frames of a game, each timed (bench/frames)
 #include "tree.h"
 #include "variant.h"
 
@@ -21,7 +23,7 @@ static int32_t *action;
 static uint8_t *done;
 static uint32_t slots[PIECE];
 
-// Prefetches the items of a piece, then their rows. WebAssembly only has loads, which wait, unlike a prefetch.
+// Prefetches the items of a piece, then their rows. WebAssembly has no prefetch, only loads, which wait for the memory.
 static void approach(uint32_t n) {
   if (prefetch) {
     for (uint32_t i = 0; i < n; i++) __builtin_prefetch(&items[slots[i]], 1);

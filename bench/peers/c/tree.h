@@ -70,7 +70,7 @@ static void tree_draw(const Tree *tree, uint32_t *slots, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
       __m256d all = _mm256_load_pd(tree->levels[level] + 4 * (size_t)slots[i]);
       __m256d begin = starts(all);
-      // The last child whose share begins at or before the rest, so that rounding never leads to an empty child.
+      // Selects the last child whose share begins at or before the rest, so that rounding never leads to an empty child.
       __m256d fits = _mm256_and_pd(_mm256_cmp_pd(begin, _mm256_set1_pd(rests[i]), _CMP_LE_OQ), _mm256_cmp_pd(all, _mm256_setzero_pd(), _CMP_GT_OQ));
       uint32_t child = 31 - (uint32_t)__builtin_clz((uint32_t)_mm256_movemask_pd(fits) | 1);
       double spilled[4] __attribute__((aligned(32)));

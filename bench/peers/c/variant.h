@@ -1,4 +1,4 @@
-// Shared parts of the limits: the input and output lines of a process, a clock, random numbers, and equally filled tables.
+// Contains the parts that all limits share: the input and output lines of a process, a clock, random numbers, and equally filled tables.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,10 +6,10 @@
 #include <time.h>
 #include <unistd.h>
 
-// The number of entries drawn, touched and gathered together. Their data fits the first-level cache.
+// The number of entries that are drawn, touched and gathered together. Their data fits in the first-level cache.
 #define PIECE 256
 
-// The numbers of one item: 32 bytes, so that two fit a cache line.
+// The numbers of one item: 32 bytes, so that two items fit in a cache line.
 typedef struct {
   double priority;
   uint32_t row, length, count, generation;
@@ -36,7 +36,7 @@ static uint64_t resident(void) {
   return pages * sysconf(_SC_PAGESIZE);
 }
 
-// PCG-XSH-RR.
+// The state of the random number generator PCG-XSH-RR.
 static uint64_t random_state = 0x853c49e6748fea9bULL;
 
 static inline uint32_t next_random(void) {

@@ -1,4 +1,4 @@
-/** Adds one step, and an item of it with a rule: staged in place, or from a new object each time. The table is full. */
+/** Measures adding one step, from which a rule creates an item: staged in place, or from a new object each time. The table is full. */
 import { prioritized, uniform } from "../../package.mjs";
 import { ALPHA, BLOCK, columns, transitions } from "./source.mjs";
 import { contents } from "./ways.mjs";

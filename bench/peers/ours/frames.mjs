@@ -1,4 +1,4 @@
-/** Atari: the last four frames form a state, and also the next state. Each frame is stored once. */
+/** Draws batches of Atari transitions. A state, like the next state, consists of the last four frames. Each frame is stored once. */
 import { readFileSync } from "node:fs";
 import { bool, f32, fifo, i32, packed, Replay, shared, u8, uniform } from "../../package.mjs";
 import { Random } from "../../random.mjs";

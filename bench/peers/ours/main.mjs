@@ -1,4 +1,4 @@
-// The process of a Reprise variant: creates the measured object, describes it, then does n operations for each n that it receives, one per line.
+// Runs the process of a Reprise variant: creates the measured object, describes it, then does n operations for each line with a number n.
 import { createInterface } from "node:readline";
 
 const task = JSON.parse(process.argv[2]);

@@ -1,4 +1,4 @@
-/** The shared source of the Reprise variants and the other libraries: transitions of 41 bytes in five leaves, the same everywhere. */
+/** Creates the transitions that all variants and libraries store: 41 bytes in five leaves. */
 import { bool, f32, fifo, i32, Replay, uniform } from "../../package.mjs";
 import { Random } from "../../random.mjs";
 
@@ -6,7 +6,7 @@ export const ALPHA = 0.6;
 export const BETA = 0.4;
 /** The number of steps per episode. The last of them is done. */
 const EPISODE = 1000;
-/** The number of steps per append, and of distinct steps. */
+/** The number of steps per append, which is also the number of distinct steps. */
 export const BLOCK = 1000;
 /** The number of precomputed batches of priorities: a power of two. */
 const SETS = 16;

@@ -1,4 +1,4 @@
-/** The ways to get a batch: into existing arrays, into recycled arrays, and into new arrays. */
+/** Implements the ways to get a batch: into existing arrays, into recycled arrays, and into new arrays. */
 import { described } from "./source.mjs";
 
 /**

@@ -1,4 +1,4 @@
-"""The process of a peer variant: creates the measured object, describes it, then does n operations for each n that it receives, one per line."""
+"""Runs the process of a peer variant: creates the measured object, describes it, then does n operations for each line with a number n."""
 import gc
 import importlib
 import importlib.metadata
@@ -8,7 +8,7 @@ import sys
 import time
 import warnings
 
-# Responses are lines of the real output. The output of libraries is redirected.
+# Responses are lines of the original standard output. The output of libraries is redirected.
 answers = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)
 warnings.filterwarnings("ignore")
@@ -52,7 +52,7 @@ def main():
     memory = rss() - before
     version = importlib.metadata.version(library.PACKAGE)
     say({"columns": [described(*column) for column in columns().items()], "memory": memory, "version": version})
-    # As in programs that measure, surviving objects are not rescanned.
+    # Keeps the garbage collector from scanning existing objects during the measurement.
     gc.freeze()
     for line in sys.stdin:
         start = time.perf_counter_ns()

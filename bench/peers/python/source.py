@@ -1,4 +1,4 @@
-"""The shared source of all libraries: transitions of 41 bytes in five leaves, as in Reprise."""
+"""Creates the transitions that all libraries store: 41 bytes in five leaves, as in Reprise."""
 import numpy as np
 
 ALPHA = 0.6

@@ -1,4 +1,4 @@
--- A paddle that learns during the game to catch falling balls: love embed/lua/paddle, after npm run build:c.
+-- A paddle that learns to catch falling balls during the game. Run `love embed/lua/paddle` after `npm run build:c`.
 local here = love.filesystem.getSource()
 package.path = here .. "/../?.lua;" .. package.path
 local reprise = require("reprise").open(here .. "/../../../dist/embed/c")
@@ -21,9 +21,9 @@ local random = love.math.newRandomGenerator(7)
 local ball, paddle = { x = 6, y = 0 }, 6
 local frames, caught, missed = 0, 0, 0
 local most = tonumber(arg[2]) or math.huge
-local late, early = { caught = 0, balls = 0 }, { caught = 0, balls = 0 } -- in the last third of the frames, and the first
+local late, early = { caught = 0, balls = 0 }, { caught = 0, balls = 0 } -- counts for the last third of the frames, and for the first
 
-local values = ffi.new("double[?]", 2 * WIDTH * 3) -- one for each place of the ball relative to the paddle, and each action
+local values = ffi.new("double[?]", 2 * WIDTH * 3) -- one value for each position of the ball relative to the paddle, and each action
 local priorities = ffi.new("double[?]", BATCH)
 
 local function observation() return ball.x - paddle + WIDTH end

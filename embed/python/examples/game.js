@@ -1,4 +1,4 @@
-// Implements a game from whose memory Python learns (learn.py). `node game.js collect SNAPSHOT` plays at random and saves its memory; `node game.js play
+// Implements a game whose replay memory Python learns from (learn.py). `node game.js collect SNAPSHOT` plays at random and saves its memory. `node game.js play
 // SNAPSHOT NETWORK` opens Python's snapshot, and continues with the trained network.
 import { readFile, writeFile } from "node:fs/promises";
 import { f32, i32, prioritized, Replay } from "reprise";
@@ -32,7 +32,7 @@ async function goOn() {
 
 const layer = ([weights, biases], input) => biases.map((bias, i) => weights[i].reduce((sum, weight, k) => sum + weight * input[k], bias));
 
-// Balls fall, and a paddle must catch them. Returns the share that it caught.
+// Plays a number of balls, which a paddle must catch. Returns the fraction of caught balls.
 function play(writer, balls, act) {
   let caught = 0;
   for (let i = 0; i < balls; i++) {
@@ -51,7 +51,7 @@ function play(writer, balls, act) {
   return caught / balls;
 }
 
-// A number below n (xorshift32).
+// Returns a random integer below n (xorshift32).
 let state = 1;
 function random(n) {
   state ^= state << 13;

@@ -1,6 +1,6 @@
-"""`python learn.py SNAPSHOT LEARNED NETWORK`: double DQN in Torch, on memory that a game in JavaScript collected (game.js).
+"""Trains double DQN in Torch on the memory that a game in JavaScript collected (game.js): `python learn.py SNAPSHOT LEARNED NETWORK`.
 
-LEARNED is the snapshot with the priorities of now, which JavaScript opens; NETWORK has the weights, as JSON.
+LEARNED receives the snapshot with the updated priorities, which JavaScript opens. NETWORK receives the weights, as JSON.
 """
 
 import json
@@ -18,7 +18,7 @@ def network():
 
 
 def learn(replay):
-    """The network, and the loss of each update."""
+    """Trains on a Replay. Returns the network, and the loss of each update."""
     torch.manual_seed(1)
     torch.set_num_threads(1)  # a network this small is slower with more threads
     online, target, losses = network(), network(), []

@@ -1,7 +1,7 @@
-"""`python live.py [GOAL]`: double DQN in Torch on the steps of a game that runs in a page (live.html), which plays with the newest network.
+"""Trains double DQN in Torch on the steps of a game that runs in a page (live.html) and plays with the newest network: `python live.py [GOAL]`.
 
-It serves the page and its WebSocket at an address of the loopback, and prints the address first. It ends once the mean return of the
-last balls is GOAL (0.8), or after SECONDS; `npm run example:python` opens the page in Chromium.
+The program serves the page and its WebSocket on the loopback interface, and prints the address first. It ends when the mean return of the
+last balls reaches GOAL (0.8), or after SECONDS. `npm run example:python` opens the page in Chromium.
 """
 
 import asyncio
@@ -40,18 +40,18 @@ def network():
 
 
 def weights(model, epsilon):
-    """The network as the page reads it: float32, the epsilon first."""
+    """Returns the network in the form that the page reads: float32, with epsilon first."""
     return np.concatenate([[epsilon], *(values.detach().numpy().ravel() for values in model.parameters())]).astype("f4").tobytes()
 
 
 def learn(replay, goal, send):
-    """Trains on arriving steps until the returns reach the goal. Returns whether they do."""
+    """Trains on arriving steps until the returns reach the goal. Returns whether they reached it."""
     torch.manual_seed(1)
     torch.set_num_threads(1)  # a network this small is slower with more threads
     online, target = network(), network()
     optimizer = torch.optim.Adam(online.parameters(), lr=0.003)
     start = time.monotonic()
-    # It waits for the first 2,000 transitions.
+    # The first batch waits until there are 2,000 transitions.
     for update, drawn in enumerate(replay.batches(MEMORY, BATCH, BETA, timeout=None)):
         if update % TARGET_EVERY == 0:
             target.load_state_dict(online.state_dict())
@@ -69,7 +69,7 @@ def learn(replay, goal, send):
             send(weights(online, max(0.02, 0.5 - update / 1000)))
         if update % 100 == 99:
             seconds = time.monotonic() - start
-            # Each of the last balls comes once.
+            # An epoch contains each of the last balls once.
             rewards = next(replay.epochs(RETURNS, BALLS))["reward"]
             mean, is_done = float(rewards.mean()), len(rewards) == BALLS and rewards.mean() >= goal
             print(f"{seconds:5.1f} s  {update + 1:5} updates  {replay.stats(MEMORY)['inserts']:7} transitions  mean return {mean:+.2f}", flush=True)
@@ -80,7 +80,7 @@ def learn(replay, goal, send):
 
 
 def page(connection, request):
-    """The page and the files of Reprise; None for the WebSocket."""
+    """Returns the page, or a file of Reprise; None for a request of the WebSocket."""
     path = request.path.partition("?")[0]
     if path == "/actor":
         return None
@@ -109,7 +109,7 @@ async def main(goal):
                 # The learner has its own thread; messages are sent in the loop's thread.
                 return await asyncio.to_thread(learn, replay, goal, lambda data: loop.call_soon_threadsafe(publish, replay, data))
             finally:
-                # This ends a learner that waits for steps.
+                # Closing the Replay ends a learner that waits for steps.
                 replay.close()
 
 

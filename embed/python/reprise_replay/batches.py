@@ -1,4 +1,4 @@
-"""Batches of a Replay as an iterable, for loops and for a DataLoader of Torch."""
+"""Provides the batches of a Replay as an iterable, for loops and for a Torch DataLoader."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ Beta = float | Callable[[int], float]
 
 
 class Batches:
-    """An iterable of batches. Each batch is drawn when it is requested, so it includes every step and priority written so far. A
-    loop draws the same batches as calls of `sample`.
+    """An iterable of batches. Each batch is drawn when it is requested, so it reflects all steps and priorities written so far. A
+    loop draws the same batches as calls to `sample`.
 
-    For a `DataLoader` of Torch, the iterable is an `IterableDataset`: `DataLoader(replay.batches(0, 256), batch_size=None)`.
-    Import torch before you create it, because this module does not import torch. `num_workers` must be 0. A worker is another
-    process, and would draw from a copy that never changes. Drawing from such a copy raises `UNSUPPORTED`.
+    A Torch `DataLoader` accepts the iterable as an `IterableDataset`: `DataLoader(replay.batches(0, 256), batch_size=None)`.
+    Import torch before you create the iterable, because this module does not import torch. `num_workers` must be 0. A worker is
+    another process, and would draw from a copy that never changes. Drawing from such a copy raises `UNSUPPORTED`.
 
-    If there is nothing to draw yet, `next` waits for steps up to `timeout` seconds. After that it raises `EMPTY`, `TOO_FEW` or
-    `RATE_LIMITED`, as `sample` does, and the iterator remains usable. A short batch is yielded, and `Replay.blocked` has the
+    If there is nothing to draw yet, `next` waits up to `timeout` seconds for steps. After that it raises `EMPTY`, `TOO_FEW` or
+    `RATE_LIMITED`, as `sample` does, and the iterator remains usable. A batch may be short; `Replay.blocked` then contains the
     reason.
     """
 
@@ -57,7 +57,7 @@ class Batches:
         raise ReplayError(WORKER)
 
     def draw(self, index: int) -> Batch:
-        """Draws the batch of this index.
+        """Draws the batch with this index.
 
         Raises ReplayError: `EMPTY`, `TOO_FEW` or `RATE_LIMITED` if no batch can be drawn before the timeout, `UNSUPPORTED` in
         another process.
@@ -72,7 +72,7 @@ class Batches:
 
 
 class _Drawn:
-    """One pass over Batches. A refused batch does not end it, as it would end a generator."""
+    """One pass over Batches. Unlike a generator, the pass can continue after a batch raises an error."""
 
     def __init__(self, batches: Batches) -> None:
         self._batches, self._left = batches, batches.indices()

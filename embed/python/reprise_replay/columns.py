@@ -1,4 +1,4 @@
-"""Columns: where values lie, as COLUMNS describes it; arrays of them, and arrays as packed bytes."""
+"""Reads COLUMNS, which describes the places of values. Converts columns to arrays, and arrays to packed bytes."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from numpy.typing import ArrayLike, NDArray
 from .instance import Bytes, Instance, ReplayError, must
 
 Array = NDArray[Any]
-#: Arrays by the names of columns.
+#: Arrays by column name.
 Batch = dict[str, Array]
 
 DTYPES = [np.dtype(name) for name in ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8", "f4", "f4", "O")]
-HALVES = 11, 12  # half floats: arrays of them are float32
-HEAD, EACH, COUNT = 6, 10, 4  # words of COLUMNS and of COLUMN; and the bytes before a text, which hold its length
+HALVES = 11, 12  # half floats, whose arrays are float32
+HEAD, EACH, COUNT = 6, 10, 4  # the words of COLUMNS and of COLUMN; the bytes before a text, which contain its length
 
 
 class Column(NamedTuple):
-    """The place of values: an address, or an offset in a packed step. The dtype of text is object, and `raw` is the dtype of its bytes."""
+    """The place of a column's values: an address, or an offset in a packed step. For text, `dtype` is object, and `raw` is the dtype of the bytes."""
 
     name: str
     dtype: np.dtype[Any]
     raw: np.dtype[Any]
     shape: tuple[int, ...]
     at: int
-    #: Bytes per entry.
+    #: The number of bytes per entry.
     bytes: int
     #: The number of the dtype, as in reprise.h.
     number: int = 0
     #: Whether the first dimension counts steps.
     windowed: bool = False
-    #: The most bytes of a text.
+    #: The maximum number of bytes of a text.
     max_bytes: int = 0
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """The number of bytes from an element of a value to the next one, per dimension."""
+        """The number of bytes from one element of a value to the next, per dimension."""
         strides, size = [], self.raw.itemsize
         for length in reversed(self.shape):
             strides.append(size)
@@ -46,11 +46,11 @@ class Column(NamedTuple):
         return tuple(reversed(strides))
 
     def view(self, memory: Bytes, n: int) -> Array:
-        """Returns n entries in place, read-only. Texts are raw bytes."""
+        """Returns a read-only view of n entries. Texts are raw bytes."""
         return np.frombuffer(memory[self.at : self.at + n * self.bytes].data.toreadonly(), self.raw).reshape(n, *self.shape)
 
     def texts(self, values: Array) -> Array:
-        """Returns raw bytes of texts as an array of str."""
+        """Converts the raw bytes of texts to an array of str."""
         texts = [text[COUNT : COUNT + int.from_bytes(text[:COUNT], "little")].decode() for text in values.ravel().tolist()]
         return np.array(texts, object).reshape(values.shape)
 
@@ -67,7 +67,7 @@ class Column(NamedTuple):
         return np.array(packed, self.raw).reshape(values.shape)
 
 
-#: Values that can be put, each next to its column.
+#: Values in the form that `put` accepts, each with its column.
 Taken = Sequence[tuple[Column, Array]]
 
 
@@ -78,7 +78,7 @@ def put(taken: Taken, memory: Bytes, steps: int, step_bytes: int) -> None:
 
 
 def halves(values: Array) -> Array:
-    """Returns numbers as float32 that embed.wasm rounds to the same halves. A number that is not exact in float32 becomes its odd neighbour."""
+    """Returns numbers as float32 that embed.wasm rounds to the right half floats. A number that is not exact in float32 becomes its odd neighbour."""
     with np.errstate(all="ignore"):
         exact, near = values.astype(np.float64), values.astype(np.float32)
     odd = ((near.view(np.uint32) - (np.abs(near) > np.abs(exact))) | 1).astype(np.uint32).view(np.float32)
@@ -86,7 +86,7 @@ def halves(values: Array) -> Array:
 
 
 def array(given: ArrayLike, dtype: np.dtype[Any], what: str, half: bool = False) -> Array:
-    """Returns values as an array of a dtype, with rounded floats. Raises ReplayError if a value does not fit, or a finite number would become infinite."""
+    """Returns values as an array of a dtype; floats are rounded. Raises ReplayError if a value does not fit, or if a finite number would become infinite."""
     values: Array = np.asarray(given, object if dtype == object else None)
     if values.dtype == dtype:
         return values
@@ -104,11 +104,11 @@ def array(given: ArrayLike, dtype: np.dtype[Any], what: str, half: bool = False)
 
 
 class Columns:
-    """COLUMNS of a view, or of a packed step as view -1. It is read again only if its bytes have changed, or the memory has moved."""
+    """COLUMNS of a view, or of a packed step if `view` is -1. It is parsed again only if its bytes have changed, or the memory has moved."""
 
     #: The number of entries in the batch.
     entries: int
-    #: Bytes of a packed step.
+    #: The number of bytes of a packed step.
     step_bytes: int
     #: The reason why the batch has fewer entries than requested, as a number.
     blocked: int
@@ -122,7 +122,7 @@ class Columns:
         self.read()
 
     def read(self) -> Columns:
-        """Reads where the columns of the view's last batch are."""
+        """Reads the places of the columns of the view's last batch."""
         instance = self._instance
         at, memory = instance.call("columns", self._handle, self._view), instance.memory
         told = memory[at : at + 4 * (HEAD + EACH * len(self.found))].tobytes()

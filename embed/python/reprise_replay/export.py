@@ -1,4 +1,4 @@
-"""Exports of an instance of wasmtime as plain functions of numbers."""
+"""Wraps the exports of a wasmtime instance in plain functions of numbers."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ try:
 except ImportError:  # pragma: no cover: the names are private, so a later wasmtime may move them
     _bindings = None  # type: ignore[assignment]
 
-_SLOTS = {"i32": "i12x", "f64": "d8x"}  # an argument takes 16 bytes
+_SLOTS = {"i32": "i12x", "f64": "d8x"}  # formats for struct: an argument takes 16 bytes
 _NAMES = ("wasmtime_func_call_unchecked", "wasmtime_val_raw_t", "wasm_trap_t")
 _CALL: Any = getattr(getattr(_bindings, "dll", None), _NAMES[0], None)
-#: Whether this wasmtime has the C call that `direct` makes, with the arguments that it passes.
+#: Whether this version of wasmtime has the C function that `direct` calls, with the same parameters.
 DIRECT = _CALL is not None and len(_CALL.argtypes or ()) == 5 and all(hasattr(_bindings, name) for name in _NAMES)
 
 
@@ -28,13 +28,13 @@ def export(store: wasmtime.Store, function: wasmtime.Func) -> Callable[..., int]
 
 
 def checked(store: wasmtime.Store, function: wasmtime.Func) -> Callable[..., int]:
-    """Returns an export as a function that uses the public call of wasmtime, which reads the signature and converts each value anew, for 30 to 60 µs per call."""
+    """Returns an export as a function that uses the public API of wasmtime. Each call reads the signature and converts the values, which takes 30 to 60 µs."""
     return lambda *arguments: int(function(store, *arguments))
 
 
 def direct(store: wasmtime.Store, function: wasmtime.Func) -> Callable[..., int]:
-    """Returns an export as a function that uses the C call of wasmtime with packed arguments: 1 to 2 µs per call.
-    The signature is read only once. Two threads must not call the result at the same time."""
+    """Returns an export as a function that uses the C API of wasmtime with packed arguments, which takes 1 to 2 µs per call.
+    The signature is read only once. Two threads must not call the function at the same time."""
     kinds = [str(kind) for kind in function.type(store).params]
     slots = struct.Struct("<" + "".join(_SLOTS[kind] for kind in kinds))
     values = (_bindings.wasmtime_val_raw_t * max(len(kinds), 1))()
@@ -47,7 +47,7 @@ def direct(store: wasmtime.Store, function: wasmtime.Func) -> Callable[..., int]
     def call(*arguments: Any) -> int:
         try:
             pack(values, 0, *arguments)
-        except struct.error:  # an address from 2 GiB on is negative as an i32
+        except struct.error:  # an address of 2 GiB or more is negative as an i32
             pack(values, 0, *(signed(value) if kind == "i32" else value for kind, value in zip(kinds, arguments, strict=True)))
         error = _CALL(context, target, values, count, at_trap)
         if error or trap:
@@ -67,5 +67,5 @@ def direct(store: wasmtime.Store, function: wasmtime.Func) -> Callable[..., int]
 
 
 def signed(value: SupportsIndex) -> int:
-    """An integer below 2^32 as the i32 of the same bits."""
+    """Returns the i32 with the same bits as an integer below 2^32."""
     return (operator.index(value) + 2**31) % 2**32 - 2**31

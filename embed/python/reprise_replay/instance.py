@@ -1,4 +1,4 @@
-"""embed.wasm in wasmtime: its calls, its memory as a NumPy array, its refusals as exceptions."""
+"""Runs embed.wasm in wasmtime: makes its calls, shows its memory as a NumPy array, and raises its refusals as exceptions."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ from numpy.typing import NDArray
 from .export import export
 
 Bytes = NDArray[np.uint8]
-#: The path of an embed.wasm. None means the file next to this one.
+#: The path of an embed.wasm file. None means the file in this package.
 Wasm = str | os.PathLike[str] | None
 
-ADDRESSES = {"input", "create", "load", "columns", "mixture", "stats", "writer", "save"}  # these return unsigned addresses and handles; 0 is a refusal
+ADDRESSES = {"input", "create", "load", "columns", "mixture", "stats", "writer", "save"}  # calls that return unsigned addresses or handles; 0 is a refusal
 ENGINE = wasmtime.Engine()
 
 
 class ReplayError(Exception):
-    """The error of a call that embed.wasm rejects. The text has the reason, and begins with `code`: INVALID, NOT_FOUND,
-    OUT_OF_MEMORY …
-    Such a call has changed nothing.
+    """Raised when embed.wasm or this package rejects a call. The text begins with `code`, such as INVALID, NOT_FOUND or
+    OUT_OF_MEMORY, followed by the reason.
+
+    A rejected call has changed nothing.
     """
 
     code: str
-    #: The number that embed.wasm returned; None if the call did not reach it.
+    #: The number that embed.wasm returned; None if the call did not reach embed.wasm.
     result: int | None
 
     def __init__(self, text: str, result: int | None = None) -> None:
@@ -40,19 +41,19 @@ class ReplayError(Exception):
 
 
 def must(holds: object, text: str) -> None:
-    """Raises ReplayError with this text unless the condition holds."""
+    """Raises ReplayError with this text if the condition is false."""
     if not holds:
         raise ReplayError(text)
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
-    """Returns the end of a message that suggests the nearest known name, or an empty string if none is near."""
+    """Returns the end of a message, which suggests the most similar known name, or an empty string if no known name is similar."""
     near = difflib.get_close_matches(name, known, 1) if isinstance(name, str) else []
     return f". Did you mean {near[0]!r}?" if near else ""
 
 
 class Instance:
-    """An instance of embed.wasm and its calls, without knowledge of layouts. It holds one Replay at a time, and serves one thread at a time."""
+    """An instance of embed.wasm and its calls, independent of memory layouts. It holds one Replay at a time, and only one thread may use it at a time."""
 
     def __init__(self, wasm: Wasm = None) -> None:
         self._store = wasmtime.Store(ENGINE)
@@ -83,7 +84,7 @@ class Instance:
 
     @property
     def memory(self) -> Bytes:
-        """Returns the whole memory as bytes. It grows only during calls, and arrays made of it keep the instance alive."""
+        """The whole memory as bytes. It grows only during calls. Arrays made from it keep the instance alive."""
         if self._memory.data_len(self._store) != len(self._bytes):
             buffer: Any = self._memory.get_buffer_ptr(self._store)
             buffer.store = self._store
@@ -91,11 +92,11 @@ class Instance:
         return self._bytes
 
     def room(self, *sizes: int) -> list[int]:
-        """Returns addresses in the input buffer for runs of the given numbers of bytes. Requests a new buffer only if the current one is too short."""
+        """Returns addresses in the input buffer for runs of the given sizes in bytes. Requests a new buffer only if the current one is too small."""
         *places, end = itertools.accumulate((size + -size % 16 for size in sizes), initial=0)
         must(end < 2**32, f"OUT_OF_MEMORY: the input must have less than 4 GiB, got {end} bytes")
         if end > self._input[1]:
-            self._input = (0, -1)  # if the request fails, the old buffer may have moved: the next call requests one again
+            self._input = (0, -1)  # if the request fails, the old buffer may have moved, so the next call requests a buffer again
             self._input = (self.call("input", end), end)
         return [self._input[0] + place for place in places]
 
@@ -107,7 +108,7 @@ class Instance:
         return places
 
     def chunks(self, handle: int) -> Iterator[Bytes]:
-        """Yields a snapshot in chunks. Each chunk is valid until the next one."""
+        """Yields a snapshot in chunks. Each chunk is valid until the next chunk is requested."""
         at = self.call("save", handle, 1)
         while (chunk := self.memory[at : at + 8].view(np.uint32).tolist())[1] > 0:
             yield self.memory[chunk[0] : sum(chunk)]

@@ -1,4 +1,4 @@
-"""A Replay in embed.wasm, with NumPy arrays."""
+"""Implements a Replay in embed.wasm, with NumPy arrays."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from .columns import Batch, Column, Columns, Taken, array, put
 from .instance import Bytes, Instance, ReplayError, Wasm, did_you_mean, must
 from .writer import Writer, described
 
-#: Steps: arrays by the paths of the leaves, or packed steps as bytes.
+#: Steps: arrays by leaf path, or packed steps as bytes.
 Steps = Mapping[str, ArrayLike] | bytes | bytearray | memoryview | Bytes
 
 ENDED, TRUNCATED, TERMINATED = 1, 2, 3  # how an episode ends: without a final step, or with one
 STATS = "size steps pending inserts samples deletes uniqueSamples episodes deletedEpisodes retiredSlots newestKey heldSteps bytes".split()
 BLOCKED = (None, "minSize", "samplesPerInsert", "items")  # the reasons why a batch has fewer entries than requested
-WAITS = ("EMPTY", "RATE_LIMITED", "TOO_FEW")  # refusals of draws that pass after more steps
+WAITS = ("EMPTY", "RATE_LIMITED", "TOO_FEW")  # refusals of draws that can succeed after more steps
 U1, F8 = np.dtype("u1"), np.dtype("f8")
 NO_ENDS: Bytes = np.empty(0, U1)
 
 
 class Replay(contextlib.AbstractContextManager["Replay", None]):
-    """A replay memory of steps, tables and their items. Writers, tables and views are numbers: their positions in the text, from 0."""
+    """A replay memory of steps, tables and their items. Writers, tables and views are identified by number: their positions in the text, from 0."""
 
-    #: The column of each leaf by its path.
+    #: The columns of the leaves by path.
     leaves: dict[str, Column]
-    #: Bytes of a packed step.
+    #: The number of bytes of a packed step.
     step_bytes: int
     #: The reason why the last batch has fewer entries than requested: "minSize", "samplesPerInsert", "items", or None.
     blocked: str | None
@@ -41,16 +41,16 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
     def __init__(self, text: str, *, wasm: Wasm = None) -> None:
         """Creates an empty Replay.
 
-        `text`: lines as described in docs/embed/protocol.md. `wasm`: the path of another embed.wasm. Default: the one in this
-        package.
+        `text`: lines as described in docs/embed/protocol.md. `wasm`: the path of another embed.wasm file. Default: the file in
+        this package.
 
-        Raises ReplayError: `INVALID` and other codes if a line is wrong. The message has the number of the line.
+        Raises ReplayError: `INVALID` or another code if a line is wrong. The message contains the line number.
         """
         self._begin(wasm, "create", text.encode())
 
     @classmethod
     def load(cls, snapshot: str | os.PathLike[str] | bytes | bytearray | memoryview | Bytes, text: str = "", *, wasm: Wasm = None) -> Replay:
-        """Opens a snapshot (bytes, or a path) of Python or JavaScript. `text`: lines to add to those of the snapshot, such as views."""
+        """Opens a snapshot that Python or JavaScript has saved. `snapshot`: bytes, or a path. `text`: lines to add to those of the snapshot, such as views."""
         replay = cls.__new__(cls)
         replay._begin(wasm, "load", np.fromfile(snapshot, U1) if isinstance(snapshot, (str, os.PathLike)) else snapshot, text.encode())
         return replay
@@ -58,7 +58,7 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
     def _begin(self, wasm: Wasm, call: str, *given: bytes | bytearray | memoryview | Bytes) -> None:
         self._wasm, self._instance, self._lock, self.blocked = wasm, Instance(wasm), threading.RLock(), None
         self._changed = threading.Condition(self._lock)
-        self._watchers: set[Callable[[], object]] = set()  # called after changes, in any thread; they must not call the Replay
+        self._watchers: set[Callable[[], object]] = set()  # functions called after changes, in any thread; they must not call the Replay
         self._door: Any = None  # the writers that reprise_replay.remote has accepted
         self._columns: dict[int, Columns] = {}  # the columns of each view's last batch
         runs = [np.frombuffer(run, U1) for run in given]
@@ -71,8 +71,9 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
         """Appends steps in order, and returns the number of items that wait for a rate limiter. With lanes, step i belongs to lane i
         mod lanes.
 
-        `steps`: arrays of shape [n, …] by the paths of the leaves, or packed steps as bytes. `ends`: one number per step, 0 or
-        the kind of end of its lane's episode. `finals`: a final observation for each end that needs one, in the form of steps.
+        `steps`: arrays of shape [n, …] by leaf path, or packed steps as bytes. `ends`: one number per step, which is `ENDED`,
+        `TRUNCATED` or `TERMINATED` if the step ends its lane's episode, else 0. `finals`: the final observations as steps, one
+        for each `TRUNCATED` or `TERMINATED` in `ends`.
         """
         (n, taken), (last, last_taken) = self._taken(steps, "steps"), self._taken(finals, "finals")
         how = np.ravel(array(ends, U1, "ends")) if np.size(ends) else NO_ENDS
@@ -88,8 +89,9 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
             return waiting
 
     def end(self, writer: SupportsIndex, how: SupportsIndex = TERMINATED, final: Steps | None = None, *, lane: SupportsIndex = 0) -> int:
-        """Ends the episode of a lane, and returns the number of items that wait for a rate limiter. `final`: the final observation
-        as a step; required unless the episode terminated.
+        """Ends the episode of a lane, and returns the number of items that wait for a rate limiter.
+
+        `how`: `ENDED`, `TRUNCATED` or `TERMINATED`. `final`: the final observation as a step; required if the episode is truncated.
         """
         n, taken = self._taken(final, "final")
         must(n < 2, f"SPEC_MISMATCH: final must be one step, got {n}")
@@ -103,10 +105,10 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
     def item(
         self, writer: SupportsIndex, table: SupportsIndex, length: SupportsIndex, priority: float | Literal["max"] = 1.0, *, lane: SupportsIndex = 0
     ) -> bool:
-        """Creates an item of a lane's last steps. Returns True if the item is in the table, and False if it waits for the rate
-        limiter.
+        """Creates an item from a lane's last `length` steps. Returns True if the item is in the table, and False if it waits for
+        the rate limiter.
 
-        `priority`: a number, or "max" for the larger of 1 and every priority that an item of the table has had.
+        `priority`: a number, or "max" for the largest priority that an item of the table has had, but at least 1.
         """
         with self._lock:
             if priority == "max":
@@ -128,7 +130,7 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
             return count
 
     def truncate(self, writer: SupportsIndex) -> None:
-        """Truncates the open episodes of all lanes, as `close()` of a writer in JavaScript does. With nStep or sequence rules, the
+        """Truncates the open episodes of all lanes, as a writer's `close()` does in JavaScript. With nStep or sequence rules, the
         newest step becomes the final step. The writer remains usable.
         """
         with self._lock:
@@ -142,10 +144,10 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
             return described(self._instance.memory, at)
 
     def sample(self, view: SupportsIndex, n: SupportsIndex, beta: float = float("nan"), *, copy: bool = True) -> Batch:
-        """Draws n entries, and returns arrays of shape [n, …] by the names of columns. There are fewer entries if `blocked` has a
+        """Draws n entries, and returns arrays of shape [n, …] by column name. If there are fewer entries, `blocked` contains the
         reason.
 
-        `beta`: the exponent of the weights, required for a view with weights. `copy`: if False, the arrays are read-only views of
+        `beta`: the exponent of the weights; required if the view has weights. `copy`: if False, the arrays are read-only views of
         the memory, valid until the next call. Texts are always copied.
         """
         with self._lock:
@@ -166,13 +168,13 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
     ) -> Batches:
         """Returns an iterable of batches, which a `torch.utils.data.DataLoader` accepts as its dataset. See `Batches`.
 
-        `beta`: a number, or a function of the batch's index, from 0. `count`: the number of batches; None for no limit. `timeout`:
-        the maximum wait in seconds for a batch that is not empty; None for no limit.
+        `beta`: a number, or a function that receives the batch's index, from 0. `count`: the number of batches; None for no limit.
+        `timeout`: the maximum number of seconds to wait for a batch that is not empty; None for no limit.
         """
         return Batches(self, view, n, beta, count, timeout, copy)
 
     def _next(self, view: int, n: int, beta: float, timeout: float | None, copy: bool) -> Batch:
-        """Returns the next batch that is not empty. Raises the last ReplayError once the timeout has passed."""
+        """Returns the next batch that is not empty. Raises the last ReplayError after the timeout."""
         refusal = ReplayError(f"RATE_LIMITED: view {view} has nothing to draw. Append steps, or pass a longer timeout")
 
         def drawn() -> Batch | None:
@@ -203,7 +205,7 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
     def set_mixture(
         self, view: SupportsIndex, *, random: ArrayLike | None = None, shares: ArrayLike | None = None, carry: ArrayLike | None = None
     ) -> None:
-        """Sets parts of a mixture's state, to continue from an earlier state or to change shares."""
+        """Sets parts of a mixture's state, to continue from an earlier state or to change the shares."""
         with self._lock:
             state = self.mixture(view)
             for name, given in (("random", random), ("shares", shares), ("carry", carry)):
@@ -215,11 +217,11 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
             self._call("set_mixture", _whole(view), *self._instance.give(np.concatenate([part.view(U1) for part in parts])))
 
     def get(self, view: SupportsIndex, keys: ArrayLike, *, copy: bool = True) -> Batch:
-        """Returns the items of keys that are still stored, in the order of the keys. The result has the columns of `sample` of the
-        view.
+        """Returns the items with these keys that are still stored, in the order of the keys. The result has the same columns as a
+        batch of the view.
 
-        The column `keys` has the keys of these items. The call draws and counts nothing. The view must not have weights or
-        `offset uniform`.
+        The column `keys` contains the keys of the returned items. The call is not a draw, and counts nothing. The view must not
+        have weights or `offset uniform`.
         """
         wanted = _keys(keys)
         with self._lock:
@@ -230,8 +232,8 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
         """Writes values to the stored steps that a column shows, such as targets that a learner recomputes. Returns the number of
         values written.
 
-        `keys`: the keys of the entries. `values`: the new values, in the form of the column of their batch, [n, …]. Padding, and
-        entries whose items no longer exist, are skipped. If several values belong to one step, the last one counts.
+        `keys`: the keys of the entries. `values`: the new values, in the shape of the column in a batch, [n, …]. Padding, and
+        entries whose items no longer exist, are skipped. If several values belong to one step, the last one is kept.
         """
         wanted = _keys(keys)
         with self._lock:
@@ -250,11 +252,11 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
     def epochs(
         self, view: SupportsIndex, n: SupportsIndex, epochs: SupportsIndex = 1, *, state: NDArray[np.float64] | None = None, copy: bool = True
     ) -> Iterator[Batch]:
-        """Yields batches in epochs. Each item that is stored when an epoch begins occurs once per epoch. The last batch of an epoch
-        may be short.
+        """Yields batches in epochs. Each item that is stored when an epoch begins occurs once in the epoch. The last batch of an
+        epoch may be short.
 
-        `state`: the position at which to start, from `epoch_state`. It is changed in place, and remains valid in a Replay loaded
-        from a snapshot.
+        `state`: the position at which to start, from `epoch_state`. The array is updated in place, and remains valid for a Replay
+        that is loaded from a snapshot.
         """
         at_state, left = epoch_state() if state is None else _state(state), operator.index(epochs)
         while left > 0:
@@ -283,14 +285,14 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
         return told.arrays(copy)
 
     def update(self, table: SupportsIndex, keys: ArrayLike, priorities: ArrayLike) -> int:
-        """Sets the priorities of items by their keys, and returns the number of items that still exist. Other keys are skipped."""
+        """Sets the priorities of items by key, and returns the number of items that still exist. Other keys are skipped."""
         of, new = _keys(keys), np.ravel(array(priorities, F8, "priorities"))
         must(len(of) == len(new), f"SPEC_MISMATCH: priorities must have {len(of)} values, one per key, got {len(new)}")
         with self._lock:
             return self._call("update", _whole(table), *self._instance.give(of.view(U1), new.view(U1)), len(of))
 
     def delete(self, table: SupportsIndex, keys: ArrayLike) -> int:
-        """Deletes items by their keys, and returns the number of deleted items."""
+        """Deletes items by key, and returns the number of deleted items."""
         of = _keys(keys)
         with self._lock:
             count = self._call("delete", _whole(table), *self._instance.give(of.view(U1)), len(of))
@@ -298,7 +300,7 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
             return count
 
     def stats(self, table: SupportsIndex = 0) -> dict[str, int]:
-        """Returns the counters of a table by the names in STATS. The last three are a key, and the steps and bytes of all tables."""
+        """Returns the counters of a table by the names in STATS. The last three are the key of the newest item, and the steps and bytes of all tables."""
         with self._lock:
             at = self._call("stats", _whole(table))
             return dict(zip(STATS, map(int, self._instance.memory[at : at + 8 * len(STATS)].view(F8)), strict=True))
@@ -308,7 +310,7 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
     @overload
     def save(self, path: str | os.PathLike[str]) -> None: ...
     def save(self, path: str | os.PathLike[str] | None = None) -> bytes | None:
-        """Returns a snapshot, which JavaScript can also open. With `path`, the snapshot is written to PATH.part, which replaces PATH when it is complete."""
+        """Returns a snapshot, which JavaScript can also open. With `path`, writes the snapshot to PATH.part, which replaces PATH when it is complete."""
         with self._lock:
             if path is None:
                 return b"".join(chunk.tobytes() for chunk in self._instance.chunks(self._handle))
@@ -318,7 +320,7 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
         return None
 
     def close(self) -> None:
-        """Releases the memory, unless arrays of `copy=False` still use it. Later calls raise an error."""
+        """Releases the memory, unless arrays from calls with `copy=False` still use it. Later calls raise an error."""
         with self._lock:
             self._instance, self._columns = Instance(self._wasm), {}
             self._notify()
@@ -331,7 +333,7 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
             return self._instance.call(name, self._handle, *arguments)
 
     def _taken(self, steps: Steps | None, what: str) -> tuple[int, Taken]:
-        """How many steps, and their values by columns. After this no code of the caller runs."""
+        """Returns the number of steps, and their values by column. All code of the caller runs here, such as the methods of array-like objects."""
         if steps is None:
             return 0, []
         if not isinstance(steps, Mapping):
@@ -346,7 +348,7 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
 
 
 def epoch_state(seed: SupportsIndex = 0, *, shuffle: bool = True) -> NDArray[np.float64]:
-    """Returns the state of epochs that have not begun, for `Replay.epochs`. It consists of six numbers, of which the third counts epochs."""
+    """Returns the initial state for `Replay.epochs`: six numbers, the third of which counts epochs. `shuffle`: False for the order of slots."""
     return np.array([shuffle, _whole(seed), 0, 0, 0, 0], F8)
 
 
@@ -356,14 +358,14 @@ def _state(given: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _keys(given: ArrayLike) -> NDArray[np.float64]:
-    """Keys as f64. Narrower arrays have lost bits of large keys, which then name other items. embed.wasm refuses what cannot be a key."""
+    """Returns keys as float64. Narrower dtypes are rejected, because they lose bits of large keys. embed.wasm rejects numbers that cannot be keys."""
     keys, dtype = np.ravel(array(given, F8, "keys")), np.asarray(given).dtype
     must(dtype.itemsize >= 8, f"INVALID: keys must be float64, as in batches, or integers of 64 bits, got {dtype}")
     return keys
 
 
 def _whole(value: SupportsIndex) -> int:
-    """An integer that i32 holds without a sign. embed.wasm checks its range."""
+    """Returns an integer that fits in the 31 bits of a non-negative i32. embed.wasm checks the exact range."""
     number = operator.index(value)
     must(0 <= number < 2**31, f"INVALID: an integer argument must be from 0 up to {2**31 - 1}, got {value}")
     return number

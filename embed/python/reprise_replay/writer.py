@@ -1,4 +1,4 @@
-"""What a Replay knows of one of its writers, as WRITER describes it."""
+"""Parses WRITER, the description of a writer of a Replay."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from .instance import Bytes
 
-_HEAD, _TABLE, _LEAF = 12, 4, 4  # words of WRITER, of a table and of a leaf
+_HEAD, _TABLE, _LEAF = 12, 4, 4  # the words of WRITER, of a table and of a leaf
 AUTORESETS = (None, "disabled", "nextStep", "sameStep")
 
 
@@ -21,15 +21,15 @@ class Table(NamedTuple):
 
 
 class Leaf(NamedTuple):
-    """How a leaf is stored."""
+    """The storage of a leaf."""
 
     #: The number of the name under which its values are shared, or None.
     share: int | None
-    #: Frames in a value.
+    #: The number of frames in a value.
     frames: int
-    #: Bytes of a frame in a packed step.
+    #: The number of bytes of a frame in a packed step.
     frame_bytes: int
-    #: Whether the leaf is in the role `observation`.
+    #: Whether the leaf has the role `observation`.
     observes: bool
 
 
@@ -37,18 +37,18 @@ class Writer(NamedTuple):
     """A writer of the text."""
 
     lanes: int
-    #: Steps in the window of a lane: the most that an item may have.
+    #: The number of steps in the window of a lane, which is the maximum length of an item.
     keep: int
     #: Whether items may span episodes.
     across: bool
     autoreset: str | None
-    #: Whether some rule is of nStep or sequence, so that episodes must end truncated or terminated.
+    #: Whether the writer has an nStep or sequence rule, so that episodes must end as truncated or terminated.
     transitions: bool
     #: The number of the leaf whose values must be finite, or None.
     reward: int | None
     #: The path of the role `observation`.
     observation: str
-    #: The table of each rule, by its number.
+    #: The number of each rule's table.
     rules: tuple[int, ...]
     tables: tuple[Table, ...]
     leaves: tuple[Leaf, ...]

@@ -1,5 +1,6 @@
 // Implements the JavaScript ends of remote writers, using the public API. `write URL LANES SEED FOLDER` plays a world into a remote Replay and into a local
-// twin, whose snapshot it saves; `accept LANES FOLDER [BYTES]` accepts writers, with BYTES in flight, prints its port, and saves a snapshot at the end of each.
+// twin, and saves a snapshot of the twin. `accept LANES FOLDER [BYTES]` prints its port, accepts writers with at most BYTES in flight, and saves a snapshot at
+// the end of each writer.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { f16, f32, i32, prioritized, Replay, shared, text, u8 } from "reprise";
@@ -32,7 +33,7 @@ function stepOf(i) {
   return { observation: { image, x: [i % 1000, i / 2] }, action: i, reward: i, name: `s${i}`.slice(0, 5) };
 }
 
-/** Steps with a leading dimension. */
+/** Combines steps into columns with a leading dimension. */
 function rows(list) {
   return {
     observation: {
@@ -128,7 +129,7 @@ async function accept(lanes, folder, inFlightBytes) {
     }
   });
   process.stdin.on("data", (line) => {
-    // This simulates a network failure: every connection ends silently.
+    // Ends every connection silently, like a network failure.
     if (String(line).includes("break")) for (const socket of server.clients) socket.terminate();
   });
   process.stdin.on("end", () => process.exit(0));

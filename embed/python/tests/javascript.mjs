@@ -1,5 +1,5 @@
-// Implements the JavaScript side of the tests, using the public API: `write FOLDER` saves a Replay and its next batches; `read SNAPSHOT` makes the same draws
-// from a Replay saved by Python.
+// Implements the JavaScript side of the tests, using the public API. `write FOLDER` saves a Replay and its next batches. `read SNAPSHOT` makes the same draws
+// from a Replay that Python saved.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bool, f32, f64, i8, i16, i32, i64, packed, prioritized, Replay, shared, text, u8, u16, u32, u64 } from "reprise";
@@ -7,7 +7,7 @@ import { bool, f32, f64, i8, i16, i32, i64, packed, prioritized, Replay, shared,
 const BETA = 0.5;
 const [verb, path] = process.argv.slice(2);
 
-/** Every dtype, a nest, a list, text, and frames that are stored once, unpacked or packed. */
+/** Returns a Replay with every dtype, a nest, a list, text, and shared frames, both unpacked and packed. */
 function collected() {
   const small = { b: bool(3), c: i8(), d: u8(2, 2), e: i16(), f: u16(), g: u32() };
   const replay = new Replay({

@@ -1,5 +1,5 @@
-"""Plays files of recorded operations (test/embed/operation.ts draws their layout): `player.py FILE` prints the digest of all results,
-`player.py --time FILE…` how long the part behind the clock took."""
+"""Plays files of recorded operations in the format of test/embed/operation.ts. `player.py FILE` prints the digest of all results.
+`player.py --time FILE…` prints how long the timed operations of each file take."""
 
 import struct
 import sys
@@ -21,7 +21,7 @@ COUNTERS, PASSES = 12, 5
 
 
 def read(path):
-    """The text of a Replay, and operations: a call, its arguments, which of them are offsets, and the payload they point into."""
+    """Returns the text of a Replay, and operations: a call, its arguments, which of them are offsets, and the payload to which the offsets refer."""
     file = Path(path).read_bytes()
     magic, version, count, size = struct.unpack_from("<4s3I", file)
     if magic != b"RPOP" or version != 1:
@@ -39,7 +39,7 @@ def read(path):
 
 
 class Player:
-    """A Replay, and the operations on it."""
+    """Plays operations on a Replay."""
 
     def __init__(self, text):
         self.instance = Instance()
@@ -48,7 +48,7 @@ class Player:
         self.told = {}
 
     def play(self, call, arguments, places, payload):
-        """Returns the result: a number, or for `stats` an address."""
+        """Makes a call. Returns its result, which is a number, or an address for `stats`."""
         if call == "reload":
             return self.reload(payload)
         arguments = list(arguments)
@@ -67,7 +67,7 @@ class Player:
         return 0
 
     def columns(self, view):
-        """The columns of a view's last batch."""
+        """Returns the columns of a view's last batch."""
         if view not in self.told:
             self.told[view] = Columns(self.instance, self.handle, view)
         return self.told[view].read()
@@ -92,7 +92,7 @@ def digest(path):
 
 
 def timed(path):
-    """Returns the nanoseconds of the timed operations: the median of some passes. Batches are copied, as by a user."""
+    """Returns the nanoseconds that the timed operations take: the median of some passes. Batches are copied, as in a program."""
     text, operations = read(path)
     player = Player(text)
     clock = [call for call, *_ in operations].index("clock")

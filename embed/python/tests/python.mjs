@@ -1,4 +1,4 @@
-/** Makes the Python of the package's tests, and of players of recorded operations: build/embed/python, made once from requirements.txt. */
+/** Creates the Python environment for the package's tests and for players of recorded operations, build/embed/python, once from requirements.txt. */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,19 +8,19 @@ import { venv } from "../../../build/venv.mjs";
 const REQUIREMENTS = join(root, "embed/python/requirements.txt");
 const HOME = join(root, "build/embed/python");
 
-/** Its path, whether it exists or not; the player of operation files; the version of wasmtime. */
+/** The path of the Python, which may not exist yet; the player of operation files; the version of wasmtime. */
 export const PROGRAM = join(HOME, process.platform === "win32" ? "Scripts/python.exe" : "bin/python");
 export const PLAYER = join(root, "embed/python/tests/player.py");
 export const WASMTIME = readFileSync(REQUIREMENTS, "utf8").match(/^wasmtime==(.*)$/m)[1];
 
-/** Installs Torch in it if missing; returns why it cannot be installed. */
+/** Installs Torch in the environment if it is missing. Returns the reason if it cannot be installed. */
 export function torch() {
   if (spawnSync(PROGRAM, ["-c", "import torch"]).status === 0) return undefined;
   const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", join(root, "embed/python/examples/requirements.txt")];
   return spawnSync(PROGRAM, pip, { stdio: "inherit" }).status === 0 ? undefined : "torch cannot be installed";
 }
 
-/** Creates it if missing; returns why it cannot be created. */
+/** Creates the environment if it is missing. Returns the reason if it cannot be created. */
 export function made() {
   return venv(HOME, REQUIREMENTS, ["3.11", "3.12", "3.13"]).missing;
 }

@@ -1,4 +1,4 @@
-"""Shared parts of the tests of remote writers: steps of one spec, a server, a breaking connection, and the JavaScript ends."""
+"""Contains the shared parts of the tests of remote writers: steps of one spec, a server, a breaking connection, and the JavaScript ends."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ SCRIPT = ROOT / "embed/python/tests/actors.mjs"
 
 
 def text(lanes=1, more=""):
-    """Like the one in actors.mjs."""
+    """Returns the same text as actors.mjs."""
     several = f"lanes {lanes} autoreset sameStep" if lanes > 1 else ""
     tables = f"table a size 1000 sampler prioritized 1\ntable b size 800{more}\ntable c size 50 sampler prioritized 1"
     return f"{LEAVES}\n{tables}\nwriter {several}\nrule a nStep 2\nrule b length 1\n{VIEWS}\nseed 7"
@@ -53,7 +53,7 @@ def same_memory(ours, theirs):
 
 
 class Server:
-    """Accepts writers into a Replay at an address of the loopback. `met` has the outcome of each connection."""
+    """Accepts writers into a Replay on the loopback interface. `met` contains the outcome of each connection."""
 
     def __init__(self, replay, **options):
         self.replay, self.options, self.met = replay, options, asyncio.Queue()
@@ -79,7 +79,7 @@ class Server:
 
 
 class Line:
-    """A line between two ends, of which each connection breaks after some bytes in either direction; the first ones, then no more."""
+    """A proxy between two ends. Each of the first connections breaks after some bytes in either direction; later connections do not break."""
 
     def __init__(self, port, cuts):
         self._to, self._cuts, self.breaks = port, list(cuts), 0
@@ -113,19 +113,19 @@ class Line:
 
 
 def cuts(seed, count, most):
-    """Returns that many places where a connection breaks."""
+    """Returns a number of byte counts after which a connection breaks."""
     numbers = random.Random(seed)
     return [numbers.randrange(1, most) for _ in range(count)]
 
 
 async def javascript(*arguments, **options):
-    """A process of actors.mjs."""
+    """Starts a process of actors.mjs."""
     node = os.environ.get("REPRISE_NODE", "node")
     return await asyncio.create_subprocess_exec(node, str(SCRIPT), *map(str, arguments), cwd=ROOT, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, **options)
 
 
 def run(work, seconds=60):
-    """Runs a coroutine to its end, with a limit beyond which a test has failed. No task may fail unseen."""
+    """Runs a coroutine to its end. The test fails if the coroutine exceeds a time limit, or if any task fails without being awaited."""
     unseen = []
 
     async def guarded():
@@ -139,7 +139,7 @@ def run(work, seconds=60):
 
 
 class Peer:
-    """An end that sends arbitrary frames: over a connection that it opens, or one accepted by a Memory."""
+    """An end that sends arbitrary frames, over a connection that it opens or that a Memory has accepted."""
 
     def __init__(self, url="", socket=None):
         self._url, self.socket = url, socket
@@ -163,7 +163,7 @@ class Peer:
                 return frame
 
     async def closed(self):
-        """Returns the code and the reason with which it is closed."""
+        """Waits until the connection is closed, and returns the code and the reason."""
         try:
             while True:
                 await self.socket.recv()
@@ -172,7 +172,7 @@ class Peer:
 
 
 class Memory:
-    """A memory with arbitrary messages: `talk(peer, k)` handles the k-th connection. Its exceptions fail the test."""
+    """A Replay's end that sends arbitrary messages. `talk(peer, k)` handles the k-th connection. Its exceptions fail the test."""
 
     def __init__(self, talk):
         self._talk, self._count, self.errors = talk, 0, []
@@ -198,7 +198,7 @@ class Memory:
 
 
 def welcome(replay, **changes):
-    """A frame that welcomes a writer to a Replay."""
+    """Returns a frame that welcomes a writer to a Replay."""
     fields = {"maxInFlight": 1024, "confirm": "memory", "received": 0, "confirmed": 0, "frameBytes": 4 << 20, "inFlightBytes": 8 << 20}
     times = {"keepAliveMs": 30_000, "keepAliveTimeoutMs": 20_000}
     return pack(Kind.WELCOME, {**Intake(replay, 0).welcome(), **fields, **times, **changes})

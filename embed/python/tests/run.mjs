@@ -1,5 +1,5 @@
-// Runs the tests of the Python package in a separate Python: `npm run test:python [-- --torch] [-- arguments of pytest]`. With --torch they include the learner
-// of the examples.
+// Runs the tests of the Python package in a separate Python environment: `npm run test:python [-- --torch] [-- arguments of pytest]`. With --torch, the tests
+// include the learners of the examples.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-"""Shared parts of several tests."""
+"""Contains the shared parts of several tests."""
 
 import os
 import subprocess
@@ -23,13 +23,13 @@ seed 7
 
 
 def steps(n, first=0):
-    """Distinct steps of TEXT."""
+    """Returns distinct steps of TEXT."""
     numbers = np.arange(first, first + n)
     return {"observation": np.repeat(numbers[:, None], 4, 1).astype("f4"), "action": numbers.astype("i4"), "reward": np.ones(n, "f4")}
 
 
 def refused(code, call):
-    """Asserts that a call is refused with this code, and returns the text."""
+    """Asserts that a call is refused with a code, and returns the text of the error."""
     with pytest.raises(ReplayError) as caught:
         call()
     assert caught.value.code == code, caught.value

@@ -1,4 +1,4 @@
-"""Remote writers between Python and JavaScript, in both directions."""
+"""Tests remote writers between Python and JavaScript, in both directions."""
 
 import asyncio
 import json
@@ -45,7 +45,7 @@ def test_python_writes_to_javascript(lanes, seed, breaks, tmp_path):
                 await writer.flush()
             assert got == [{"hello": "actor"}, bytes([1, 2, 3])]
             assert (line.breaks > 3) == (breaks > 0)
-        # Connections that broke before their hello had no effect; those of the session end with it.
+        # Connections that broke before their hello had no effect. The connections of the session end with it.
         while "how" not in (said := json.loads(await memory.stdout.readline())):
             assert said == {"refused": "CLOSED"} and breaks > 0
         assert said["how"] == "left" and said["steps"] > 100
@@ -58,7 +58,7 @@ def test_python_writes_to_javascript(lanes, seed, breaks, tmp_path):
 
 @pytest.mark.parametrize("most", [700, 2700])
 def test_javascript_counts_as_python_does(most, tmp_path):
-    """With so few credits that a writer that counted less would be closed, and one that counted more would wait forever."""
+    """The credits are so few that a writer that counted less would be closed, and a writer that counted more would wait forever."""
 
     async def work():
         replay = Replay(text(2))

@@ -1,4 +1,4 @@
-"""Pending answers: however many blocks a memory takes together, an honest writer is not closed for answers that it could not read yet."""
+"""Tests pending answers: a correct writer is not closed because of answers that it could not read yet, however many blocks a memory takes together."""
 
 import asyncio
 
@@ -39,7 +39,7 @@ def test_many_blocks_that_are_taken_at_once_are_confirmed():
 
 
 def test_a_flush_beside_a_goodbye_is_answered_by_the_same_farewell():
-    """As in JavaScript."""
+    """The result is the same as in JavaScript."""
 
     async def work():
         replay = Replay("leaf n i32\ntable t size 100\nrule t length 1\nview t items")

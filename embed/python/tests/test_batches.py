@@ -1,4 +1,4 @@
-"""Batches as an iterable: the draws are those of `sample`, in a loop and with a DataLoader."""
+"""Tests batches as an iterable: in a loop and with a DataLoader, the draws are the same as those of `sample`."""
 
 import pickle
 import subprocess

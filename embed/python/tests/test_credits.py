@@ -1,4 +1,4 @@
-"""Limits of bytes in flight: on both ends, a block counts the bytes of its steps written out; only answers count as answers."""
+"""Tests the limits of bytes in flight: on both ends, a block counts the bytes of its steps written out, and only answers count as answers."""
 
 import asyncio
 
@@ -15,7 +15,7 @@ from websockets.exceptions import ConnectionClosed
 #: Frames of 16,384 bytes, 4 per step: 64 KiB as values, 16 bytes as references.
 WIDE = "leaf image u8 128 128 shared f stack 4"
 ROW = 4 * 128 * 128
-#: No steps enter without a draw.
+#: With these options, steps enter only after a draw.
 FULL = " samplesPerInsert 1 minSize 1 minDiff -1 maxDiff 1 pending 0"
 
 
@@ -28,7 +28,7 @@ def wide_hello(**changes):
 
 
 def references(number, n, new=0, first=0):
-    """A frame of columns: n steps that name the frame `first` in each place, with new frames before that."""
+    """Returns a frame of columns: n steps whose references all point to the frame `first`, after `new` new frames."""
     body = [np.full(4 * n, first, np.uint32).tobytes(), *[bytes(128 * 128 * new)] * (new > 0)]
     return pack(Kind.COLUMNS, {"number": number, "rows": n, "ends": False, "finals": 0, "priorities": [0], "frames": [new]}, body)
 
@@ -75,7 +75,7 @@ def test_what_waits_takes_no_more_than_it_counts():
 
 
 def test_the_limit_of_a_frame_is_of_rows_and_final_steps_together():
-    """As in JavaScript."""
+    """The result is the same as in JavaScript."""
 
     async def work():
         for finals, code in ((0, None), (600, 4003)):
@@ -96,7 +96,7 @@ def test_the_limit_of_a_frame_is_of_rows_and_final_steps_together():
 
 @pytest.mark.parametrize(("calls", "finals"), [([4, 1, 1, 0, 0, 0, 0], 0), ([3, 1, 1, 2, 0, 0, 0], 1), ([2, 2, 0, 0, 0, 0, 0], 0), ([2, 2, 1, 0, 0, 0, 0], 1)])
 def test_only_slots_of_final_steps_are_no_steps(calls, finals):
-    """As JavaScript and the protocol count: 4 slots are 4 steps, unless a final step takes one."""
+    """Steps are counted as in JavaScript and the protocol: 4 slots are 4 steps, unless a final step takes one slot."""
 
     async def work():
         replay = Replay(text(1, FULL).replace("table b", "table filler size 9\ntable b").replace("view b", "view filler items\nview b"))
@@ -157,7 +157,7 @@ def test_a_writer_counts_shared_frames_as_they_are_written_out():
 
 
 def test_both_ends_count_the_same():
-    """A writer whose credits are small, and whose frames repeat: it is never closed, and never waits forever."""
+    """A writer with few credits whose frames repeat is never closed, and never waits forever."""
 
     async def work():
         replay, twin = Replay(wide()), Replay(wide())
@@ -183,7 +183,7 @@ def test_both_ends_count_the_same():
 
 
 def test_a_block_that_comes_twice_brings_its_frames():
-    """They are numbered per connection, whatever becomes of the block."""
+    """Frames are numbered per connection, even if their block is dropped."""
 
     async def work():
         replay = Replay(text())
@@ -194,7 +194,7 @@ def test_a_block_that_comes_twice_brings_its_frames():
             await peer.next(Kind.CONFIRMATION)
             await peer.send(block(1, 2))
             await peer.next(Kind.CONFIRMATION)
-            # Each step has 4 new frames; these steps refer to the frames of the second time.
+            # Each step has 4 new frames. These steps refer to the frames of the second transmission.
             body = [np.array([7], "i4").tobytes(), bytes(12), np.array([4, 5, 6], np.uint32).tobytes(), bytes(8), bytes(4)]
             await peer.send(block(2, 1, body=b"".join(part + bytes(-len(part) % 8) for part in body), frames=[0]), pack(Kind.BYE))
             assert await peer.closed() == (1000, "")
@@ -207,7 +207,7 @@ def test_a_block_that_comes_twice_brings_its_frames():
 
 
 def test_small_shared_frames_fit_into_the_frames_of_the_memory():
-    """Where each value is new, its references cross as well."""
+    """If each value is new, its references are sent in addition."""
 
     async def work():
         leaf = "leaf x u8 9 shared f stack 32"
@@ -243,7 +243,7 @@ def test_blocks_are_no_answers():
         async with Memory(talk) as memory:
             writer = await remote_writer(memory.url, LEAVES)
             await writer.append(steps(1))
-            # No answer waits, so all of them are in the socket together.
+            # Nothing waits for an answer, so all messages are in the socket together.
             for _ in range(6000):
                 await writer.item("c", 1)
             await writer.close()

@@ -1,4 +1,4 @@
-"""Draws of the newest items, and epochs in which each item comes once."""
+"""Tests draws of the newest items, and epochs in which each item occurs once."""
 
 import numpy as np
 from reprise_replay import Replay, epoch_state

@@ -1,4 +1,4 @@
-"""The two ways to call an export: each returns the same, and raises the same."""
+"""Tests the two ways to call an export: both return the same results, and raise the same errors."""
 
 import importlib
 

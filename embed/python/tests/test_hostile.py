@@ -1,4 +1,4 @@
-"""Peers that send arbitrary data: each is closed with a code and a reason, and does not affect the others."""
+"""Tests peers that send arbitrary data: each is closed with a code and a reason, and does not affect the others."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ def hello_of(replay, **changes):
 
 
 def block(number=1, n=2, **changes):
-    """A frame of columns, with other fields where `changes` has some, and another body where it has `body`."""
+    """Returns a frame of columns. `changes` replaces fields, and its `body` replaces the body."""
     local = Replay(text())
     shares = [Share((2,), 16, 6)]
     layout = Layout(local.leaves, 1, local.step_bytes, shares)
@@ -38,14 +38,14 @@ def block(number=1, n=2, **changes):
 
 
 def wide(n, finals, ends=b""):
-    """A frame of columns with final steps, all of zeros."""
+    """Returns a frame of columns with final steps, filled with zeros."""
     parts = [bytes(size * rows) for rows in (n, finals) for size in (4, 12, 12, 8, 4)]
     fields = {"number": 1, "rows": n, "ends": ends != b"", "finals": finals, "priorities": [0, 0], "frames": [1]}
     return pack(Kind.COLUMNS, fields, [*parts[:5], *[ends] * (ends != b""), *parts[5:], bytes(16)])
 
 
 def call(*calls, number=1, slots=0, **changes):
-    """A block of calls without values."""
+    """Returns a block of calls whose values are zeros."""
     rows = np.zeros(slots * (4 + 12 + 12 + 8 + 4), np.uint8)
     fields = {"number": number, "slots": slots, "calls": [part for one in calls for part in one], "columns": [], "frames": [0], **changes}
     return pack(Kind.BLOCK, fields, [rows.tobytes()] if slots else [])
@@ -174,7 +174,7 @@ def test_a_hello_that_is_none():
                     assert (await peer.next(Kind.REFUSED)).fields["error"]["kind"] == "ReplayError"
                     closed, reason = await peer.closed()
                     assert closed == code and reason
-            # None of these connections holds the writer.
+            # None of these connections occupies the writer.
             async with await remote_writer(server.url, LEAVES) as writer:
                 await writer.append(steps(1))
 
@@ -268,7 +268,7 @@ def test_another_connection_takes_the_session():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_changed_bytes(seed):
-    """Conversations of which some bytes are others: nothing fails but the connection."""
+    """If some bytes of a conversation are changed, only the connection fails."""
     numbers = random.Random(seed)
 
     async def work():

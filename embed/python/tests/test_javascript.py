@@ -1,4 +1,4 @@
-"""JavaScript's snapshots, and its batches: the same bytes."""
+"""Tests that snapshots and batches have the same bytes as in JavaScript."""
 
 import json
 from base64 import b64decode
@@ -26,7 +26,7 @@ def folder(tmp_path_factory):
 
 
 def same(ours, theirs):
-    """The columns of a batch, byte by byte, under the same names."""
+    """Asserts that two batches have the same column names and the same bytes."""
     assert sorted(ours) == sorted(theirs)
     for name, values in ours.items():
         if values.dtype == object:
@@ -55,7 +55,7 @@ def test_javascript_goes_on_where_python_stopped(folder, tmp_path):
     windows, batch = drawn(replay)
     replay.update(0, batch["keys"], np.arange(16))
     replay.delete(1, windows["keys"][:2])
-    # The drawn values form a step of the same spec.
+    # The drawn values are steps of the same spec.
     names = {name: name.split(".")[0] for name in replay.leaves}
     again = {name: windows[name][:, 0] for name in names}
     again["reward"] = np.arange(7.0)

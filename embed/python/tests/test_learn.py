@@ -1,4 +1,4 @@
-"""The example: a game in JavaScript collects, Torch learns from its memory, and the game continues with the trained network."""
+"""Tests the example: a game in JavaScript collects steps, Torch learns from its memory, and the game continues with the trained network."""
 
 import json
 import subprocess

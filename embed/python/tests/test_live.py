@@ -1,4 +1,4 @@
-"""The live example: a game in a page, a learner here, and neither leaves anything behind."""
+"""Tests the live example: a game runs in a page, a learner runs in Python, and neither leaves a process or file behind."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ SCRIPT = ROOT / "embed/python/examples/run.mjs"
 
 @pytest.fixture
 def started():
-    """Starts the example with a goal, in a session of its own; and whether something of it is left."""
+    """Starts the example with a goal, in a separate session. Then checks that nothing of it is left."""
     pytest.importorskip("torch")
     if not any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"))):
         pytest.skip("Chromium is not installed")
@@ -36,7 +36,7 @@ def started():
 
 
 def processes(mark):
-    """Returns the processes that have this in their environment."""
+    """Returns the processes that have a text in their environment."""
     found = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         try:
@@ -62,14 +62,14 @@ def test_ctrl_c_leaves_nothing(started, everybody):
     while "updates" not in process.stdout.readline():
         assert process.poll() is None
     assert len(left()) > 2
-    # A terminal signals all processes of its group; `kill` only one.
+    # A terminal signals all processes of its group; `kill` signals only one process.
     if everybody:
         os.killpg(process.pid, signal.SIGINT)
     else:
         process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     assert process.returncode == 130
-    # The system removes the last processes of a browser after its end.
+    # The last processes of a browser disappear shortly after its end.
     for _ in range(100):
         if not left():
             break

@@ -1,4 +1,4 @@
-"""The recorded operations that every host plays (docs/embed/protocol.md, One digest), and those with packed leaves."""
+"""Plays the recorded operations that every host plays (docs/embed/protocol.md, One digest), and the operations with packed leaves."""
 
 import pytest
 from player import digest

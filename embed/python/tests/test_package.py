@@ -1,4 +1,4 @@
-"""The installed package, and the programs in the documents."""
+"""Tests the installed package, and the programs in the documents."""
 
 import importlib.util
 import json
@@ -12,12 +12,12 @@ import pytest
 from support import ROOT, WASM
 
 FOLDER = ROOT / "embed/python"
-#: The form in which a program contains its output.
+#: The comment in which a program states its output.
 SAID = "  # → "
 
 
 def programs(path):
-    """The programs of a page, each after the comment before it, if there is one."""
+    """Returns the programs of a page, each with the comment before it, if there is one."""
     return re.findall(r"(<!-- [^\n]* -->\n)?^```python\n(.*?)^```$", path.read_text(encoding="utf-8"), re.M | re.S)
 
 
@@ -29,7 +29,7 @@ PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check")
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """The wheel of the package."""
+    """Builds the wheel of the package."""
     # The wheel is built from a copy, because setuptools leaves files next to the sources.
     source = shutil.copytree(FOLDER, tmp_path_factory.mktemp("source") / "python", ignore=shutil.ignore_patterns("build", "*.egg-info"))
     target = tmp_path_factory.mktemp("wheel")
@@ -40,7 +40,7 @@ def wheel(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory):
-    """The package as installed by pip, without the clone."""
+    """Installs the package with pip, independently of the clone."""
     target = tmp_path_factory.mktemp("installed")
     subprocess.run([sys.executable, *PIP, "install", "--no-deps", "--target", target, wheel], check=True)
     return target
@@ -59,7 +59,7 @@ def test_there_are_programs():
 def test_programs_of_the_documents_run(page, comment, program, installed, tmp_path):
     if "torch" in comment and importlib.util.find_spec("torch") is None:
         pytest.skip("torch is not installed")
-    # The program without the module names the file as it is in a clone.
+    # A program without the module refers to files by their paths in a clone.
     folder = tmp_path if "reprise_replay" in program else ROOT
     done = run(program, folder, [installed])
     assert done.returncode == 0 and done.stdout.strip(), done.stderr

@@ -1,4 +1,4 @@
-"""Bad input raises an exception with a code, and changes nothing."""
+"""Tests that invalid input raises an exception with a code, and changes nothing."""
 
 import random
 
@@ -99,7 +99,7 @@ def test_too_much_memory():
     replay.append(0, {"x": np.ones((100, 1000))})
     refused("OUT_OF_MEMORY", lambda: replay.append(0, {"x": np.ones((3000, 1000))}))
     refused("OUT_OF_MEMORY", lambda: replay.sample(0, 100000))
-    # It continues, even if the input buffer had to move.
+    # The Replay continues to work, even if the input buffer had to move.
     replay.append(0, {"x": np.ones((100, 1000))})
     assert replay.stats()["size"] == 200 and (replay.sample(0, 50)["x"] == 1).all()
 
@@ -122,7 +122,7 @@ def test_arguments_that_call_back():
 
 
 def test_raw_calls_of_any_numbers():
-    """Passes any i32 for any argument, which the module never does. At most a refusal results, and the Replay still works."""
+    """Passes arbitrary i32 values as arguments, which the module never does. The worst result is a refusal, and the Replay still works."""
     picked = random.Random(5)
     numbers = [0, 1, 2, 3, 7, 255, 65535, 65536, 2**24 - 1, 2**24, 2**31 - 1, -1, -2, -(2**31)]
     counts = {"append": 5, "end": 4, "sample": 2, "columns": 1, "update": 4, "delete": 3, "stats": 1, "save": 1, "free": 0, "load": 3, "create": 1}

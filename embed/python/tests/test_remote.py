@@ -1,4 +1,4 @@
-"""Remote writers between Python and Python: each step arrives once and in order, whatever happens to the line."""
+"""Tests remote writers with Python at both ends: each step arrives once and in order, whatever happens to the connection."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ from websockets.asyncio.server import serve
 
 
 async def play(writer, seed, lanes, blocks=40):
-    """Calls by a seed. Those of a Replay are made by `local`."""
+    """Makes seeded calls on a remote writer, or on a Local."""
     numbers = np.random.default_rng(seed)
     for k in range(blocks):
         kind, lane, at = numbers.integers(10), int(numbers.integers(lanes)), 30 * k
@@ -37,7 +37,7 @@ async def play(writer, seed, lanes, blocks=40):
 
 
 class Local:
-    """The calls of a remote writer, on a Replay."""
+    """Makes the calls of a remote writer on a local Replay."""
 
     def __init__(self, replay):
         self.replay = replay
@@ -93,7 +93,7 @@ def test_a_line_that_breaks_loses_and_doubles_nothing(seed):
 
 
 def test_each_byte_of_a_conversation_may_be_the_last():
-    """The connection breaks after different numbers of bytes, from the handshake on."""
+    """Connections break after different numbers of bytes, from the handshake on."""
     other = Replay(text())
     for k in range(4):
         other.append(0, steps(3, 10 * k), [0, 0, TERMINATED])
@@ -437,7 +437,7 @@ def test_views_and_types():
 
 @pytest.mark.parametrize("leaves", ["leaf x f32", "leaf x bool", "leaf x bool 3\nleaf y u8", "leaf x i64 2\nleaf y text 3 2", "leaf x bf16\nleaf y u16 1 1"])
 def test_values_of_every_size(leaves):
-    """A body may end anywhere."""
+    """The body of a frame may end at any byte."""
 
     def some(replay, n):
         numbers = np.random.default_rng(n)
@@ -475,7 +475,7 @@ def test_steps_that_come_one_by_one_share_frames(lanes):
         numbers = np.random.default_rng(lanes)
         async with Server(replay) as server, await remote_writer(server.url, LEAVES, lanes=lanes) as writer:
             for k in range(500):
-                # A call whose episodes terminate may omit its final steps, either all of them or none.
+                # A call whose episodes terminate may omit either all of its final steps or none.
                 how = int(numbers.choice([0, 0, 0, 0, TRUNCATED, TERMINATED, 9]))
                 ends = [TERMINATED if how == 9 else how] * lanes
                 finals = steps(lanes, k + 3) if how in (TRUNCATED, TERMINATED) else None
@@ -527,7 +527,7 @@ def test_after_a_second_invite_nothing_is_sent_until_the_welcome():
                 if k == 1:
                     await invited.wait()
                     assert not writer.connected
-                # This gives each block its own frame.
+                # The pause gives each block its own frame.
                 await asyncio.sleep(0.01)
             may_welcome.set()
             while len(numbers) < 2:

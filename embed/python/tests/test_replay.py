@@ -1,4 +1,4 @@
-"""Appending steps and drawing batches with the calls of Replay."""
+"""Tests appending steps and drawing batches with the calls of Replay."""
 
 import sys
 import threading
@@ -211,7 +211,7 @@ def test_it_closes():
 
 
 def test_threads_take_turns():
-    """One view's input moves the input of the others, and its draws replace their batches."""
+    """A long input for one view moves the input buffer, and the draws of one view replace the batches of other views."""
     replay = Replay("leaf x f64 64\ntable t size 20000\nrule t length 1\nview t items")
     blocks, failed = [1 + 7 * i for i in range(30)], []
 

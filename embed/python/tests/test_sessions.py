@@ -1,4 +1,4 @@
-"""Sessions: the identity, messages and limits of a returning actor; the number of sessions; the end of a writer."""
+"""Tests sessions: the identity, messages and limits of a returning actor; the number of sessions; and the end of a writer."""
 
 import asyncio
 from time import monotonic
@@ -13,7 +13,7 @@ from test_hostile import SESSION, block, hello_of
 from websockets.asyncio.client import connect
 
 OTHER = "b" * 22
-#: No steps enter without a draw.
+#: With these options, steps enter only after a draw.
 FULL = " samplesPerInsert 1 minSize 1 minDiff -1 maxDiff 1 pending 0"
 
 
@@ -75,7 +75,7 @@ def test_close_without_a_connection_waits_for_one():
 
 
 def test_a_call_that_was_taken_in_part_is_not_refused():
-    """Its caller would append the whole of it again."""
+    """If the call failed, its caller would append all of its steps again."""
 
     async def work():
         replay, twin = Replay(text()), Replay(text())
@@ -97,7 +97,7 @@ def test_a_call_that_was_taken_in_part_is_not_refused():
 
 
 def test_a_call_goes_on_over_a_memory_that_takes_larger_frames():
-    """Each of its steps arrives once, however they are cut."""
+    """Each step of the call arrives once, however the call is divided into blocks."""
 
     async def work():
         replay, twin = Replay(text()), Replay(text())
@@ -188,7 +188,7 @@ def test_a_memory_that_answers_and_never_welcomes():
 
 
 def test_an_opening_function_that_fails_is_called_again():
-    """By whatever error: what it needs may be anything that needs the network."""
+    """The function may raise any error, because it may need anything that uses the network."""
 
     async def work():
         replay, calls = Replay(text()), []
@@ -283,7 +283,7 @@ def test_flushes_that_are_sent_again_count_once():
                 accepted._link.socket.transport.abort()
                 while accepted.connected:
                     await asyncio.sleep(0.001)
-                # Messages after them have arrived.
+                # The messages after the repeated flushes arrive.
                 await writer.append(steps(1, 5 + k))
                 while accepted._received < 2 + k and not writer.closed.done():
                     await asyncio.sleep(0.001)
@@ -301,7 +301,7 @@ def test_flushes_that_are_sent_again_count_once():
 
 
 def test_blocks_that_arrived_are_not_sent_again():
-    """Also behind a flush, which is."""
+    """The same is true after a flush, which is answered."""
 
     async def work():
         replay, again = Replay(text()), []
@@ -522,7 +522,7 @@ def test_a_memory_that_has_lost_what_it_confirmed():
 
 
 def test_a_goodbye_counts_only_if_it_was_sent():
-    """A memory that closes the writer before that has not taken all that was appended."""
+    """A memory that closes the writer before the goodbye has not taken all appended steps."""
 
     async def work():
         replay, lost = Replay(text()), asyncio.Event()
@@ -615,7 +615,7 @@ def test_pings_are_as_the_memory_says():
 
 
 def test_a_connection_that_is_half_open_is_given_up():
-    """Nobody reads the sent data, so not even a close gets through."""
+    """The peer does not read, so not even a close arrives."""
 
     async def work():
         replay = Replay(text())
@@ -655,7 +655,7 @@ def test_a_peer_that_does_not_read_its_farewell_is_not_waited_for():
 
 
 def test_a_fault_of_the_memory_tells_the_actor(monkeypatch):
-    """Its session does not hold the writer, and its socket does not stay open."""
+    """The session does not occupy the writer, and the socket does not stay open."""
 
     async def work():
         replay = Replay(text())
@@ -684,7 +684,7 @@ def test_options_of_limits():
                 await accept(None, replay, **options)
         with pytest.raises(ReplayError, match="INVALID: reconnect_timeout"):
             await remote_writer("ws://127.0.0.1:1", LEAVES, reconnect_timeout=-1)
-        # This is the longest time that both ends can count.
+        # Infinity becomes the longest time that both ends can represent.
         async with Server(replay, keep_alive=np.inf, keep_alive_timeout=np.inf, session_ttl=np.inf) as server:
             async with await remote_writer(server.url, LEAVES) as writer:
                 await writer.append(steps(1))

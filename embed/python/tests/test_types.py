@@ -1,4 +1,4 @@
-"""Type hints: the package, and a program that uses it, by mypy."""
+"""Checks the type hints of the package, and of a program that uses it, with mypy."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Every dtype and shape, text and frames: values are returned unchanged, and values that do not fit are refused."""
+"""Tests every dtype and shape, text and frames: values are returned unchanged, and values that do not fit are refused."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ def replay_of(leaf):
 
 
 def drawn(replay, n):
-    """All appended steps, in order."""
+    """Returns all appended steps, in order."""
     return replay.sample(0, n)["x"][:, 0]
 
 

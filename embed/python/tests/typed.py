@@ -1,4 +1,4 @@
-"""A user program for mypy (test_types.py). Expected errors have `type: ignore` with their code; an unused one is also an error."""
+"""A user program for mypy (test_types.py). Lines with expected errors have `type: ignore` with the error code. An unused ignore is also an error."""
 
 from typing import Any
 

@@ -40,7 +40,7 @@ interface LeafCount {
 }
 
 const FLOATS = ["f32", "f64", "f16", "bf16"];
-/** The fields without meaning in a final observation. */
+/** Matches the fields that have no meaning in a final observation. */
 const OUTCOME = /^(action|reward|discount)(\/|$)/;
 
 export class Distributions {

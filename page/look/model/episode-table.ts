@@ -1,8 +1,8 @@
-/** Holds the growing columns of the list of episodes: a few bytes per episode, and no steps. */
+/** Stores the columns of the list of episodes, which grow as episodes are read: a few bytes per episode, without steps. */
 
 /** The number of points of the sketch of an episode's actions. */
 export const SKETCH = 24;
-/** A point without data in a sketch. */
+/** Marks a point of a sketch that has no data. */
 export const NO_POINT = 255;
 
 /** How an episode ends, according to its last step. */
@@ -30,7 +30,7 @@ const READ = 2;
 const FLAGGED = 4;
 
 export class EpisodeTable {
-  /** The number of episodes in the list: episodes that were read, or that the files list. */
+  /** The number of episodes in the list, whether they were read or are only listed in the files. */
   count = 0;
   read = 0;
   flagged = 0;
@@ -41,7 +41,7 @@ export class EpisodeTable {
   #faults = new Uint32Array(64);
   #sketches = new Uint8Array(64 * SKETCH);
 
-  /** Sets the number of episodes, and possibly their lengths, before they are read. */
+  /** Sets the number of episodes, and their lengths if known, before the episodes are read. */
   expect(count: number, lengths?: ArrayLike<number>): void {
     this.#room(count);
     this.count = Math.max(this.count, count);
@@ -51,7 +51,7 @@ export class EpisodeTable {
     }
   }
 
-  /** Adds an episode that was read. A repetition only updates the display. */
+  /** Adds an episode that was read. If it was added before, its values are replaced. */
   add({ index, length, sum, ending, sketch, faults }: EpisodeSummary): void {
     this.#room(index + 1);
     this.count = Math.max(this.count, index + 1);
@@ -105,7 +105,7 @@ export class EpisodeTable {
     return Array.from({ length: this.count }, (_, i) => i).filter((i) => this.isFlagged(i));
   }
 
-  /** Returns lengths or returns of the episodes that were read. */
+  /** Returns the length, or the return, of each episode that was read. */
   values(of: "length" | "return"): Float64Array {
     const all = of === "length" ? this.#lengths : this.#sums;
     const found = new Float64Array(this.read);
@@ -113,7 +113,7 @@ export class EpisodeTable {
     return found;
   }
 
-  /** Returns the numbers of the shown episodes, in order; unknown values come last. O(n log n), and O(n) by index. */
+  /** Returns the numbers of the shown episodes, sorted by a key. Episodes whose key is unknown come last. O(n log n), or O(n) for `index` */
   order(by: Order, descending: boolean, shown: Shown): Uint32Array {
     const chosen = new Uint32Array(this.count);
     const keys = new Float64Array(by === "index" ? 0 : this.count);
@@ -122,7 +122,7 @@ export class EpisodeTable {
     for (let i = 0; i < this.count; i++) {
       if (!this.#isShown(i, shown)) continue;
       if (by !== "index") keys[i] = by === "length" ? this.lengthOf(i) : this.returnOf(i);
-      // Unknown values fill the array from its end.
+      // Episodes with unknown keys fill the array from its end.
       chosen[by !== "index" && Number.isNaN(keys[i]) ? --unknown : known++] = i;
     }
     const first = chosen.subarray(0, known);

@@ -1,7 +1,7 @@
 /** Converts chosen, dropped or named inputs for the worker. */
 import type { Given, GivenFile, ListedFile } from "../messages.ts";
 
-/** The files that systems leave in folders next to the data. */
+/** Matches the files that operating systems leave in folders next to the data. */
 const ASIDE = /(^|\/)(\.|__MACOSX\/|Thumbs\.db$|desktop\.ini$)/;
 const LEROBOT = "meta/info.json";
 

@@ -1,4 +1,4 @@
-/** Decides how a leaf is shown: numbers as plots, pixels as film, references to videos, or texts. */
+/** Decides how a leaf is shown: as plots of numbers, as a film of pixels, as a video to which steps refer, or as texts. */
 import type { LeafColumn, LeafForm } from "./columns.ts";
 
 export type LeafKind = "numbers" | "film" | "encoded" | "text";
@@ -27,7 +27,7 @@ export function filmForm({ dtype, shape }: LeafForm): FilmForm | undefined {
   return undefined;
 }
 
-/** Whether the leaf can become a LeRobot film. */
+/** Whether the leaf can be stored as a LeRobot film. */
 export function isFilm(leaf: LeafForm): boolean {
   const form = filmForm(leaf);
   return leaf.dtype === "u8" && form?.channels === 3 && !form.planar;

@@ -33,7 +33,7 @@ export function listWindow({ rows, rowHeight, scrollTop, viewHeight }: ListView)
   return { from, to, top: Math.min(scrollTop, Math.max(0, height - viewHeight)) - (first - from) * rowHeight, height };
 }
 
-/** Returns the number of the row at the upper edge, plus the fraction of the row that is out of sight. */
+/** Returns the number of the row at the upper edge, plus the fraction of that row above the edge. */
 function rowAt({ rows, rowHeight, scrollTop, viewHeight }: ListView): number {
   const height = Math.min(rows * rowHeight, MAX_HEIGHT);
   const range = Math.max(0, height - viewHeight);

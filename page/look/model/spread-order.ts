@@ -1,4 +1,4 @@
-/** Yields the order in which a sample of episodes is read: the first episode, and then episodes that keep the sample spread about evenly. */
+/** Determines the order in which a sample of episodes is read: the first episode, and then episodes that keep the sample spread about evenly. */
 
 /** Yields 0, 1/2, 1/4, 3/4, 1/8, … of `count`, each number once (van der Corput's sequence in base 2). */
 export function* spreadOrder(count: number): Generator<number, void, undefined> {

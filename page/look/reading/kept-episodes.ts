@@ -1,4 +1,4 @@
-/** Caches recent episodes, so that returning to a recent episode reads nothing. */
+/** Caches recent episodes, so that they are not read again when the user returns to them. */
 import type { EpisodeData } from "../messages.ts";
 import type { LeafColumn } from "../model/columns.ts";
 

@@ -2,14 +2,14 @@
 
 import { withoutToken } from "../../parts/without-token.ts";
 
-/** The required part of a Worker or a MessagePort. */
+/** The methods of a Worker or a MessagePort that are used here. */
 export interface Port {
   postMessage(message: unknown): void;
   addEventListener(type: "message", listener: (event: MessageEvent) => void): void;
   start?(): void;
 }
 
-/** An error in transit, which keeps its own fields, such as file and episode. */
+/** An error in the form in which it is sent, with its own fields, such as file and episode. */
 export interface CrossedError {
   readonly name: string;
   readonly message: string;

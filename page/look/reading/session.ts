@@ -15,7 +15,7 @@ import { countedSource } from "./sources.ts";
 import { stoppable } from "./stoppable.ts";
 import { namedTexts } from "./texts.ts";
 
-/** The limits of a sample: the share of the files' bytes, the total bytes, and the time. */
+/** The limits on a sample: the fraction of the files' bytes, the total bytes, and the time. */
 const SAMPLE_SHARE = 0.03;
 const SAMPLE_BYTES = 20 * 2 ** 20;
 const SAMPLE_MS = 1200;
@@ -61,7 +61,7 @@ export class Session {
     return !indexed || (bytes !== undefined && bytes <= SMALL);
   }
 
-  /** Reads unread episodes, and reports them. Episodes stay read if the call is cancelled. */
+  /** Reads unread episodes, and reports them. Episodes that were read remain available if the call is cancelled. */
   async read({ what }: ReadArgument, signal: AbortSignal, tell: (news: ReadNews) => void): Promise<ReadResult> {
     const pass = new Pass(this.#count, tell);
     const isAll = what === "all" || this.isReadAtOnce;
@@ -116,7 +116,7 @@ export class Session {
       if (this.#read.has(index)) continue;
       const bytes = await one(index);
       await turns.passed();
-      // The next episode probably takes as many bytes as this episode.
+      // The next episode probably has as many bytes as this one.
       if (this.#count.read + bytes > room || performance.now() - start > SAMPLE_MS) break;
     }
     return this.#read.size >= count;
@@ -222,7 +222,7 @@ class Pass {
   }
 }
 
-/** Lets messages be handled after some work. */
+/** Yields to the event loop after some work, so that messages are handled. */
 class Turns {
   #since = performance.now();
 

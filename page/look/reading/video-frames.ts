@@ -120,7 +120,7 @@ async function pixelsOf(sample: VideoSample, width: number, height: number, file
 
 type Track = NonNullable<Awaited<ReturnType<Input["getPrimaryVideoTrack"]>>>;
 
-/** The open videos. A frame is read slightly after the requested time. */
+/** The open videos. A frame is requested at a time slightly after its timestamp, so that rounding does not select the previous frame. */
 class Videos {
   readonly #given: Given;
   readonly #open = new Map<string, { readonly input: Input; readonly track: Track }>();

@@ -6,9 +6,9 @@ import { listWindow, scrollTo } from "../model/list-window.ts";
 
 export interface EpisodeListEvents {
   chosen(episode: number): void;
-  /** Runs for the key F. */
+  /** Is called for the key F. */
   flag(episode: number): void;
-  /** Runs for the key Enter, which moves to the player. */
+  /** Is called for the key Enter, which moves the focus to the player. */
   entered(): void;
 }
 
@@ -59,7 +59,7 @@ export class EpisodeList {
   /** Updates the list. Call this method when the table has grown or changed. */
   changed(): void {
     const now = performance.now();
-    // Sorting many episodes is slow, so it does not follow every progress message.
+    // Sorting many episodes is slow, so a long list is not sorted after every progress message.
     if (this.#by === "index" || this.#table.count < 20_000 || now - this.#sortedAt > 2000) this.#sort();
     this.#draw();
   }

@@ -67,7 +67,7 @@ export function exportForm(
         ? "All episodes are exported. Flag those that you want to leave out."
         : `${count(flagged)} flagged ${flagged === 1 ? "episode is" : "episodes are"} left out, ${count(all - flagged)} exported.`;
   };
-  /** Withdraws the zip that was exported last. */
+  /** Withdraws the last exported zip. */
   let takeBack = () => {};
   signal.addEventListener("abort", () => takeBack());
   const start = async (folder?: FileSystemDirectoryHandle) => {

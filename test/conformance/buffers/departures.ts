@@ -1,4 +1,4 @@
-/** The replay buffer cases in which our answer differs from the recorded one. departures.md has the table, POLICY.md the rules. */
+/** Lists the replay buffer cases in which our answer differs from the recorded one. departures.md contains the table, and POLICY.md the rules. */
 import type { Result } from "../case.ts";
 import type { Departure } from "../departures.ts";
 
@@ -28,7 +28,7 @@ function flagged(v: unknown, begins: readonly number[], ends: readonly number[])
   return { v, begin: among(begins, v), end: among(ends, v) };
 }
 
-/** The result of gatherAll for episodes. */
+/** Returns the result of gatherAll for episodes. */
 function all(v: readonly number[], begins: readonly number[], ends: readonly number[]): Result {
   const shape = [1, v.length];
   return { data: flagged([v], begins, ends), shapes: { v: shape, begin: shape, end: shape } };

@@ -1,4 +1,4 @@
-/** The ops of the replay buffer cases, by name: the call on our buffer, and our answer in the format of the cases. */
+/** Implements the ops of the replay buffer cases, by name. Each makes the call on our buffer, and returns our answer in the format of the cases. */
 import { EpisodicReplayBuffer, TFUniformReplayBuffer } from "../../../src/tf-agents/index.ts";
 import { ourArguments } from "../arguments.ts";
 import { Malformed, type Op, type Result } from "../case.ts";

@@ -1,4 +1,4 @@
-/** The possible results of random draws from a buffer, and their probabilities, computed from lists with only the rules of the documents. */
+/** Computes the possible results of random draws from a buffer, and their probabilities, from lists and the documented rules. */
 import { TFUniformReplayBuffer } from "../../../src/tf-agents/index.ts";
 import { plain } from "./values.ts";
 import type { Buffer } from "./world.ts";

@@ -1,4 +1,4 @@
-/** The replay buffers of a case, its ids, and its extracted values. */
+/** Holds the state of a replay buffer case: its buffers, its ids, and its extracted values. */
 
 import type { Spec } from "../../../src/index.ts";
 import { EpisodicReplayBuffer, type ExtractedEpisodes, StatefulEpisodicReplayBuffer, TFUniformReplayBuffer } from "../../../src/tf-agents/index.ts";
@@ -8,7 +8,7 @@ import { bufferSpec, isColumn } from "./values.ts";
 export type Buffer = TFUniformReplayBuffer | EpisodicReplayBuffer | StatefulEpisodicReplayBuffer;
 type Args = { readonly [name: string]: unknown };
 
-/** Begin and end functions by their names in cases: a field of the items, an entry of a field, or a constant. */
+/** Returns the begin or end function that a case names: a field of the items, an entry of a field, or a constant. */
 function flagFn(name: unknown): unknown {
   if (name === undefined) return undefined;
   if (name === "true" || name === "false") return () => name === "true";

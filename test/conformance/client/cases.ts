@@ -119,7 +119,7 @@ function errorDifference(kinds: readonly string[], error: unknown): string | und
 /** Ops that need an existing table. */
 const OF_TABLES = ["client_sample", "mutate_priorities", "reset", "dataset", "replay_buffer", "create_item_of", "items"];
 
-/** Returns our error kinds for a recorded error, or the requested kind. */
+/** Returns the error kinds of ours that match a recorded error, or the kind that a departure requires. */
 function accepted(test: TableCase, i: number, { type, kind: own }: Result): readonly string[] {
   if (typeof own === "string") return [own];
   const [kind, args] = test.ops[i] as Op;

@@ -1,4 +1,4 @@
-/** The ops of the dataset family that the client family lacks. */
+/** Implements the ops of the dataset family that the client family lacks. */
 
 import type { Column } from "../../../src/index.ts";
 import {

@@ -1,4 +1,4 @@
-/** Differences between our answers and the recorded ones for cases of clients and datasets: POLICY.md. They are rules, so that they also apply to new cases. */
+/** Defines the differences between our answers and the recorded ones in cases of clients and datasets (POLICY.md), as rules, which also apply to new cases. */
 import { isObject, type Op, type Result } from "../case.ts";
 import { DEFAULT_WRITER } from "../world.ts";
 import { CLIENT_OPS, kept } from "./ops.ts";
@@ -57,7 +57,7 @@ function answer(world: ClientWorld, kind: string, args: Op[1]): unknown {
   return (CLIENT_OPS[kind] as (typeof CLIENT_OPS)[string])(world, args, [kind, args]);
 }
 
-/** Dtypes of infos in this process, if the recorded elements have those of a protocol. */
+/** The dtypes of infos in this process, by the dtypes of recorded elements, which come from a protocol. */
 const INFO_DTYPES: { readonly [dtype: string]: string } = { uint64: "float64", int64: "uint32", int32: "uint32" };
 
 /** @param info the recorded spec of an element's info */

@@ -1,4 +1,4 @@
-/** The ops of the client family that the table family lacks. Each calls the public API. */
+/** Implements the ops of the client family that the table family lacks. Each op calls the public API. */
 
 import { f64, ReplayError } from "../../../src/index.ts";
 import { type HistoryColumn, type PriorityChanges, type TrajectoryColumn, TrajectoryDataset } from "../../../src/tf-agents/index.ts";
@@ -18,7 +18,7 @@ type Run = (world: ClientWorld, args: Args, op: Op) => Result | Promise<Result>;
 /** A key that no item has. */
 const NO_KEY = 0;
 
-/** A short limit, because results that are not immediate need no wait. */
+/** Returns a short limit, because a result that is not immediate does not arrive later. */
 function waited(timeout: unknown): number {
   return Math.min((timeout as number | null | undefined) ?? WAIT_MS, WAIT_MS);
 }

@@ -1,4 +1,4 @@
-/** The state of a client case: the writers and tables of a table case, plus the definitions of the tables, stored columns, and sampled items. */
+/** Holds the state of a client case: that of a table case, and the definitions of the tables, stored columns, and sampled items. */
 import { type ReverbReplayBuffer, Table, type TrajectoryColumn } from "../../../src/tf-agents/index.ts";
 import type { TableArgs, TableCase } from "../case.ts";
 import { tableOptions } from "../tables/options.ts";

@@ -1,4 +1,4 @@
-/** Differences between our answers and the recorded ones for the RLDS cases: POLICY.md, departures.md. They are rules, so that they also apply to new cases. */
+/** Defines the differences between our answers and the recorded ones in RLDS cases (POLICY.md, departures.md), as rules, which also apply to new cases. */
 import type { RldsStep } from "../../../src/datasets/rlds/index.ts";
 import { isObject, type Result } from "../case.ts";
 import type { PushArgs, RldsCase } from "./cases.ts";
@@ -68,7 +68,7 @@ function refused(kind: string, code: string, recorded: Result, at: number): Resu
   return { error, observer_calls: at, items: recorded.items, some: true };
 }
 
-/** In the recording, nests contain both steps of the pair. */
+/** Returns the departures for nests, which contain both steps of the pair in the recording. */
 function ofNests(test: RldsCase): RldsDeparture[] {
   const sources = sourcesOf(test.spec, test.policy_info_fn);
   if (!nests(sources)) return [];
@@ -83,7 +83,7 @@ function ofNests(test: RldsCase): RldsDeparture[] {
   return [{ rule: NESTED, result }];
 }
 
-/** Values that TensorFlow's types reject or pass through unchanged: a discount that is not float32, or flags that are not single booleans. */
+/** Returns the departures for values that TensorFlow's types reject or pass through: a discount that is not float32, or flags that are not single booleans. */
 function ofTypes(test: RldsCase, steps: readonly Numbered[]): RldsDeparture[] {
   const spec = test.spec as { readonly [field: string]: unknown };
   const is = (field: string, dtype: string) => spec[field] === undefined || typed(spec[field], dtype);
@@ -124,7 +124,7 @@ function zerosOf(spec: unknown): unknown {
   return spec.shape.reduceRight<unknown>((part, n) => new Array(n).fill(part), 0);
 }
 
-/** The recorded calls detect some invalid arguments only with a step, or never. */
+/** Returns the result with checked arguments. The recorded calls detect some invalid arguments only with a step, or never. */
 function checkedArguments(args: PushArgs, recorded: Result): Result {
   if (recorded.error !== undefined && recorded.observer_calls === undefined) return recorded;
   const { priority = 1 } = args;

@@ -1,4 +1,4 @@
-/** The sources of the fields of a trajectory: a step of a pair, or the argument of a `policy_info_fn`. */
+/** Determines the sources of a trajectory's fields: a step of a pair, or the argument of a `policy_info_fn`. */
 import type { PolicyInfoFn, RldsStep } from "../../../src/datasets/rlds/index.ts";
 import { isObject } from "../case.ts";
 

@@ -42,13 +42,13 @@ export interface BatchedCase {
 
 interface BatchedDeparture {
   readonly rule: string;
-  /** The error kinds by op. */
+  /** The error kinds by the number of the op. */
   readonly errors: { readonly [op: number]: string };
   readonly sizes: readonly (readonly number[])[];
 }
 
 const WHOLE = "a batch of another size is refused, nothing is dropped";
-/** POLICY.md, departures.md. */
+/** The departures by the name of the case. See POLICY.md and departures.md. */
 export const BATCHED: { readonly [name: string]: BatchedDeparture } = {
   batched_larger: { rule: WHOLE, errors: { 0: "SPEC_MISMATCH" }, sizes: [[0, 0]] },
   batched_smaller: { rule: WHOLE, errors: { 0: "SPEC_MISMATCH" }, sizes: [[0, 0], [1, 1]] }, // biome-ignore format: a row an op

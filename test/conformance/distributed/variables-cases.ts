@@ -20,7 +20,7 @@ export interface VariablesCase {
   readonly expect: { readonly error?: Result; readonly results?: readonly Result[] };
 }
 
-/** Ops that our container rejects and the recorded one accepts. POLICY.md, departures.md. */
+/** The ops that our container rejects and the recorded one accepts. See POLICY.md and departures.md. */
 export const VARIABLES: { readonly [name: string]: { readonly rule: string; readonly errors: { readonly [op: number]: string }; readonly here?: true } } = {
   variables_push_names_same_form: { rule: "names of variables count, also for push", errors: { 0: "SPEC_MISMATCH" } },
   // Only for tables in this process: -1 stands for the constructor.

@@ -1,4 +1,4 @@
-/** The environment and the policy of the driver cases, and a driver for them. */
+/** Implements the environment and the policy of the driver cases, and creates a driver for them. */
 import {
   type DriveState,
   DynamicEpisodeDriver,
@@ -16,7 +16,7 @@ import { plain } from "../trajectories/values.ts";
 
 type Args = { readonly [name: string]: unknown };
 
-/** A row of the environment: repeats episodes with the given numbers of transitions. A negative number marks a truncated episode. */
+/** A row of the environment, which repeats episodes with the given numbers of transitions. A negative number marks a truncated episode. */
 class Row {
   readonly #lengths: readonly number[];
   readonly #base: number;

@@ -207,7 +207,7 @@ function madeOf(test: ObserverCase, item: Steps): Item {
   return { table: "t", priority, leaves: each[0]?.map((_, leaf) => each.map((step) => step[leaf])) ?? [] };
 }
 
-/** A bool is stored as a byte. */
+/** Returns the name of a dtype. A bool is stored as a byte. */
 function dtypeName(given: unknown): string {
   const dtype = typeof given === "string" ? given : (given as { dtype: string }).dtype;
   return dtype === "bool" ? "uint8" : dtype;

@@ -1,4 +1,4 @@
-/** The observer cases in which our answer differs from the recorded one (see POLICY.md and departures.md). Parts that an entry omits stay as recorded. */
+/** Lists the observer cases in which our answer differs from the recorded one (POLICY.md, departures.md). Parts that an entry omits stay as recorded. */
 
 /** An item by its steps: the action divided by 10, or P for padding. It is in table t with priority 1 unless stated otherwise. */
 export type Steps = readonly (number | "P")[] | { readonly steps: readonly (number | "P")[]; readonly priority: number };

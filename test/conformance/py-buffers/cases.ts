@@ -54,7 +54,7 @@ function run(raw: Raw, told: { rule?: string }): string | undefined {
   return undefined;
 }
 
-/** Errors of a constructor. A scalar observation works only because of Python's dynamic typing. */
+/** Returns the error kinds that a constructor may have. A scalar observation works only because of Python's dynamic typing. */
 function acceptedBy({ type, kind }: Result): readonly string[] {
   if (typeof kind === "string") return [kind];
   return type === "TypeError" ? ["TypeError"] : type === "ValueError" ? ["RangeError", "SPEC_MISMATCH"] : ["SPEC_MISMATCH", "RangeError"];
@@ -100,7 +100,7 @@ function accepted([kind, { args }]: Op, error: Result): readonly string[] {
   return steps === 0 || error.type !== "ValueError" ? ["RangeError"] : ["RangeError", "TOO_FEW", "EMPTY"];
 }
 
-/** Booleans are bytes here. */
+/** Replaces the dtype of booleans, which are stored as bytes. */
 function asBytes(dtypes: unknown): unknown {
   return JSON.parse(JSON.stringify(dtypes).replaceAll('"bool"', '"uint8"'));
 }

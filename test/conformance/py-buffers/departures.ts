@@ -1,4 +1,4 @@
-/** Rules for answers that differ from the recorded ones (POLICY.md, "Python's buffers"), computed from the ops of the case with a list of items. */
+/** Defines the rules for answers that differ from the recorded ones (POLICY.md, "Python's buffers"). A list of items computes our answers from the ops. */
 import { isObject, type Op, type Result } from "../case.ts";
 
 export interface Ruled {

@@ -1,4 +1,4 @@
-/** The ops of the Python buffer cases, by name: the call on our buffer, and our answer in the format of the cases. */
+/** Implements the ops of the Python buffer cases, by name. Each makes the call on our buffer, and returns our answer in the format of the cases. */
 
 import type { Spec } from "../../../src/index.ts";
 import { PyHashedReplayBuffer, PyUniformReplayBuffer, type trajectorySpec } from "../../../src/tf-agents/index.ts";

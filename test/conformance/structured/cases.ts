@@ -66,7 +66,7 @@ async function difference(test: StructuredCase, results: readonly (Result | unde
   }
 }
 
-/** The recorded configs could not be constructed. */
+/** Checks a case whose configs could not be constructed in the recording. */
 async function ofConstructor({ configs, error }: StructuredCase, world: World): Promise<string | undefined> {
   for (const config of Object.values(configs)) {
     const answer = await answerOf(world, ["create_config", { config }]);

@@ -1,5 +1,5 @@
 /**
- * Differences between our answers and the recorded ones for structured writers: POLICY.md. They are rules, so that they also apply to new cases: if a rule
+ * Defines the differences between our answers and the recorded ones for structured writers (POLICY.md), as rules, which also apply to new cases. If a rule
  * applies to a case, a naive writer (test/support/structured-twin.ts) computes all of its answers.
  */
 import {
@@ -36,7 +36,7 @@ interface LeafOf {
   readonly shape: readonly number[];
 }
 
-/** Types that Reverb compares exactly, because they fit 32 bits. */
+/** The types that Reverb compares exactly, because they fit in 32 bits. */
 const INTEGERS = ["bool", "int8", "uint8", "int16", "uint16", "int32"];
 
 /** Returns every leaf of a case's spec in the order of their names. */
@@ -106,7 +106,7 @@ export class Oracle {
     }
   }
 
-  /** Returns our rejection, or else the answer. */
+  /** Returns our rejection, if there is one, or else the answer. */
   #or(refused: Refused | undefined, answer: Result | undefined): Result | undefined {
     if (refused === undefined) return answer;
     if (refused.rule !== undefined) this.#rules.add(refused.rule);

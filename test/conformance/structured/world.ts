@@ -1,4 +1,4 @@
-/** The state of a structured writer case: a client of the case's tables, and the writers made so far. */
+/** Holds the state of a structured writer case: a client with the case's tables, and the writers that its ops have created. */
 
 import type { Column, Spec } from "../../../src/index.ts";
 import { dtypeOf } from "../../../src/schema/dtype.ts";
@@ -14,7 +14,7 @@ import { configOf, patternOf } from "./configs.ts";
 export interface StructuredCase {
   readonly name: string;
   readonly tables: readonly (TableArgs & { readonly item_signature?: unknown })[];
-  /** The spec of a step. */
+  /** The spec of the steps, in the format of the case. */
   readonly step: unknown;
   readonly configs: { readonly [name: string]: unknown };
   readonly ops: readonly Op[];
@@ -22,7 +22,7 @@ export interface StructuredCase {
   readonly results: readonly Result[];
 }
 
-/** The error of an op on a rejected writer. */
+/** Thrown by an op on a writer whose creation was rejected. */
 export class NoWriter extends Error {}
 
 type Args = { readonly [name: string]: unknown };
@@ -100,7 +100,7 @@ export class World {
         writer.append(stepValue(args.spec ?? this.test.step, args.data) as never, args.partial === true ? { partialStep: true } : {});
         return {};
       case "flush":
-        // The timeout keeps our calls from waiting forever.
+        // The timeout keeps our call from waiting forever.
         await writer.flush({ ...wait, timeoutMs: WAIT_MS });
         return {};
       case "end_episode":
@@ -136,7 +136,7 @@ export class World {
     for (let left = table.size; left > 0; left--) {
       const { steps, info } = table.sample(1, { cross: true });
       const columns = Object.values(steps as object) as Column[];
-      // The bytes of a batch do not distinguish flags from u8.
+      // Flags have the dtype of u8 here, because the arrays of a batch do not distinguish the two.
       dtypes ??= columns.map(({ data }) => DTYPE_NAMES[dtypeOf(data) as keyof typeof DTYPE_NAMES]);
       items.push({ priority: info.priorities[0], columns: columns.map(ofOne) });
     }
@@ -156,7 +156,7 @@ function ofOne({ data, shape }: Column): unknown {
   return nestedColumn({ data, shape: shape.slice(1) });
 }
 
-/** Returns the value of each leaf of a nest, in the order of their names. */
+/** Returns a nest with these values, which are in the order of the leaves' names. */
 function unpacked(nest: unknown, values: unknown[]): unknown {
   if (isObject(nest) && typeof nest.dtype === "string") return values.shift();
   if (Array.isArray(nest)) return nest.map((part) => unpacked(part, values));
@@ -164,10 +164,10 @@ function unpacked(nest: unknown, values: unknown[]): unknown {
   return Object.fromEntries(names.map((name) => [name, unpacked((nest as Args)[name], values)]));
 }
 
-/** Formats a pattern as the cases do. */
+/** Returns a pattern in the format of the cases. */
 function shown(pattern: unknown): unknown {
   const { flatSourceIndex, start, stop, step } = pattern as Partial<PatternNode>;
-  // Checks the form, because a host's class comes from the package and not from the sources.
+  // A test of the class would fail, because other hosts use the classes of the package instead of the sources.
   if (typeof flatSourceIndex === "number") {
     return { flat_source_index: flatSourceIndex, start, stop, step };
   }
@@ -186,7 +186,7 @@ function signatureOf({ item_signature: theirs }: { readonly item_signature?: unk
   return theirs === undefined ? {} : { signature: ourSpec(theirs) as Signature };
 }
 
-/** Returns a step of a case. Missing values stay missing, and so do fields that the spec lacks. */
+/** Converts a step of a case to our values. Missing values stay missing, and fields that are not in the spec stay unchanged. */
 export function stepValue(spec: unknown, value: unknown): unknown {
   if (value === null) return null;
   if (isObject(spec) && typeof spec.dtype === "string") return build(spec, value);

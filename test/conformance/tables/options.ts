@@ -15,7 +15,7 @@ import {
 } from "../../../src/index.ts";
 import { Malformed, numberOf, type TableArgs } from "../case.ts";
 
-/** Used if a case has no size. */
+/** The size of a table whose case does not set one. */
 const DEFAULT_SIZE = 100;
 
 export function tableOptions(args: TableArgs): TableOptions {

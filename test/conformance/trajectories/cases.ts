@@ -63,7 +63,7 @@ function told(own: unknown, expected: unknown): unknown {
   return Object.fromEntries(Object.entries(own).map(([key, part]) => [key, told(part, (expected as Raw)[key])]));
 }
 
-/** A wrong rank is a RangeError; a wrong structure, shape or dtype is SPEC_MISMATCH. Python's classes do not distinguish these errors. */
+/** Returns the accepted kinds: RangeError for a wrong rank, SPEC_MISMATCH for a wrong structure, shape or dtype. Python does not distinguish these errors. */
 function accepted([kind]: Op, { type }: Result): readonly string[] {
   if (kind === "replace") return ["RangeError"];
   if (type === "TypeError") return ["TypeError", "SPEC_MISMATCH"];

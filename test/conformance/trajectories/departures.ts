@@ -1,4 +1,4 @@
-/** Rules for answers that differ from the recorded ones (POLICY.md, "Trajectories"), computed from the case, using only nested numbers. */
+/** Defines the rules for answers that differ from the recorded ones (POLICY.md, "Trajectories"). Our answers are computed from the case, on nested numbers. */
 import { isObject, type Op, type Result } from "../case.ts";
 
 type Row = readonly number[];
@@ -43,7 +43,7 @@ function cutOff(trajectory: unknown, gamma: number, spec: Fields, recorded: Resu
     const end = discounts.findIndex((_, t) => t < discounts.length - 2 && (of(step_type)[t] === LAST || of(next_step_type)[t] === LAST));
     if (end < 0 || discounts.slice(0, end + 1).includes(0)) continue;
     cuts++;
-    // The n-step transition of the steps before the boundary.
+    // Sums the rewards of the steps before the boundary.
     let sum = 0;
     for (let t = end; t >= 0; t--) sum = (of(reward)[t] as number) + gamma * (discounts[t] as number) * (t === end ? 0 : sum);
     const product = discounts.slice(0, end + 1).reduce((all, one) => all * one, 1);

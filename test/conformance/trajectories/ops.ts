@@ -1,4 +1,4 @@
-/** The ops of the trajectory cases, by name: the call of our function, and our answer in the format of the cases. */
+/** Implements the ops of the trajectory cases, by name. Each calls our function, and returns our answer in the format of the cases. */
 
 import type { Column } from "../../../src/schema/column.ts";
 import * as agents from "../../../src/tf-agents/index.ts";
@@ -33,7 +33,7 @@ function maker(make: typeof agents.first): Ask {
   };
 }
 
-/** The recorded functions return a single discount unchanged if no argument is a tensor: departures.ts. */
+/** Returns an op that makes a step. The recorded functions return a single discount unchanged if no argument is a tensor (see departures.ts). */
 function stepMaker(make: (step: { observation: unknown; reward: number; discount: number }, options: agents.StepOptions) => agents.TimeStep): Ask {
   return (test, { outer_dims, ...args }) => {
     const step = loose(fieldsOf(test.spec, args)) as { observation: unknown; reward: number; discount: number };
@@ -50,7 +50,7 @@ function converter(convert: (spec: never, value: never, options: never) => unkno
   };
 }
 
-/** A trajectory, a transition, or else a nest of observations. */
+/** Returns a trajectory, a transition, or a nest of observations. */
 function experienceOf(test: TrajectoryCase, value: Fields): unknown {
   return "time_step" in value || "step_type" in value ? partOf(test.spec, value) : given(test.spec.observation, value);
 }

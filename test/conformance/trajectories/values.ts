@@ -8,7 +8,7 @@ import { ourSpec } from "../step-spec.ts";
 
 type Fields = { readonly [field: string]: unknown };
 
-/** Fields of trajectories, transitions and their parts whose names differ here. */
+/** The fields of trajectories, transitions and their parts that have other names here. */
 const NAMES: { readonly [theirs: string]: string } = {
   step_type: "stepType",
   next_step_type: "nextStepType",

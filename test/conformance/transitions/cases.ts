@@ -18,16 +18,16 @@ interface PfrlCase {
   readonly expectNew: Expected;
 }
 
-/** Tiers that are counted separately and not required (POLICY.md). */
+/** The tiers that are counted separately and not required (POLICY.md). */
 const NOT_OWED: { readonly [tier: string]: string } = {
   internals: "not owed: PFRL's own trees and queues",
   numpy: "not owed: numpy's random stream",
 };
 
-/** Fields left out in every tier: PFRL's own storage. */
+/** The fields that are left out in every tier, because they describe PFRL's own storage. */
 const LEFT_OUT: ReadonlySet<unknown> = new Set(["queue_maxlen", "q_maxlen", "files"]);
 
-/** Classes that have no object. */
+/** The classes of cases that do not create an object. */
 const NO_OBJECT: ReadonlySet<string> = new Set(["function", "ReplayUpdater", "PrioritizedBuffer"]);
 
 export async function runPfrlCase(raw: Args): Promise<Outcome> {

@@ -1,4 +1,4 @@
-/** The ops of PFRL cases. Each calls the public API. Internals of PFRL classes are derived from our public results. */
+/** Implements the ops of PFRL cases. Each op calls the public API. Internals of PFRL classes are derived from our public results. */
 import { existsSync } from "node:fs";
 import type { Column } from "../../../src/index.ts";
 import { batchExperiences, type Transition } from "../../../src/pfrl/index.ts";
@@ -89,7 +89,7 @@ function keyOf(env: unknown): string {
   return env === null ? "None" : String(env);
 }
 
-/** Results compared as counts over many draws. */
+/** The ops whose results are compared as counts over many draws. */
 export const COUNTED: ReadonlySet<string> = new Set(["pb_counts"]);
 
 const PHIS: { readonly [name: string]: ((state: unknown) => unknown) | undefined } = {

@@ -1,4 +1,4 @@
-/** Draws in the order that a case scripts, exactly as many as PFRL makes. They use our own code from ranks and points to items. */
+/** Makes the draws that a case scripts, exactly as many as PFRL makes. Our own code converts the scripted ranks and points to items. */
 import type { Draw } from "../../../src/batch/draw.ts";
 import type { GrowingTable } from "../../../src/memory/growing-table.ts";
 import type { DrawStrategy } from "../../../src/pfrl/store/draw-strategy.ts";
@@ -38,7 +38,7 @@ export class Script {
 export class ScriptedPicker implements DrawStrategy {
   readonly #script: Script;
   readonly #made: BufferContents | EpisodeContents;
-  // Reserved before a draw, because both use scratch memory.
+  // The slots are read before a draw, because both use scratch memory.
   readonly #slots: Uint32Array;
   readonly #rows: Uint32Array;
 
@@ -69,7 +69,7 @@ export class ScriptedPicker implements DrawStrategy {
     const kept = core.u8.slice(at, at + 64);
     const picked: { readonly slot: number; readonly priority: number }[] = [];
     const set = (slot: number, priority: number) => items.update([items.keyOf(slot)], [priority]);
-    // Drawn items weigh 0 until the end.
+    // Drawn items have weight 0 until all draws are made.
     const pick = (slot: number) => {
       picked.push({ slot, priority: items.priorityOf(slot) });
       set(slot, 0);

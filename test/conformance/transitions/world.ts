@@ -1,4 +1,4 @@
-/** The objects of a PFRL case, under our names. */
+/** Holds the objects of a PFRL case, under our names. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ export type Persistent = PersistentReplayBuffer | PersistentEpisodicReplayBuffer
 export type Buffer = ReplayBuffer | EpisodicReplayBuffer | PrioritizedReplayBuffer | PrioritizedEpisodicReplayBuffer | Persistent;
 export type Prioritized = PrioritizedReplayBuffer | PrioritizedEpisodicReplayBuffer;
 
-/** Functions that cases refer to, by name. */
+/** The functions that cases refer to, by name. */
 const PRIORITY_FUNCS: { readonly [name: string]: (episode: readonly Transition[]) => number } = {
   len: (episode) => episode.length,
   sum_reward: (episode) => episode.reduce((sum, { reward }) => sum + reward, 0),
@@ -31,7 +31,7 @@ const PRIORITY_FUNCS: { readonly [name: string]: (episode: readonly Transition[]
   zero: () => 0,
 };
 
-/** Arguments whose names here are not the camelCase form of the names in the case. */
+/** The arguments whose names here are not the camelCase form of the names in the case. */
 const NAMES: { readonly [name: string]: string } = { betasteps: "betaSteps" };
 
 const CLASSES: { readonly [name: string]: (args: object) => Buffer } = {
@@ -49,7 +49,7 @@ export class World {
   /** The arguments of the first object of the case. */
   readonly args: Args;
   readonly #objects = new Map<string, Buffer>();
-  /** Includes objects whose names were reassigned. */
+  /** All objects, including those whose names were reassigned. */
   readonly #all: Buffer[] = [];
   readonly #counted = new Map<string, Counted[]>();
 

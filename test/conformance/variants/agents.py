@@ -1,4 +1,4 @@
-"""Additional inputs for trajectories, Python buffers and drivers, some of them random with a fixed seed: `generate_more.py OUT --cases agents.py --only
+"""Defines additional inputs for trajectories, Python buffers and drivers, some of them random with a fixed seed: `generate_more.py OUT --cases agents.py --only
 trajectories,py-buffers,drivers`."""
 import random
 
@@ -19,7 +19,7 @@ def types(n):
 
 
 def row(n, base):
-    """A row over time. Some episodes are truncated."""
+    """Returns a row over time. Some of its episodes are truncated."""
     t = types(n)
     discount = [R.choice([0.0, 0.0, 1.0]) if k == 2 else R.choice([1.0, 1.0, 0.5]) for k in t[1:]]
     return rows(t, base, discount=discount)

@@ -1,5 +1,5 @@
-"""Additional inputs of RLDS cases for the generator of tfagents/README.md, whose folder must be on PYTHONPATH: `generate.py OUT --cases cases.py --only
-rlds`. rlds.json contains some of the results."""
+"""Defines additional RLDS inputs for the generator in tfagents/README.md, whose folder must be on PYTHONPATH: `generate.py OUT --cases cases.py --only rlds`.
+rlds.json contains some of the results."""
 from casekit import *
 RLDS = []
 D = rlds_case(RLDS)

@@ -1,16 +1,16 @@
 """Records the behavior of TF-Agents' BatchedObserverUnbatching and ReverbVariableContainer on real Reverb servers: `distributed.py OUT_DIR`, with tf-agents and
 dm-reverb.
 
-Inputs are written here, or random with a fixed seed; every `expect` is the recorded result. tfagents/README.md describes values, specs and errors. These parts
-are additional:
+Inputs are defined in this file, or random with a fixed seed; every `expect` is the recorded result. tfagents/README.md describes values, specs and errors. The
+files have these additional parts:
 
-batched-observer.json: `batch_size` observers of a `class` (a `function` only notes its calls); observer i writes to table `t<i>`. Ops: `step` with a batched
+batched-observer.json: `batch_size` observers of a `class` (a `function` only records its calls); observer i writes to table `t<i>`. Ops: `step` with a batched
 trajectory; `reset`, `close` and `open` of all observers; `close_one` of the observer `index`. After each op, all observers are flushed. `sizes` and `cached`
-are lists by observer; `calls` lists the calls of functions by op, as `[observer, trajectory]`.
+are lists by observer; `calls` lists the calls to functions by op, as `[observer, trajectory]`.
 
 variables.json: `signature` of the table `variables` (null if there is none), `max_size`, and `tables` of the container. Ops: `push` with `values`, `pull`,
-`update` with `variables` (their values before). `spec` is that of the values, if it is not the signature. Results: `{value}` of pull; `{value}` of update, the
-variables after it; `{}`; or `{error}`.
+`update` with `variables` (their values before the update). `spec` is the spec of the values, if it differs from the signature. Results: `{value}` for pull;
+`{value}` for update, the variables after the update; `{}`; or `{error}`.
 """
 import json, os, random, sys
 
@@ -75,7 +75,7 @@ def observation(spec, k):
 
 
 def batched(spec, numbers, types):
-    """Row i is step number numbers[i], from types[i][0] to types[i][1]."""
+    """Returns a batch in which row i is step numbers[i], from step type types[i][0] to types[i][1]."""
     return {"step_type": [a for a, _ in types], "observation": stacked([observation(spec, k) for k in numbers]), "action": [10 * k for k in numbers],
             "policy_info": [] if spec is TSPEC else {"logits": [[k / 4, -k, 0] for k in numbers]}, "next_step_type": [b for _, b in types],
             "reward": [k / 4 for k in numbers], "discount": [0.0 if b == 2 else 1.0 for _, b in types]}
@@ -96,7 +96,7 @@ def batched_case(name, what, cls, batch_size, args, ops, spec=TSPEC):
 
 
 def episodes(batch_size, lengths, steps, spec=TSPEC):
-    """Environments in lock-step. Each repeats episodes of its own lengths."""
+    """Yields batches of environments in lock-step. Each environment repeats episodes with its own lengths."""
     at = [0] * batch_size
     turn = [0] * batch_size
     ops = []

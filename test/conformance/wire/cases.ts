@@ -41,7 +41,7 @@ function messageDiffers({ message, decoded }: Recorded, bytes: Uint8Array): stri
 
 type Read = (file: string) => Uint8Array;
 
-/** Comparisons, by the names of expected.json. */
+/** The comparisons, by the names in expected.json. */
 const VALUES: { readonly [name: string]: (json: Json, read: Read) => string | undefined } = {
   insert_alltypes_delta: (json, read) => {
     const [one] = inserted(read("insert_alltypes_delta.request.bin"));

@@ -163,7 +163,7 @@ function byKey([a]: readonly [string, unknown], [b]: readonly [string, unknown])
   return a < b ? -1 : 1;
 }
 
-/** Dicts have no order on the wire. */
+/** Sorts the parts of a message that come from dicts, which have no order on the wire. */
 function inOrder(info: ServerInfoMessage): ServerInfoMessage {
   const sorted = (at: Structure): Structure => {
     if (at.kind === "dict") return { ...at, parts: at.parts.map(([key, part]) => [key, sorted(part)] as const).sort(byKey) };

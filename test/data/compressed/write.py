@@ -24,7 +24,7 @@ half = lines.index(b"\n", len(lines) // 2) + 1
 write("frames.jsonl.zst", frame(lines[:half]), b"\x53\x2a\x4d\x18\x05\x00\x00\x00hello", frame(lines[half:], write_checksum=True))
 write("whole.hdf5.zst", frame((EXTRA / "d4rl" / "whole.hdf5").read_bytes()))
 write("plain.parquet.zst", frame((EXTRA / "plain.parquet").read_bytes()))
-# The content is 64 MiB of zeros, with a window of 1 GiB.
+# The content is 64 MiB of zeros, and the window has 1 GiB.
 write("bomb.zst", frame(bytes(2**26)))
 window = zstandard.ZstdCompressor(compression_params=zstandard.ZstdCompressionParameters(window_log=30)).compressobj()
 write("window.jsonl.zst", window.compress(lines), window.flush())

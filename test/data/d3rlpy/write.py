@@ -1,5 +1,5 @@
-"""Writes files of d3rlpy: those of version 2 with the function `dump` of d3rlpy 2.8.1 (only its module, because the whole package needs torch), and a flat
-file of version 1 as MDPDataset.dump of d3rlpy 1.1 writes it."""
+"""Writes files in the formats of d3rlpy: version 2 with the function `dump` of d3rlpy 2.8.1 (only its module is loaded, because the whole package needs torch),
+and a flat file of version 1 as MDPDataset.dump of d3rlpy 1.1 writes it."""
 import importlib.util
 import pathlib
 import sys

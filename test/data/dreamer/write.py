@@ -1,5 +1,5 @@
-"""Writes episodes as DreamerV2's driver and replay do: common/driver.py begins with zeros for the action, and a row has the action and the reward that led
-to it. common/replay.py saves each episode with np.savez_compressed under its time, name and length."""
+"""Writes episodes in the same way as DreamerV2's driver and replay. common/driver.py begins with zeros for the action, and a row has the action and the reward
+that led to it. common/replay.py saves each episode with np.savez_compressed under its time, name and length."""
 import pathlib
 
 import numpy as np

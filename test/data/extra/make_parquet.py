@@ -1,4 +1,5 @@
-"""Writes lerobot_v2, lerobot_v3 and plain.parquet with pyarrow and pandas, in the layout of huggingface/lerobot, and expected_parquet.json with what a reader must find.
+"""Writes lerobot_v2, lerobot_v3 and plain.parquet with pyarrow and pandas, in the layout of huggingface/lerobot, and the content that a reader must find to
+expected_parquet.json.
 
 python make_parquet.py [FOLDER]          (needs pyarrow, pandas, pillow)
 """

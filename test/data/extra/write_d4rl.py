@@ -40,7 +40,7 @@ def read(value):
     return {"dtype": str(value.dtype), "shape": list(value.shape), "crc32": zlib.crc32(np.ascontiguousarray(value).tobytes())}
 
 
-# A whole dataset: episodes that end both ways, chunks that no slice fits, infos and metadata.
+# A whole dataset: episodes that end in both ways, chunks that match no slice, infos and metadata.
 whole = columns([7, 20, 33, 60], [True, False, True, False])
 whole["infos/qpos"] = rng.normal(size=(N, 2))
 whole["infos/action_log_probs"] = rng.normal(size=N)

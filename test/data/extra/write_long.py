@@ -1,4 +1,4 @@
-"""Writes an episode in robomimic's layout whose columns are longer than a reader reads at a time: half floats, booleans and texts, in chunks.
+"""Writes an episode in robomimic's layout whose columns are longer than the part that a reader reads at a time: half floats, booleans and texts, in chunks.
 
 python write_long.py OUT_DIR        (needs h5py; wrote with h5py 3.16)
 """

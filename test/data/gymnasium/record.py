@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 
 def number(x):
-    """The shortest decimal of a float32."""
+    """Returns the shortest decimal that represents a float32."""
     short = float(str(np.float32(x)))
     assert np.float32(short) == np.float32(x)
     return short
@@ -23,7 +23,7 @@ def numbers(array):
 
 
 class Log(gym.Wrapper):
-    """Keeps every episode as it was played. The last episode may still be open, in which case both flags are false."""
+    """Records every episode as it was played. The last episode may still be open, in which case both flags are false."""
 
     def __init__(self, env):
         super().__init__(env)

@@ -1,4 +1,4 @@
-"""Writes HDF5 files of robots whose links are circular, dangling or too many. Needs h5py 3.16."""
+"""Writes HDF5 files in a robot layout that have circular links, dangling links, or too many links. Needs h5py 3.16."""
 import pathlib
 
 import h5py

@@ -1,5 +1,5 @@
-"""Packs Foxglove's conformance files. In their repository (foxglove/mcap, tests/conformance) they are Git LFS pointers: their generator writes the files anew, and a file
-counts only if it has the SHA-256 that its pointer names. Usage: python pack_conformance.py FOLDER_OF_THE_GENERATOR tests/conformance/data"""
+"""Packs Foxglove's conformance files. In their repository (foxglove/mcap, tests/conformance), the files are Git LFS pointers, so their generator must write
+them again. A file is packed only if it has the SHA-256 in its pointer. Usage: python pack_conformance.py FOLDER_OF_THE_GENERATOR tests/conformance/data"""
 
 import hashlib
 import os

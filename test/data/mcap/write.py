@@ -1,4 +1,5 @@
-"""Writes MCAP files as robots record them, and the content that the Python libraries read: mcap 1.6, mcap-ros2-support 0.6, Pillow 13, numpy 2.4. Usage: python write.py"""
+"""Writes MCAP files in the form in which robots record them, and the content that the Python libraries read from them. Usage: python write.py
+(needs mcap 1.6, mcap-ros2-support 0.6, Pillow 13, numpy 2.4)"""
 
 import base64
 import io
@@ -126,7 +127,7 @@ def plain(value):
 
 
 def read(name):
-    """The messages of each topic, as the Python libraries read them."""
+    """Returns the messages of each topic, as the Python libraries read them."""
     topics = {}
     with open(os.path.join(HERE, name), "rb") as file:
         reader = make_reader(file, decoder_factories=[DecoderFactory()])

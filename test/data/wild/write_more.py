@@ -1,4 +1,5 @@
-"""Writes files of this folder that are not copies of a tool's output: h5py 3.16, numpy 2.4, Pillow 13, opencv-python-headless 5.0. Usage: python write_more.py"""
+"""Writes the files in this folder that are not copies of a tool's output. Usage: python write_more.py
+(needs h5py 3.16, numpy 2.4, Pillow 13, opencv-python-headless 5.0)"""
 
 import json
 import os

@@ -1,4 +1,5 @@
-"""Writes stores in the layout of diffusion_policy, using zarr 3.1 with numcodecs 0.16: versions 2 and 3, every supported codec, shards, both orders; and the content that zarr reads."""
+"""Writes stores in the layout of diffusion_policy with zarr 3.1 and numcodecs 0.16, and the content that zarr reads from them. The stores cover versions 2 and
+3, every supported codec, shards, and both orders."""
 import json
 import pathlib
 import shutil

@@ -1,4 +1,4 @@
-/* Tests faults as a host sees them: a fault of the core and missing address space have different texts, and the host keeps its signal handlers. */
+/* Tests faults from the view of a host: a fault in the core and a lack of address space cause different texts, and the host keeps its signal handlers. */
 #define _DEFAULT_SOURCE
 #include "reprise.c"
 

@@ -15,7 +15,7 @@ static const char *const TEXTS[] = {
 };
 enum { WORLDS = sizeof TEXTS / sizeof *TEXTS, REPLAYS = 4, KEYS = 64, MOST = 1 << 20 };
 
-/* A Replay, and the results seen from it. */
+/* A Replay, and the results that it has returned. */
 typedef struct {
   reprise_replay *replay;
   double keys[KEYS];
@@ -81,7 +81,7 @@ static void judge(const char *call, int is_done, const char *text) {
   if (strstr(text, "trapped") != NULL) fail(call, text);
 }
 
-/* Allocates memory of exactly this size. */
+/* Allocates a buffer of exactly this size. */
 static void *exact(size_t bytes) {
   uint8_t *memory = malloc(bytes);
   if (memory == NULL && bytes > 0) fail("malloc", "no memory");
@@ -198,7 +198,7 @@ static void save(slot *slot) {
   slot->bytes = bytes;
 }
 
-/* CRC-32C. */
+/* Computes CRC-32C. */
 static uint32_t sum_of(uint32_t sum, const uint8_t *bytes, size_t count) {
   for (sum = ~sum; count > 0; count--) {
     sum ^= *bytes++;

@@ -10,7 +10,7 @@ enum { THREADS = 4, ROUNDS = 20, STEPS = 64, DRAWS = 32 };
 
 static const char TEXT[] = "leaf observation f32 2\nleaf action i32\nleaf reward f32\ntable t size 40 sampler prioritized 0.5\nrule t nStep 2\nview t transitions gamma 0.9 weights batch\nseed 3";
 
-/* Returns the results of one thread: a sum of all that it draws. */
+/* Runs one thread. Returns a checksum of everything that it draws. */
 static void *see(void *sum) {
   double *seen = sum;
   for (int round = 0; round < ROUNDS; round++) {

@@ -7,7 +7,7 @@ import { run } from "../workshop.mjs";
 const NAMES = ["babylon.js", "catch.js", "phaser.html", "phaser.js"];
 const FRAMES = 1000;
 
-/** The share of the last balls that must be caught. A paddle that moves at random catches a quarter. */
+/** The fraction of the last balls that must be caught. A paddle that moves at random catches a quarter. */
 const LEARNED = 0.6;
 
 const learned = (caught, balls) => (caught / balls >= LEARNED ? "learned" : `caught ${caught} of ${balls}`);

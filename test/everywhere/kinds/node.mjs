@@ -16,7 +16,7 @@ replay.writer({ items: [{ table: "t", length: 1 }] }).append({ x: 7 });
 console.log(replay.table("t").sample(1).steps.x.data[0], typeof trajectorySpec);
 `;
 
-/** Without fsync, nothing is acknowledged. */
+/** The expected error without fsync, on which acknowledgements depend. */
 const NO_JOURNAL = "IO: locking files/journal failed: Node's permission model disables fsync, which durability requires. Run Node without --permission";
 
 const WITH = ", with the optional packages";

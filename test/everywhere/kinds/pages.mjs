@@ -25,7 +25,7 @@ worker.onmessage = ({ data }) => {
 };
 `;
 
-/** Only scripts of the page, and none from strings. WebAssembly may be compiled. */
+/** A policy that allows only the page's own scripts, no scripts from strings, and the compilation of WebAssembly. */
 const STRICT = { "content-security-policy": "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; img-src 'self'" };
 
 export async function rows(workshop, browsers) {

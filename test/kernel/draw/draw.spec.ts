@@ -194,7 +194,7 @@ describe("draw", () => {
   it("names runs of neighbours for the host to copy", () => {
     const t = tableOf(newPool(), [3, 1]);
     const d = drawAll(t, 3, 0);
-    // This simulates a leaf with a separate column.
+    // Simulates a leaf with a separate column.
     const leaf = changetype<Pool>(pool).leaf(NUMBER);
     const bytes = leaf.step;
     leaf.kind = WIDE;

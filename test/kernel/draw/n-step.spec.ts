@@ -11,7 +11,7 @@ import { append, DISCOUNT, newDraw, newPool, newStream, newTable, REWARD } from 
 
 const OWN: u32 = 1;
 const ENDS_BEHIND: u32 = 2;
-/** A flag of this spec: the discounts are flags that mark termination. */
+/** A flag that only this spec uses: the discounts are flags that mark termination. */
 const TERMINAL: u32 = 4;
 const NONE: u32 = 0xffff;
 

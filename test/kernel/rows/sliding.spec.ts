@@ -23,7 +23,7 @@ class Window {
   }
 }
 
-/** Two streams of one pool with interleaved steps, and items of their last steps. After each change, the expected holds of each row are recounted. */
+/** A world of two streams in one pool with interleaved steps, and items of their last steps. `check` recounts the expected holds of each row. */
 class World {
   pool: Pool;
   streams: Stream[] = [];

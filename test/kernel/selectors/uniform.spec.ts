@@ -145,7 +145,7 @@ describe("uniform", () => {
     let oldest: u32 = 1;
     let count: u32 = 0;
     for (let k = 0; k < 200; k++) {
-      // Slots are reused in order, as in a table's queue of free slots while only the oldest items are removed.
+      // Slots are reused in order, as in a table in which only the oldest items are removed.
       if (count < 4 && dice.below(3) != 0) {
         if (count == 0) oldest = 1 + uniform.ring().index(0);
         uniform.insert(1 + ((oldest - 1 + count) % 4));

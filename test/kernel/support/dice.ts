@@ -1,4 +1,4 @@
-/** Seeded random numbers for specs: mulberry32, which differs from the generator of the core. */
+/** Generates seeded random numbers for specs with mulberry32, which is not the generator of the core. */
 export class Dice {
   state: u32;
 

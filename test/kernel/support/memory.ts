@@ -1,6 +1,6 @@
 /**
- * Memory for specs. The build of as-pect begins at memoryBase (as-pect.asconfig.json) with static data and its runtime, which may grow. The header and the
- * arena of the core use the memory below, so that the two allocators never collide.
+ * Provides memory for specs. The build of as-pect puts static data and its runtime, which may grow, above memoryBase (as-pect.asconfig.json). The header and
+ * the arena of the core use the memory below, so that the two allocators never collide.
  */
 import { arena_alloc, arena_init } from "../../../assembly/memory/arena";
 import { GRANULE, GRANULE_BITS, header } from "../../../assembly/memory/layout";

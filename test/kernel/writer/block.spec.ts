@@ -14,7 +14,7 @@ import { error_argument, openArena } from "../support/memory";
 import { newPool, newTable, newWriter, numberOf, setLimits, stage } from "../support/world";
 
 const MAX: u32 = 64;
-/** Three leaves and up to two rules. */
+/** The addresses of columns: three leaves and up to two rules. */
 const columns: usize = memory.data(20, 16);
 const numbers: usize = memory.data(4 * 64, 16);
 const rewards: usize = memory.data(4 * 64, 16);
@@ -58,7 +58,7 @@ class World {
     this.writer = writer;
   }
 
-  /** From now on, the first rule creates items with `layout`, and the second one items with `layout >> 1`. */
+  /** Makes the first rule create items with `layout`, and the second rule items with `layout >> 1`. */
   show(layout: u32): void {
     this.layout = layout;
     changetype<Writer>(this.writer).rule(0).layout = layout;

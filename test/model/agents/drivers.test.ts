@@ -1,4 +1,4 @@
-/** Compares drivers with a list of future steps to check which of them a run takes, based only on TF-Agents' documents. */
+/** Checks which steps a driver's run takes, with a list of future steps and the rules in TF-Agents' documents. */
 import { describe, expect, it } from "vitest";
 import { type DriveState, DynamicEpisodeDriver, DynamicStepDriver, drive, type Environment, PyDriver, type TimeStep } from "../../../src/tf-agents/index.ts";
 import { TestRandom } from "../../support/random.ts";
@@ -6,7 +6,7 @@ import { scaled } from "../../support/size.ts";
 
 type Types = readonly number[];
 
-/** Returns the step types of a row of episodes: FIRST, MID …, LAST, repeated. */
+/** Returns the step types of a row of consecutive episodes, each FIRST, MID …, LAST. */
 function typesOf(random: TestRandom, steps: number): number[] {
   const types: number[] = [];
   while (types.length < steps) types.push(0, ...new Array(random.below(3)).fill(1), 2);

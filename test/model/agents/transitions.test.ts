@@ -1,4 +1,4 @@
-/** Compares transitions with naive ones: nested lists, based only on TF-Agents' documents. */
+/** Compares transitions with naive transitions in nested lists, based only on TF-Agents' documents. */
 import { describe, expect, it } from "vitest";
 import { Column } from "../../../src/schema/column.ts";
 import { discountedReturn, fromEpisode, toNStepTransition, toTransition } from "../../../src/tf-agents/index.ts";
@@ -41,7 +41,7 @@ function batchOf(rows: readonly Step[][]) {
   };
 }
 
-/** Returns the result for all steps of a row except the last. Rewards stop at the end of a truncated episode. */
+/** Returns the n-step result of all steps of a row except the last one. Rewards stop at the end of a truncated episode. */
 function naiveNStep(steps: readonly Step[], gamma: number) {
   let counted = steps.slice(0, -1);
   const cut = counted.findIndex(({ type, next }) => type === 2 || next === 2);

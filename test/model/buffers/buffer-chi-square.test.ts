@@ -6,7 +6,7 @@ import { chiSquare } from "../../support/chi-square.ts";
 import { scaled, some } from "../../support/size.ts";
 
 const DRAWS = scaled(12_000);
-/** By chance, a result falls below this once per thousand runs. */
+/** The significance level. A correct implementation falls below this once per thousand runs. */
 const LIKELY = 0.001;
 
 /** Counts the first frames of draws, and the probability reported with each. */

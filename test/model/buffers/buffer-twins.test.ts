@@ -1,5 +1,6 @@
 /**
- * Compares replay buffers with lists: makes the same random operations on both, and compares all visible state after each. Also runs the checks of the core.
+ * Compares replay buffers with lists: makes the same random operations on both, and compares all visible state after each operation. Also runs the checks of
+ * the core.
  */
 
 import { afterEach, describe, expect, test } from "vitest";

@@ -11,7 +11,7 @@ type Step = { [K in Name]?: number };
 /** A column of the twin: its values, or null if it must be rejected, and whether it is a single step. */
 type Want = { readonly values: readonly number[] | null; readonly squeezed: boolean };
 
-// Usually near the end, where steps are still stored.
+// Bounds are usually near the end, where steps are still stored.
 const bound = fc.option(fc.oneof({ weight: 4, arbitrary: fc.integer({ min: -3, max: 3 }) }, { weight: 1, arbitrary: fc.integer({ min: -9, max: 9 }) }));
 const index = fc.oneof(
   fc.integer({ min: -4, max: 3 }),
@@ -68,7 +68,7 @@ function sliced([start, stop, step]: readonly [number | null, number | null, num
   const place = (at: number) => (at < 0 ? at + n : at);
   const from = start === null ? (by > 0 ? 0 : n - 1) : place(start);
   const to = stop === null ? (by > 0 ? n : -1) : Math.max(place(stop), -1);
-  // The steps between the ends in the direction of the step, and of these every |step|-th.
+  // Takes the steps between the ends, in the direction of the step, and then every |step|-th of these steps.
   const between = by > 0 ? all.filter((i) => i >= from && i < to) : all.filter((i) => i <= from && i > to).reverse();
   return between.filter((_, k) => k % Math.abs(by) === 0);
 }
@@ -139,7 +139,7 @@ test("a writer's items are those of a list of steps, and what is refused leaves 
   expect(refused).toBeGreaterThan(scaled(300));
 });
 
-/** A value of b is a pair. */
+/** Returns the stored elements for values of the twin. A value of leaf b is stored as a pair. */
 function both(name: Name, values: readonly number[]): number[] {
   return name === "b" ? values.flatMap((value) => [value, -value]) : [...values];
 }

@@ -133,7 +133,7 @@ test("episodes: any longest length, with resets, closings and steps that are ref
         if (op.kind === "step") {
           const before = cache.length;
           if (!closed) cache.push(`${n}`);
-          // The step that exceeds the limit is reported. The remaining steps of its episode are not.
+          // The step that exceeds the limit causes an error. The remaining steps of its episode do not.
           const overflows = before === max && !closed;
           if (overflows) tooLong++;
           expect(!isRefused(() => observer(step(n, op.last ? 2 : 1)))).toBe(!closed && (bypass || !overflows));

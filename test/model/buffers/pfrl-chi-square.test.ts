@@ -23,7 +23,7 @@ function counts(of: number, n: number, draw: () => ArrayLike<number>): { first: 
   return found;
 }
 
-/** Inclusion probabilities of successive draws, each in proportion to the remaining weights. */
+/** Returns the inclusion probabilities of successive draws, each in proportion to the remaining weights. */
 function successive(weights: readonly number[], n: number): number[] {
   const included = weights.map(() => 0);
   const go = (left: readonly number[], probability: number, k: number) => {

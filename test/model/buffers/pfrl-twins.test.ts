@@ -18,7 +18,7 @@ import { TwinEpisodes, TwinTransitions } from "./twin-pfrl.ts";
 
 const STEPS = scaled(240, 16);
 const ENVS: readonly unknown[] = [0, "a", { env: 1 }, Number.NaN, null];
-/** A build with assertions. */
+/** The build of the core that has assertions. */
 const module = moduleOf("debug");
 
 /** Forms of a state that cover every storage location: inline in a row, shared, in frames, and outside the row. */

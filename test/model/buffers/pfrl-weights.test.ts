@@ -51,7 +51,7 @@ function gcd(a: bigint, b: bigint): bigint {
 const ONE = new Rational(1n);
 const MODES: readonly NormalizeByMax[] = [true, "batch", "memory", false];
 
-/** Implements the formula of the README: p = u / N + (1 - u) priority / sum. */
+/** Implements the documented formula: p = u / N + (1 - u) × priority / sum. */
 function probabilitiesOf(priorities: readonly number[], u: number): Rational[] {
   const exact = priorities.map(Rational.of);
   const sum = exact.reduce((total, one) => total.plus(one));

@@ -1,4 +1,4 @@
-/** A stream according to its rules: numbered steps, each with its episode, and a window of recent steps. */
+/** Models a stream: numbered steps, each with its episode, and a window of recent steps. */
 export class TwinStream {
   /** The number of the newest step. The first step is 1. */
   newest = 0;

@@ -1,4 +1,4 @@
-/** A client and its twins, with common inputs: steps, items, columns. */
+/** Runs a client and its twins with the same inputs: steps, items and columns. */
 
 import { type Column, f32, fifo, i32, lifo, maxHeap, minHeap, type RateLimiter } from "../../../src/index.ts";
 import { LocalClient, type ReplaySample, Table, type TrajectoryWriter } from "../../../src/tf-agents/index.ts";

@@ -1,4 +1,4 @@
-/** Compares draws with a scan of all weights to the point that the generator selects. */
+/** Compares each draw with a linear scan of all weights, up to the point that the random number selects. */
 import { describe, expect, test } from "vitest";
 import { NEWEST } from "../../../src/base/abi.ts";
 import { fifo, lifo, prioritized, uniform } from "../../../src/index.ts";
@@ -11,7 +11,7 @@ import { plain, Rig } from "../rig.ts";
 const DRAWS = 16;
 const ROUNDS = scaled(300);
 
-/** Sums weights lo … lo + span - 1, in groups of four, in the order in which the tree adds. */
+/** Sums weights lo … lo + span - 1 in groups of four, in the same order as the tree. */
 function sumOf(weights: readonly number[], lo: number, span: number): number {
   if (lo >= weights.length) return 0;
   if (span === 1) return weights[lo] as number;
@@ -79,7 +79,7 @@ describe("the generator", () => {
     const x = coreOf("release");
     const state = x.arena_alloc(x.random_bytes());
     const random = new TestRandom(2);
-    // Ranges with many rejections and with few.
+    // Some of the ranges cause many rejections, and others only a few.
     for (const range of [1, 2, 3, 1000, 2 ** 31 + 1, 3 * 2 ** 30, 2 ** 32 - 1]) {
       const [low, high, stream] = [random.below(2 ** 32), random.below(2 ** 32), random.below(100)] as const;
       x.random_init(state, low, high, stream);

@@ -1,4 +1,4 @@
-/** Tests importance weights divided by the largest possible weight in the table. */
+/** Tests importance weights that are divided by the largest possible weight in the table. */
 import { expect, test } from "vitest";
 import { f32, prioritized, Replay } from "../../../src/index.ts";
 

@@ -7,7 +7,7 @@ import { TestRandom } from "../../support/random.ts";
 const BATCH = 4096;
 const LEAVES = 500;
 
-/** Counts how often each of the leaves 1 … is drawn. */
+/** Counts how often each leaf, from leaf 1 on, is drawn. */
 function tally(x: CoreExports, exponent: number, priorities: readonly number[], draws: number): Uint32Array {
   const tree = x.arena_alloc(x.sum_tree_bytes(priorities.length));
   const scratch = x.arena_alloc(32 * (BATCH + priorities.length));
@@ -29,7 +29,7 @@ function tally(x: CoreExports, exponent: number, priorities: readonly number[], 
 }
 
 const EXPONENTS = [0, 0.5, 1, 2];
-/** The weights between the zeros. */
+/** Generators for the weights between the zeros. */
 const NEIGHBOURS: { readonly [name: string]: (random: TestRandom, exponent: number) => number } = {
   "like weights": () => 1,
   "tiny weights": (_, exponent) => 1e-300 ** (1 / Math.max(exponent, 1)),

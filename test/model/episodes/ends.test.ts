@@ -1,4 +1,4 @@
-/** Compares items of writers for episodes that end with the last observation with a naive twin. */
+/** Compares the items that writers create from episodes with a final observation to those of a naive twin. */
 import { describe, expect, test } from "vitest";
 import { TestRandom } from "../../support/random.ts";
 import { some } from "../../support/size.ts";

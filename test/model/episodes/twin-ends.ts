@@ -1,11 +1,11 @@
-/** A naive model of episodes that end with the last observation: the items that the rules of a writer create, with the numbers of their steps. */
+/** Models episodes that end with a final observation naively: the items that the rules of a writer create, as the numbers of their steps. */
 import { expect } from "vitest";
 import { f32, i32, Replay, type RestoreOptions, type Spec, type TableOptions } from "../../../src/index.ts";
 import type { Writer } from "../../../src/tables/writer.ts";
 import { broken } from "../../support/health.ts";
 import type { TestRandom } from "../../support/random.ts";
 
-/** `id` numbers every appended or final step; 0 is a final step of zeros. Image and text-like leaves cover storage outside rows. */
+/** The specs. `id` numbers every appended or final step; 0 is a final step of zeros. Image and text-like leaves cover storage outside rows. */
 export const SPECS: { readonly [name: string]: Spec } = {
   narrow: { id: i32(), observation: f32(2), action: i32(), reward: f32() },
   wide: { id: i32(), observation: f32(300), action: i32(), reward: f32() },
@@ -16,7 +16,7 @@ type Any = Replay<Spec, string>;
 interface Lane {
   /** The numbers of the steps in the open episode. */
   open: number[];
-  /** In nextStep mode: how the episode ended whose final step comes next. If it terminated, only the value is still due. */
+  /** In nextStep mode: how the episode ended if its final step is the next step. If it terminated, only the value of the final step is still due. */
   due: "no" | "truncated" | "terminated";
 }
 
@@ -103,7 +103,7 @@ export class TwinEnds {
     this.writer.close();
   }
 
-  /** Compares every existing item with that of the twin. */
+  /** Compares every existing item with the twin's item. */
   compare(): void {
     expect(broken(this.replay)).toEqual([]);
     this.items.forEach((wanted, k) => {
@@ -125,7 +125,7 @@ export class TwinEnds {
     });
   }
 
-  /** For rules of n steps: each step except those of open episodes begins exactly one item, of n steps or up to the final step. */
+  /** Creates the items of n-step rules. Each step, except those of open episodes, begins exactly one item, which has n steps or ends with the final step. */
   #step(lane: number, id: number, how: string, final: number): void {
     const at = this.#lanes[lane] as Lane;
     if (at.due === "terminated") {

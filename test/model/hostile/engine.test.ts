@@ -1,6 +1,6 @@
 /**
- * Passes hostile values to every public call: it succeeds, or throws one of our errors or an error of the caller. A rejected call changes nothing, and nothing
- * traps or breaks an invariant. A failing seed is printed.
+ * Passes hostile values to every public call. A call must succeed, or throw one of our errors or an error of the caller. A rejected call must change nothing,
+ * and no call may trap or break an invariant. The test prints the seed of a failure.
  */
 import { expect, test } from "vitest";
 import { bool, f32, fifo, i32, i64, minHeap, packed, prioritized, Replay, sampleToInsertRatio, shared, text, u8, uniform } from "../../../src/index.ts";
@@ -72,7 +72,7 @@ function worldOf(random: TestRandom): World {
   return world;
 }
 
-/** Valid calls. */
+/** The valid calls between attacks. */
 const GOOD: Attacked<World>["good"] = {
   append: (world) => world.writer.append(step(world.time++)),
   lanes: ({ lanes }) => lanes.append(columns(2)),

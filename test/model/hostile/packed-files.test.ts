@@ -1,6 +1,6 @@
 /**
- * Opens files with correct checksums and packed frames that the core did not write: each file is rejected as CORRUPT, or opens as a consistent Replay. Nothing
- * traps or hangs.
+ * Opens files that have correct checksums but packed frames that the core did not write. Each file must be rejected as CORRUPT, or open as a consistent Replay,
+ * without a trap or a hang.
  */
 import { describe, expect, test } from "vitest";
 import { crc32c } from "../../../src/base/crc32c.ts";
@@ -28,7 +28,7 @@ const OPTIONS = {
   logger: null,
 } as const;
 
-/** Accepted codes. A number in the billions would need more memory than allowed. */
+/** Matches the accepted codes. A number in the billions would need more memory than allowed. */
 const REFUSED = /^(CORRUPT|OUT_OF_MEMORY)$/;
 
 type Section = { readonly kind: number; readonly id: number; payload: Buffer };
@@ -172,7 +172,7 @@ describe("entries of a snapshot, its checksums repaired", () => {
   const rows = (sectionsOf(GOOD).find(({ kind, id }) => kind === ROWS && id === frames) as Section).payload;
   /** The places where the rows of frames refer to their entries. */
   const places = Array.from({ length: rows.readUInt32LE(0) }, (_, i) => 4 + 12 * i + 8);
-  /** Entries of frames: a key and no-op patches, each based on the previous one. The other entries have no base. */
+  /** Returns entries of frames: a key, and patches without changes, each based on the previous entry. The other entries have no base. */
   const chainOf = (list: readonly Entry[], count: number) => {
     const chain = places.slice(0, count).map((place) => rows.readUInt32LE(place));
     return list.map((entry) => {

@@ -54,7 +54,7 @@ const GOOD: Attacked<World>["good"] = {
   },
 };
 
-/** Strings are paths: a test must not write to the current directory. */
+/** Whether a value could be used as a path, because a test must not write to the current directory. */
 const isPath = (value: unknown) => typeof value === "string" || typeof (value as Any)?.dirname === "string" || typeof (value as Any)?.ancestor === "string";
 
 const own = (name: string) => (world: World, args: readonly never[]) => !args.some(isPath) && world.buffer[name]?.(...args);

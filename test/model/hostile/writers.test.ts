@@ -1,4 +1,4 @@
-/** Passes hostile values to everything that uses tables: observers, Reverb writers and clients, the buffer on a table, and the loop of a drive. */
+/** Passes hostile values to everything that uses tables: observers, Reverb writers and clients, the buffer on a table, and the loop of a driver. */
 import { test } from "vitest";
 import { f32, fifo, i32, Replay, uniform } from "../../../src/index.ts";
 import {
@@ -73,7 +73,7 @@ const GOOD: Attacked<World>["good"] = {
   sample: ({ replay }) => (replay as Any).table("u").sample(1),
 };
 
-/** Ends a drive that would never reach its limit. */
+/** Ends a driver's run that would never reach its limit. */
 function enough<T>(value: T): () => T {
   let left = 50;
   return () => {

@@ -52,7 +52,7 @@ export class ShareTwin {
     };
   }
 
-  /** Compares the state of a mixture with the expected one. The random state only has to exist. */
+  /** Whether the state of a mixture equals the expected state. The random state only has to exist. */
   matches({ draw, carry }: MixtureState): boolean {
     return draw === this.draw && carry.every((rows, i) => Math.abs(rows - (this.#carry[i] as number)) < 1e-6);
   }

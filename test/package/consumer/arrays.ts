@@ -1,4 +1,4 @@
-/** Batches and snapshots own their memory, so functions that reject shared memory accept them. Input values may be shared. */
+/** Checks that functions that reject shared memory accept batches and snapshots, which own their memory. Input values may be shared. */
 import { f32, Replay, text } from "reprise";
 
 const replay = new Replay({ spec: { x: f32(3), name: text({ maxBytes: 8 }) }, tables: { memory: { maxSize: 1 } } });

@@ -1,4 +1,4 @@
-/** The storage of a Durable Object as in Cloudflare's types, reduced to the parts that we use. Our types do not need Cloudflare's. */
+/** Declares the storage of a Durable Object as in Cloudflare's types, reduced to the parts that we use, because our types do not need Cloudflare's types. */
 import { f32, Replay } from "reprise";
 import { type SqliteStorage, sqlite } from "reprise/storage";
 

@@ -1,7 +1,7 @@
 // Plays in the room Record like a careless user.
 
 const KEYS = ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"];
-/** With more episodes, old ones are deleted. */
+/** The number of episodes above which old episodes are deleted. */
 const MANY = 40;
 
 /** Returns the data that the page shows as saved, or undefined if it shows nothing yet. */

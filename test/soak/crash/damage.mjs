@@ -1,4 +1,4 @@
-// Opens journals whose files were altered, cut, deleted, exchanged, or taken from another run: they are rejected, or return the state after some call.
+// Opens journals whose files were altered, cut, deleted, exchanged, or taken from another run. A journal must be rejected, or have the state after some call.
 import { Replay } from "reprise";
 import { memory } from "reprise/storage";
 import { act, KINDS, NAMES, Past, randomOf } from "./world.mjs";

@@ -1,4 +1,5 @@
-// Tests disks that fill up and get free space again: no call is lost or half done, acknowledged steps exist, and all steps exist once there is space.
+// Tests disks that fill up and get free space again. No call may be lost or half done, acknowledged steps must exist, and all steps must exist after there is
+// space.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// Kills processes at random moments: each must leave the state after some call, and after all acknowledged calls.
+// Kills processes at random moments. Each process must leave the state after one of its calls, which must not be earlier than the last acknowledged call.
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -80,7 +80,7 @@ async function killed(args, random, counts) {
   return Number(said.slice(0, said.lastIndexOf("\n")).split("\n").at(-1));
 }
 
-/** Opens the remaining files, and makes calls on the twin until both are equal. Returns the number of calls. */
+/** Opens the files that a process has left, and makes calls on the twin until both are equal. Returns the number of calls. */
 async function found(dir, kind, twin, calls, acknowledged) {
   const replay = await Replay.open({ dir, ...KINDS[kind].options, durability: "manual", logger: null });
   try {

@@ -1,5 +1,5 @@
-// Splits runs of one kind into processes of some hundred runs, because a host returns address space long after memories of WebAssembly are garbage. `node parts.mjs KIND FIRST
-// RUNS SEED`
+// Splits runs of one kind into processes of some hundred runs, because V8 releases the address space of unused WebAssembly memories late: `node parts.mjs KIND
+// FIRST RUNS SEED`.
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { damage } from "./damage.mjs";

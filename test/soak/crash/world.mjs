@@ -1,4 +1,4 @@
-// Replays of several kinds, random calls that change them, and a digest of their visible state.
+// Creates Replays of several kinds, makes random calls that change them, and computes a digest of their visible state.
 import { createHash } from "node:crypto";
 import { f32, fifo, i32, lifo, packed, prioritized, Replay, shared, text, u8, uniform } from "reprise";
 
@@ -75,10 +75,10 @@ export function act(kind, replay, random) {
 
 /** The kind of slot sections. */
 const SLOTS = 38;
-/** Kinds of sections without visible content: the order in which freed rows are reused, and the end. */
+/** The kinds of sections without visible content: the order in which freed rows are reused, and the end. */
 const UNSEEN = [37, 42];
 
-/** Returns whether items leave a table after some draws. Their counts are then never forgotten. */
+/** Returns whether items leave a table after some draws. In that case, a kill never loses their counts. */
 const isLimited = ({ maxTimesSampled }) => maxTimesSampled < 2 ** 32;
 
 /**
@@ -109,7 +109,7 @@ function withoutCounts(chunk) {
 
 /**
  * Returns the future results of a Replay, wherever its rows are: draws of all tables and the recent steps of its writers, without state that a kill can lose.
- * It uses up nothing.
+ * The draws do not change the Replay.
  */
 export function futureOf(replay) {
   const copy = Replay.restore(Buffer.concat([...replay.snapshot()]), { logger: null });

@@ -1,4 +1,4 @@
-// Kills edits at random moments: the source, or the target if it is the source, must be whole, and the next edit must finish the work.
+// Kills edits at random moments. The source must remain whole, even if it is also the target, and the next edit must finish the work.
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -12,7 +12,7 @@ import { noiseOf } from "./noise.mjs";
 const CLI = fileURLToPath(new URL("../../../dist/cli.js", import.meta.url));
 const EPISODES = 60;
 const EDIT = ["--overwrite", "--drop-episodes", "1-3", "--cast", "action=f64"];
-/** Edits a Replay: it changes the steps, and a table loses items. */
+/** The arguments that edit a Replay: they change the steps, and remove items from a table. */
 const MEMORY_EDIT = ["--overwrite", "--cast", "action=f64", "--add", "mood=0:i32", "--max-size", "memory=3000"];
 const STEPS = 8000;
 const ASIDE = ".incomplete-";

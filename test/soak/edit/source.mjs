@@ -13,7 +13,7 @@ const f32 = (...shape) => ({ dtype: "f32", shape });
 const flag = { dtype: "bool", shape: [] };
 const stepSpec = { observation: f32(STATE), action: f32(2), reward: f32(), discount: f32(), is_first: flag, is_last: flag, is_terminal: flag };
 const noise = noiseOf(1);
-/** Each episode is another part of this noise. */
+/** The noise from which the episodes are cut. Each episode begins at another position. */
 const pool = Float32Array.from({ length: STATE * LENGTH + SPARE }, noise);
 
 function* episodes() {

@@ -11,7 +11,7 @@ const FPS = 30;
 /** An episode lasts a minute. */
 const EPISODE = 60 * FPS;
 
-/** Images of a room with a moving object and the noise of a camera. */
+/** The images of a room, with a moving object and the noise of a camera. */
 const FRAMES = Array.from({ length: 120 }, (_, at) => {
   const noise = noiseOf(at + 1);
   return Uint8Array.from({ length: SIDE * SIDE * 3 }, (_, i) => {

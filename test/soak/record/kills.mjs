@@ -1,4 +1,4 @@
-// Kills recorders at random moments: acknowledged steps must be read as they were recorded, and recording must continue.
+// Kills recorders at random moments. Acknowledged steps must be read unchanged, and recording must continue.
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

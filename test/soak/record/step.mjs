@@ -1,4 +1,4 @@
-// Steps whose values all follow from a few numbers in the step, so that a reader can check that a step is unchanged.
+// Generates steps whose values all follow from a few numbers in the step, so that a reader can check that a step is unchanged.
 import { f32, i32, text, u8 } from "reprise";
 
 export const HEIGHT = 24;

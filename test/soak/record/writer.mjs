@@ -1,5 +1,5 @@
-// Records until it is killed: `node writer.mjs DIR IMAGES PLACE MODE SESSION`. It prints a line for each acknowledgement. `step E N D`: N steps of episode E,
-// which will be discarded (1) or not; `episode E N`: the episode ended with N steps; `discarded E N`.
+// Records until it is killed: `node writer.mjs DIR IMAGES PLACE MODE SESSION`. Prints a line for each acknowledgement. `step E N D`: episode E, which will be
+// discarded (D is 1) or not, has N steps; `episode E N`: the episode ended with N steps; `discarded E N`: the episode was discarded.
 import { writeSync } from "node:fs";
 import { open } from "reprise/record";
 import { noiseOf, SPEC, stepOf, successOf, taskOf } from "./step.mjs";

@@ -60,7 +60,7 @@ export interface AskedView {
 }
 
 const RELABEL = { goal: "goal", achieved: "id", share: 0.8, reward: "stored" } as const;
-/** Steps of different lanes are farther apart than this. */
+/** The numbers of steps in different lanes differ by more than this. */
 const LONGEST = 1000;
 
 export class Draws {
@@ -68,7 +68,7 @@ export class Draws {
   ends = new Ends();
   /** The keys of items that were created with their own columns. */
   readonly own = new Map<string, Set<number>>();
-  /** Tables that had items from which no transition can be made. */
+  /** The tables that had items from which no transition can be made. */
   readonly singles = new Set<string>();
   readonly #steps: Steps;
 
@@ -226,7 +226,7 @@ export class Draws {
   }
 }
 
-/** Notes an item of a block. Its key is unknown until its first draw, and its first step identifies it. */
+/** Finds an item of a block, whose key is unknown until its first draw, by its first step, and sets its key. */
 export function unseen(twin: TwinTable, batch: Batch, i: number, key: number): TwinItem | undefined {
   const first = firstOf(batch, i);
   const item = twin.live.find((one) => one.key < 0 && one.first === first);

@@ -67,14 +67,14 @@ export function newLane(next: number): Lane {
   return { next, episodes: [], steps: 0, episodeSteps: 0, episode: episodes++, ended: false, awaits: undefined, dues: new Map() };
 }
 
-/** Priorities passed with a block, by table and step. */
+/** Returns the priority passed with a block, by table and step. */
 type Given = (table: string, step: number) => number | undefined;
 
 /** One call to a writer, on copies of its lanes. If the call is rejected, nothing has changed. */
 export class Call {
   readonly lanes: readonly Lane[];
   readonly made: Made[] = [];
-  /** Episodes that ended. */
+  /** The episodes that the call ended. */
   readonly ended: number[] = [];
   readonly #ends: [number, End][] = [];
   readonly #blank: Set<number>;
@@ -164,7 +164,7 @@ export class Call {
     }
   }
 
-  /** A rule with `length` counts the steps of an episode or, if the writer is `across`, of the lane. A final step counts, but begins no item. */
+  /** Applies a rule with `length`, which counts the steps of an episode or, if the writer is `across`, of the lane. A final step counts, but begins no item. */
   #window(lane: Lane, table: string, rule: PlannedRule, final: boolean, given: number | undefined): void {
     const steps = this.#writer.across ? lane.steps : lane.episodeSteps;
     if (steps < rule.length || (steps - rule.length) % rule.stride !== 0) return;
@@ -178,7 +178,7 @@ export class Call {
     for (let length = Math.min(longest, lane.episodeSteps); length > 1; length--) this.#transition(lane, table, rule, length);
   }
 
-  /** The priority of a transition is the one passed with its first step. */
+  /** Creates a transition. Its priority is the one passed with its first step. */
   #transition(lane: Lane, table: string, { priority }: PlannedRule, length: number): void {
     this.#make(lane, table, length, lane.dues.get(`${table} ${lane.next - length}`) ?? priority);
   }

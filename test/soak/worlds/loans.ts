@@ -1,4 +1,4 @@
-/** Batches that holders keep: each holder marks all bytes of its batch, and must find the marks for as long as it owns the batch. */
+/** Tracks batches that holders keep. Each holder marks all bytes of its batch, and must find the marks for as long as it owns the batch. */
 interface Releasable {
   release(): void;
   [Symbol.dispose](): void;
@@ -18,7 +18,7 @@ const KEPT = 6;
 
 export class Loans {
   readonly #held = new Set<Loan>();
-  /** Loans that ended. Releasing them again must do nothing. */
+  /** The loans that have ended. Releasing their batches again must do nothing. */
   #over: Loan[] = [];
   #kept: Loan[] = [];
   #marks = 0;
@@ -54,7 +54,7 @@ export class Loans {
     return this.#held.has(loan);
   }
 
-  /** Notes that the holder no longer reads the batch. */
+  /** Records that the holder no longer reads the batch. */
   end(loan: Loan): void {
     if (!this.#held.delete(loan)) return;
     this.#over = [...this.#over.slice(-8), loan];

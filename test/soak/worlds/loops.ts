@@ -1,6 +1,6 @@
 /**
- * Checks loops over datasets that stay open while other calls are made, against the guide: batches that were drawn ahead and never returned have not changed
- * any item.
+ * Compares loops over datasets with the guide, while other calls are made during the loops. Batches that were drawn ahead and never returned must not have
+ * changed any item.
  */
 import type { Spec, Table } from "../../../src/index.ts";
 import { isRandom, type TwinTable, weightOf } from "../../model/twin-table.ts";
@@ -38,7 +38,7 @@ interface Loop {
   readonly recycle: boolean;
   readonly prefetch: number;
   readonly stop: AbortController;
-  /** The table after each call since the loop began, and the positions at which batches were requested. */
+  /** The state of the table after each call since the loop began, and the positions at which batches were requested. */
   readonly past: Moment[];
   readonly turns: number[];
   /** The batch that the body of the loop holds. */

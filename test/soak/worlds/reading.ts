@@ -27,7 +27,7 @@ const COLUMNS = {
   both: { leaf: "id", steps: [-1, 0] },
   boot: { leaf: "id", at: "bootstrap" },
 } as const;
-/** Columns that items are created with. */
+/** The columns with which items are created. */
 export const OWN = { root: { leaf: "id", at: 0 }, tip: { leaf: "id", at: -1 } } as const;
 
 function amongOf(random: TestRandom): Among {
@@ -93,7 +93,7 @@ export interface Returns {
   readonly asked: boolean;
 }
 
-/** One or several numbers per item. */
+/** A column with one or several numbers per item. */
 interface Numbers {
   readonly data: ArrayLike<number>;
 }

@@ -1,4 +1,4 @@
-/** Steps whose values all follow from their number, which reveals foreign bytes. */
+/** Generates steps whose values all follow from the step's number, which reveals foreign bytes. */
 import type { Leaf, Spec } from "../../../src/index.ts";
 import { leaves, pack } from "../../../src/schema/nest.ts";
 

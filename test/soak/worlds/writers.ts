@@ -1,4 +1,4 @@
-/** The writers of a world and their twins: calls that append steps, end episodes and create items. */
+/** Runs the writers of a world and their twins: makes calls that append steps, end episodes and create items. */
 import type { Replay, Spec, Writer } from "../../../src/index.ts";
 import type { TestRandom } from "../../support/random.ts";
 import { type Draws, type Pair, same } from "./draws.ts";

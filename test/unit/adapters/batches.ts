@@ -24,14 +24,14 @@ export function filled() {
 
 export const OPTIONS = { length: 3, nStep: { n: 2, gamma: 0.5, reward: "reward" }, beta: 0.5, mask: true } as const;
 
-/** Nested columns in which only the number visited last exceeds 32 bits. */
+/** Nested columns in which only the last visited number exceeds 32 bits. */
 export const TOO_BIG = {
   a: { data: Float32Array.of(1, 2), shape: [2] },
   b: [{ data: BigInt64Array.of(1n, 2n ** 31n), shape: [2] }],
 };
 
-/** Options of a view of these transitions that adds the leaves of the next action. */
+/** The options of a view of these transitions that adds the leaves of the next action. */
 export const VIEW = { gamma: 0.5, next: ["action"] } as const;
 
-/** Names of all numeric columns in a batch of the view, including weights. */
+/** The names of all numeric columns in a batch of the view, including weights. */
 export const VIEWED = "action big counter discounts nextAction nextObservation observation ok returns small steps terminated truncated weights".split(" ");

@@ -1,4 +1,4 @@
-/** Tests that `convert` keeps films, names, bounds and texts. It lists the parts that it cannot keep, and rejects them with --strict. */
+/** Tests that `convert` keeps films, names, bounds and texts, lists the parts that it cannot keep, and fails with --strict if there are any. */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** Tests laws of `reprise edit` and `reprise check` in all formats, on random specs that each format can represent. */
+/** Tests properties that `reprise edit` and `reprise check` must have in all formats, with random specs that each format can represent. */
 import { describe, expect, test } from "vitest";
 import type { StepLeaf } from "../../../src/datasets/model/dataset.ts";
 import { leavesOf } from "../../../src/datasets/model/leaves.ts";

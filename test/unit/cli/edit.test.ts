@@ -1,4 +1,4 @@
-/** Tests `reprise edit`: the laws of edits in all formats, edits in place, and errors. */
+/** Tests `reprise edit`: edits in all formats, edits in place, and errors. */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -78,7 +78,7 @@ function spoiled(lengths: readonly number[], chance: TestRandom): RldsDataset<un
 
 const WRITTEN = writtenFormats(fresh);
 const FORMATS = Object.keys(WRITTEN);
-/** Options that formats require and that JSON lines do not contain. */
+/** The options that formats require because JSON lines do not contain the values. */
 const STATED: { readonly [format: string]: readonly string[] } = {
   tfds: ["--name", "demo"],
   minari: ["--id", "demo-v0"],

@@ -1,4 +1,4 @@
-/** Tests `reprise edit` of films: they are copied if the cut allows it, otherwise cut with ffmpeg, and rejected without ffmpeg. */
+/** Tests `reprise edit` of films: a film is copied if the cut allows it, and otherwise cut with ffmpeg. Without ffmpeg, the edit fails. */
 import { spawnSync } from "node:child_process";
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, delimiter, dirname, join } from "node:path";

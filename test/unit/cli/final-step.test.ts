@@ -1,4 +1,4 @@
-/** Tests the last step of an episode on the command line: it is never lost, and a missing next observation is repeated and counted. */
+/** Tests the last step of an episode on the command line: it is never lost. If its next observation is missing, the last one is repeated and counted. */
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";

@@ -13,7 +13,7 @@ import { DATA, document, reprise, temporary } from "./support.ts";
 
 const temp = temporary();
 
-/** Datasets of all readable formats; those made here contain episodes with and without a final observation. */
+/** Datasets of all readable formats. The datasets made here contain episodes with and without a final observation. */
 const SOURCES: readonly (readonly [title: string, path: () => string | Promise<string>, ...options: string[]])[] = [
   ["TFDS", () => join(DATA, "tfds/cartpole"), "--from-split", "train[:2]"],
   ["Minari", () => join(DATA, "minari/cartpole/scripted-v0")],
@@ -35,7 +35,7 @@ const SOURCES: readonly (readonly [title: string, path: () => string | Promise<s
   ["recording", recorded],
   ["journal", journal],
 ];
-/** Titles and options of the targets; the option may be a file extension. */
+/** The titles and options of the targets. The option may be a file extension. */
 const TARGETS: readonly (readonly [title: string, ...options: string[]])[] = [
   ["TFDS"],
   ["LeRobot", "--format", "lerobot", "--fps", "10"],
@@ -48,7 +48,7 @@ const TARGETS: readonly (readonly [title: string, ...options: string[]])[] = [
   ["CSV", ".csv"],
 ];
 
-/** Error messages of the conversions that fail; all others must succeed. */
+/** The error messages of the conversions that fail. All other conversions must succeed. */
 const REFUSED: { readonly [pair: string]: string } = {
   "LeRobot with films to LeRobot 2.1":
     "the film of observation.images.top has several episodes, but version 2.1 requires a film per episode. Write version 3.0, or cut the film with the option cutFilm or with reprise edit, which uses ffmpeg (videos/observation.images.top/chunk-000/file-000.mp4; episode 0)",
@@ -96,7 +96,7 @@ async function factsIn(path: string, split?: string): Promise<readonly EpisodeFa
   return facts.map((one) => ({ ...one, return: Number(one.return.toPrecision(12)) }));
 }
 
-/** Metadata keys that depend on the files or on the kind of the Replay. */
+/** The metadata keys that depend on the files or on the kind of the Replay. */
 const OWN = [
   ...["name", "version", "fileFormat", "disableShuffling", "tables", "transition", "openWriters"],
   ...["total_episodes", "total_steps", "data_format", "jpeg_encoding", "observation_space", "action_space", "dataset_id", "minari_version", "dataset_size"],

@@ -1,4 +1,4 @@
-/** Compares `reprise inspect` and `reprise stats` of datasets with the results of the tools that wrote the datasets. */
+/** Compares the output of `reprise inspect` and `reprise stats` with the results of the tools that wrote the datasets. */
 import { cpSync, readFileSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

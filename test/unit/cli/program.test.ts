@@ -1,4 +1,4 @@
-/** Tests the program apart from its verbs: help, usage errors, failures as JSON, and pipes that close early. */
+/** Tests the program independently of its verbs: help, usage errors, failures as JSON, and pipes that close early. */
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

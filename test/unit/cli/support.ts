@@ -24,7 +24,7 @@ export interface Run {
   readonly stderr: string;
 }
 
-/** Runs the program: in `npm test` from its sources in this process, otherwise the built program as users run it. */
+/** Runs the program. In `npm test`, runs its sources in this process; otherwise, runs the built program as users do. */
 export async function reprise(...args: string[]): Promise<Run> {
   if (!whole) return runHere(args);
   const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, ...args], { encoding: "utf8", cwd: root, maxBuffer: 1 << 28 });

@@ -1,4 +1,4 @@
-/** Tests batches that a loop draws in advance: unused batches change no items, and nothing is drawn in advance if that is not possible. */
+/** Tests batches that a loop draws in advance: unused batches must not change items, and nothing is drawn in advance if draws have other effects. */
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { f32, fifo, i32, prioritized, queueLimiter, Replay, sampleToInsertRatio, type Table, type TableOptions, uniform } from "../../../src/index.ts";
 import { memory } from "../../../src/storage/index.ts";

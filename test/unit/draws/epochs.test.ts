@@ -1,4 +1,4 @@
-/** Tests datasets in epochs: each item that existed at the start occurs once, in a computed order. */
+/** Tests datasets in epochs: each item that existed at the start of an epoch must occur once, in a computed order. */
 import { describe, expect, test } from "vitest";
 import {
   type EpochState,

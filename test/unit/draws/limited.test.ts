@@ -1,4 +1,4 @@
-/** Tests draws from tables with maxTimesSampled: they are made together if the result is the same. */
+/** Tests draws from tables with maxTimesSampled: draws that are made together must have the same result as draws made one by one. */
 import { describe, expect, test } from "vitest";
 import { DRAWN } from "../../../src/base/kinds.ts";
 import { i32, lifo, minHeap, minSize, prioritized, Replay, type TableOptions, uniform } from "../../../src/index.ts";

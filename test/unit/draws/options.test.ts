@@ -9,7 +9,7 @@ const ROUNDS = scaled(3000, 500);
 const LENGTHS = [1, 2];
 const COLUMNS = [{ a: { leaf: "x", at: 0 } }, { a: { leaf: "x" } }];
 
-/** Values of each option, including invalid ones. */
+/** The tested values of each option, including invalid values. */
 const VALUES: { readonly [name: string]: readonly unknown[] } = {
   into: [0, 1, 2, 3],
   among: [3, 7, -1],

@@ -231,7 +231,7 @@ test("detached copies can be sent away; a batch itself, whose arrays are not its
   expect(batch).not.toEqual(table.sample(2));
 });
 
-/** Calls that draw recycled batches, and loops over such batches. */
+/** The calls that draw recycled batches, and the loops over such batches. */
 const SOURCES = {
   table: () => {
     const { table } = filled();

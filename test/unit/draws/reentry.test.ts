@@ -1,4 +1,4 @@
-/** Tests options whose getters call the Replay that is reading them. */
+/** Tests options whose getters call the Replay that is reading the options. */
 import { expect, test } from "vitest";
 import { f32, fifo, i32, prioritized, Replay } from "../../../src/index.ts";
 import { broken } from "../../support/health.ts";

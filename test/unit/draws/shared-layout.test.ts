@@ -1,4 +1,4 @@
-/** Tests items of the same form, which have the same leaves under the same names, but different steps. */
+/** Tests items whose columns show the same leaves under the same names, but at different steps. */
 import { expect, test } from "vitest";
 import { type Batch, type Column, f32, fifo, i32, Replay } from "../../../src/index.ts";
 import { engineOf } from "../../../src/replay/replay.ts";

@@ -1,4 +1,4 @@
-/** Runs a random program on a random Replay: the same seed makes the same calls. An inspector may look between them. */
+/** Runs a random program on a random Replay. The same seed makes the same calls. An inspector may inspect the Replay between two calls. */
 import {
   f32,
   fifo,
@@ -23,7 +23,7 @@ const SELECTORS: readonly Selector[] = [fifo(), lifo(), uniform(), prioritized(0
 
 export const spec = { image: u8(12, 10), wide: f32(300), pose: f32(3), action: i32(), reward: f32(), task: text({ maxBytes: 16 }) };
 
-/** Results of the program, for comparison. */
+/** The results of the program, for comparison. */
 export interface Done {
   readonly told: string[];
   readonly snapshot: Buffer;

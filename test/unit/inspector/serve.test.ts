@@ -1,4 +1,4 @@
-/** Tests the Replay's end of a port, and the turns of a program. */
+/** Tests the Replay's end of an inspector's port, and the turns with which the inspector pauses a program. */
 import { expect, test } from "vitest";
 import { f32, Replay } from "../../../src/index.ts";
 import { ReplayError, serveInspector } from "../../../src/inspector/index.ts";

@@ -1,4 +1,4 @@
-/** Tests behaviour cloning from a Replay of demonstrations: the clone docks in unseen games. */
+/** Tests behaviour cloning from a Replay of demonstrations: the clone must dock in unseen games. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { memory } from "reprise/storage";

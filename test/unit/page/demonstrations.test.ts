@@ -1,4 +1,4 @@
-/** Tests the store of the room Record: acknowledged data survives a crash at any byte. */
+/** Tests the store of the room Record: acknowledged data must survive a crash at any byte. */
 import { type MemoryDirectory, memory } from "reprise/storage";
 import { expect, it } from "vitest";
 import { seeded } from "../../../examples/random.js";

@@ -1,4 +1,4 @@
-/** Tests the view of leaves in the room Look: forms, summaries, distributions and findings. */
+/** Tests how the room Look shows leaves: their forms, summaries, distributions and findings. */
 import { describe, expect, it } from "vitest";
 import { type LeafColumn, leafColumns, leafForms } from "../../../page/look/model/columns.ts";
 import { Distributions } from "../../../page/look/model/distributions.ts";

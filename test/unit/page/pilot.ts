@@ -8,7 +8,7 @@ export function pilot(state: ArrayLike<number>): [number, number] {
     const [dx, dy] = [at(0) - at(rock), at(1) - at(rock + 1)];
     const distance = Math.sqrt(dx * dx + dy * dy);
     if (distance > 0.3) continue;
-    // Move away from the rock, and around it on the side of the ring.
+    // The boat moves away from the rock, and around it on the side of the ring.
     const side = dx * (at(5) - at(1)) - dy * (at(4) - at(0)) > 0 ? 1 : -1;
     const push = (0.3 - distance) / 0.17;
     x += push * (1.6 * (dx / distance) - side * 1.2 * (dy / distance));

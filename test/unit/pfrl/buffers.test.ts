@@ -1,4 +1,4 @@
-/** Tests arguments, the protocol of calls, errors, and the forms of a sample. */
+/** Tests PFRL buffers: arguments, the protocol of calls, errors, and the forms of a sample. */
 import { describe, expect, test } from "vitest";
 import { f32, i32 } from "../../../src/index.ts";
 import {

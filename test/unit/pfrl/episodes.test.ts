@@ -1,4 +1,4 @@
-/** Tests unusual uses: environments of any name, reentrant calls, changes while reading, and full memory. */
+/** Tests unusual uses of PFRL buffers: environments with any name, reentrant calls, changes during iteration, and full memory. */
 import { expect, test } from "vitest";
 import { f64 } from "../../../src/index.ts";
 import {

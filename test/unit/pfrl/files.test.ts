@@ -1,4 +1,4 @@
-/** Tests save and load. */
+/** Tests saving and loading PFRL buffers. */
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

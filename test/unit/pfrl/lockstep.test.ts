@@ -1,5 +1,5 @@
 /**
- * Compares persistent buffers with an in-memory twin and a list of all stored items, over random sequences: appends, ends, draws, saves, loads of files
+ * Compares persistent buffers with an in-memory twin and a list of all stored items, during random sequences of appends, ends, draws, saves, loads of files
  * with other windows, reopenings with other capacities, and directories that become ancestors.
  */
 import { describe, expect, test } from "vitest";
@@ -85,7 +85,7 @@ class Run {
   #twin: Twin;
   /** Whether both buffers must draw the same items. The twin cannot imitate some reopenings. */
   #alike = true;
-  /** All items of the directory and its ancestors. `#over` tells whether memory contains more items than the capacity. */
+  /** All items of the directory and its ancestors. `#over` states whether memory contains more items than the capacity. */
   #stored: Items = [];
   #over = false;
   readonly #running = new Map<number, Transition[]>();

@@ -1,4 +1,4 @@
-/** Tests transitions of two sources in one buffer: ancestors, files and running episodes may differ in extras, as in PFRL. */
+/** Tests transitions from two sources in one buffer. As in PFRL, ancestors, files and running episodes may differ in their extras. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";

@@ -1,4 +1,4 @@
-/** Tests features for DRQN: episodes cut to runs, and stacked for a recurrent model. */
+/** Tests features for DRQN: episodes that are cut into runs, and stacked for a recurrent model. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** Tests files whose items are longer or shorter than the windows of the loading buffer. PFRL's own test saves 3 steps and loads into 1. */
+/** Tests files whose items are longer or shorter than the windows of the loading buffer. PFRL's own test loads items of 3 steps into a buffer with 1 step. */
 import { describe, expect, test } from "vitest";
 import { batchExperiences, PersistentReplayBuffer, PrioritizedReplayBuffer, ReplayBuffer } from "../../../src/pfrl/index.ts";
 import { memory } from "../../../src/storage/index.ts";

@@ -1,4 +1,4 @@
-/** Tests episodes of priority 0, which are only drawn uniformly. */
+/** Tests episodes of priority 0, which only uniform draws select. */
 import { expect, test } from "vitest";
 import { PrioritizedEpisodicReplayBuffer } from "../../../src/pfrl/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";

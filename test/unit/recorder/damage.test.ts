@@ -1,4 +1,4 @@
-/** Tests recordings after crashes, damage and full disks: the beginning is readable, or a typed error is thrown, and recording can continue. */
+/** Tests recordings after crashes, damage and full disks: the beginning must be readable, or reading must throw a typed error, and recording can continue. */
 import { describe, expect, test } from "vitest";
 import { openRecording } from "../../../src/recorder/index.ts";
 import { type MemoryDirectory, memory } from "../../../src/storage/index.ts";
@@ -13,7 +13,7 @@ type Episodes = readonly { readonly finished: boolean; readonly steps: readonly 
 /** Returns a step without the fields that depend on how its episode ends. */
 const bare = ({ is_last: _, is_terminal: __, discount: ___, ...rest }: Readonly<Record<string, unknown>>) => rest;
 
-/** Returns equal texts for equal values, whatever the order of their keys. */
+/** Returns a text that is equal for equal values, whatever the order of their keys. */
 const text = (value: unknown) =>
   JSON.stringify(value, (_, part) => {
     if (typeof part === "bigint") return String(part);

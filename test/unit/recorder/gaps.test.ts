@@ -1,4 +1,4 @@
-/** Tests reading a recording with a damaged section in the middle: only recorded data is returned, with whole episodes on both sides. */
+/** Tests reading a recording with a damaged section in the middle: a reader must return only recorded data, with whole episodes on both sides of the damage. */
 import { beforeAll, describe, expect, it, test } from "vitest";
 import { open, openRecording } from "../../../src/recorder/index.ts";
 import { f32, u8 } from "../../../src/schema/constructors.ts";

@@ -1,4 +1,4 @@
-/** Tests recordings with right checksums and invalid contents: each quickly causes a typed error, without more memory than the file takes. */
+/** Tests recordings with correct checksums but invalid content: each must quickly cause a typed error, without using more memory than the file's size. */
 import { describe, expect, test } from "vitest";
 import { RECORDED_END, RECORDED_FINAL, RECORDED_FRAME, RECORDED_INDEX, RECORDED_STEP } from "../../../src/base/kinds.ts";
 import { Contents, ENDED, endBytes } from "../../../src/datasets/model/recording/contents.ts";
@@ -10,7 +10,7 @@ import { all } from "../../support/columns.ts";
 const SPEC = { observation: { image: u8(2, 2, 3), on: bool() }, action: f32(2), words: text({ maxBytes: 8 }) };
 const ABOUT = { content: "recording", version: 1, spec: SPEC, fps: 10, images: "raw", imagesIn: "rows", about: {} };
 const FRAME = new Uint8Array(12).fill(7);
-/** A row: the numbers (action before observation.on), then the length and the bytes of a text. */
+/** A row: its numbers (action before observation.on), then the length and the bytes of a text. */
 const ROW = Uint8Array.of(...new Uint8Array(8), 1, 2, 0, 0, 0, 104, 105);
 const END = endBytes({ flags: ENDED, task: "t" });
 

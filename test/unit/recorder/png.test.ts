@@ -1,4 +1,4 @@
-/** Tests frames as PNG: another library reads them, and both implementations of deflate agree. */
+/** Tests frames as PNG: another library must read them, and both implementations of deflate must agree. */
 import { decode } from "fast-png";
 import { expect, test, vi } from "vitest";
 import { type FrameEncoder, frameEncoder } from "../../../src/datasets/formats/images/frame-png.ts";

@@ -1,4 +1,4 @@
-/** Tests that recordings are read back unchanged from any storage: in one go, over several openings, and one episode at a time. */
+/** Tests that recordings are read back unchanged from any storage: recorded in one session or several, and read as a whole or one episode at a time. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

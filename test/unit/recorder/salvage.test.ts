@@ -1,4 +1,4 @@
-/** Tests reading a damaged recording: every whole episode is returned, and lost ones are omitted. */
+/** Tests reading a damaged recording: every whole episode must be returned, and damaged episodes are omitted. */
 import { describe, expect, it, test } from "vitest";
 import { openRecording } from "../../../src/recorder/index.ts";
 import { type MemoryDirectory, memory } from "../../../src/storage/index.ts";

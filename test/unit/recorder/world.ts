@@ -1,4 +1,4 @@
-/** Makes a robot's recording, and a naive twin with the expected contents as a list of steps. */
+/** Makes a recording of a robot, and a naive twin with the expected contents as a list of steps. */
 
 import type { ReadEpisode } from "../../../src/datasets/formats/reader.ts";
 import { type EndOptions, open, openRecording, type Recorder, type RecordOptions } from "../../../src/recorder/index.ts";

@@ -1,4 +1,4 @@
-/** Tests calls and messages that wait for answers: the limit for an honest end, and the cost of a hostile one. Time is measured in turns. */
+/** Tests calls and messages that wait for answers: the limit for a correct end, and the cost that a hostile end causes. Time is measured in turns. */
 
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";

@@ -1,4 +1,4 @@
-/** Tests messages that cross on a socket: steps and a new invitation, receipts and a hello, unread answers, two writers, weights and a break. */
+/** Tests messages in opposite directions that cross on a socket, such as steps and a new invitation, receipts and a hello, or weights and a break. */
 import { expect, test } from "vitest";
 import { memory } from "../../../src/files/memory.ts";
 import { f32, fifo, i32, Replay } from "../../../src/index.ts";

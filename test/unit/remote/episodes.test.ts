@@ -1,4 +1,4 @@
-/** Tests episodes that end across a port: the transitions equal those of a local writer with the same calls. */
+/** Tests the ends of episodes across a port: the transitions must equal those of a local writer with the same calls. */
 import { describe, expect, test } from "vitest";
 import { f32, fifo, i32, prioritized, queueLimiter, Replay, type Table, text } from "../../../src/index.ts";
 import { expectAlike } from "../../support/alike.ts";
@@ -36,7 +36,7 @@ function expectSame(a: { tables: object; stats(): object }, b: typeof a): void {
   expectAlike(seen[1], seen[0]);
 }
 
-/** Makes the same call on both writers; both must return, or throw the same error. */
+/** Makes the same call on both writers. Both must return, or throw the same error. */
 async function both(calls: readonly [() => unknown, () => unknown]): Promise<void> {
   const answers = [];
   for (const call of calls) {

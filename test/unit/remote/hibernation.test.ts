@@ -1,4 +1,4 @@
-/** Tests which timers keep a hibernating object awake, and how a recreated object continues if its sockets still exist. */
+/** Tests which timers keep an object from hibernating, and how a recreated object continues if its sockets still exist. */
 import { afterEach, expect, test, vi } from "vitest";
 import { f32, Replay } from "../../../src/index.ts";
 import { remoteWriter, ServerChannel } from "../../../src/remote/index.ts";

@@ -1,4 +1,4 @@
-/** Tests frames of a hostile peer: it is closed with a code and a reason, takes no memory, and does not affect other peers. */
+/** Tests frames from a hostile peer: its connection must be closed with a code and a reason, without using memory or affecting other peers. */
 import { describe, expect, test } from "vitest";
 import { bool, f32, fifo, i32, Replay, shared, text, u8 } from "../../../src/index.ts";
 import { remoteWriter } from "../../../src/remote/index.ts";

@@ -1,4 +1,4 @@
-/** Tests arbitrary messages over a port: they cause a clear error or are ignored, but never cause an engine error or an unhandled one. */
+/** Tests arbitrary messages over a port: each must cause a clear error or be ignored, and must never cause an engine error or an unhandled rejection. */
 import { describe, expect, test } from "vitest";
 import { f32, i32, Replay, ReplayError } from "../../../src/index.ts";
 import { serveInspector } from "../../../src/inspector/index.ts";
@@ -14,7 +14,7 @@ const leaves = [
   { path: "y", text: "f32 of shape [2]" },
 ];
 
-/** Values of all kinds that can be cloned. */
+/** Values of every kind that can be cloned. */
 const VALUES: readonly unknown[] = [
   undefined,
   null,

@@ -1,4 +1,4 @@
-/** Tests actors whose memory has a journal: flushed data survives a crash, and a failing disk ends the actors with the reason. */
+/** Tests actors whose Replay has a journal: flushed data must survive a crash, and a failing disk must end the actors with the reason. */
 import { describe, expect, test } from "vitest";
 import { memory } from "../../../src/files/memory.ts";
 import { fifo, i32, type OpenReplay, Replay } from "../../../src/index.ts";

@@ -1,4 +1,4 @@
-/** Tests a real server with real sockets that is killed during its work; `npm run soak:sockets` kills it 200 times. */
+/** Tests a real server with real sockets that is killed while it works. `npm run soak:sockets` kills it 200 times. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";

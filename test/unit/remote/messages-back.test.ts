@@ -1,4 +1,4 @@
-/** Tests messages from the learner to its actors: they arrive in order, each once, and only the newest weights are sent. */
+/** Tests messages from the learner to its actors: each must arrive once and in order, and only the newest weights are sent. */
 import { describe, expect, test } from "vitest";
 import { i32, Replay } from "../../../src/index.ts";
 import { remoteWriter } from "../../../src/remote/index.ts";

@@ -1,4 +1,4 @@
-/** Tests actors with named writers: after a restart their environments are new, so a named writer ends its episode and restarts. */
+/** Tests actors with named writers: after a restart, their environments are new, so a named writer must end its open episode and begin another one. */
 import { describe, expect, test } from "vitest";
 import { memory } from "../../../src/files/memory.ts";
 import { f32, i32, Replay } from "../../../src/index.ts";

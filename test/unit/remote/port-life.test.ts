@@ -1,4 +1,4 @@
-/** Tests the two ends of a port: either arrives first, they do not match, they leave, or one dies. */
+/** Tests the life of a port's two ends: either end arrives first, the ends do not match, they leave, or one of them dies. */
 import { EventEmitter } from "node:events";
 import { describe, expect, test } from "vitest";
 import { f32, fifo, i32, queueLimiter, Replay } from "../../../src/index.ts";

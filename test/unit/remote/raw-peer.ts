@@ -1,4 +1,4 @@
-/** A peer that speaks the protocol of docs/reference/actors-protocol.md manually, with arbitrary content. */
+/** Implements a peer that sends handwritten frames of the protocol in docs/reference/actors-protocol.md, with arbitrary content. */
 import type { ByteChannel } from "../../../src/index.ts";
 
 export const KINDS = [

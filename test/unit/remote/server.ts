@@ -1,4 +1,4 @@
-/** Simulates a server of sockets in memory: each connection is a pair of channels that can break at any moment. */
+/** Simulates a socket server in memory. Each connection is a pair of channels that can break at any moment. */
 import type { AcceptedWriter, AcceptOptions, Replay } from "../../../src/index.ts";
 import { type MemoryChannel, memoryChannels } from "./support.ts";
 

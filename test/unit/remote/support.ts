@@ -5,7 +5,7 @@ import { setTimeout as later } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
 import { type AcceptOptions, Replay, type ReplayOptions, type Spec } from "../../../src/index.ts";
-// Preloads modules: a clock of turns would count thousands of milliseconds while a busy machine reads the files of the first call.
+// These modules are preloaded, because a clock of turns would count thousands of milliseconds while a busy machine reads them in the first call.
 import "../../../src/remote/accept.ts";
 import "../../../src/storage/open.ts";
 import type { ByteChannel, ChannelHandlers } from "../../../src/remote/channels/channel.ts";

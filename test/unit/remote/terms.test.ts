@@ -1,5 +1,5 @@
 /**
- * Tests the terms of an acceptWriter call: it limits lanes and sessions, and a session continues under the terms of the call that takes its socket.
+ * Tests the terms of an acceptWriter call: it limits lanes and sessions, and a session continues under the terms of the call that accepts its new socket.
  */
 import { describe, expect, test } from "vitest";
 import { memory } from "../../../src/files/memory.ts";

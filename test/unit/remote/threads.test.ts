@@ -1,4 +1,4 @@
-/** Tests actors in separate threads: all their steps arrive once and in order, whether the actors leave, die or are killed. */
+/** Tests actors in separate threads: all of their steps must arrive once and in order, whether the actors leave, die or are killed. */
 import { once } from "node:events";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";

@@ -1,6 +1,6 @@
 /**
- * Tests conversations that are cut, stopped or altered at every place, and forged messages: each causes an error with the address, or everything continues.
- * No call hangs, and no item is stored twice.
+ * Tests conversations that are cut, stopped or altered at every place, and forged messages. Each must cause an error with the address, or the call must
+ * succeed. No call may hang, and no item may be stored twice.
  */
 import { afterEach, describe, expect, it } from "vitest";
 import { ReplayError } from "../../../src/base/error.ts";

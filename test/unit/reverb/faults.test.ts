@@ -1,5 +1,5 @@
 /**
- * Tests servers that disappear, become silent, or reject calls: every call continues, or ends with an error that names the address. test/interop covers the
+ * Tests servers that disappear, become silent, or reject calls: every call must continue, or end with an error that names the address. test/interop covers the
  * real server.
  */
 import { spawn } from "node:child_process";

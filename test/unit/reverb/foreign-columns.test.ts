@@ -1,4 +1,4 @@
-/** Tests columns of types that JavaScript lacks: their known properties are kept, and columns that cannot be written are rejected by name. */
+/** Tests columns of types that JavaScript lacks: their known properties are kept, and an error names a column that cannot be written. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { f32, f64, i32, type Spec } from "../../../src/index.ts";
 import { ReverbClient } from "../../../src/reverb/index.ts";

@@ -1,4 +1,4 @@
-/** Tests actors of a client with a naive server; test/interop uses a real server. */
+/** Tests actors that write through a client to a naive server. test/interop uses a real server. */
 import type { EventEmitter } from "node:events";
 import { expect, it, onTestFinished } from "vitest";
 import { i32 } from "../../../src/index.ts";

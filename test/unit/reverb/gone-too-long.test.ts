@@ -1,4 +1,4 @@
-/** Tests a server that is away longer than reconnectTimeoutMs: the call fails, and the next call retries. Nothing is lost or duplicated. */
+/** Tests a server that is unavailable for longer than reconnectTimeoutMs: the call must fail, and the next call retries. Nothing may be lost or duplicated. */
 import { afterEach, expect, it } from "vitest";
 import { i32, type Spec } from "../../../src/index.ts";
 import { ReverbClient } from "../../../src/reverb/index.ts";

@@ -1,4 +1,4 @@
-/** Tests calls to a grpc-js server: bytes, ends and errors equal those of the grpc-js client. */
+/** Tests calls to a grpc-js server: bytes, ends and errors must equal those of the grpc-js client. */
 import {
   Metadata,
   Server,

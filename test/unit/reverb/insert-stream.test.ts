@@ -1,4 +1,4 @@
-/** Tests items sent to a server that breaks connections: each item arrives with its chunks, and waits end. */
+/** Tests items sent to a server that breaks connections: each item must arrive with its chunks, and every wait must end. */
 import { expect, it } from "vitest";
 import { Channel } from "../../../src/reverb/grpc/channel.ts";
 import { InsertStream } from "../../../src/reverb/insert-stream.ts";

@@ -1,4 +1,4 @@
-/** Tests calls that wait for a long time: the client keeps checking that the server is alive, without looking like an attack to a gRPC server. */
+/** Tests calls that wait for a long time: the client must keep checking that the server responds, but not so often that a gRPC server closes the connection. */
 import { afterEach, expect, it } from "vitest";
 import { i32 } from "../../../src/index.ts";
 import { ReverbClient, type ReverbClientOptions } from "../../../src/reverb/index.ts";

@@ -1,4 +1,4 @@
-/** Tests programs that start before their server: the first call waits for it as long as a lost connection is retried. */
+/** Tests programs that start before their server: the first call waits for the server for the same time as a lost connection is retried. */
 import { createServer } from "node:net";
 import { afterEach, expect, it, vi } from "vitest";
 import { i32 } from "../../../src/index.ts";

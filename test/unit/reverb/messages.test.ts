@@ -1,4 +1,4 @@
-/** Tests recorded messages of the real Reverb: reading, writing and damage. */
+/** Tests recorded messages of the real Reverb: reading them, writing them, and reading damaged ones. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

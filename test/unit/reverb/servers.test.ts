@@ -1,4 +1,4 @@
-/** Tests several scripted servers behind one client: which servers are called, and the effects of a lost server. test/interop uses real servers. */
+/** Tests one client with several scripted servers: which servers it calls, and the effects of a lost server. test/interop uses real servers. */
 import { afterEach, expect, it, vi } from "vitest";
 import { i32 } from "../../../src/index.ts";
 import { ReverbClient } from "../../../src/reverb/index.ts";

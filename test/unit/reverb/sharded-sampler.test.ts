@@ -1,4 +1,4 @@
-/** Tests one sampler over several scripted servers: it takes turns, and continues after every kind of error. test/interop uses real servers. */
+/** Tests one sampler for several scripted servers: it must take turns, and continue after every kind of error. test/interop uses real servers. */
 import { afterEach, expect, it } from "vitest";
 import { Channel } from "../../../src/reverb/grpc/channel.ts";
 import { Servers } from "../../../src/reverb/servers.ts";

@@ -1,4 +1,4 @@
-/** Compares Snappy blocks with another library. */
+/** Compares the encoding and decoding of Snappy blocks with another library. */
 import fc from "fast-check";
 import { snappyUncompress } from "hyparquet";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** Tests TLS connections to servers, configured with `credentials`. */
+/** Tests TLS connections to servers, which `credentials` configures. */
 import type { SecureServerOptions } from "node:http2";
 import { afterEach, describe, expect, it } from "vitest";
 import { ReverbClient } from "../../../src/reverb/index.ts";

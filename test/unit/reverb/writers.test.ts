@@ -1,4 +1,4 @@
-/** Tests errors of writers that occur before anything is sent; no server is needed. */
+/** Tests errors of writers that occur before anything is sent, so no server is needed. */
 import { afterAll, expect, it, vi } from "vitest";
 import { f32, i32 } from "../../../src/index.ts";
 import { BufferedSteps } from "../../../src/reverb/buffered-steps.ts";

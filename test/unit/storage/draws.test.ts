@@ -1,4 +1,4 @@
-/** Tests draws in a journal: few bytes are written, a flush stores all draws, and a kill loses a limited number. */
+/** Tests draws in a Replay with a journal: few bytes are written, a flush stores all draws, and a kill loses only a limited number of draws. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { COUNTS, DRAWN, SLOTS } from "../../../src/base/kinds.ts";
 import { type MemoryDirectory, memory } from "../../../src/files/memory.ts";
@@ -8,7 +8,7 @@ import type { AnyReplay } from "../../support/scenes.ts";
 import { again, type Opened } from "./opened.ts";
 import { draws, seen } from "./seen.ts";
 
-// The marks of this many slots do not fit into a few words.
+// The number of slots, whose marks do not fit in a few words.
 const SIZE = 300;
 const SECTION = 16;
 /** The size of the section that ends a group. */

@@ -1,4 +1,4 @@
-/** Tests the disk contents without a flush: after a second, and when the process ends. */
+/** Tests what is on the disk without a flush: after a second, and when the process ends. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

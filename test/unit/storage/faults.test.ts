@@ -1,4 +1,4 @@
-/** Tests guarantees of a log under faults: truncated and altered bytes, full disks, failing devices and crashes. REPRISE_SLOW tries all of them. */
+/** Tests the guarantees of a log under faults: truncated and altered bytes, full disks, failing devices and crashes. REPRISE_SLOW tries every place. */
 import { describe, expect, it, vi } from "vitest";
 import { SectionMemory } from "../../../src/memory/section-memory.ts";
 import { Log, type LogOptions, memory, type Operation } from "../../../src/storage/index.ts";

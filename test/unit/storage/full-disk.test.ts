@@ -1,4 +1,4 @@
-/** Tests a full disk: which calls report it, which changes remain, and that everything continues when there is space again. */
+/** Tests a full disk: which calls report it, which changes are kept, and that everything continues when there is space again. */
 import { expect, test, vi } from "vitest";
 import { type Fault, type MemoryDirectory, memory } from "../../../src/files/memory.ts";
 import { fifo, i32, type OpenOptions, Replay, type ReplayError } from "../../../src/index.ts";

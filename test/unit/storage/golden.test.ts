@@ -1,4 +1,4 @@
-/** Tests files written when the format got its version: they are read unchanged, and current files have the same bytes. */
+/** Tests files that were written when the format got its current version: they must be read unchanged, and current files must have the same bytes. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";

@@ -1,4 +1,4 @@
-/** Tests guarantees of a log without faults. */
+/** Tests the guarantees of a log without faults. */
 import { describe, expect, it, vi } from "vitest";
 import { Log, type LogOptions, memory } from "../../../src/storage/index.ts";
 import { MANUAL, reopened, shown, writeGroup } from "../../support/log.ts";

@@ -1,4 +1,4 @@
-/** Tests migrating a journal for the next version of its program: the journal is rewritten or unchanged, wherever the program is killed. */
+/** Tests migrating a journal for the next version of its program: the journal must be either rewritten or unchanged, wherever the program is killed. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -31,7 +31,7 @@ async function written(scene: Scene, dir: MemoryDirectory, acts: number, options
   return state;
 }
 
-/** Options that add a leaf to the spec of a scene, and options that remove it again. */
+/** Returns options that add a leaf to the spec of a scene. Options that remove the leaf again follow. */
 const wider = (spec: Spec) => ({ spec: { ...(spec as object), mood: i32() }, migrate: (step: object) => ({ ...step, mood: 7 }) });
 const back = (spec: Spec) => ({ spec, migrate: ({ mood, ...step }: { mood: number }) => step });
 

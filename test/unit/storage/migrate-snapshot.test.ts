@@ -1,4 +1,4 @@
-/** Tests migrating a snapshot for the next version of its program: only the steps change. */
+/** Tests migrating a snapshot for the next version of its program: only the steps may change. */
 import { describe, expect, test } from "vitest";
 import { bf16, bool, f16, f32, f64, i32, i64, prioritized, Replay, type Spec, shared, text, u8, uniform } from "../../../src/index.ts";
 import { migrateSnapshot, type SnapshotMigration } from "../../../src/storage/index.ts";

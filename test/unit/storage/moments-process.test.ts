@@ -1,4 +1,4 @@
-/** Tests readers of a log that another process is writing: every reader succeeds, and returns everything that was on the disk before the call. */
+/** Tests readers of a log that another process is writing: every reader must succeed, and return everything that was on the disk before the call. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** Tests readers of a log that is being written: they return its state at some moment since the call, whatever the owner does between two calls. */
+/** Tests readers of a log that is being written: they must return its state at some moment since the call, whatever the owner does in the meantime. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { openJournal } from "../../../src/datasets/formats/replay/open-journal.ts";
 import { openReplay } from "../../../src/datasets/rlds/index.ts";

@@ -1,4 +1,4 @@
-/** Tests writers over a restart: named writers continue, and scripts do not accumulate writers with each start. */
+/** Tests writers across a restart: named writers continue, and a script must not accumulate writers with each start. */
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { memory } from "../../../src/files/memory.ts";

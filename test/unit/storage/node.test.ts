@@ -1,4 +1,4 @@
-/** Tests a folder of the file system, and which process owns it. */
+/** Tests a folder of the file system as a directory, and which process owns it. */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";

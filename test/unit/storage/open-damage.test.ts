@@ -82,8 +82,8 @@ function sectionsOf(dir: MemoryDirectory, salvage = false): Buffer {
 }
 
 /**
- * Returns the number of calls after which a Replay had the state of a directory. Reading sections is much faster than opening a directory, so this checks
- * that the sections are the first ones of the whole journal, and opens each number of sections only once.
+ * Returns a function that returns the number of calls after which a Replay had the state of a directory. Reading sections is much faster than opening a
+ * directory, so it checks that the sections are the first ones of the whole journal, and opens each number of sections only once.
  */
 function finder(past: Past, whole: MemoryDirectory, options: Partial<OpenOptions> = {}) {
   const found = new Map<number, number>();

@@ -1,4 +1,4 @@
-/** Tests a journal whose checksums are right but whose records describe an impossible state, as a damaged program or group may leave it. */
+/** Tests a journal with correct checksums whose records describe an impossible state, as a faulty program or a damaged group may leave it. */
 import { expect, test } from "vitest";
 import { TABLE } from "../../../src/base/kinds.ts";
 import { type MemoryDirectory, memory } from "../../../src/files/memory.ts";

@@ -1,4 +1,4 @@
-/** Opens Replays with journals in memory, and records their former states for tests of the remaining data. */
+/** Opens Replays with journals in memory, and records their former states, so that tests can check which data remains after a fault. */
 import { expect } from "vitest";
 import type { Directory } from "../../../src/files/directory.ts";
 import { type OpenOptions, Replay } from "../../../src/index.ts";

@@ -1,4 +1,4 @@
-/** Returns the visible state of a Replay as bytes, so that tests can compare two Replays. */
+/** Provides the visible state of a Replay as bytes, so that tests can compare two Replays. */
 
 import { END, FREE, SLOTS } from "../../../src/base/kinds.ts";
 import type { OpenOptions, Replay } from "../../../src/index.ts";

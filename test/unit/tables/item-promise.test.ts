@@ -1,4 +1,4 @@
-/** Tests errors of items: errors that a promise has reported are omitted by `flush`, which reports all others. */
+/** Tests errors of items: `flush` must report all errors except those that a promise has already reported. */
 import { describe, expect, it } from "vitest";
 import { ItemPromise } from "../../../src/tables/item-promise.ts";
 

@@ -1,4 +1,4 @@
-/** Tests one observer per environment of a batch: in this process, across ports, and with user functions. */
+/** Tests BatchedObserverUnbatching, which has an observer per environment of a batch: in this process, across ports, and with user functions. */
 import { describe, expect, test } from "vitest";
 import { f32, fifo, i32, i64, Replay, ReplayError } from "../../../src/index.ts";
 import { Column } from "../../../src/schema/column.ts";

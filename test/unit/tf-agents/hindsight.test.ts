@@ -1,4 +1,4 @@
-/** Tests items that show the same leaves at other steps, as in hindsight replay: any number of them can be drawn together. */
+/** Tests items whose columns show the same leaves at different steps, as in hindsight replay: any number of such items can be drawn together. */
 import { describe, expect, test } from "vitest";
 import { bool, f32, fifo, i32, prioritized, Replay, type Table, text, uniform } from "../../../src/index.ts";
 import { engineOf } from "../../../src/replay/replay.ts";

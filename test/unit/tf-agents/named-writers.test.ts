@@ -1,4 +1,4 @@
-/** Tests observers and clients over a restart: named ones continue, and restarts do not accumulate writers. */
+/** Tests observers and clients across a restart: named observers and clients continue, and restarts must not accumulate writers. */
 import { describe, expect, test } from "vitest";
 import { f32, fifo, i32, Replay } from "../../../src/index.ts";
 import { ReverbClient } from "../../../src/reverb/index.ts";

@@ -1,4 +1,4 @@
-/** Tests the diagrams in the TF-Agents documentation: the items of an episode F, M, L with the boundary step P. */
+/** Compares the items of an episode F, M, L and its boundary step P with the diagrams in the TF-Agents documentation. */
 import { expect, test } from "vitest";
 import { ReverbAddTrajectoryObserver } from "../../../src/tf-agents/index.ts";
 import { episode, replayOf, type Steps } from "./support.ts";

@@ -1,4 +1,4 @@
-/** Tests that observers write the same items across a port as to a local Replay, and continue with writers restored by `Replay.open`. */
+/** Tests that observers write the same items across a port as to a local Replay, and continue with writers that `Replay.open` restores. */
 import { describe, expect, test } from "vitest";
 import { f32, fifo, i32, Replay } from "../../../src/index.ts";
 import { memory } from "../../../src/storage/index.ts";

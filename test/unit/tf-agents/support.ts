@@ -1,4 +1,4 @@
-/** Shared helpers for tests of observers: a Replay of trajectories, distinguishable steps, and a table's items as text. */
+/** Contains the shared parts of tests of observers: a Replay of trajectories, distinguishable steps, and a table's items as text. */
 
 import { f32, fifo, i32, Replay, type TableOptions } from "../../../src/index.ts";
 import { type Trajectory, trajectorySpec } from "../../../src/tf-agents/index.ts";
@@ -6,7 +6,7 @@ import { type Trajectory, trajectorySpec } from "../../../src/tf-agents/index.ts
 export const SPEC = trajectorySpec({ observation: f32(2), action: i32() });
 export type Steps = typeof SPEC;
 
-/** Options of a table that yields each item once, in order. */
+/** The options of a table that returns each item once, in order. */
 export const ONCE: TableOptions = { maxSize: 1000, sampler: fifo(), maxTimesSampled: 1 };
 
 export function replayOf<const N extends string = "t">(tables: { readonly [K in N]: TableOptions } = { t: ONCE } as never): Replay<Steps, N> {

@@ -280,7 +280,7 @@ test.each([
   const value = { stepType: ones(), nextStepType: ones(), action: ones(), policyInfo: [], reward: floats(), discount: floats(), observation };
   const { nextTimeStep, timeStep } = asTransition(SPEC, value as never, { prependT0ToNextTimeStep: true });
   const { at } = nextTimeStep.observation as typeof observation;
-  // The shape equals that of tf.concat of the first one of frames - 1 steps, if any, and all of them.
+  // The shape equals that of tf.concat of the first of the frames - 1 steps, if any, and all of these steps.
   expect(at.shape).toEqual([rows, frames === 1 ? 0 : frames, 2]);
   expect([...at.data]).toEqual(frames === 1 ? [] : [...observation.at.data]);
   expect((timeStep.reward as never as { readonly shape: readonly number[] }).shape).toEqual([rows, frames - 1]);

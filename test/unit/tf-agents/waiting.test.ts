@@ -1,4 +1,4 @@
-/** Tests observers on a table whose rate limiter blocks inserts: calls return promises, in order, and no items are lost. */
+/** Tests observers on a table whose rate limiter blocks inserts: calls return promises, which resolve in order, and no item may be lost. */
 import { expect, test } from "vitest";
 import { fifo, queueLimiter, type TableOptions } from "../../../src/index.ts";
 import { drive, ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver } from "../../../src/tf-agents/index.ts";

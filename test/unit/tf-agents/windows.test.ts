@@ -1,4 +1,4 @@
-/** Tests requests for more windows of a buffer's streams than a draw has room for: such a mistake of the host must not overwrite adjacent memory. */
+/** Tests requests for more windows of a buffer's streams than a draw has room for. Such a bug in the host must not overwrite adjacent memory. */
 
 import { describe, expect, test } from "vitest";
 import { LENGTH, LEVEL, OF_STREAMS, SLOT, START, UNIFORM } from "../../../src/base/abi.ts";

@@ -1,4 +1,4 @@
-"""cpprb: NumPy arrays in a Cython class, a sum tree in C++."""
+"""Measures cpprb: NumPy arrays in a Cython class, and a sum tree in C++."""
 import numpy as np
 from cpprb import PrioritizedReplayBuffer, ReplayBuffer
 

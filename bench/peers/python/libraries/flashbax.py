@@ -1,4 +1,4 @@
-"""flashbax: JAX functions, compiled whole. Keys are split inside, states are donated to their successors, and each result is awaited."""
+"""Measures flashbax: JAX functions, each compiled as a whole. They split keys themselves and donate states to their successors. Each result is awaited."""
 import flashbax
 import jax
 import jax.numpy as jnp
@@ -61,7 +61,7 @@ def uniform(task):
 
 
 def _weighted(buffer, size):
-    """Importance weights as in Reprise: those of the batch, scaled so that the largest is 1."""
+    """Computes importance weights as in Reprise, scaled so that the largest weight of the batch is 1."""
 
     def sample(state, key):
         drawn = buffer.sample(state, key)
@@ -96,7 +96,7 @@ def prioritized(task):
 
 
 def _cycling(state, sample, update, batch):
-    """Sample and update are two calls, because a program learns between them. The state is donated, so nothing is copied."""
+    """Samples and updates in two calls, because a program learns in between. The state is donated, so nothing is copied."""
 
     @jax.jit
     def draw(state, key):

@@ -1,4 +1,4 @@
-"""The baseline: arrays and fancy indices without a library. It lacks order, keys and episodes, which its author would still have to write."""
+"""Measures the baseline: arrays and fancy indexing without a library. It lacks order, keys and episodes, which a programmer would still have to write."""
 import numpy as np
 
 from source import BLOCK, STACK, WIDTH, adding, columns, film, repeated, steps

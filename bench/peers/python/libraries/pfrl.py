@@ -1,4 +1,4 @@
-"""PFRL: a dict per transition in a queue. batch_experiences converts the drawn ones to torch tensors, as in its agents."""
+"""Measures PFRL: a queue with a dict per transition. batch_experiences converts the drawn transitions to torch tensors, as in its agents."""
 import numpy as np
 import torch
 from pfrl.replay_buffer import batch_experiences
@@ -23,7 +23,7 @@ def _named(step):
 
 
 def _filled(buffer, size):
-    # Each transition has its own arrays, as from an environment.
+    # Each transition has its own arrays, as if they came from an environment.
     given = [_named(step) for step in steps()]
     for k in range(size):
         step = given[k % len(given)]
@@ -77,11 +77,11 @@ def prioritized(task):
 
 
 def frames(task):
-    """States are LazyFrames, as from its Atari wrappers: stacks share their frames, and are created at each draw."""
+    """Uses LazyFrames as states, like PFRL's Atari wrappers: stacks share their frames, and are created at each draw."""
     buffer = ReplayBuffer(task["steps"])
     some = film(task)
     period = len(some) - STACK - 1
-    # Each frame is a separate array, as from an environment.
+    # Each frame is a separate array, as if it came from an environment.
     recent = [some[k][None].copy() for k in range(STACK)]
     state = LazyFrames(recent, stack_axis=0)
     for k in range(task["steps"]):

@@ -1,4 +1,4 @@
-"""Stable-Baselines3: NumPy arrays, and batches as torch tensors. Its arrays are filled directly, because its add takes one step per call."""
+"""Measures Stable-Baselines3: NumPy arrays, and batches as torch tensors. Its arrays are filled directly, because `add` accepts one step per call."""
 import numpy as np
 from gymnasium import spaces
 from stable_baselines3.common.buffers import ReplayBuffer
@@ -23,7 +23,7 @@ def _columns(drawn):
 
 
 def _filled(size):
-    # Actions of 4 bytes, as in Reprise. Those of Discrete have 8 by default.
+    # Actions have 4 bytes, as in Reprise. By default, actions of Discrete have 8 bytes.
     buffer = ReplayBuffer(size, spaces.Box(-1, 1, (4,), np.float32), spaces.Discrete(4, dtype=np.int32), device="cpu")
     block = columns()
     for k in range(0, size, BLOCK):

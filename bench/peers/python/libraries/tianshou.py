@@ -1,4 +1,4 @@
-"""Tianshou: NumPy arrays in a Batch. The buffer receives its arrays directly (set_batch), because its add takes one step per call."""
+"""Measures Tianshou: NumPy arrays in a Batch. The buffer receives its arrays directly (set_batch), because `add` accepts one step per call."""
 import numpy as np
 from tianshou.data import Batch, PrioritizedReplayBuffer, ReplayBuffer
 

@@ -1,4 +1,4 @@
-"""TorchRL: tensors of a TensorDict in one storage (LazyTensorStorage), and segment trees in C++."""
+"""Measures TorchRL: tensors of a TensorDict in one storage (LazyTensorStorage), and segment trees in C++."""
 import torch
 from tensordict import TensorDict
 from torchrl.data import LazyTensorStorage, ReplayBufferEnsemble, TensorDictPrioritizedReplayBuffer, TensorDictReplayBuffer
@@ -65,7 +65,7 @@ def prioritized(task):
 
 
 def windows(task):
-    """Uses a SliceSampler over one trajectory. Its bounds are cached between draws (cache_values), because nothing is added in the meantime."""
+    """Uses a SliceSampler on one trajectory. Its bounds are cached between draws (cache_values), because nothing is added in the meantime."""
     batch, size, length = task["batch"], task["steps"], task["length"]
     sampler = SliceSampler(slice_len=length, traj_key="episode", cache_values=True)
     buffer = TensorDictReplayBuffer(storage=LazyTensorStorage(size), sampler=sampler, batch_size=batch * length)

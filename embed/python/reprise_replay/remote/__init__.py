@@ -1,6 +1,6 @@
-"""Both ends of writers whose environment is at the other end of a WebSocket, with the protocol of docs/reference/actors-protocol.md.
+"""Implements both ends of remote writers, which send steps over a WebSocket with the protocol of docs/reference/actors-protocol.md.
 
-Requires the library websockets: `pip install "reprise-replay[websockets]"`.
+Requires the websockets library: `pip install "reprise-replay[websockets]"`.
 """
 
 try:

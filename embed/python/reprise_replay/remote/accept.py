@@ -1,4 +1,4 @@
-"""Accepts writers over a WebSocket, at the end with the Replay."""
+"""Accepts remote writers over a WebSocket, in the process with the Replay."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .messages import encoded
 from .sessions import Ended, Hello, sessions_of
 
 _SESSION = re.compile(r"[A-Za-z0-9_-]{22,64}")
-#: The maximum number of seconds between pings: as many milliseconds as both ends can count.
+#: The maximum number of seconds between pings: the longest time in milliseconds that both ends can represent.
 _NEVER = 2**30 / 1000
 
 
@@ -40,19 +40,19 @@ async def accept(
 ) -> AcceptedWriter:
     """Accepts a `remoteWriter` at the other end of a WebSocket. Its steps are appended to a writer of the Replay.
 
-    Returns when both ends have met. Then `await websocket.wait_closed()` keeps the connection, and `accepted.closed` resolves at
-    the end of the session. If the connection breaks, the actor can reconnect within `session_ttl` seconds, and `accept` returns
-    the same `AcceptedWriter`. Each step arrives once and in order.
+    Returns when the actor's hello has been accepted. Then `await websocket.wait_closed()` keeps the connection, and
+    `accepted.closed` resolves at the end of the session. If the connection breaks, the actor can reconnect within `session_ttl`
+    seconds, and `accept` returns the same `AcceptedWriter`. Each step arrives once and in order.
 
-    `writer`: the number of the writer in the Replay's text; it has one actor at a time. `max_in_flight`: the maximum number of
-    unconfirmed steps per session. `limits`: the limits for untrusted peers. `keep_alive`, `keep_alive_timeout`: the seconds of
-    silence until a ping, and until the connection counts as broken. `timeout`: the seconds to wait for the actor's hello; None
-    for no limit. For an actor that reconnects, the options of the newest call count.
+    `writer`: the number of the writer in the Replay's text, which can have one actor at a time. `max_in_flight`: the maximum
+    number of unconfirmed steps per session. `limits`: the limits for untrusted peers. `keep_alive`, `keep_alive_timeout`: the
+    seconds of silence until a ping, and until the connection counts as broken. `timeout`: the seconds to wait for the actor's
+    hello; None for no limit. If an actor reconnects, the options of the newest call apply.
 
-    Raises ReplayError: `SPEC_MISMATCH` if the specs or lanes differ, `OUT_OF_TURN` if the writer has an actor, `NOT_FOUND` if the
-    session is unknown, `RATE_LIMITED` beyond `limits.sessions`, `UNSUPPORTED` beyond `limits.lanes` or for `confirm` "disk" (a
-    Replay in Python has no journal), `CLOSED` if the peer left, `INVALID_DATA` if the peer broke the protocol, `TIMEOUT` if the
-    actor sent no hello in time.
+    Raises ReplayError: `SPEC_MISMATCH` if the specs or lanes differ, `OUT_OF_TURN` if the writer already has an actor,
+    `NOT_FOUND` if the session is unknown, `RATE_LIMITED` beyond `limits.sessions`, `UNSUPPORTED` beyond `limits.lanes` or for
+    `confirm` "disk" (a Replay in Python has no journal), `CLOSED` if the peer left, `INVALID_DATA` if the peer broke the
+    protocol, `TIMEOUT` if the actor sent no hello in time.
     """
     number, rules = operator.index(writer), (limits or Limits()).checked()
     intake = Intake(replay, number)
@@ -86,7 +86,7 @@ async def accept(
 
 def publish(replay: Replay, message: Any) -> None:
     """Sends a message, such as new weights, to all writers that the Replay has accepted or will accept. A slow actor receives only
-    the newest message. Bytes are sent unchanged, and other values as JSON. Call this function in the thread of the event loop.
+    the newest message. Bytes are sent unchanged, and other values as JSON. Call this function in the event loop's thread.
     """
     sessions = sessions_of(replay)
     sessions.newest = encoded(message)
@@ -95,7 +95,7 @@ def publish(replay: Replay, message: Any) -> None:
 
 
 class _Meeting:
-    """Reads a connection: up to `hello` for itself, then for the writer that it belongs to."""
+    """Reads a connection: handles its hello, and then passes frames to the writer that the connection belongs to."""
 
     def __init__(self, link: Link, intake: Intake, number: int, settings: Settings, met: asyncio.Future[AcceptedWriter]) -> None:
         self._link, self._intake, self._number, self._settings, self._met = link, intake, number, settings, met
@@ -111,7 +111,7 @@ class _Meeting:
             self._reject(error)
             self._fail(error)
         except Exception as error:
-            # This end has failed. The actor must not wait for it, and the session must not hold the writer.
+            # This end has failed. The actor must not wait for a response, and the session must not occupy the writer.
             self._reject(ReplayError(f"CLOSED: the Replay failed: {error!r}"))
             self._fail(error)
             raise
@@ -123,7 +123,7 @@ class _Meeting:
     def _on_frame(self, frame: Frame, size: int) -> None:
         accepted = self._accepted
         if accepted is not None:
-            # A connection that another one has replaced brings nothing more.
+            # Frames of a connection that was replaced by a newer one are ignored.
             if accepted._link is self._link:
                 accepted.receive(frame, self._frames, size)
         elif frame.kind == Kind.HELLO and not self._met.done():
@@ -151,7 +151,7 @@ class _Meeting:
         self._link.close(error.close if isinstance(error, ProtocolError) else Close.FAILED, str(error))
 
     def _enter(self, fields: Fields) -> AcceptedWriter:
-        """Lets an actor in: into its session, or with a new one."""
+        """Admits an actor to its existing session, or to a new one."""
         intake, link = self._intake, self._link
         hello = self._check(fields)
         settings, limits = self._settings, self._settings.limits

@@ -1,4 +1,4 @@
-"""The Replay's end of a remote writer: takes its steps in order, confirms them, and sends messages back. It outlives a connection."""
+"""Implements the Replay's end of a remote writer, which takes steps in order, confirms them, and sends messages back. It outlives a connection."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from .limits import Limits, Throttle
 from .link import Link
 from .messages import Messages, encoded
 
-#: The maximum number of calls that wait for an answer, and of bytes without a receipt before `send` waits.
+#: The maximum number of calls that wait for an answer, and the number of bytes without a receipt from which `send` waits.
 _MAX_CALLS, _SENT_BYTES = 1000, 1 << 20
 #: The errors that are not the writer's fault.
 _OWN_FAULTS = ("OUT_OF_MEMORY", "CLOSED", "KEYS_EXHAUSTED", "RATE_LIMITED", "OUT_OF_TURN")
 
 
 class Goodbye(NamedTuple):
-    """The end of a writer: the actor called `close`, the actor is gone, `close` was called here, or an error occurred, which the actor receives."""
+    """How a writer ended: the actor called `close`, the actor is gone, `close` was called here, or an error occurred, which the actor also receives."""
 
     how: Literal["left", "gone", "closed", "failed"]
     error: BaseException | None = None
 
 
 class Settings(NamedTuple):
-    """Options of `accept`, checked."""
+    """The options of `accept`, after validation."""
 
     max_in_flight: int
     limits: Limits
@@ -40,7 +40,7 @@ class Settings(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """A received entry that is not processed yet: a block with the bytes of its frame, a flush with its number, or a goodbye."""
+    """A received entry that has not been processed yet: a block with the bytes of its frame, a flush with its number, or a goodbye."""
 
     kind: Kind
     taken: Block | None = None
@@ -86,7 +86,7 @@ class AcceptedWriter:
 
     @property
     def connected(self) -> bool:
-        """Whether the writer has a connection now. Without a connection, it may reconnect until `closed` resolves."""
+        """Whether the writer currently has a connection. Without a connection, the writer may reconnect until `closed` resolves."""
         return self._link is not None
 
     @property
@@ -98,8 +98,8 @@ class AcceptedWriter:
         """Sends a message to the writer's `onmessage`, after all earlier messages. Bytes are sent unchanged, and other values as
         JSON.
 
-        A message arrives once, even if the connection breaks and the writer reconnects. The call waits while 1 MiB is
-        unconfirmed.
+        The message arrives once, even if the connection breaks and the writer reconnects. The call waits while 1 MiB of messages
+        is unconfirmed.
 
         Raises ReplayError: `CLOSED` if the writer has ended. Raises TypeError or ValueError if JSON cannot represent the message.
         """
@@ -112,7 +112,7 @@ class AcceptedWriter:
         self._post_message(self._messages.push(kind, data))
 
     def publish(self, message: Any) -> None:
-        """Sends a message like `send`, but replaces a published message that is still waiting, so that a slow writer receives only the newest."""
+        """Sends a message like `send`, but replaces a published message that is still waiting, so that a slow writer receives only the newest message."""
         self._publish(*encoded(message))
 
     def _publish(self, kind: str, data: bytes) -> None:
@@ -126,7 +126,7 @@ class AcceptedWriter:
 
     @property
     def runs(self) -> bool:
-        """Whether the event loop of the writer still runs, rather than belonging to an earlier `asyncio.run`."""
+        """Whether the event loop of the writer is still running. It is not if it belongs to an earlier `asyncio.run`."""
         return self._loop.is_running()
 
     @property
@@ -140,24 +140,24 @@ class AcceptedWriter:
         return self._settings.session_ttl if self._reconnects else 0.0
 
     def begin(self, receipt: int) -> None:
-        """Numbers messages after `receipt`, the last message of an earlier Replay that the writer has handled."""
+        """Numbers messages from `receipt` + 1 on. `receipt`: the last message of an earlier Replay that the writer has handled."""
         self._messages.begin(receipt)
 
     def handled(self, receipt: int) -> None:
         """Records that the writer has handled the messages up to this one.
 
-        Raises ProtocolError for one that was not sent.
+        Raises ProtocolError if this message was not sent.
         """
         if receipt > 0:
             self._on_receipt(receipt)
 
     def attach(self, link: Link, reconnects: bool, settings: Settings) -> None:
-        """Continues over a link, with the options of that connection. The contents of the first welcome stay valid."""
+        """Continues over another link, with the options of that connection. The contents of the first welcome remain valid."""
         if self._expiry is not None:
             self._expiry.cancel()
         if self._link is not None:
             self._link.close(Close.REPLACED, "another connection has this session now")
-        # The other end repeats the calls that were not answered.
+        # Entries that were not begun are dropped, because the other end repeats the calls that were not answered.
         self._queue = deque(waiting for waiting in self._queue if waiting.taken is not None)
         self._calls = 0
         for flush in self._flushing:
@@ -249,7 +249,7 @@ class AcceptedWriter:
             self._intake.replay.truncate(self._intake.writer)
         self._is_over = True
         farewell = {} if error is None else {"error": error_of(error)}
-        # Steps of a writer that is gone may be lost. If the writer returns, it must learn that.
+        # Steps of a writer that is gone may be lost. If the writer returns, it must receive an error.
         self._on_end(None if goodbye.how == "gone" else farewell, code)
         link, self._link = self._link, None
         if not self.runs:
@@ -276,7 +276,7 @@ class AcceptedWriter:
         task.add_done_callback(tasks.discard)
 
     async def _process(self) -> None:
-        """Takes what has come, in order, for as long as the session lasts."""
+        """Processes received entries in order, for as long as the session lasts."""
         try:
             while not self._is_over:
                 if not self._queue:

@@ -1,4 +1,4 @@
-"""The entries that a writer keeps until the Replay has confirmed them, in order."""
+"""Stores the entries of a writer, in order, until the Replay has confirmed them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .welcome import Welcome
 
 
 class Backlog:
-    """The unconfirmed entries: first the entries that were sent over this connection, then the other entries."""
+    """The unconfirmed entries. The entries that were sent over the current connection come first."""
 
     def __init__(self) -> None:
         self._entries: list[Entry] = []
@@ -20,7 +20,7 @@ class Backlog:
 
     @property
     def has_blocks(self) -> bool:
-        """Whether blocks are among the entries."""
+        """Whether the entries include blocks."""
         return any(entry.is_block for entry in self._entries)
 
     def has_room(self, told: Welcome) -> bool:
@@ -28,7 +28,7 @@ class Backlog:
         return self.steps < told.max_in_flight and self._sent_bytes < told.in_flight_bytes and len(self._entries) < told.max_in_flight
 
     def add(self, entry: Entry, most: int) -> None:
-        """Appends an entry, or joins it with the last entry, which then has at most that many rows."""
+        """Appends an entry, or joins it to the last entry if the result has at most `most` rows."""
         if self._sent < len(self._entries) and self._entries[-1].takes(entry, most):
             self._entries[-1].join(entry)
         else:
@@ -36,7 +36,7 @@ class Backlog:
         self.steps += entry.steps
 
     def next(self, told: Welcome) -> Entry | None:
-        """Returns the next entry and counts it as sent. Returns None if there is no entry, or if the limits of the Replay do not allow it."""
+        """Returns the next entry and counts it as sent. Returns None if there is no entry, or if the limits of the Replay do not allow another one."""
         if self._sent == len(self._entries):
             return None
         entry = self._entries[self._sent]
@@ -54,21 +54,21 @@ class Backlog:
 
     @property
     def unsent(self) -> int:
-        """The number of rows that were not sent over this connection."""
+        """The number of rows that have not been sent over this connection."""
         return self.steps - self._sent_steps
 
     def restart(self, received: int, confirmed: int) -> None:
-        """Prepares for a new connection: drops the blocks up to `confirmed`. Entries after the block `received` are sent
-        again, and also unanswered calls, after the remaining blocks."""
+        """Prepares for a new connection: drops the blocks up to `confirmed`. Entries after the block `received` will be sent
+        again, as will unanswered calls, after the remaining blocks."""
         there = [entry for entry in self._entries if confirmed < entry.number <= received]
         self._entries = there + [entry for entry in self._entries if entry.number == 0 or entry.number > received]
         self._sent = len(there)
         self._count()
 
     def forget(self, number: int) -> None:
-        """Drops the blocks up to this one."""
+        """Drops the blocks up to the one with this number."""
         end, kept = 0, []
-        # The numbers of blocks increase; a flush among them stays until it is answered.
+        # The numbers of blocks increase. A flush between blocks remains until it is answered.
         for entry in self._entries:
             if entry.number > number or end == self._sent:
                 break

@@ -1,4 +1,4 @@
-"""Makes writers whose Replay is at the other end of a WebSocket."""
+"""Creates remote writers, whose Replay is at the other end of a WebSocket."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ async def remote_writer(
     reconnect_timeout: float = 60.0,
     timeout: float | None = 30.0,
 ) -> RemoteWriter:
-    """Connects to a Replay elsewhere, such as one that called `replay.acceptWriter` in Node. Returns when that end has welcomed the
-    writer.
+    """Connects to a Replay in another process, such as one that called `replay.acceptWriter` in Node. Returns when that end has
+    welcomed the writer.
 
-    `target`: the URL of a WebSocket, an open connection, or a function that opens one. If the connection breaks, a URL or a
-    function is opened again, after a pause that doubles from 0.1 to 10 seconds. A URL is opened without compression. `leaves`:
-    lines `leaf …` as in the text of a Replay; both ends must have the same. `while_offline`: whether calls wait or fail while
-    there is no connection; a call that was accepted in part waits. `on_message`: receives the messages of the Replay's end, as
-    bytes or JSON values. `reconnect_timeout`: the seconds from the loss of a connection to the next welcome, after which the
-    writer fails with `CLOSED`, even if the function that opens a connection has not returned. `timeout`: the seconds to wait for
-    the first welcome; None for no limit.
+    `target`: the URL of a WebSocket, an open connection, or a function that opens one. If the connection breaks and `target` is
+    a URL or a function, the writer connects again after a pause, which doubles from 0.1 to 10 seconds. A URL is opened without
+    compression. `leaves`: lines `leaf …` as in the text of a Replay; both ends must have the same leaves. `while_offline`:
+    whether calls wait or fail while there is no connection; a call that was accepted in part always waits. `on_message`:
+    receives the messages of the Replay's end, as bytes or JSON values. `reconnect_timeout`: the maximum number of seconds from
+    the loss of a connection to the next welcome; after that the writer fails with `CLOSED`, even if the function that opens a
+    connection has not returned. `timeout`: the seconds to wait for the first welcome; None for no limit.
 
     Raises ReplayError: the error of the Replay's end, `CLOSED` if there is no connection, `TIMEOUT` if there is no welcome in
     time.
@@ -41,7 +41,7 @@ async def remote_writer(
     number = operator.index(lanes)
     must(1 <= number <= 65536, f"INVALID: lanes must be from 1 up to 65536, got {lanes}")
     must(reconnect_timeout >= 0, f"INVALID: reconnect_timeout must be 0 seconds or more, got {reconnect_timeout}")
-    # This instance reads the lines and checks steps; it stores nothing.
+    # This local Replay parses the lines and checks steps. It stores nothing.
     local = Replay(f"{leaves}\ntable steps size 1")
     writer = RemoteWriter(target, local.leaves, number, while_offline, on_message, local._taken, reconnect_timeout)
     try:

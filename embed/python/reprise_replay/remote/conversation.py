@@ -1,4 +1,4 @@
-"""The conversation of a writer with the Replay, over all of its connections."""
+"""Implements the conversation between a writer and the Replay, over all connections of the writer."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .messages import decoded
 from .outgoing import Crossed, Entry, packed
 from .welcome import Welcome, welcome_of
 
-#: The maximum number of waiting calls of `flush`, with a goodbye after them.
+#: The maximum number of waiting calls to `flush`, which leaves room for a goodbye.
 _FLUSHES = 999
 #: The number of slots in one frame for steps that arrive one by one.
 _JOINED = 64
-#: The most bytes of a frame's text and of zeros between its parts: in any frame, and for each leaf, rule and share.
+#: The maximum number of bytes that text and zero padding take: in any frame, and additionally for each leaf, rule and share.
 _HEAD_BYTES, _PART_BYTES = 4096, 32
 
 
@@ -47,7 +47,7 @@ class Conversation:
         self._waiting: dict[int, asyncio.Future[None]] = {}
         self._welcome: Welcome | None = None
         self.layout = Layout(leaves, lanes, 0, [])
-        #: The most rows of a frame, as the Replay requires.
+        #: The maximum number of rows in a frame, as required by the Replay.
         self.most = lanes
         self._crossed = Crossed([])
         self.link: Link | None = None
@@ -55,7 +55,7 @@ class Conversation:
         loop = asyncio.get_running_loop()
         #: Resolves when the Replay has welcomed the writer for the first time.
         self.met: asyncio.Future[None] = loop.create_future()
-        #: Resolves when the writer has ended, to the error that ended it, or None.
+        #: Resolves when the writer has ended, with the error that ended it, or None.
         self.closed: asyncio.Future[ReplayError | None] = loop.create_future()
         self.dialer = Dialer(target, reconnect_timeout, self)
 
@@ -78,13 +78,13 @@ class Conversation:
         return self._welcome
 
     def _fitting(self, told: Welcome) -> int:
-        """Rows that fit into a frame: with as many final steps as rows, and frames that cross."""
+        """Returns the number of rows that fit in a frame in the worst case: each row has a final step, and all of its frames are new."""
         parts = len(self.leaves) + len(told.fields["rules"]) + len(told.shares)
         # One more byte per row records how its episode ends.
         return (told.frame_bytes - _HEAD_BYTES - _PART_BYTES * parts) // (2 * (self.layout.most_bytes + 1))
 
     async def push(self, entry: Entry, *, is_part: bool = False) -> None:
-        """Adds an entry once the limits of the Replay allow it. `is_part`: whether the call was already accepted in part, so that it cannot fail any more."""
+        """Adds an entry when the limits of the Replay allow it. `is_part`: whether the call was already accepted in part, and so must not fail any more."""
         while True:
             told = self.told()
             must(
@@ -181,7 +181,7 @@ class Conversation:
         self._room.set()
 
     def _reason(self, error: ReplayError | None) -> ReplayError | None:
-        """The error that ends the writer when the Replay says so: None if nothing is lost."""
+        """Returns the error with which the writer ends after an error from the Replay: None if nothing is lost."""
         backlog = self.backlog
         if error is None:
             # Everything sent before a goodbye has arrived when the goodbye is answered.
@@ -201,7 +201,7 @@ class Conversation:
         told = welcome_of(fields, list(self.leaves.values()))
         if self._welcome is not None:
             told.must_be(self._welcome)
-        # Entries that the Replay had confirmed are no longer in the backlog.
+        # The backlog no longer contains the entries that the Replay has confirmed, so the Replay must still have them.
         if not max(self._confirmed, told.confirmed) <= told.received <= self._number:
             raise ProtocolError(
                 f"the Replay has blocks up to {told.received}, but {self._number} blocks were sent, and {max(self._confirmed, told.confirmed)} were confirmed", Close.REFUSED

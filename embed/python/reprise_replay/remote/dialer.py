@@ -1,4 +1,4 @@
-"""The connections of a writer, one after the other, until it ends."""
+"""Opens the connections of a writer, one after the other, until the writer ends."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ..instance import ReplayError
 from .frame import FINAL, Close, Frame, ProtocolError
 from .link import Link
 
-#: The seconds until the next attempt, which double each time.
+#: The first and the longest pause before another attempt, in seconds. The pause doubles each time.
 _FIRST, _LAST = 0.1, 10.0
-#: The most bytes of a message from the Replay, whose program may send any, and the seconds of silence before the Replay sets its own.
+#: The maximum size of a message from the Replay, whose program may send messages of any size; and the times of silence in seconds until the Replay sets them.
 _MESSAGE_BYTES, _ALIVE, _TIMEOUT = 1 << 30, 30.0, 20.0
 
 #: A URL, an open connection, or a function that opens one.
@@ -25,7 +25,7 @@ Target = str | Connection | Callable[[], Awaitable[Connection]]
 
 
 class Speaker(Protocol):
-    """The messages of a writer over its connections."""
+    """Handles the frames of a writer over its connections."""
 
     @property
     def is_over(self) -> bool: ...
@@ -51,7 +51,7 @@ class Dialer:
 
     @property
     def reconnects(self) -> bool:
-        """Whether it can open another connection."""
+        """Whether the dialer can open another connection."""
         return not isinstance(self._target, Connection)
 
     def welcomed(self) -> None:
@@ -62,7 +62,7 @@ class Dialer:
             self._deadline = None
 
     def lost(self) -> None:
-        """Starts the `reconnect_timeout` seconds after a welcomed connection was lost."""
+        """Starts the `reconnect_timeout` after a welcomed connection was lost."""
         if self._deadline is None and not self._speaker.is_over:
             self._deadline = self._loop.call_later(self._timeout, self._give_up)
 
@@ -93,7 +93,7 @@ class Dialer:
             try:
                 socket = await self._open()
             except Exception as error:
-                # On the first attempt the address may be wrong. Later a function may fail for any reason that involves the network.
+                # On the first attempt, the address may be wrong. Later, a failure may be temporary, such as a network problem.
                 if not self.reconnects or not speaker.was_welcome:
                     if not isinstance(error, (OSError, WebSocketException, asyncio.TimeoutError)):
                         raise
@@ -133,14 +133,14 @@ class Dialer:
         return opening.result()
 
     def _dismiss(self, opening: asyncio.Task[Connection]) -> None:
-        """Closes a connection that came too late."""
+        """Closes a connection that was opened too late."""
         if not opening.cancelled() and opening.exception() is None:
             closing = self._loop.create_task(opening.result().close())
             self._closing.add(closing)
             closing.add_done_callback(self._closing.discard)
 
     async def _talk(self, socket: Connection) -> None:
-        """Speaks over one connection, to its end."""
+        """Exchanges frames over one connection until it ends."""
         speaker, link = self._speaker, Link(socket, _MESSAGE_BYTES, _ALIVE, _TIMEOUT)
         speaker.greet(link)
         try:

@@ -1,4 +1,4 @@
-"""Frames of the protocol of remote writers (docs/reference/actors-protocol.md), and what is checked of their fields."""
+"""Encodes and decodes the frames of the protocol of remote writers (docs/reference/actors-protocol.md), and validates their fields."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Kind(IntEnum):
 
 
 class Close(IntEnum):
-    """Codes with which an end closes the socket."""
+    """The codes with which an end closes the socket."""
 
     NORMAL = 1000
     FAILED = 4000
@@ -70,7 +70,7 @@ class Frame(NamedTuple):
 
 
 def pack(kind: Kind, fields: Fields | None = None, parts: Sequence[bytes | memoryview] | None = None) -> bytes:
-    """Returns a frame with these parts of a body, each at a multiple of 8."""
+    """Returns a frame whose body has these parts, each at a multiple of 8."""
     text = json.dumps(fields or {}, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
     out = bytearray(_HEAD.pack(kind, 0, 0, len(text)))
     out += text
@@ -117,7 +117,7 @@ def field(fields: Fields, name: str, check: Callable[[Any], bool], what: str) ->
 
 
 def is_count(value: Any) -> bool:
-    """Returns whether a value is an integer of at least 0 that is exact as a double."""
+    """Returns whether a value is a non-negative integer that is exact as a double."""
     return is_number(value) and 0 <= value < 2**53 and value == int(value)
 
 
@@ -144,7 +144,7 @@ def counts(fields: Fields, name: str) -> list[int]:
 
 
 def error_of(error: BaseException) -> dict[str, str]:
-    """Returns an error in the form that the other end can recreate."""
+    """Returns an error in a form from which the other end can recreate it."""
     text = str(error)
     if not isinstance(error, ReplayError):
         return {"kind": "RangeError" if isinstance(error, ValueError) else "TypeError", "message": text}

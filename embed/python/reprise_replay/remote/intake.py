@@ -1,4 +1,4 @@
-"""Takes the steps of a remote writer into a Replay."""
+"""Appends the steps of a remote writer to a Replay."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .layout import Body, Frames, Layout, Share, fits, leaf_text, packed
 
 _CALL = 7
 _ITEM, _END, _ENDS, _DISCARD = 0, 1, 2, 3
-#: The most bytes of frames that the Replay keeps per share, and the size below which frames are sent as values.
+#: The maximum number of bytes of frames that the Replay keeps per share, and the size below which frames are sent as values.
 _KEPT_BYTES, _LEAST_BYTES = 4 << 20, 8
 
 
 class Block(NamedTuple):
-    """A block, written out: it refers to nothing of its frame."""
+    """A block whose values are written out, so that it does not refer to its frame."""
 
     kind: Kind
     #: The packed steps, including final steps named by calls; how each step ends; and the final steps of columns.
@@ -30,13 +30,13 @@ class Block(NamedTuple):
     finals: Bytes | None
     #: The calls, seven numbers each.
     calls: NDArray[np.float64]
-    #: The number of steps, without final ones, and the bytes that the block counts for.
+    #: The number of steps, without final steps, and the number of bytes that count towards the limits.
     rows: int
     weight: int
 
 
 class Parts(NamedTuple):
-    """The parts of a block, as they lie in its frame."""
+    """The parts of a block, as they are stored in its frame."""
 
     columns: list[Bytes]
     ends: Bytes | None
@@ -50,7 +50,7 @@ class Parts(NamedTuple):
 
 
 class Intake:
-    """Takes the blocks of one writer into a Replay. Each `take` is an iterator that stops if a rate limiter has no room."""
+    """Appends the blocks of one writer to a Replay. `take` returns an iterator, which yields whenever a rate limiter has no room."""
 
     def __init__(self, replay: Replay, writer: int) -> None:
         self.replay, self.writer = replay, writer
@@ -88,7 +88,7 @@ class Intake:
         return sum(self.replay.stats(table)["pending"] for table in self.tables)
 
     def must_change(self) -> None:
-        """Raises ReplayError: `RATE_LIMITED` if nothing can be drawn, so that no room will ever be made."""
+        """Raises ReplayError: `RATE_LIMITED` if nothing can be drawn, so that the rate limiter will never have room."""
         found = [self.replay.stats(table) for table in self.tables]
         if all(stats["size"] == 0 and stats["pending"] == 0 for stats in found):
             raise ReplayError(
@@ -96,7 +96,7 @@ class Intake:
             )
 
     def read(self, frame: Frame, frames: Frames, size: int, most: int) -> Block:
-        """Returns the block of a frame of `size` bytes, which may have at most `most` bytes written out.
+        """Returns the block in a frame of `size` bytes. Written out, the block may have at most `most` bytes.
 
         Raises ProtocolError for a frame that breaks the protocol.
         """
@@ -107,16 +107,16 @@ class Intake:
         return Block(frame.kind, steps, parts.ends, last, parts.calls, parts.rows, parts.weight)
 
     def skip(self, frame: Frame, frames: Frames, size: int, most: int) -> None:
-        """Takes only the frames that cross with a block: those of one that came before count as well.
+        """Reads only the new frames of a block that was received before, because later blocks may refer to them.
 
         Raises ProtocolError for a frame that breaks the protocol.
         """
         self._parts(frame, frames, size, most)
 
     def take(self, block: Block) -> Generator[None, None, None]:
-        """Takes the steps of a block. It yields whenever a rate limiter has no room, and continues when it is called again.
+        """Appends the steps of a block. The iterator yields whenever a rate limiter has no room, and continues with the next call.
 
-        Raises ProtocolError for calls that break the protocol, ReplayError for steps that the Replay refuses.
+        Raises ProtocolError for calls that break the protocol, and ReplayError for steps that the Replay rejects.
         """
         return self._take_calls(block) if block.kind == Kind.BLOCK else self._append(block.steps, block.ends, block.finals)
 
@@ -131,7 +131,7 @@ class Intake:
         return frames.add([body.take(n * share.frame_bytes) for n, share in zip(new, shares, strict=True)])
 
     def _weight(self, rows: int, size: int, most: int) -> int:
-        """Returns the bytes that a frame of `rows` rows counts for: its size, or the size of its columns written out, if that is larger."""
+        """Returns the number of bytes for which a frame of `rows` rows counts: its size, or the size of its columns written out if that is larger."""
         written = rows * self.layout.row_bytes
         fits(written, most, "the columns of a frame, written out,")
         return max(size, written)
@@ -176,7 +176,7 @@ class Intake:
         return Parts(columns, ends, final_columns, finals, known, np.empty((0, _CALL)), rows, weight)
 
     def _take_calls(self, block: Block) -> Generator[None, None, None]:
-        """The steps of a block, and the calls between them."""
+        """Appends the steps of a block, and makes the calls between them."""
         steps, flags, lanes = block.steps, block.ends, self.layout.lanes
         assert flags is not None
         at, slots = 0, len(steps) // lanes
@@ -207,7 +207,7 @@ class Intake:
         yield from self._append(steps[at * lanes :])
 
     def _append(self, steps: Bytes, ends: Bytes | None = None, finals: Bytes | None = None) -> Generator[None, None, None]:
-        """Appends rows: as many at a time as the rate limiters take."""
+        """Appends rows, as many at a time as the rate limiters accept."""
         lanes = self.layout.lanes
         if finals is not None and len(finals) != (0 if ends is None else np.count_nonzero(ends > ENDED)):
             raise ProtocolError("a frame must have a final step for each end with a final step")
@@ -274,7 +274,7 @@ class Intake:
 
 def shares_of(replay: Replay, told: Writer) -> list[Share]:
     """Returns the shares of leaves whose frames are sent only once."""
-    # A half float is a float here, so leaves of one name may have frames of two sizes.
+    # Half floats are sent as floats, so leaves that share a name may have frames of two sizes.
     groups: dict[tuple[int, int], list[int]] = {}
     for i, leaf in enumerate(told.leaves):
         if leaf.share is not None and leaf.frame_bytes > _LEAST_BYTES:

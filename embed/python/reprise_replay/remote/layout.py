@@ -1,4 +1,4 @@
-"""How the values of steps lie in the body of a frame: columns, and frames of leaves that cross once."""
+"""Defines the layout of steps in the body of a frame: columns of values, and shared frames, which are sent only once."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ DTYPES = ("bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "
 
 
 class Share(NamedTuple):
-    """Leaves that share frames."""
+    """A group of leaves that share frames."""
 
     leaves: tuple[int, ...]
-    #: Bytes of a frame in a column.
+    #: The number of bytes of a frame in a column.
     frame_bytes: int
     #: The number of frames that the Replay keeps.
     capacity: int
@@ -29,24 +29,24 @@ class Share(NamedTuple):
 
 
 def leaf_text(column: Column) -> str:
-    """Returns the dtype and shape of a leaf as the text that both ends compare."""
+    """Returns the text that describes the dtype and shape of a leaf, which both ends compare."""
     text = f"{DTYPES[column.number]} of shape [{', '.join(map(str, column.shape))}]"
     return f"{text} and maxBytes {column.max_bytes}" if column.dtype == object else text
 
 
 class Layout:
-    """Where a body has the values of rows."""
+    """The places of values in the body of a frame."""
 
     def __init__(self, leaves: dict[str, Column], lanes: int, step_bytes: int, shares: list[Share]) -> None:
         self.leaves, self.lanes, self.step_bytes, self.shares = list(leaves.values()), lanes, step_bytes, shares
         self.share_of: dict[int, int] = {leaf: k for k, share in enumerate(shares) for leaf in share.leaves}
-        #: The bytes of a row with its frames instead of references.
+        #: The number of bytes of a row that contains its frames instead of references.
         self.row_bytes = sum(leaf.bytes for leaf in self.leaves)
-        #: The most bytes of a row in a frame: all of its frames are new, and there are references to them.
+        #: The maximum number of bytes of a row in a frame, which has references and only new frames.
         self.most_bytes = self.row_bytes + sum(self.sent_bytes(i) for i in self.share_of)
 
     def sent_bytes(self, leaf: int) -> int:
-        """Returns the number of bytes of a leaf's value in a column: of the value, or of its references."""
+        """Returns the number of bytes that a leaf's value, or its references, take in a column."""
         share = self.share_of.get(leaf)
         size = self.leaves[leaf].bytes
         return size if share is None else 4 * (size // self.shares[share].frame_bytes)
@@ -72,13 +72,13 @@ class Body:
         return np.frombuffer(self._body, np.uint8, size, at)
 
     def end(self) -> None:
-        """Raises ProtocolError if more follows than zeros up to a multiple of 8."""
+        """Raises ProtocolError if anything follows except zeros up to a multiple of 8."""
         if len(self._body) not in (self._at, self._at + -self._at % 8):
             raise ProtocolError("a body must end after its last part")
 
 
 class Frames:
-    """The frames that one connection has brought, of each share: the last `capacity` ones."""
+    """The last `capacity` frames of each share that were received over one connection."""
 
     def __init__(self, shares: list[Share]) -> None:
         self._shares = shares
@@ -86,8 +86,8 @@ class Frames:
         self._count = [0] * len(shares)
 
     def add(self, new: list[Bytes]) -> list[tuple[Bytes, int, int]]:
-        """Takes the new frames of a block. Returns for each share the frames that its references may name, the number of the
-        first of them, and the number after the last."""
+        """Adds the new frames of a block. Returns, for each share, the frames to which references may point, the number of the
+        first of these frames, and the number after the last one."""
         found = []
         for k, (share, frames) in enumerate(zip(self._shares, new, strict=True)):
             before = self._count[k]
@@ -110,7 +110,7 @@ def packed(layout: Layout, columns: list[Bytes], rows: int, frames: list[tuple[B
             values = column.reshape(rows, leaf.bytes)
         else:
             known, first, _ = frames[share]
-            # The numbers wrap at 2^32.
+            # Frame numbers wrap at 2^32.
             at = column.view(np.uint32) - np.uint32(first % 2**32)
             if len(at) and int(at.max()) >= len(known):
                 raise ProtocolError("a reference must point to a frame that was sent and is still stored")

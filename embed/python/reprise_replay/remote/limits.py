@@ -1,4 +1,4 @@
-"""Limits for untrusted peers."""
+"""Defines limits for untrusted peers."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Any, NamedTuple
 
 from ..instance import must
 
-#: A smaller limit would not fit the text of a block.
+#: The range of `frame_bytes`. With a smaller limit, the text of a block would not fit in a frame.
 _LEAST_FRAME_BYTES, _MOST_FRAME_BYTES = 1 << 17, 1 << 30
 
 
 class Limits(NamedTuple):
-    """The limits of an accepting end for a writer."""
+    """The limits that an accepting end sets for writers."""
 
-    #: The most bytes of a frame, and of its columns with all frames. `max_size` of `websockets.serve` also limits it.
+    #: The maximum size of a frame in bytes, also with its columns written out. `max_size` of `websockets.serve` is another limit.
     frame_bytes: int = 4 << 20
-    #: The most unconfirmed bytes. A frame counts its own bytes, or those of its columns with all frames if they are more.
+    #: The maximum number of unconfirmed bytes. A frame counts with its size, or with the size of its columns written out if that is larger.
     in_flight_bytes: int = 8 << 20
-    #: The average number of steps and bytes per second. Above it, blocks wait, and the writer waits with them.
+    #: The maximum average number of steps, and of bytes, per second. If a writer exceeds it, blocks wait, and the writer waits with them.
     steps_per_second: float = math.inf
     bytes_per_second: float = math.inf
-    #: The most lanes of an actor.
+    #: The maximum number of lanes of an actor.
     lanes: int = 1024
-    #: The most sessions of a Replay kept at a time: those of actors that may return, or may ask how they ended.
+    #: The maximum number of sessions that a Replay stores: sessions whose actors may return, or may ask how the session ended.
     sessions: int = 4096
 
     def checked(self) -> Limits:
@@ -42,7 +42,7 @@ class Limits(NamedTuple):
 
 
 def whole(value: Any, name: str, least: int, most: int = 2**53 - 1) -> int:
-    """Returns an integer after a check of its range.
+    """Returns an integer after a range check.
 
     Raises ReplayError: `INVALID`.
     """
@@ -60,7 +60,7 @@ class Throttle:
         self._level, self._at = 0.0, time.monotonic()
 
     def take(self, n: int) -> float:
-        """Takes n, and returns the seconds until more may be taken."""
+        """Takes n tokens, and returns the seconds until more may be taken."""
         if self.per_second == math.inf:
             return 0.0
         now = time.monotonic()

@@ -1,4 +1,4 @@
-"""One connection of either end: frames in order, and the question whether the other end lives."""
+"""Implements one connection, for both ends: sends and reads frames in order, and checks that the other end responds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from websockets.exceptions import ConnectionClosed
 
 from .frame import Close, Frame, Kind, ProtocolError, pack, reason, unpack
 
-#: The frames that answer the other end, and how many of them may wait in a socket. Credits and receipts limit all other frames.
+#: The kinds of frames that answer the other end, and how many such frames may wait in a socket. Credits and receipts limit all other frames.
 _ANSWERS = frozenset({Kind.HELLO, Kind.CONFIRMATION, Kind.FLUSHED, Kind.RECEIPT, Kind.PONG})
 _MAX_ANSWERS = 5000
 
@@ -34,13 +34,13 @@ class Link:
         self._keeper = self._loop.create_task(self._keep())
 
     def watch(self, keep_alive: float, keep_alive_timeout: float) -> None:
-        """Checks after `keep_alive` seconds of silence whether the other end lives, and closes after `keep_alive_timeout` more."""
+        """Sets the times: after `keep_alive` seconds of silence, a ping is sent; after `keep_alive_timeout` more seconds, the socket is closed."""
         self._times = keep_alive, keep_alive_timeout
         self._keeper.cancel()
         self._keeper = self._loop.create_task(self._keep())
 
     def post(self, frame: bytes) -> None:
-        """Sends a frame after all earlier ones. A peer that leaves too many answers unread is closed."""
+        """Sends a frame after all earlier ones. If the peer leaves too many answers unread, the socket is closed."""
         if self._is_closing:
             return
         self._answers += _is_answer(frame)
@@ -50,15 +50,15 @@ class Link:
         self._shut(Close.TOO_MUCH, "the other end does not read its answers")
 
     def post_newest(self, frame: bytes) -> None:
-        """Sends a receipt or a confirmation, which takes the place of one that still waits: it also stands for all earlier ones."""
+        """Sends a receipt or a confirmation. It replaces one of the same kind that still waits, because it includes all earlier ones."""
         waits = frame[0] in self._newest
         self._newest[frame[0]] = frame
         if not waits:
-            # The kind keeps its place in the order.
+            # Only the kind is queued, so a newer frame of this kind takes the same place in the order.
             self.post(frame[:1])
 
     def close(self, code: int, text: str = "", then: Callable[[], object] | None = None) -> None:
-        """Closes the socket once all frames are sent, and calls `then` after that. A peer that does not read is not waited for."""
+        """Closes the socket when all frames are sent, and then calls `then`. Does not wait permanently for a peer that does not read."""
         if not self._is_closing:
             self._is_closing = True
             self._out.put_nowait((int(code), reason(text)))
@@ -67,9 +67,9 @@ class Link:
             self._sender.add_done_callback(lambda _: then())
 
     async def frames(self, on_frame: Callable[[Frame, int], None]) -> None:
-        """Reads frames until the connection ends. Text messages do not belong to the protocol.
+        """Reads frames until the connection ends. Ignores text messages, which do not belong to the protocol.
 
-        Raises ProtocolError of a frame that breaks it.
+        Raises ProtocolError if a frame breaks the protocol.
         """
         try:
             while True:
@@ -90,7 +90,7 @@ class Link:
             self._keeper.cancel()
 
     async def stop(self) -> None:
-        """Ends the tasks of the connection once its close is sent, and it is closed."""
+        """Sends the pending close, ends the tasks of the connection, and closes the socket."""
         self._keeper.cancel()
         if not self._is_closing:
             self._sender.cancel()
@@ -104,13 +104,13 @@ class Link:
             self.socket.transport.abort()
 
     def _shut(self, code: Close, text: str) -> None:
-        """Closes the socket without what waits in it."""
+        """Closes the socket without sending the frames that wait."""
         self._is_closing = True
         self._sender.cancel()
         self._sender = self._loop.create_task(self._close(code, text))
 
     async def _close(self, code: int, text: str) -> None:
-        """Closes the socket. Its library would wait until what was sent before is read."""
+        """Closes the socket, with a limit, because the library would wait until the peer has read all earlier messages."""
         try:
             await asyncio.wait_for(self.socket.close(code, text), self._times[1])
         except asyncio.TimeoutError:

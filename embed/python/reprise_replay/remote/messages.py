@@ -1,4 +1,4 @@
-"""Messages of a program over the socket of a writer, in order and once."""
+"""Sends the messages of a program over the socket of a writer, in order and once each."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 from .frame import ProtocolError
 
 
-#: Bytes that a message counts for in addition to its data, so that empty messages are also limited.
+#: The number of bytes that a message counts in addition to its data, so that empty messages are also limited.
 _HEAD = 64
 
 
 class Messages:
-    """Messages to the writer in order, until it has confirmed them. A published message waits until the one before it has arrived,
-    and a newer one takes its place meanwhile."""
+    """Stores messages to the writer, in order, until the writer has confirmed them. A published message waits until the previous
+    published message has arrived. If another message is published in the meantime, it replaces the waiting one."""
 
     def __init__(self) -> None:
         self._number, self._bytes = 0, 0
@@ -24,7 +24,7 @@ class Messages:
         self._newest: tuple[str, bytes] | None = None
 
     def begin(self, number: int) -> None:
-        """Continues the numbers after the last message of a Replay that has lost its state."""
+        """Continues to count from the last message of an earlier Replay, which has lost its state."""
         self._number = max(self._number, number)
 
     def clear(self) -> None:
@@ -55,9 +55,9 @@ class Messages:
         return message
 
     def receipt(self, number: int) -> tuple[dict[str, Any], bytes] | None:
-        """Forgets messages up to this one. Returns the published message that is to be sent now, if there is one.
+        """Drops messages up to this number. Returns the published message that can be sent now, if there is one.
 
-        Raises ProtocolError for a number that was not sent.
+        Raises ProtocolError if no message with this number was sent.
         """
         if number > self._number:
             raise ProtocolError(f"a receipt must refer to a message that was sent, got {number}")
@@ -77,14 +77,14 @@ class Messages:
 
 
 def encoded(data: Any) -> tuple[str, bytes]:
-    """Returns a message of a program in its encoded form: bytes unchanged, other values as JSON."""
+    """Encodes a message of a program: bytes unchanged, and other values as JSON."""
     if isinstance(data, (bytes, bytearray, memoryview)):
         return "bytes", bytes(data)
     return "json", json.dumps(data, allow_nan=False).encode()
 
 
 def decoded(kind: Any, data: memoryview) -> Any:
-    """Returns a message as the program receives it.
+    """Decodes a message for the program.
 
     Raises ProtocolError if the message is invalid.
     """

@@ -1,4 +1,4 @@
-"""Encodes blocks of steps as frames of the protocol, with shared frames once per connection."""
+"""Encodes blocks of steps as frames of the protocol. Shared frames are sent once per connection."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .layout import Layout, Share, raw
 
 
 class Entry:
-    """A block, a flush or a goodbye, until the Replay has confirmed it."""
+    """A block, a flush or a goodbye that the Replay has not confirmed yet."""
 
     def __init__(self, kind: Kind, fields: dict[str, Any], steps: int = 0) -> None:
         self.kind, self.fields, self.steps = kind, fields, steps
@@ -22,7 +22,7 @@ class Entry:
         self.columns: list[Bytes] = []
         self.ends: Bytes | None = None
         self.finals: list[Bytes] = []
-        #: The bytes that the entry counts for after it was sent.
+        #: The number of bytes that the entry counts after it was sent.
         self.size = 0
 
     @property
@@ -37,11 +37,11 @@ class Entry:
 
     @property
     def number(self) -> int:
-        """The number of a block, which it gets when it is sent; 0 before, and of others."""
+        """The number of a block, which is assigned when the block is sent; 0 before that, and for other entries."""
         return int(self.fields.get("number", 0))
 
     def takes(self, other: Entry, most: int) -> bool:
-        """Whether steps that follow may go in the same frame, of at most that many rows."""
+        """Whether the steps of the next entry may be added to the same frame, which can have at most `most` rows."""
         fitting = self.kind == other.kind == Kind.COLUMNS and self.number == 0 and self.steps + other.steps <= most
         # Either all final steps are present, or none.
         return fitting and (self.lacks_finals == other.lacks_finals or not (self.ends_some and other.ends_some))
@@ -52,11 +52,11 @@ class Entry:
 
     @property
     def lacks_finals(self) -> bool:
-        """Whether episodes end in it without their final steps."""
+        """Whether episodes end in the entry without final steps."""
         return self.ends_some and not self.fields["finals"]
 
     def join(self, other: Entry) -> None:
-        """Appends the steps of the entry that follows."""
+        """Appends the steps of the next entry."""
         if self.ends is not None or other.ends is not None:
             parts = [np.zeros(one.steps, np.uint8) if one.ends is None else one.ends for one in (self, other)]
             self.ends = np.concatenate(parts)
@@ -67,7 +67,7 @@ class Entry:
 
 
 def block(layout: Layout, slots: int, call: list[float], final: Sequence[Bytes] = ()) -> Entry:
-    """A block of one call, whose slot has a final step, if there is one."""
+    """Returns a block with one call, and a slot for its final step, if there is one."""
     entry = Entry(Kind.BLOCK, {"slots": slots, "calls": call, "columns": []})
     rows = slots * layout.lanes
     entry.columns = [np.zeros((rows, leaf.bytes), np.uint8) for leaf in layout.leaves]
@@ -78,7 +78,7 @@ def block(layout: Layout, slots: int, call: list[float], final: Sequence[Bytes] 
 
 
 class Crossed:
-    """The frames that have crossed over one connection."""
+    """The frames that were sent over one connection."""
 
     def __init__(self, shares: Sequence[Share]) -> None:
         self._shares = shares
@@ -86,7 +86,7 @@ class Crossed:
         self._count = [0] * len(shares)
 
     def references(self, k: int, values: Bytes, new: list[bytes]) -> Bytes:
-        """References to the frames of values, as rows of bytes. Frames that the Replay does not have are added to `new`."""
+        """Returns references to the frames in values, as rows of bytes. Adds frames that the Replay does not have to `new`."""
         share, known = self._shares[k], self._known[k]
         oldest = self._count[k] - share.capacity
         found = []
@@ -100,7 +100,7 @@ class Crossed:
         return np.array(found, np.uint32).view(np.uint8)
 
     def advance(self, new: list[list[bytes]]) -> None:
-        """Counts the new frames of a block, and forgets those that the Replay forgets."""
+        """Counts the new frames of a block, and drops the frames that the Replay drops."""
         for k, (share, frames) in enumerate(zip(self._shares, new, strict=True)):
             self._count[k] += len(frames)
             if len(self._known[k]) > 4 * share.capacity:

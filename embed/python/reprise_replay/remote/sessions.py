@@ -1,4 +1,4 @@
-"""The sessions of a Replay's actors: who comes again is known by its secret, for as long as `session_ttl` says."""
+"""Stores the sessions of a Replay's actors. An actor that reconnects within `session_ttl` is identified by its secret."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Hello(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """A session that has ended, and the answer for its actor if it reconnects before a time."""
+    """A session that has ended, and the answer for its actor if it reconnects before the session expires."""
 
     number: int
     accepted: AcceptedWriter
@@ -36,7 +36,7 @@ class Ended(NamedTuple):
 
 
 class Sessions:
-    """The sessions of one Replay: the open session of each writer, by its number, and the sessions that ended recently, by their secrets."""
+    """The sessions of one Replay: the open session of each writer, by writer number, and the sessions that ended recently, by secret."""
 
     def __init__(self) -> None:
         self.open: dict[int, AcceptedWriter] = {}
@@ -47,7 +47,7 @@ class Sessions:
         self.readers: set[asyncio.Task[None]] = set()
 
     def enter(self, hello: Hello, number: int, intake: Intake, settings: Settings) -> AcceptedWriter | Ended:
-        """Returns the session of an actor: its existing session, or a new session. Nothing has changed if the call raises.
+        """Returns the session of an actor: its existing session, or a new one. If the call raises an error, nothing has changed.
 
         Raises ReplayError: `OUT_OF_TURN`, `NOT_FOUND`, `RATE_LIMITED`, `INVALID_DATA`.
         """

@@ -1,4 +1,4 @@
-"""The Replay's description of a writer, as the writer's end stores it."""
+"""Parses the Replay's description of a writer, which the writer's end stores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .layout import Share
 
 #: The fields that must not change after a reconnection.
 _KEPT = ("keep", "across", "ends", "reward", "tables", "rules", "maxInFlight")
-#: The most milliseconds that both ends can count.
+#: The longest time in milliseconds that both ends can represent.
 _LONGEST = 2**30
 
 
@@ -36,7 +36,7 @@ class Welcome(NamedTuple):
 
 
 def welcome_of(fields: Fields, columns: Sequence[Column]) -> Welcome:
-    """Returns the description in the fields of `welcome`.
+    """Parses the description in the fields of `welcome`.
 
     Raises ProtocolError if the fields are invalid, or contradict the writer's spec.
     """

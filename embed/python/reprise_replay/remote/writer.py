@@ -1,4 +1,4 @@
-"""A writer whose Replay is at the other end of a WebSocket: in Node, Deno, Bun or Python."""
+"""Implements a writer whose Replay is at the other end of a WebSocket, in Node, Deno, Bun or Python."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _ITEM, _END, _DISCARD = 0, 1, 3
 
 
 class RemoteWriter:
-    """A writer of a Replay elsewhere, created by `remote_writer`. Steps arrive once and in order, even if the connection breaks."""
+    """A writer of a Replay in another process, created by `remote_writer`. Steps arrive once and in order, even if the connection breaks."""
 
-    #: Resolves when the writer has ended, to the error that ended it, or None.
+    #: Resolves when the writer has ended, with the error that ended it, or None.
     closed: asyncio.Future[ReplayError | None]
 
     def __init__(
@@ -44,7 +44,7 @@ class RemoteWriter:
         self.closed = self._conversation.closed
         # Calls run in order, one at a time.
         self._turn = asyncio.Lock()
-        # The task of the goodbye after `close` was called.
+        # The task that says goodbye, after `close` was called.
         self._leaving: asyncio.Task[None] | None = None
 
     async def met(self) -> None:
@@ -58,7 +58,7 @@ class RemoteWriter:
 
     @property
     def in_flight(self) -> int:
-        """The number of rows that are not confirmed."""
+        """The number of rows that are not confirmed yet."""
         return self._conversation.backlog.steps
 
     @property
@@ -74,7 +74,7 @@ class RemoteWriter:
     async def append(self, steps: Mapping[str, ArrayLike], ends: ArrayLike = (), finals: Mapping[str, ArrayLike] | None = None) -> None:
         """Appends steps as `Replay.append` does. The call waits while the maximum number of steps is unconfirmed.
 
-        If the call is cancelled while it waits, the first of its steps may be appended.
+        If the call is cancelled while it waits, some of its first steps may have been appended.
 
         Raises ReplayError: `SPEC_MISMATCH` or `INVALID_DATA` if steps do not fit, `IO` if there is no connection and
         `while_offline` is "fail", `CLOSED` after `close` was called, or the error that ended the writer.
@@ -141,7 +141,7 @@ class RemoteWriter:
 
     async def close(self) -> None:
         """Closes the writer: waits until everything is confirmed, and ends the open episodes. The writer accepts nothing after this
-        call, even if the call is cancelled. No effect on a writer that has ended.
+        call, even if the call is cancelled. The call has no effect on a writer that has ended.
 
         Raises ReplayError if the writer ended with an error before everything was confirmed.
         """
@@ -171,12 +171,12 @@ class RemoteWriter:
             await self._conversation.push(entry)
 
     async def _leave(self) -> None:
-        # `closed` reports an earlier end of the writer.
+        # `closed` reports the error if the writer has ended earlier.
         with contextlib.suppress(ReplayError):
             await self._push(Entry(Kind.BYE, {}))
 
     def _must_stay(self) -> None:
-        """Raises ReplayError if `close` was called: messages after a goodbye would be dropped."""
+        """Raises ReplayError if `close` was called, because messages after a goodbye would be dropped."""
         must(self._leaving is None or self.closed.done(), "CLOSED: the writer is closing. Make a new writer")
 
     def _lane(self, lane: SupportsIndex) -> int:

@@ -1,4 +1,4 @@
-/** Tests that every reader replaces a missing field with the same default. */
+/** Tests that all readers use the same default for a missing field. */
 import { describe, expect, it } from "vitest";
 import { openD4rl } from "../../../../src/datasets/formats/hdf5/d4rl.ts";
 import { memorySink, openRlds, type RldsOptions, type RldsReader, writeJsonl, writeParquet } from "../../../../src/datasets/rlds/index.ts";

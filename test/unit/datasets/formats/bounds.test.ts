@@ -1,4 +1,4 @@
-/** Tests that the size of the file and maxBytes limit the work of a reader. */
+/** Tests that the file size and maxBytes limit the memory and time that a reader uses. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

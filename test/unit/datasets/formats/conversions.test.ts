@@ -1,4 +1,4 @@
-/** Tests conversions between all formats: no action, reward or episode end is lost, whatever the kind of the last step. */
+/** Tests conversions between all formats: no action, reward or episode end may be lost, whatever the kind of the last step. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -167,7 +167,7 @@ const SOURCES: { readonly [name: string]: { readonly open: () => Promise<RldsRea
 
 const rounded = (facts: readonly EpisodeFacts[]) => facts.map((one) => ({ ...one, return: Number(one.return.toPrecision(12)) }));
 
-// Only a subset is tested: each source with one target, and each target with some source.
+// Only a subset of the pairs is tested: each source with one target, and each target with at least one source.
 describe.each(Object.entries(SOURCES).map(([name, source], k) => [name, source, k] as const))("%s", (_, { open, facts }, k) => {
   test.each(each(Object.keys(TARGETS).length, Object.keys(TARGETS), k))("as %s keeps actions, rewards, returns and ends", async (target) => {
     const source = await open();

@@ -1,4 +1,4 @@
-/** Tests datasets in directories of reprise/storage: every reader accepts all directories that match the type. */
+/** Tests datasets in directories of reprise/storage: every reader must accept any object that implements the type. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { openRecording, openReplay, openRlds, type ReadEpisode, type RldsReader, type RldsStep, type Source } from "../../../../src/datasets/rlds/index.ts";

@@ -1,4 +1,4 @@
-/** Tests flat tables with damaged flags: the episodes before the damage are read. */
+/** Tests flat tables with damaged flags: the episodes before the damage must be read. */
 import { expect, it } from "vitest";
 import { Column } from "../../../../src/datasets/formats/columns/column.ts";
 import { flatEpisodes } from "../../../../src/datasets/formats/columns/flat.ts";

@@ -1,4 +1,4 @@
-/** Tests damaged files: a reader throws an RldsError that names the file, or reads the intact part; it never hangs or uses unlimited memory. */
+/** Tests damaged files: a reader must throw an RldsError that names the file, or read the intact part. It must never hang or use unlimited memory. */
 import { spawnSync } from "node:child_process";
 import { copyFileSync, cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ import { TestRandom } from "../../../support/random.ts";
 import { scaled, some } from "../../../support/size.ts";
 import { dataFolder, fileBytes } from "../rlds/data.ts";
 
-/** `REPRISE_MUTANTS=10 npm run test:all -- hostile` tests ten times as many mutants. */
+/** The factor for the number of mutants. `REPRISE_MUTANTS=10 npm run test:all -- hostile` tests ten times as many. */
 const TIMES = Number(process.env.REPRISE_MUTANTS ?? scaled(10) / 10);
 
 describe("mutants", () => {

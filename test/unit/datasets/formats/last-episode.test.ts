@@ -1,4 +1,4 @@
-/** Tests a last episode whose end no row marks: all formats with rows of transitions follow the same rule. */
+/** Tests a last episode whose end is not marked by any row: all formats with rows of transitions must follow the same rule. */
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
 import { openRlds, type RldsReader } from "../../../../src/datasets/rlds/index.ts";
@@ -7,7 +7,7 @@ import { h5File } from "./hdf5/h5-file.ts";
 import { storedArchive } from "./npz/npz-archive.ts";
 
 const ROWS = 5;
-/** Flags of five rows; the third row ends an episode. */
+/** The flags of five rows, of which the third row ends an episode. */
 const END = [0, 0, 1, 0, 0];
 const NONE = [0, 0, 0, 0, 0];
 

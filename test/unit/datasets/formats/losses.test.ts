@@ -1,4 +1,4 @@
-/** Tests which parts of `about` and which films the writers keep, list as losses, or reject. */
+/** Tests which films and which parts of `about` each writer keeps, lists as losses, or rejects. */
 import { describe, expect, test } from "vitest";
 import {
   type Films,

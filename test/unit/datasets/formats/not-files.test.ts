@@ -1,4 +1,4 @@
-/** Tests target paths that are not plain files: links are followed or replaced; pipes are rejected and left intact. */
+/** Tests target paths that are not plain files: links are followed or replaced, and pipes are rejected and left intact. */
 import { execFileSync } from "node:child_process";
 import { existsSync, linkSync, lstatSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** Tests concurrent writers: one of them writes, and the other gets an error. */
+/** Tests concurrent writers to the same target: one of them writes, and the other one gets an error. */
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

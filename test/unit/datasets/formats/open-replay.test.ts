@@ -1,4 +1,4 @@
-/** Compares journals and snapshots, read as datasets, with a log of the writes: they contain every stored step, in the order of writing. */
+/** Compares journals and snapshots, read as datasets, with a log of the writes: they must contain every stored step, in the order of writing. */
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ import { expectError } from "../../../support/refused.ts";
 import { all, expectSameColumns } from "../../../support/rlds-data.ts";
 import { whole } from "../../../support/size.ts";
 
-/** Equals the constant in assembly/memory/layout.ts. */
+/** A copy of the constant in assembly/memory/layout.ts. */
 const GRANULE_BITS = 12;
 const SEEDS = whole ? 6 : 1;
 const STEPS = whole ? 400 : 200;

@@ -1,4 +1,4 @@
-/** Tests leaf names that all objects inherit: every reader, editor, writer and draw treats them as own properties. */
+/** Tests leaves with names that all objects inherit: every reader, editor, writer and draw must treat them as own properties. */
 import { describe, expect, it } from "vitest";
 import { openJsonl } from "../../../../src/datasets/formats/jsonl/open-jsonl.ts";
 import { writeJsonl } from "../../../../src/datasets/formats/jsonl/write.ts";

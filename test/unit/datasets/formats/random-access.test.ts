@@ -1,4 +1,4 @@
-/** Tests readers that can start at any episode: the results equal those of a full read, and little other data is read. */
+/** Tests readers that can start at any episode: the results must equal those of a full read, and little other data may be read. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Tests journals with `retain: "all"` as datasets: they contain every acknowledged step, even if the tables have evicted it. */
+/** Tests journals with `retain: "all"` as datasets: they must contain every acknowledged step, even if the tables have evicted it. */
 import { describe, expect, it } from "vitest";
 import { openReplay } from "../../../../src/datasets/rlds/index.ts";
 import { type MemoryDirectory, memory } from "../../../../src/files/memory.ts";

@@ -1,4 +1,4 @@
-/** Tests columns that are omitted, renamed or filled in every reader: an unreadable column does not affect others. */
+/** Tests columns that are omitted, renamed or filled, in every reader. An unreadable column must not affect others. */
 import { describe, expect, it } from "vitest";
 import { memorySink, openRlds, type RldsOptions, type RldsReader, writeJsonl, writeParquet } from "../../../../src/datasets/rlds/index.ts";
 import { bool, f32, i32, Replay, shared, u8 } from "../../../../src/index.ts";

@@ -1,4 +1,4 @@
-/** Tests that every writer of a single file leaves a complete file or none. */
+/** Tests that every writer of a single file leaves either a complete file or no file. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

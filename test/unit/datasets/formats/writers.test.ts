@@ -1,4 +1,4 @@
-/** Tests common properties of all writers: accepted input, files in progress, and the state after a failure. */
+/** Tests the properties that all writers share: accepted input, files in progress, and the state after a failure. */
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Tests passes over up to a million generated steps, which need only the memory of a step or an episode. */
+/** Tests that passes over up to a million generated steps need only the memory of a single step or episode. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
@@ -21,7 +21,7 @@ setFlagsFromString("--expose-gc");
 const gc = runInNewContext("gc") as () => void;
 
 const STEPS = scaled(1_000_000, 20_000);
-/** The number of steps for a chain of transformations, which generates them five times. */
+/** The number of steps for a chain of transformations, which generates the steps five times. */
 const FEWER = scaled(200_000);
 /** The number of memory measurements during a pass. */
 const LOOKS = scaled(10, 4);

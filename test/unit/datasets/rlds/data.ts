@@ -1,4 +1,4 @@
-/** Paths of the real datasets. */
+/** Provides the paths and contents of the real datasets in test/data. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../../support/core.ts";

@@ -77,7 +77,7 @@ test("episodes that can be gone through again are the very episodes", async () =
 const NAN = Number.NaN;
 const state = (...values: number[]) => ({ observation: { state: new Float32Array(values), goal: 0 } });
 
-/** Each fault separately: the episode, the error of strict, the counts in the report, and the pieces after repair: [from, to, changes by step]. */
+/** A case per fault: the episode, the error of `strict`, the counts in the report, and the pieces after `repair` as [from, to, changes by step]. */
 const CASES: readonly {
   name: string;
   steps: readonly TestStep[];
@@ -471,7 +471,7 @@ test("random faults: what repair and drop give is strictly right, and nothing th
   }
 });
 
-/** Injects random faults into an episode; `rightful` lists steps i whose transition to i + 1 must be kept. */
+/** Injects random faults into an episode. `rightful` lists the steps i whose transitions to i + 1 must be kept. */
 function injected(random: TestRandom, good: readonly TestStep[]): { steps: TestStep[]; faults: number; hasMisfit: boolean; rightful: number[] } {
   let steps = good.map((step) => ({ ...step }));
   const n = steps.length;

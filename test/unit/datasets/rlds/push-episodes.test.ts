@@ -1,4 +1,4 @@
-/** Compares recorded episodes in tables of transitions with a naive computation from the steps. */
+/** Compares the transitions that a table makes from recorded episodes with a naive computation from the steps. */
 import { setTimeout as soon } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import {
@@ -103,7 +103,7 @@ function transitionsOf(replay: Any): Transition[] {
 
 const names = ["observation", "action", "steps", "terminated", "truncated", "nextObservation"] as const;
 
-/** Compares transitions. Returns may differ by rounding, because their terms may be added in any order; all other values must be equal. */
+/** Compares transitions. Returns may differ by rounding, because their terms may be added in any order. All other values must be equal. */
 function expectSame(found: readonly Transition[], wanted: readonly Transition[]): void {
   expect(found.length).toBe(wanted.length);
   const far = found.findIndex((one, i) => {

@@ -153,7 +153,7 @@ test("normalisation as the docstring has it", async () => {
   const rlds = mapSteps(datasetOf([goodEpisode(50, 0), goodEpisode(30, 1)], "array"), (step) => ({ ...step, observation: step.observation.state }));
   const [leaf] = (await statistics(rlds, { paths: ["observation"] })).leaves;
   const { mean, std } = (leaf as NonNullable<typeof leaf>).elements as { mean: Float64Array; std: Float64Array };
-  std[2] = 1; // this value is constant
+  std[2] = 1; // the third value is constant
   const normal = mapSteps(rlds, (step) => ({ ...step, observation: step.observation.map((x, i) => (x - (mean[i] as number)) / (std[i] as number)) }));
   const [after] = (await statistics(normal, { paths: ["observation"] })).leaves;
   expectNear(after?.elements.mean as Float64Array, [0, 0, 0], 1e-6);

@@ -1,4 +1,4 @@
-/** Tests contents that readers could easily misinterpret or miss: missing numbers, invalid texts, numbered names, links. */
+/** Tests content that readers could easily misinterpret or miss: missing numbers, invalid texts, numbered names, and links. */
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// For every line on stdin, writes 15 steps and prints their numbers. Each step is on the disk when its call returns. `node grower.mjs DIR
-// all|capacity|recording`
+// Writes 15 steps for every line on stdin, and prints their numbers: `node grower.mjs DIR all|capacity|recording`. Each step is on the disk when its call
+// returns.
 import { createInterface } from "node:readline";
 import { i32, Replay, u8 } from "reprise";
 import { open } from "reprise/record";

@@ -1,4 +1,4 @@
-// Appends ten steps and exits immediately without a flush, in the middle of a loop or with an error. `node leaver.mjs DIR replay|draws|pfrl exit|throw`
+// Appends ten steps and exits without a flush, in the middle of a loop or with an error: `node leaver.mjs DIR replay|draws|pfrl exit|throw`.
 import { i32, Replay } from "reprise";
 import { PersistentReplayBuffer } from "reprise/pfrl";
 

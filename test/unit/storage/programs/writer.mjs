@@ -1,4 +1,4 @@
-// Writes steps with increasing numbers to a journal until it is killed; prints its progress after each flush. `node writer.mjs DIR DURABILITY`
+// Writes steps with increasing numbers to a journal until it is killed, and prints its progress after each flush: `node writer.mjs DIR DURABILITY`.
 import { i32, Replay } from "reprise";
 
 const [dir, durability] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-/** Tests single files that are compressed with gzip or Zstandard: they read like the original, within its limits. */
+/** Tests single files that are compressed with gzip or Zstandard: reading them returns the same data as the original file, within the same limits. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Creates HDF5 files in the form that h5py writes, with a dataset per array. */
+/** Creates HDF5 files like those of h5py, with a dataset per array. */
 
 type Numbers = Float32Array | Uint8Array;
 

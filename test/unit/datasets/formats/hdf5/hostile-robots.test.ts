@@ -1,4 +1,4 @@
-/** Tests robot HDF5 files with cyclic, dangling or oversized references: they cause an error within limits of time and memory. */
+/** Tests robot HDF5 files with cyclic, dangling or too many links: they must cause an error within limits of time and memory. */
 import { expect, it } from "vitest";
 import { openRlds } from "../../../../../src/datasets/formats/open.ts";
 import type { RldsReader } from "../../../../../src/datasets/formats/reader.ts";

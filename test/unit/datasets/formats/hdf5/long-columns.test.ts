@@ -1,4 +1,4 @@
-/** Tests columns that the library reads in several parts: the rows are in order, whichever row is first. */
+/** Tests columns that the library reads in several parts: the rows must be in order, whichever row is read first. */
 import { expect, it } from "vitest";
 import { openD4rl } from "../../../../../src/datasets/formats/hdf5/d4rl.ts";
 import { openRobots } from "../../../../../src/datasets/formats/hdf5/open-robots.ts";

@@ -12,7 +12,7 @@ import { fileServer } from "../../../../support/file-server.ts";
 import { dataFolder, fileBytes } from "../../rlds/data.ts";
 
 const H5 = dataFolder("wild/hdf5_robots/maniskill_nested.h5");
-// This is the form of ManiSkill's RecordEpisode (mani_skill/utils/wrappers/record.py); the second episode comes first.
+// A JSON file in the form of ManiSkill's RecordEpisode (mani_skill/utils/wrappers/record.py). The second episode comes first.
 const JSON_TEXT = JSON.stringify({
   env_info: { env_id: "PickCube-v1", max_episode_steps: 50, env_kwargs: { obs_mode: "state", robot_uids: "panda" } },
   commit_info: null,

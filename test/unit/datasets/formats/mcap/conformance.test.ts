@@ -1,4 +1,4 @@
-/** Tests the Foxglove conformance files: every listed message is read, whatever index, padding or summary the file has. */
+/** Tests Foxglove's conformance files: every listed message must be read, whatever index, padding or summary the file has. */
 import { unzipSync } from "fflate";
 import { expect, it } from "vitest";
 import { topicsOf } from "../../../../../src/datasets/formats/mcap/listing.ts";

@@ -1,4 +1,4 @@
-/** Tests writeMinari by reading its output with openMinari, and Parquet of the real minari. .ci/exports.mjs reads the output with the real minari. */
+/** Tests writeMinari by reading its output with openMinari, and reading Parquet files of the real minari. .ci/exports.mjs reads the output with minari. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Tests episodes that arrive in row groups: the columns contain exactly the received rows, whatever length was announced. */
+/** Tests episodes that arrive in row groups: the columns must contain exactly the received rows, whatever length was announced. */
 import { expect, it } from "vitest";
 import { EpisodeBuffer } from "../../../../../src/datasets/formats/parquet/episode-buffer.ts";
 import type { StepSpec } from "../../../../../src/datasets/model/dataset.ts";

@@ -1,4 +1,4 @@
-/** Tests damaged and hostile Parquet files: they cause an RldsError with the file's name, never exceed the memory limit, and never hang. */
+/** Tests damaged and hostile Parquet files: a reader must throw an RldsError with the file's name, without exceeding the memory limit or hanging. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";

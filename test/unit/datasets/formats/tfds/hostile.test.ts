@@ -1,4 +1,4 @@
-/** Tests over 20,000 corrupt files: each quickly yields a result, or an RldsError with its place, and takes little memory. */
+/** Tests over 20,000 corrupt files: each must quickly cause a result, or an RldsError with its place, and take little memory. */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { deflateSync } from "node:zlib";

@@ -1,4 +1,4 @@
-/** Tests that messages written in parts have the same bytes as those of the protobuf library. */
+/** Tests that messages written in parts have the same bytes as messages from the protobuf library. */
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { expect, test } from "vitest";
 import { concat } from "../../../../../src/base/bytes.ts";

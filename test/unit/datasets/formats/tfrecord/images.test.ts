@@ -1,4 +1,4 @@
-/** Tests JPEGs in TF-Agents files: the requirements of the encoding function, and the shapes of images. */
+/** Tests JPEGs in TF-Agents files: the requirements on the encoding function, and the shapes of images. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

@@ -9,7 +9,7 @@ import { loadTfrecordDataset, TFRecordObserver, trajectorySpec } from "../../../
 import { all } from "../../../../support/columns.ts";
 import { errorFrom } from "../../../../support/later.ts";
 
-/** A folder that counts its open files. */
+/** A folder that counts the files that are open. */
 class CountedFolder implements SourceFolder {
   readonly name = "counted";
   open_ = 0;

@@ -1,4 +1,4 @@
-/** Tests named tuples in TF-Agents files: they have the same names in Python (test/data/write_tfrecord.py) and in this package. */
+/** Tests named tuples in TF-Agents files: Python (test/data/write_tfrecord.py) and this package must write the same names. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** Tests invalid step types in files whose checksums are right. */
+/** Tests invalid step types in files with correct checksums. */
 import { describe, expect, it } from "vitest";
 import { openTfrecord } from "../../../../../src/datasets/formats/index.ts";
 import { f32, i32, type Spec } from "../../../../../src/index.ts";
