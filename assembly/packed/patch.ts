@@ -1,11 +1,11 @@
 /**
- * A patch is the difference between a frame and its base of the same size: the XOR of both without zero bytes. A patch divides the frame into stretches of 64
- * bytes with 8 groups each:
+ * Encodes and applies patches. A patch stores the difference between a frame and a base frame of the same size: the bytes of their XOR that are not zero. It
+ * divides the frame into stretches of 64 bytes, and each stretch into 8 groups:
  *
  * │ u1 × stretches, in whole bytes │ groups u8 │ … │ mask u8 │ … │ the bytes that differ, XORed │
  *   u1: a bit for each stretch that differs · groups: for each of these stretches, a bit for each group that differs · mask: for each of these groups, a bit for each byte that differs
  *
- * Each kind is contiguous, so that a reader has loops without branches. Both builds write the same bytes.
+ * Data of each kind is contiguous, so a reader can use loops without branches. Both builds write the same bytes.
  */
 import { Work } from "./work";
 
@@ -101,7 +101,7 @@ function differingTail(a: usize, b: usize, n: u32): u64 {
   return masks;
 }
 
-/** Writes the bytes of a group that `mask` selects, XORed, one after the other; up to 8. `n`: bytes available. */
+/** Computes the XOR of the bytes of a group that `mask` selects, up to 8 bytes. Writes the results without gaps. `n`: bytes available. */
 function pickBytes(work: usize, a: usize, b: usize, mask: u32, n: u32, to: usize): void {
   if (ASC_FEATURE_SIMD && n == 8) {
     const x = v128.xor(v128.load64_zero(a), v128.load64_zero(b));

@@ -1,7 +1,7 @@
 /**
- * Sliding windows: runs of one length, each beginning a row after the previous one, as rules make them. Rows common to two windows are held once: a window that
- * follows another one holds only its last row, and when the oldest window is removed, its first row is released. So items of 1,000 steps cost as much as items
- * of 2 steps.
+ * Implements sliding windows. These are runs of equal length, made by rules, in which each run begins one row after the previous run. A row that several
+ * windows share is held only once: a window that follows another window holds only its own last row. Removing the oldest window releases only its first row.
+ * Items of 1,000 steps therefore cost as much as items of 2 steps.
  *
  * HEAD.refs of a row of steps:
  *   │ rows, items and streams that hold it 28 bits │ follows 2 │ windows 2 │
@@ -39,7 +39,8 @@ export class Sliding {
   }
 
   /**
-   * Whether `count` runs that end with the next rows, the first of which begins with `first` and each of the others one place later, may be windows. O(count)
+   * Returns whether `count` runs may be windows. The runs end with the next `count` rows, one run per row. The first run begins with `first`, and each later
+   * run begins one place after the previous run. O(count)
    */
   static takesMany(s: Stream, first: u32, length: u32, count: u32): bool {
     if (length < SHORTEST || !Sliding.mayBegin(s, length)) return false;

@@ -15,13 +15,13 @@ import type { NStep } from "./layout.ts";
 export class Draw {
   /** DRAW in linear memory. */
   handle = 0;
-  /** The value for `weigh`. It is in an array, because a fraction passed as an argument would be allocated. */
+  /** The value for `weigh`. It is in an array, because the engine would allocate memory for a fraction passed as an argument. */
   readonly beta: Float64Array = new Float64Array(1);
   readonly #engine: Engine;
   /** The number of bytes of a draw with `#n` entries. */
   #bytes = 0;
   #n = -1;
-  /** The room that the last `prepare` made, and the address of the room. */
+  /** The room that the last `prepare` reserved, and its address. */
   #before = -1;
   #rows = 0;
   #base = 0;
@@ -134,7 +134,7 @@ export class Draw {
     this.#engine.core.x.streams_draw(set.handle, this.handle, n, width, weigh);
   }
 
-  /** Chooses at which step of items longer than `width` a run begins, uniformly. */
+  /** Chooses uniformly at which step the run of each item longer than `width` begins. */
   chooseStarts(table: number, width: number): void {
     this.#engine.core.x.draw_starts(this.handle, table, width);
   }
@@ -167,7 +167,7 @@ export class Draw {
 
   /**
    * Reads only some steps from the windows of n items. The windows have `width` steps. Steps count from the start, or from the end if they are negative.
-   * Columns then use positions in `steps`.
+   * Columns then refer to steps by position in `steps`.
    */
   pick(table: number, n: number, width: number, from: number, steps: readonly number[]): void {
     const { core } = this.#engine;
@@ -191,7 +191,7 @@ export class Draw {
    */
   nStep(how: NStep, table = 0): number {
     const { core, pool } = this.#engine;
-    // gamma is read here, because a fraction passed as an argument would be allocated.
+    // gamma is read here, because the engine would allocate memory for a fraction passed as an argument.
     return core.x.draw_n_step(this.handle, pool, table, how.reward, how.discount, how.terminated, how.n, how.gamma, how.flags);
   }
 

@@ -15,7 +15,7 @@ export interface EpochOptions {
   readonly epochs: number;
   /** Whether the order of an epoch is random. Otherwise it is the order of slots, which is insertion order until an item is removed. Default: true. */
   readonly shuffle?: boolean;
-  /** Seed of the orders. Default: 0. */
+  /** The seed of the random orders. Default: 0. */
   readonly seed?: number;
   /** A result of `state()`, from which the dataset continues. */
   readonly state?: EpochState;

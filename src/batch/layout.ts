@@ -91,7 +91,7 @@ export interface Output {
   readonly index: number;
   /** The number of the array that the output fills. */
   readonly field: number;
-  /** The position of the stop of an array that is copied directly, used if few values are adjacent. */
+  /** The position of the stop of an array that is copied directly. The stop is an intermediate buffer, used if few values are adjacent. */
   readonly stop: number;
 }
 
@@ -152,8 +152,8 @@ export class BatchLayout {
   /** The leaf that shows a goal of another step in some items. */
   relabelled: PlacedLeaf | undefined;
   /**
-   * The number of bytes in scratch: the plan with the runs, the runs, temporary data (lists of differing items, text), the stops, the window for unpacked or
-   * widened frames, other data; and all of these with the values.
+   * Sizes in scratch, in bytes: of the plan with the runs, of the runs, of temporary data (lists of steps per item, text), of the stops, of the window for
+   * unpacked or widened frames, of other data, and of all of these with the values.
    */
   head = 0;
   runs = 0;
@@ -240,8 +240,8 @@ export class BatchLayout {
   }
 
   /**
-   * Adds the values of a leaf. A layout for fewer items or shorter windows takes over a draw in this layout's scratch. None of the sizes of that layout may be
-   * larger, whether it gathers values or copies them directly.
+   * Adds the values of a leaf. A layout for fewer items or shorter windows takes over a draw in this layout's scratch. Therefore no size may be larger in that
+   * layout, whether it gathers values or copies them directly.
    */
   #addLeaf(named: Pick<Field, "keys" | "path" | "shape">, { leaf, steps, longest = steps.length }: LeafValues): number {
     const { n } = this;
