@@ -49,7 +49,7 @@ interface Column {
  */
 export function writeSteps(table: SampledTable, batch: object, buffer: BatchBuffer | undefined, values: object): WrittenSteps {
   const { engine } = table;
-  // A getter of the values may call back.
+  // A getter of the values may call the Replay.
   engine.locked = true;
   try {
     return write(table, batch, buffer, values);

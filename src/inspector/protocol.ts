@@ -14,7 +14,7 @@ export interface LeafAbout {
 export interface TableAbout {
   readonly name: string;
   readonly maxSize: number;
-  /** The limit of steps. Infinity means no limit, here and below. */
+  /** The limit on steps. Infinity means no limit, here and below. */
   readonly maxSteps: number;
   readonly maxTimesSampled: number;
   readonly sampler: Selector;
@@ -47,7 +47,7 @@ export interface TableCounts extends TableStats {
   readonly canInsert: boolean;
 }
 
-/** The numbers of the items of a table: of all items, or of a random sample. */
+/** Data about the items of a table: about all items, or about a random sample. */
 export interface Sample {
   readonly isWhole: boolean;
   readonly keys: Float64Array;

@@ -6,7 +6,7 @@ import type { SmallBlocks } from "./small-blocks.ts";
 
 export interface CoreWriterOptions {
   readonly lanes: number;
-  /** The maximum number of steps that each lane holds. */
+  /** The maximum number of steps that each lane keeps. */
   readonly keep: number;
   /** Whether a lane keeps its steps after an episode ends. */
   readonly across: boolean;
@@ -16,7 +16,7 @@ export interface CoreWriterOptions {
   readonly reward: number | undefined;
 }
 
-/** A rule in the form of the core. */
+/** A rule as the core expects it. */
 export interface CoreRule {
   readonly table: number;
   readonly length: number;
@@ -30,7 +30,7 @@ export interface CoreRule {
 export class CoreWriter {
   /** The addresses of the writer's lanes. */
   readonly streams: readonly number[];
-  /** The priority of the item to insert. It is stored in an array, because a fraction passed as an argument would be allocated. */
+  /** The priority of the item to insert. It is stored in an array, because the engine would allocate memory for a fraction passed as an argument. */
   readonly priority: Float64Array = new Float64Array(1);
   readonly #core: Core;
   readonly #x: Exports;
@@ -141,7 +141,7 @@ export class CoreWriter {
     return items;
   }
 
-  /** Ends open episodes, and frees the held steps and the memory. */
+  /** Ends open episodes, releases the steps of the lanes, and frees the memory. */
   close(): void {
     this.#x.writer_close(this.#handle);
     this.#blocks.give(this.#handle, this.#bytes);

@@ -46,7 +46,7 @@ export function checkEngine({ maxBytes, seed, packed: pack }: { readonly maxByte
   packed("frames", u8(), pack);
 }
 
-/** Returns the maximum number of transitions. Default, and for null: Infinity. */
+/** Returns the maximum number of transitions; Infinity if the value is omitted or null. */
 export function capacityOf(value: unknown, min = 0): number {
   return value === undefined || value === null ? Number.POSITIVE_INFINITY : integer("capacity", value, min, MAX_ITEMS);
 }
