@@ -1,4 +1,4 @@
-/** Counts the credits of an actor: the Replay's end counts its unconfirmed blocks, and computes the pause before the next block. */
+/** Counts the credits of an actor. The Replay's end counts the actor's unconfirmed blocks, and computes the pause before the next block. */
 import { ReplayError } from "../base/error.ts";
 import { Fifo } from "../base/fifo.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";

@@ -109,7 +109,7 @@ export class Sessions {
     return session;
   }
 
-  /** Resolves when everything done so far is on the disk. Requests of the same turn share one write. @throws ReplayError IO */
+  /** Resolves when everything done so far is on the disk. Requests in the same turn of the event loop share one write. @throws ReplayError IO */
   sync(): Promise<void> {
     this.#syncing ??= new Promise<void>((resolve) => setTimeout(resolve, 0)).then(() => {
       this.#syncing = undefined;

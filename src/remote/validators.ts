@@ -1,4 +1,4 @@
-/** Defines validators for messages of a port, which any program may have sent. */
+/** Defines validators for messages that arrive over a port, which any program may have sent. */
 import { ReplayError } from "../base/error.ts";
 
 /** Returns whether a value has the expected form. */

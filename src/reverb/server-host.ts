@@ -19,7 +19,7 @@ export class ServerHost implements Host {
   readonly engine: HostEngine;
   readonly publication = new Publication();
   readonly journal = undefined;
-  /** Actors name a table by its index, so indices never change, whatever a server reports later. */
+  /** The names of the tables. Actors refer to a table by its index, so indices never change, even if a server later reports other tables. */
   tables: readonly string[] = [];
   readonly #fields: Fields<never>;
   readonly #sink: (keep: number) => ServerSink;

@@ -28,7 +28,7 @@ function* writeTransitions(store: Transitions, write: Write): Generator<Progress
   yield* writeItems(contents, write);
 }
 
-/** Writes all items. Each row is written once, even if several items contain the row. Returns the episodes that did not end. */
+/** Writes all items. Writes each row once, even if several items contain it. Returns the numbers of the episodes that did not end. */
 export function* writeItems({ items, records, steps: { engine } }: BufferContents, write: Write): Generator<Progress, Iterable<number>> {
   const slots = items.slots();
   const episodes = new Map<number, OutputEpisode>();

@@ -5,7 +5,7 @@ import { isPort, listen, type PortLike } from "./port.ts";
 /** The maximum number of bytes to hold. Before its welcome, an actor sends only its hello. */
 const WAITING_BYTES = 1 << 20;
 
-/** A channel that listens from the start, and passes held messages on once there are handlers. */
+/** A channel that listens from the start, and passes held messages on when handlers are set. */
 export class HeldChannel implements ByteChannel {
   readonly #channel: ByteChannel;
   #handlers: ChannelHandlers | undefined;

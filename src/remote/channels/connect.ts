@@ -1,4 +1,4 @@
-/** Connects a writer's end: over a port, a socket, or a function that makes sockets. */
+/** Connects a writer's end: through a port, a socket, or a function that makes sockets. */
 import { finite, mustBe } from "../../base/error.ts";
 import { abortable, checkWait, type WaitOptions } from "../../base/wait.ts";
 import { portClosed } from "../handshake.ts";

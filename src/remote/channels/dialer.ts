@@ -43,7 +43,7 @@ export class Dialer {
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** The reason why the last attempt failed, unless another attempt is running. */
   #reason: Error | undefined;
-  /** The timer that ends all attempts, whatever their state. */
+  /** The timer that ends all attempts, even an attempt that is still running. */
   #deadline: ReturnType<typeof setTimeout> | undefined;
 
   constructor(conversation: Conversation, options: DialerOptions) {
@@ -123,7 +123,7 @@ export class Dialer {
       const { shared = [], keepAliveMs, keepAliveTimeoutMs, frameBytes = 0, inFlightBytes = 0 } = welcome;
       checkShared(shared, leaves);
       link.codec = new StepEncoder(leaves, lanes, shared);
-      // Messages of the Replay's program may have any size.
+      // Messages from the Replay's program may have any size.
       link.maxBytes = Number.POSITIVE_INFINITY;
       link.watch(keepAliveMs ?? WELCOME_MS, keepAliveTimeoutMs ?? WELCOME_MS);
       if (frameBytes * inFlightBytes === 0) throw new ReplayError("CORRUPT", "the answer from acceptWriter lacks the limits that sockets require");

@@ -22,7 +22,7 @@ export interface LeafDescription {
   readonly text: string;
 }
 
-/** The message that the Replay's end is ready. An actor whose earlier request may have been lost repeats the request. */
+/** Reports that the Replay's end is ready. An actor whose earlier request may have been lost repeats the request. */
 export interface InviteMessage {
   readonly kind: "invite";
   readonly versions: readonly number[];
@@ -44,7 +44,7 @@ export interface HelloMessage {
   readonly receipt: number;
 }
 
-/** The properties of the writer for the actor's end. */
+/** Accepts an actor, and passes the properties of the writer to its end. */
 export interface WelcomeMessage {
   readonly kind: "welcome";
   readonly keep: number;
@@ -81,7 +81,7 @@ export interface BlockMessage {
   readonly used: number;
   /** CALL numbers per call. */
   readonly calls: readonly number[];
-  /** The columns that items of this block use. */
+  /** The `columns` options of items in this block. */
   readonly columns: readonly object[];
 }
 
@@ -111,7 +111,7 @@ export interface ByeMessage {
   readonly kind: "bye";
 }
 
-/** The message that the actor's program has handled the messages up to this number. */
+/** Reports that the actor's program has handled the messages up to this number. */
 export interface ReceiptMessage {
   readonly kind: "receipt";
   readonly number: number;
@@ -119,7 +119,7 @@ export interface ReceiptMessage {
 
 export type ToMemory = BlockMessage | ColumnsMessage | FlushMessage | ByeMessage | ReceiptMessage | HelloMessage;
 
-/** The message that all blocks up to this number are accepted. Over a port, it returns the buffer. */
+/** Reports that all blocks up to this number are accepted. Over a port, also returns the buffer. */
 export interface ConfirmationMessage {
   readonly kind: "confirmation";
   readonly number: number;
@@ -131,7 +131,7 @@ export interface FlushedMessage {
   readonly id: number;
 }
 
-/** The message that the writer is closed: after a goodbye, or because of an error. */
+/** Reports that the writer is closed: after a goodbye, or because of an error. */
 export interface ClosedMessage {
   readonly kind: "closed";
   readonly error?: SentError | undefined;
@@ -143,7 +143,7 @@ export interface RefusedMessage {
   readonly error: SentError;
 }
 
-/** A message of the Replay's program. */
+/** A message from the Replay's program. */
 export interface UserMessage {
   readonly kind: "message";
   readonly number: number;

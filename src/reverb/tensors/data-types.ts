@@ -20,7 +20,7 @@ function type(number: number, name: string, bytes: number, as: DataType["as"] = 
   return { number, name, bytes, as, integer: /^[iu]\d/.test(name), ...(widen === undefined ? {} : { widen }) };
 }
 
-/** The TensorFlow numbers of Reprise dtypes, one row each. */
+/** The TensorFlow number of each Reprise dtype. */
 const NUMBERS: { readonly [D in Dtype]: number } = {
   ...{ f32: 1, f64: 2, i32: 3, u8: 4, i16: 5, i8: 6, i64: 9, bool: 10, bf16: 14, u16: 17, f16: 19, u32: 22, u64: 23 },
 };
