@@ -26,8 +26,8 @@ export interface AcceptOptions<TableName extends string = string, Columns = obje
   /** The maximum number of unconfirmed steps of the actor, and of unconfirmed items per table. At the limit, the actor waits. Default: 1024. */
   readonly maxInFlight?: number;
   /**
-   * Where a step must be stored to count as confirmed: "memory", or "disk" for a Replay from `Replay.open`. With "disk", a restart neither loses nor repeats a
-   * step. The actor keeps unconfirmed steps. Default: "memory".
+   * The place in which a step must be stored to count as confirmed: "memory", or "disk" for a Replay from `Replay.open`. With "disk", a restart neither loses
+   * nor repeats a step. The actor keeps unconfirmed steps. Default: "memory".
    */
   readonly confirm?: "memory" | "disk";
   /** The time in milliseconds within which an actor can reconnect after its socket broke. Its episode stays open in the meantime. Default: 60,000. */

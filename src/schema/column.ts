@@ -93,7 +93,7 @@ export function isColumn(value: unknown): value is ColumnLike {
 }
 
 /**
- * Returns a caller's list: the flat array of a column (such as `info.ids` of Reverb samples, which holds keys), or the value itself.
+ * Returns a caller's list: the flat array of a column (such as `info.ids` of Reverb samples, which contains keys), or the value itself.
  * @throws RangeError if a column does not have as many elements as its shape
  */
 export function dataOf<T>(subject: string, values: T | ColumnLike): T {

@@ -1,5 +1,5 @@
 /**
- * Converts half floats, which have two bytes in rows and files, and are f32 elsewhere. Values are rounded to the nearest half, ties to even, as in
+ * Converts half floats, which take two bytes in rows and files, and are f32 elsewhere. Values are rounded to the nearest half, ties to even, as in
  * assembly/memory/half.ts.
  */
 

@@ -1,4 +1,4 @@
-/** Defines the leaves of a spec: numbers with a dtype and a shape; text and bytes; objects of any form. */
+/** Defines the leaves of a spec: numbers with a dtype and a shape, text and bytes, and objects of any form. */
 import { type AnyArray, DTYPES, type Dtype, type InputArrayOf, zeros } from "./dtype.ts";
 import { textBytes } from "./text.ts";
 
@@ -63,7 +63,7 @@ export type LeafInput<D extends Dtype, S extends readonly number[]> =
 export type TextInput<S extends readonly number[]> = S extends readonly [] ? string : Nested<string>;
 
 /**
- * Returns a leaf for values of any form: strings, objects, arrays of varying length. Each value is stored as one object. Batches hold the values in a plain
+ * Returns a leaf for values of any form: strings, objects, arrays of varying length. Each value is stored as one object. Batches contain the values in a plain
  * array.
  */
 export function object(): ObjectLeaf {

@@ -20,7 +20,7 @@ export function encodeTagged(value: unknown, path: string): Uint8Array<ArrayBuff
   return writer.bytes();
 }
 
-/** The place of a value, as a linked list to the root, so that paths are built only when needed. */
+/** The place of a value, as a linked list to the root. The path is built only when it is needed. */
 interface TagPlace {
   readonly parent: TagPlace | undefined;
   readonly step: string | number;

@@ -20,7 +20,7 @@ export interface WriterTraits {
 export interface WriterInternals {
   /** The writer's part of a snapshot, apart from the streams. */
   readonly saved: SavedWriterOptions;
-  /** Notes that the state of a writer of an earlier run was restored. */
+  /** Records that the state of a writer of an earlier run was restored. */
   resume(): void;
   /**
    * Runs `createItem` for `length` steps that end `behind` steps before the newest step.

@@ -1,4 +1,4 @@
-/** Manages the open writers of a Replay: writers of this run, and writers of an earlier run, which this run finds by name. */
+/** Manages the open writers of a Replay: the writers of this run, and the writers of an earlier run, which this run finds by name. */
 import { codeOf, corrupt, ReplayError, show } from "../base/error.ts";
 import type { Engine } from "../memory/engine.ts";
 import { CoreStream } from "../memory/stream.ts";

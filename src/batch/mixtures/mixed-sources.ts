@@ -32,7 +32,7 @@ export interface AnyBatch {
   release?(): void;
 }
 
-/** The treatment of a source without items. With "others", the other sources provide its rows. With undefined, the draw throws an error. */
+/** The policy for a source without items. With "others", the other sources provide its rows. With undefined, the draw throws an error. */
 export type Fallback = "others" | undefined;
 
 export class MixedSources {

@@ -17,7 +17,7 @@ export interface PersistenceOptions {
   /** The time at which items are written to the disk without `flush`. Default: within a second. */
   readonly durability?: Durability;
   /**
-   * How evicted items are treated on the disk. With "all", they stay on the disk, and a later buffer with a larger capacity loads them again. With "capacity",
+   * The policy for evicted items on the disk. With "all", they stay on the disk, and a later buffer with a larger capacity loads them again. With "capacity",
    * evicted items are removed from the disk, one segment at a time. Default: "all".
    */
   readonly retain?: Retain;

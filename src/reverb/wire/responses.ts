@@ -66,7 +66,7 @@ export function readCheckpointResponse(bytes: Uint8Array): string {
   return path;
 }
 
-/** Reads the response of a call without a result. */
+/** Reads the response to a call without a result. */
 export function readEmpty(bytes: Uint8Array, name: string): void {
   const reader = new BytesReader(bytes, name);
   for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) reader.skip(tag);

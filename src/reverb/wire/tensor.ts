@@ -1,4 +1,4 @@
-/** Encodes tensors and chunks of them as messages: TensorProto, ChunkData. `tensors/` handles the content of tensors. */
+/** Encodes and reads the messages of tensors and chunks of tensors: TensorProto, ChunkData. `tensors/` handles the content of tensors. */
 import { type BytesReader, DELIMITED, readOnly, VARINT } from "./bytes-reader.ts";
 import type { BytesWriter } from "./bytes-writer.ts";
 
@@ -10,7 +10,7 @@ export interface TensorMessage {
   readonly content: Uint8Array;
 }
 
-/** Some steps of some columns, with the same steps in each column. */
+/** The same steps of one or more columns. */
 export interface ChunkMessage {
   readonly key: bigint;
   readonly episodeId: bigint;

@@ -1,4 +1,4 @@
-/** Defines the options of a log, and their checks. */
+/** Defines and checks the options of a log. */
 import { flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { SEGMENT_BYTES } from "../../base/limits.ts";
 import { type FullLogger, type Logger, loggerOf } from "../../base/warnings.ts";

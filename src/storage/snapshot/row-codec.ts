@@ -22,7 +22,7 @@ interface LeafPlace {
 export class RowCodec {
   /** The number of bytes of a record. */
   readonly bytes: number;
-  /** The spec without shared leaves. A row has only the frame numbers of shared leaves. */
+  /** The spec without shared leaves, for which a row stores only frame numbers. */
   readonly #spec: Nest<AnyLeaf>;
   readonly #places: readonly LeafPlace[];
   readonly #flatten: (step: unknown) => unknown[];
@@ -42,7 +42,7 @@ export class RowCodec {
     this.bytes = end;
   }
 
-  /** Returns the step of a record, with new typed arrays and texts, and numbers for leaves of shape []. */
+  /** Returns the step of a record, with new typed arrays and strings, and with numbers for leaves of shape []. */
   read(record: Uint8Array): unknown {
     return pack(
       this.#spec,
