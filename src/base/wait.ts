@@ -84,7 +84,7 @@ export class Waiters {
     const remaining = this.#queues.get(queue) as Set<Waiter>;
     remaining.delete(waiter);
     if (remaining.size === 0) this.#queues.delete(queue);
-    // The next call's condition may already hold.
+    // The next waiting call may already be able to succeed.
     if (wasFirst) this.wake();
   }
 
@@ -93,7 +93,7 @@ export class Waiters {
   }
 
   /**
-   * Resolves when at most `max` items are waiting. Returns `undefined` if that already holds.
+   * Resolves when at most `max` items are waiting. Returns `undefined` if that is already true.
    * @param waiting counts the waiting items
    * @param what describes the wait in the message of a timeout
    */

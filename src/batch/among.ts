@@ -20,7 +20,7 @@ export class CheckedAmong {
   flags = 0;
   /** The number of items; 0 for all items, or if a share is set. */
   #count = 0;
-  /** The share; 0 if none is set. It is stored in an array, because the engine would allocate memory for a fraction in a field. */
+  /** The share; 0 if none is set. It is stored in an array, because V8 would allocate memory for a fraction in a field. */
   readonly #share = new Float64Array(1);
 
   /** Reads the option of a call. Returns whether the option equals that of the previous call. @throws TypeError, RangeError */

@@ -155,7 +155,7 @@ export class BatchBuffer {
     return new type(this.#memory.buffer, this.layout.starts[field] as number, this.layout.n * each);
   }
 
-  /** Returns the memory that holds a field's array, for arrays that are not copied from scratch. */
+  /** Returns the memory that contains a field's array, for arrays that are not copied from scratch. */
   bytesOf(field: number): Uint8Array {
     return this.#memory ?? (this.#direct[field] as Uint8Array);
   }

@@ -15,7 +15,7 @@ import type { NStep } from "./layout.ts";
 export class Draw {
   /** DRAW in linear memory. */
   handle = 0;
-  /** The value for `weigh`. It is in an array, because the engine would allocate memory for a fraction passed as an argument. */
+  /** The value for `weigh`. It is in an array, because V8 would allocate memory for a fraction passed as an argument. */
   readonly beta: Float64Array = new Float64Array(1);
   readonly #engine: Engine;
   /** The number of bytes of a draw with `#n` entries. */
@@ -134,7 +134,7 @@ export class Draw {
     this.#engine.core.x.streams_draw(set.handle, this.handle, n, width, weigh);
   }
 
-  /** Chooses uniformly at which step the run of each item longer than `width` begins. */
+  /** Chooses uniformly the step at which the run of each item longer than `width` begins. */
   chooseStarts(table: number, width: number): void {
     this.#engine.core.x.draw_starts(this.handle, table, width);
   }
@@ -191,7 +191,7 @@ export class Draw {
    */
   nStep(how: NStep, table = 0): number {
     const { core, pool } = this.#engine;
-    // gamma is read here, because the engine would allocate memory for a fraction passed as an argument.
+    // gamma is read here, because V8 would allocate memory for a fraction passed as an argument.
     return core.x.draw_n_step(this.handle, pool, table, how.reward, how.discount, how.terminated, how.n, how.gamma, how.flags);
   }
 
@@ -248,7 +248,7 @@ const NO_OLDEST =
 const NO_NEWEST =
   "among: { newest } requires a lifo, fifo or recency sampler, or a prioritized or uniform sampler with a fifo or lifo remover. With other removers, replace uniform() with recency({ exponent: 0 })";
 
-/** Returns the error for a draw that the core refused. */
+/** Returns the error for a draw that the core rejected. */
 export function refusedDraw({ core }: Engine, code: number): ReplayError {
   if (code === E_UNLIKE) return differentColumns();
   return new ReplayError("UNSUPPORTED", core.errorArgument === 3 ? NO_STRATA : core.errorArgument === 4 ? NO_OLDEST : NO_NEWEST);

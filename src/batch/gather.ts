@@ -50,7 +50,7 @@ function outputAt({ engine, base, lists, listsAt }: BatchBuffer, place: number, 
   return address;
 }
 
-/** Copies `many` outputs directly, starting at output `first`, run by run. Packed frames are copied for as many items at a time as the window holds. */
+/** Copies `many` outputs directly, starting at output `first`, run by run. Packed frames are copied for as many items at a time as the window has room for. */
 function copyStraight(buffer: BatchBuffer, first: number, many: number, count: number): void {
   const { core, pool } = buffer.engine;
   const { straight, outputs, runs: runBytes, window: room } = buffer.layout;

@@ -27,9 +27,9 @@ import { Draw } from "./draw.ts";
 import { gather } from "./gather.ts";
 import { type ItemBuffer, itemBuffer } from "./item-layout.ts";
 
-/** The maximum number of items per call to `see`, so that their data fits into the reserved scratch. */
+/** The maximum number of items per call to `see`. Their data still fits into the reserved scratch. */
 export const MOST = 256;
-/** The maximum numbers of items and rows per call to `rows`, so that their data fits into the reserved scratch. */
+/** The maximum numbers of items and rows per call to `rows`. Their data still fits into the reserved scratch. */
 const MOST_RUNS = 128;
 export const MOST_ROWS = 1024;
 /** The maximum number of bytes of values per call. */

@@ -333,7 +333,7 @@ export class ItemView implements BatchView {
     throw new RangeError('columns with at: "bootstrap" need the option nStep');
   }
 
-  /** Returns what limits a window to `steps` steps, as the subject of a message. */
+  /** Returns the option or property that limits a window to `steps` steps, as the subject of a message. */
   #limit(steps: number, longest: number): string {
     return steps < longest ? "length" : `the length of the longest item of table ${show(this.#table.name)}`;
   }

@@ -162,7 +162,7 @@ export class BatchLayout {
   readonly window: number;
   readonly extra: number;
   readonly scratch: number;
-  /** The steps that columns name, if these are few steps of a long window. OUTPUTs then hold positions in this list. If undefined, OUTPUTs hold steps. */
+  /** The steps that columns name, if they are few steps of a long window. OUTPUTs then contain positions in this list. If undefined, OUTPUTs contain steps. */
   readonly picks: readonly number[] | undefined;
   /** The length of all lists of steps together. */
   #steps = 0;
@@ -325,7 +325,7 @@ export interface Windows {
 /** The initial value of a new batch's windows, before a draw sets them. */
 export const NO_WINDOWS: Readonly<Windows> = { width: 0, from: 0, starts: undefined, nStep: undefined, nStepTable: 0 };
 
-/** A batch's hold on its memory. Reused memory gets a new lease, so that a release ends only the lease of that batch. */
+/** A batch's lease of its memory. Reused memory gets a new lease, so that a release ends only the lease of that batch. */
 export interface Lease {
   readonly layout: BatchLayout;
   readonly memory: ArrayBuffer;

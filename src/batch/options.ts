@@ -97,7 +97,7 @@ export class ParsedOptions {
   divisor = 0;
   /** WEIGHTS, RETURNS, MASK: the optional contents of the batch. */
   holds = 0;
-  /** The value of beta, if weights are requested. It is stored in an array, because the engine would allocate memory for a fraction in a field. */
+  /** The value of beta, if weights are requested. It is stored in an array, because V8 would allocate memory for a fraction in a field. */
   readonly beta: Float64Array = new Float64Array(1);
   /** Whether the options equal those of the previous call, except for the value of beta and the batch in `into`. Always false with `nStep`. */
   isSame = false;
@@ -126,7 +126,7 @@ export class ParsedOptions {
     const { into, beta, among, replacement = true, stratified = false, cross = true } = onlyKeys("sample", options, this.#keys);
     const { length, columns, offset = "start", normalize = "batch", nStep, mask, recycle = false } = options;
     if (beta !== undefined) {
-      // The test is here, because the engine would allocate memory for a fraction passed as an argument.
+      // The test is here, because V8 would allocate memory for a fraction passed as an argument.
       if (!Number.isFinite(beta)) finite("beta", beta);
       this.beta[0] = beta;
     }
@@ -201,7 +201,7 @@ export class ParsedOptions {
 }
 
 /**
- * Returns the optional contents of a batch as bits. Takes a flag instead of beta, because the engine would allocate memory for a fraction passed as an
+ * Returns the optional contents of a batch as bits. Takes a flag instead of beta, because V8 would allocate memory for a fraction passed as an
  * argument.
  */
 export function holdsOf(weighted: boolean, nStep: NStep | undefined, mask = false): number {
@@ -232,7 +232,7 @@ export interface NStepOptions<Path extends string = string> {
   /** The path of the leaf of discounts, where 0 marks a terminal step. Excludes `terminal`, the path of a leaf of terminal flags. */
   readonly discount?: Path;
   readonly terminal?: Path;
-  /** The step that holds the observation after a step: the following step (default), or a leaf of the step itself. */
+  /** The step that contains the observation after a step: the following step (default), or a leaf of the step itself. */
   readonly nextState?: "following" | "own";
 }
 

@@ -176,7 +176,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     return (isNew ? pool.give(buffer) : buffer.batch) as object as B;
   }
 
-  /** Draws into a buffer, and gathers the items. Returns the buffer that holds the items: the chosen buffer or a smaller buffer. */
+  /** Draws into a buffer, and gathers the items. Returns the buffer that contains the items: the chosen buffer or a smaller one. */
   #fill(chosen: BatchBuffer, ahead: boolean, part?: PartOf): BatchBuffer {
     const { options } = this;
     const { core } = this.table;

@@ -46,7 +46,7 @@ const EXTEND = "UPDATE reprise_bytes SET bytes = CAST(bytes || ? AS BLOB) WHERE 
 const REPLACE = "UPDATE reprise_bytes SET bytes = ? WHERE id = ?";
 const CUT = "UPDATE reprise_bytes SET bytes = substr(bytes, 1, ?) WHERE id = ?";
 
-/** The directories of this isolate. The platform runs one instance of an object at a time, and rejects storage calls of an earlier instance. */
+/** The directories of this isolate. The platform runs one instance of an object at a time, and rejects storage calls from an earlier instance. */
 const directories = new WeakMap<SqliteStorage, Map<string, Sqlite>>();
 
 /**

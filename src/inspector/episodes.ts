@@ -10,7 +10,7 @@ export interface Rows {
   endOf(row: number): number;
 }
 
-/** An episode that has not ended, as far as its steps were seen. */
+/** The steps seen so far of an episode that has not ended. */
 interface OpenEpisode {
   readonly number: number;
   return: number;

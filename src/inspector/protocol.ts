@@ -55,7 +55,7 @@ export interface Sample {
   readonly probabilities: Float64Array;
   readonly timesSampled: Uint32Array;
   readonly lengths: Uint32Array;
-  /** The number of newer items; NaN if the table does not know the number. */
+  /** The number of newer items; NaN if this number is unknown. */
   readonly ages: Float64Array;
   /** The number of episodes that started after the item's episode. */
   readonly episodeAges: Float64Array;

@@ -1,4 +1,4 @@
-/** Manages one instance of the core. Only this file holds views of its linear memory. */
+/** Manages one instance of the core. Only this file keeps views of its linear memory. */
 import { E_KEYS_EXHAUSTED, E_STORED, ERROR_ARGUMENT, ERROR_VALUE, type Exports } from "../base/abi.ts";
 import { ReplayError } from "../base/error.ts";
 import { MAX_REPLAY_BYTES } from "../base/limits.ts";

@@ -103,7 +103,7 @@ export class Engine {
   /** Whether a staged value contained NaN. */
   sawNaN = false;
   #flatten: ((value: unknown) => unknown[]) | undefined;
-  /** Staging records of closed writers, by size. Former users of the records may hold arrays that view them until memory moves. */
+  /** Staging records of closed writers, by size. Former users of the records may keep arrays that view them until memory moves. */
   readonly #spare = new Map<number, number[]>();
 
   /** @param core a new core @throws TypeError, ReplayError if `transition` does not fit the spec */
@@ -295,7 +295,7 @@ export class Engine {
     return at;
   }
 
-  /** Releases a staging record. @param isBorrowed whether the user may hold arrays that view the record; if so, the record is kept for the next writer */
+  /** Releases a staging record. @param isBorrowed whether the user may have arrays that view the record; if so, the record is kept for the next writer */
   unstage(at: number, bytes: number, isBorrowed: boolean): void {
     if (at === 0) return;
     if (isBorrowed) this.#spare.set(bytes, [...(this.#spare.get(bytes) ?? []), at]);

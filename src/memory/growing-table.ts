@@ -148,7 +148,7 @@ export class GrowingTable extends CoreTable {
     return this.engine.core.x.table_total(this.handle);
   }
 
-  /** Whether an item has a priority above 0. This getter returns a boolean, because the engine would allocate memory for a fraction such as the sum. */
+  /** Whether an item has a priority above 0. This getter returns a boolean, because V8 would allocate memory for a fraction such as the sum. */
   get hasWeight(): boolean {
     return this.engine.core.x.table_weighs(this.handle) !== 0;
   }

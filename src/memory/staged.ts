@@ -305,7 +305,7 @@ export class Staging {
         if ((view[i] as number) > 1) throw mustBe("INVALID_DATA", `staged.${pathText(keys)}`, "bool, an integer in 0 … 1", view[i]);
   }
 
-  /** Whether a caller may hold an array that views the record. */
+  /** Whether a caller may have an array that views the record. */
   get isBorrowed(): boolean {
     return this.#views.some(({ borrowedAt }) => borrowedAt === this.#moves);
   }

@@ -30,7 +30,7 @@ export interface CoreRule {
 export class CoreWriter {
   /** The addresses of the writer's lanes. */
   readonly streams: readonly number[];
-  /** The priority of the item to insert. It is stored in an array, because the engine would allocate memory for a fraction passed as an argument. */
+  /** The priority of the item to insert. It is stored in an array, because V8 would allocate memory for a fraction passed as an argument. */
   readonly priority: Float64Array = new Float64Array(1);
   readonly #core: Core;
   readonly #x: Exports;
@@ -105,7 +105,7 @@ export class CoreWriter {
   /**
    * Inserts an item of `length` steps of a lane. The item ends `stepsBack` steps before the newest step. Returns 1 if the item was inserted, 0 if it is
    * pending, or a code.
-   * @param isEarlier 1 if this lane has already made a later-ending item for the table
+   * @param isEarlier 1 if this lane has already made an item for the table that ends later
    */
   insert(table: number, lane: number, length: number, stepsBack: number, layout: number, isEarlier: number): number {
     return this.#x.table_insert_earlier(table, this.streams[lane] as number, length, stepsBack, layout, this.priority[0] as number, isEarlier);

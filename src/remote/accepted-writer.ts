@@ -329,7 +329,7 @@ export class AcceptedWriter {
       );
   }
 
-  /** Resolves when everything appended so far is confirmed as the option requires. Returns undefined if that holds already. */
+  /** Resolves when everything appended so far is confirmed as the option requires. Returns undefined if that is already true. */
   #confirmation(): Promise<void> | undefined {
     if (this.#writer.confirmSoFar !== undefined) return this.#writer.confirmSoFar();
     return this.#terms.confirm === "disk" ? this.#options.sync() : undefined;
@@ -387,7 +387,7 @@ export class AcceptedWriter {
   #closeWriter(): void {
     if (this.#host.engine.closed) return;
     this.#writer.close();
-    // The close counts as a separate call of the engine, so `begin` throws an earlier write error of the journal.
+    // Closing counts as a separate call to the engine, so `begin` throws an earlier write error of the journal.
     this.#host.engine.begin();
   }
 

@@ -18,7 +18,7 @@ import { type FrameRules, piecesOf } from "./wire/pieces.ts";
 
 const isConfirmation = fieldsOf({ number: isCount, buffer: maybe((value) => isBuffer(value) && (value as ArrayBuffer).byteLength % 8 === 0) });
 
-/** The maximum number of calls of `flush` that wait for an answer. Together with the goodbye, these calls reach the limit of the Replay's end. */
+/** The maximum number of calls to `flush` that wait for an answer. Together with the goodbye, these calls reach the limit of the Replay's end. */
 const MAX_FLUSHES = 999;
 
 /** A message that is sent in order, and sent again on the next link. */

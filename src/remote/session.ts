@@ -87,7 +87,7 @@ export class Session {
     });
   }
 
-  /** Handles a reconnect of the session's actor, with the options of this call of `acceptWriter`. @throws ReplayError UNSUPPORTED */
+  /** Handles a reconnect of the session's actor, with the options of this call to `acceptWriter`. @throws ReplayError UNSUPPORTED */
   resume({ reconnects }: HelloMessage, options: SessionOptions): void {
     const { maxInFlight } = this.welcome;
     const terms = termsOf({ ...options, maxInFlight }, reconnects);

@@ -67,7 +67,7 @@ export class Sessions {
     return this.#add(request, name, () => this.#host.writer({ ...writerOptions, ...(name !== undefined && { name }), lanes } as WriterOptions));
   }
 
-  /** Releases a name for a new actor if the connection of the actor that holds the name is broken. */
+  /** Releases a name for a new actor if the connection of the actor that has the name is broken. */
   release(name: string | undefined): void {
     for (const { writer } of this.#broken(name)) writer.abandon();
   }

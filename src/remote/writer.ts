@@ -45,7 +45,7 @@ type Appended<S, Lanes> = Lanes extends true ? ColumnsOf<S> : StepOf<S>;
 export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true ? boolean : false> {
   readonly spec: S;
   readonly lanes: number;
-  /** The names of the tables of the Replay. */
+  /** The names of the Replay's tables. */
   readonly tables: readonly string[];
   readonly #reply: WelcomeMessage;
   readonly #leaves: readonly PlacedLeaf[];

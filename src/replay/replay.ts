@@ -143,8 +143,8 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
 
   /**
    * Opens a Replay in a directory: the stored Replay, or a new Replay if the directory is empty. A stored Replay is in the state after one of its calls. That
-   * state includes everything that was flushed. The next draws are the same as without the interruption. Its writers are in `writers`; `replay.writer({ name
-   * })` returns the writer of a name. Needs memory for one section in addition to the Replay. Costs O(bytes of the files).
+   * state includes everything that was flushed. The next draws are the same as without the interruption. Its writers are in `writers`, and `replay.writer({
+   * name })` returns the writer with that name. Needs memory for one section in addition to the Replay. Costs O(bytes of the files).
    * @throws ReplayError LOCKED if another process has the directory open
    * @throws ReplayError CORRUPT if a file is damaged before its end (see `salvage`)
    * @throws ReplayError IO if a file cannot be read or written

@@ -96,9 +96,9 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
   /**
    * Creates a client. Nothing is sent before the first call.
    *
-   * Several servers share the load, like Reverb servers behind a load balancer. They have the same tables and do not know each other. Writers and inserts use
-   * the servers in turn, and each item is on one server. Samples also come from the servers in turn. `mutatePriorities`, `reset`, `checkpoint` and `serverInfo`
-   * go to all servers.
+   * Several servers share the load, like Reverb servers behind a load balancer. They have the same tables, and do not communicate with each other. Writers and
+   * inserts use the servers in turn, and each item is on one server. Samples also come from the servers in turn. `mutatePriorities`, `reset`, `checkpoint` and
+   * `serverInfo` go to all servers.
    *
    * If a server is gone, the `logger` receives a warning, and the other servers take over its unconfirmed items. When the server is back, the client uses the
    * server again.

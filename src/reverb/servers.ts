@@ -1,4 +1,7 @@
-/** Manages the server or servers of one client. Servers do not know each other. If a server is gone, a warning is logged and the other servers continue. */
+/**
+ * Manages the server or servers of one client. Servers do not communicate with each other. If a server is gone, a warning is logged and the other servers
+ * continue.
+ */
 
 import type { WaitOptions } from "../base/wait.ts";
 import type { FullLogger } from "../base/warnings.ts";

@@ -32,7 +32,7 @@ export interface LaneEnds<S = Spec> {
   readonly final?: GappedColumnsOf<S>;
 }
 
-/** The options for a block of steps. Each flag and priority has one number or boolean per step. */
+/** The options for a block of steps. Flags and priorities have one number or boolean per step. */
 export interface BlockOptions<S = Spec, TableName extends string = string> {
   /** The flags of steps that end an episode without a final observation. A flag is not 0 if the episode ends with the step. */
   readonly ends?: ArrayLike<number | boolean>;

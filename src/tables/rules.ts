@@ -12,8 +12,8 @@ import type { AnyTable } from "./table.ts";
 interface AnyRule<TableName extends string, Path extends string> {
   readonly table: TableName;
   /**
-   * The priority of new items. "max" is the maximum of 1 and all priorities of the table's live items since the table was created or cleared. `{
-   * leaf }` uses the leaf's value in the item's first step. With `remover: minHeap()`, the table then keeps the items with the largest values. Default: "max"
+   * The priority of new items. "max" is the maximum of 1 and all priorities of the table's live items since the table was created or cleared. An object with
+   * `leaf` uses that leaf's value in the item's first step. With `remover: minHeap()`, the table then keeps the items with the largest values. Default: "max"
    * for `nStep` and `sequence` rules of a prioritized table, otherwise 1.
    */
   readonly priority?: number | "max" | LeafPriority<Path>;

@@ -24,7 +24,7 @@ export interface WriterInternals {
   resume(): void;
   /**
    * Runs `createItem` for `length` steps that end `behind` steps before the newest step.
-   * @param isEarlier 1 if the writer has already made a later-ending item for the table
+   * @param isEarlier 1 if the writer has already made an item for the table that ends later
    */
   createItem(table: string, options: ItemOptions<ColumnSet<unknown>>, behind: number, isEarlier: number): Promise<void> | undefined;
   /**

@@ -222,7 +222,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     this.#begin();
     const to = this.#table(table);
     integer("length", length, 1);
-    // The test is here, because the engine would allocate memory for a fraction passed as an argument.
+    // The test is here, because V8 would allocate memory for a fraction passed as an argument.
     if (typeof priority !== "number" || !(priority >= 0 && priority < Number.POSITIVE_INFINITY)) checkPriority(priority);
     integer("lane", lane, 0, this.options.lanes - 1);
     let layout = 0;

@@ -24,7 +24,7 @@ const SKIP = 2;
 
 export class MixedDraws implements DrawSource<AnyBatch> {
   readonly sources: MixedSources;
-  /** The sampler that reads the options of calls, and holds the buffers of whole batches. This sampler belongs to the first source's view. */
+  /** The sampler that reads the options of calls, and has the buffers of whole batches. This sampler belongs to the first source's view. */
   readonly #whole: Sampler;
   /** The weights of a batch before they are divided by the largest weight. */
   #weights = new Float64Array(0);

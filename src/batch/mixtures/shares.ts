@@ -27,7 +27,7 @@ export class Shares {
   readonly rows: Uint32Array;
   readonly #core: Core;
   /**
-   * The constant shares; 0 for functions. They are separate from the functions, because the engine would allocate memory for numbers in an array that also has
+   * The constant shares; 0 for functions. They are separate from the functions, because V8 would allocate memory for numbers in an array that also has
    * functions.
    */
   readonly #numbers: Float64Array;

@@ -84,8 +84,8 @@ interface SequenceColumns<Float extends "f32" | "f64", Returns extends readonly 
 // biome-ignore lint/suspicious/noExplicitAny: any spec, roles and options
 export type SequenceBatch<S = any, R = any, O = any, P = any> = PartsOf<S, R, O, P> & {
   /**
-   * Returns a copy of the sequences in plain arrays and numbers under the same names, for inspection or JSON. Only batches that Reprise made have this method.
-   * Costs O(elements).
+   * Returns a copy of the sequences in plain arrays and numbers under the same names, for inspection or JSON. Only batches that Reprise allocated have this
+   * method. Costs O(elements).
    */
   toArray(): SequenceOf<PartsOf<S, R, O, P>>[];
   /** Returns a copy in plain objects with a separate array per column, to send to a worker or to keep only some columns. Costs O(bytes). */

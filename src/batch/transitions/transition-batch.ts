@@ -96,7 +96,7 @@ interface TransitionColumns<Float extends "f32" | "f64", Returns extends readonl
 // biome-ignore lint/suspicious/noExplicitAny: any spec, roles and options
 export type TransitionBatch<S = any, R = any, O = any, P = any> = PartsOf<S, R, O, P> & {
   /**
-   * Returns a copy of the transitions in plain arrays and numbers under the same names, for inspection or JSON. Only batches that Reprise made have this
+   * Returns a copy of the transitions in plain arrays and numbers under the same names, for inspection or JSON. Only batches that Reprise allocated have this
    * method. Costs O(elements).
    */
   toArray(): TransitionOf<PartsOf<S, R, O, P>>[];

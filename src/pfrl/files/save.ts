@@ -17,8 +17,8 @@ const busy = new Map<string | Directory, Set<string>>();
 type Module = WebAssembly.Module | undefined;
 
 /**
- * Writes a history to a temporary file, which replaces the existing file when it is on the disk. If the existing file is a link, the link is replaced and its
- * target stays.
+ * Writes a history to a temporary file. When that file is on the disk, it replaces the existing file. If the existing file is a link, only the link is
+ * replaced.
  */
 export function* saveFile(target: SaveTarget, content: Content, module: Module): Generator<Progress, void> {
   const { directory, file } = targetOf(target);

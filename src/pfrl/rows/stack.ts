@@ -84,7 +84,7 @@ export function columnsOf(name: string, spec: PartSpec, columns: unknown, dtype:
   );
 }
 
-/** Returns a function that reads the values of columns one by one, in their original form; typed arrays are views of the columns. */
+/** Returns a function that reads the values of columns one by one, in their original form. Typed arrays are views of the columns. */
 export function elementsOf(spec: PartSpec, columns: unknown): (i: number) => unknown {
   const leaves = new Map<unknown, (data: NumberArray, at: number) => unknown>();
   zip([spec], isLeaf, ([leaf]) => isObject(leaf) || leaves.set(leaf, valueReader(leaf as PartLeaf, true)));

@@ -257,7 +257,7 @@ export class Batches {
     const shape = this.#shape(n, width, view, holds);
     const idle = this.#pool.take(false, n, width, shape.selections, holds) as ItemBuffer | undefined;
     const buffer = idle ?? itemBuffer(this.#steps.engine, shape);
-    // No caller holds the batch of this buffer yet.
+    // No caller has received the batch of this buffer yet.
     buffer.isFresh = true;
     const batch = new TransitionBatch(this.#steps, view, { owner: view === "ends" ? this.#owner : undefined, engineBatch: buffer.batch, n, width, info });
     return new BatchFiller(this.#steps, buffer, batch as AnyBatch, this.#pool);

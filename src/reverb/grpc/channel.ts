@@ -68,7 +68,7 @@ export class Channel {
   }
 
   /**
-   * Makes a call of one message in each direction.
+   * Makes a call with one message in each direction.
    * @throws RpcError, with DEADLINE_EXCEEDED after `timeoutMs`; the signal's reason
    */
   async unary(method: string, request: Uint8Array<ArrayBuffer>, { signal, timeoutMs }: WaitOptions = {}): Promise<Uint8Array> {

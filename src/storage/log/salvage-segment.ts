@@ -10,7 +10,7 @@ import { END_BYTES, nextGroupEnd, withFile } from "./group-ends.ts";
 import { SegmentReader, type SegmentStart } from "./read-segment.ts";
 import { fileOf, headOf, type SegmentHead } from "./segment-head.ts";
 
-/** Receives the sections of groups. Ignore the sections of a group that has no end. */
+/** Receives the sections of groups. An implementation must ignore the sections of a group that has no end. */
 export interface GroupVisitor {
   section(kind: number, id: number, payload: Uint8Array): void;
   /** Runs when the group of the last sections is complete. */

@@ -1,4 +1,4 @@
-/** Appends to the newest segment. Keeps the waiting bytes in memory, and the file open to which they are written. A failed write changes neither of them. */
+/** Appends to the newest segment. Keeps the waiting bytes in memory, and keeps their file open. A failed write changes neither of them. */
 import { ReplayError } from "../../base/error.ts";
 import { SEAL } from "../../base/kinds.ts";
 import { MAX_SECTION_BYTES } from "../../base/limits.ts";

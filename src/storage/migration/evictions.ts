@@ -3,7 +3,7 @@ import type { ResolvedTableOptions } from "../../schema/table-options.ts";
 import type { SavedItem } from "./saved-item.ts";
 
 /**
- * Returns the items to evict, in order: first the items that were drawn too often, then the remover's choices until the limits hold.
+ * Returns the items to evict, in order: first the items that were drawn too often, then the remover's choices until the limits are met.
  * @param items the items, oldest first @param seed the seed of the remover's random draws
  */
 export function evictionsOf(items: readonly SavedItem[], options: ResolvedTableOptions, seed: number): readonly SavedItem[] {
