@@ -35,7 +35,7 @@ export const SLOTS = 38;
 export const TABLE = 39;
 /** id: the number of the first stream, in the order of all writers │ one record per stream. */
 export const STREAMS = 40;
-/** A tagged value of the program. Only in journals. */
+/** The tagged value that the program passed to `journal.keep`. Only in journals. */
 export const KEPT = 41;
 /** The last section of a snapshot. Contents: number of preceding sections u32. */
 export const END = 42;

@@ -13,7 +13,7 @@ export interface WaitOptions {
 const RESOLVED: Promise<void> = Promise.resolve();
 
 interface Waiter {
-  /** Tries again. A result or an error ends the wait. */
+  /** Tries to complete the waiting call. A result or an error ends the wait. */
   attempt(): void;
   reject(reason: unknown): void;
 }

@@ -14,9 +14,9 @@ export type Among = number | { readonly newest: AmongCount; readonly oldest?: un
 const MAX_COUNT = 0xffffffff;
 const FORM = "a number, { newest: k }, { oldest: k }, or { newest: { share: 0.1 } }";
 
-/** The option `among` after its checks. */
+/** Checks the option `among` and stores its parsed form. */
 export class CheckedAmong {
-  /** NEWEST, or 0. */
+  /** NEWEST if `among` counts from the newest item, otherwise 0. */
   flags = 0;
   /** The number of items; 0 for all items, or if a share is set. */
   #count = 0;

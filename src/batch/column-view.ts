@@ -12,7 +12,7 @@ import type { SampleOptions } from "./options.ts";
 import { Part, type PartBuffer } from "./part-buffer.ts";
 import type { BatchView, PartOf, SampledTable, Sampler } from "./sampler.ts";
 
-/** A batch of either view. */
+/** A batch of a transition view or a sequence view. */
 interface ColumnBatch {
   release(): void;
   readonly keys: Float64Array;

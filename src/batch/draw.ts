@@ -13,7 +13,7 @@ import type { EpochPlace } from "./epoch-state.ts";
 import type { NStep } from "./layout.ts";
 
 export class Draw {
-  /** DRAW in linear memory. */
+  /** The address of DRAW in linear memory. */
   handle = 0;
   /** The value for `weigh`. It is in an array, because V8 would allocate memory for a fraction passed as an argument. */
   readonly beta: Float64Array = new Float64Array(1);
@@ -139,14 +139,14 @@ export class Draw {
     this.#engine.core.x.draw_starts(this.handle, table, width);
   }
 
-  /** Sets the items and the starts of their runs, which `runs` with FROM_START reads. */
+  /** Chooses the given items and the starts of their runs, which `runs` with FROM_START reads. */
   nameItems(table: number, slots: ArrayLike<number>, starts: ArrayLike<number>): void {
     this.slots(slots.length).set(slots);
     this.starts(slots.length).set(starts);
     this.#engine.core.x.draw_given(this.handle, table, slots.length, 0);
   }
 
-  /** Sets windows of a set's streams, and reads the rows of the windows. */
+  /** Chooses the given windows in the streams of a set, and reads their rows. */
   nameWindows(set: StreamSet, streams: ArrayLike<number>, starts: ArrayLike<number>, width: number): void {
     const n = streams.length;
     this.slots(n).set(streams);
@@ -154,7 +154,7 @@ export class Draw {
     this.#engine.core.x.draw_rows(this.handle, OF_STREAMS, set.handle, n, width, 0);
   }
 
-  /** Sets single rows. If they belong to a stream, they have equal probabilities. */
+  /** Chooses the given single rows. If they belong to a stream, they have equal probabilities. */
   nameRows(rows: ArrayLike<number>, of?: CoreStream): void {
     this.rows(rows.length).set(rows);
     this.#engine.core.x.draw_rows(this.handle, OF_ROWS, of?.handle ?? 0, rows.length, 1, 0);

@@ -197,7 +197,7 @@ function placeOf({ shuffle, seed, state }: Partial<EpochOptions>): EpochPlace {
   };
 }
 
-/** Batches in epochs. */
+/** Returns a dataset of batches in epochs. */
 export function epochsOf<B extends { readonly count: number; release?(): void }>(draws: Draws<B>, options: LoopOptions & EpochOptions): EpochDataset<B> {
   const { batchSize, signal, timeoutMs, prefetch = 0, dropRemainder = false, epochs, shuffle, seed, state, ...sample } = options;
   const n = integer("batchSize", batchSize, 1, MAX_LENGTH);

@@ -33,7 +33,7 @@ const SHORT = 16;
 export type ArraySpec = ArrayPlace & (LeafValues | DrawnNumbers | OwnNumbers | ComputedNumbers);
 
 interface ArrayPlace {
-  /** The path of the array within the column. */
+  /** The path of the array within its column. */
   readonly keys: readonly string[];
   /** The shape after the dimension of items; undefined for a bare array, which is not a `Column`. */
   readonly shape?: readonly number[];
@@ -68,7 +68,7 @@ export interface ColumnSpec {
 
 /** An array of a batch at its place in memory. */
 export interface Field {
-  /** The path in a batch, as keys, and as the name in messages. */
+  /** The path of the array in a batch: as a list of keys, and as text for messages. */
   readonly keys: readonly string[];
   readonly path: string;
   /** The class of the array. Undefined for text, which is stored in a plain array. */
@@ -258,7 +258,7 @@ export class BatchLayout {
     outputs.push({ leaf, steps, list: again ? before.list : this.#steps, index, field, stop: this.stops });
     this.#steps += longest;
     this.rows = Math.max(this.rows, n * longest);
-    // Text follows its lists.
+    // In temporary memory, text follows its lists of steps.
     this.temporary = Math.max(this.temporary, alignUp(4 * longest * n, 16) + (isText ? bytes : 0));
     if (canBeDirect(leaf)) this.runs += RUN_BYTES * n * longest * (leaf.bytes / leaf.frameBytes);
     if (isStraight && mayStop(leaf)) this.stops += bytes;
@@ -313,7 +313,7 @@ export interface NStep {
 export interface Windows {
   /** The number of steps of a window. */
   width: number;
-  /** The part of longer items, as in draw_rows (assembly/draw/row-matrix.ts). */
+  /** The part of longer items that the window shows, as in draw_rows (assembly/draw/row-matrix.ts). */
   from: number;
   /** The step of each item at which the window begins, if it was chosen at random. */
   starts: Uint32Array | undefined;

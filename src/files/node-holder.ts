@@ -10,7 +10,7 @@ export interface Holder {
   readonly host: string;
   /** The start of the process in ticks since the machine's boot, if known. */
   readonly start?: string | undefined;
-  /** The boot of the machine, and the PID namespace. */
+  /** The ids of the machine's boot and of the PID namespace. */
   readonly boot?: string | undefined;
   readonly space?: string | undefined;
   /** The thread and its start, if known. They are recorded because a worker may end before its process. */

@@ -25,7 +25,7 @@ interface Folder {
 
 const LOCK = "lock";
 const FILE = /^file-(\d+)$/;
-/** A terminated worker releases its files a little later. */
+/** Opening is retried, because a terminated worker releases its files a little later. */
 const TRIES = 20;
 const TRY_MS = 50;
 

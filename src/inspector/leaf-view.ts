@@ -65,7 +65,7 @@ export function rangeOf(dtype: string, data: ArrayLike<number>): readonly [low: 
   return low >= 0 && high <= 1 ? [0, 1] : [low, high];
 }
 
-/** The numbers of an item's leaf as lines over its steps, or over the elements of a value if there are few steps. */
+/** The values of an item's leaf as lines over its steps, or over the elements of a value if there are few steps. */
 export interface Lines {
   readonly over: "steps" | "elements";
   readonly x: readonly number[];

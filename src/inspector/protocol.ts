@@ -84,7 +84,7 @@ export interface Survey {
   readonly table: TableSurvey | undefined;
 }
 
-/** One item, and the probability of drawing it. */
+/** The properties of one item, and the probability of drawing it. */
 export interface ItemAbout {
   readonly key: number;
   readonly state: "live" | "waiting" | "gone";
@@ -95,7 +95,7 @@ export interface ItemAbout {
   /** The probability that a draw of one item selects this item. */
   readonly probability: number;
   readonly timesSampled: number;
-  /** The age, as in Sample. */
+  /** The age of the item, as in Sample. */
   readonly age: number;
   readonly episode: number;
   readonly episodeAge: number;

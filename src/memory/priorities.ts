@@ -71,7 +71,7 @@ export function drawablePriority(priority: number): number {
   return priority > 0 ? Math.max(priority, MIN_PRIORITY) : priority;
 }
 
-/** Returns the powers of numbers above 0. */
+/** Returns the powers of numbers, which must be above 0. */
 export function powers(core: Core, numbers: ArrayLike<number>, exponent: number): number[] {
   return computeInScratch(core, numbers, (at, n) => core.x.priority_powers(at, n, exponent));
 }

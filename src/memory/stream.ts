@@ -8,7 +8,7 @@ const NAMES = 1024;
 
 /** A stream inside another structure: the lane of a writer, or a member of a set. */
 export class CoreStream {
-  /** STREAM in linear memory. */
+  /** The address of STREAM in linear memory. */
   readonly handle: number;
   protected readonly engine: Engine;
 

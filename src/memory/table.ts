@@ -47,7 +47,7 @@ export function tableBytes({ x }: Core, { maxSize, maxPending, sampler, remover 
 }
 
 export class CoreTable {
-  /** TABLE in linear memory. Changes when the table grows. */
+  /** The address of TABLE in linear memory. It changes when the table grows. */
   handle: number;
   protected readonly engine: Engine;
   /** Whether neither the sampler nor the remover uses priorities, and whether a warning about that was logged. */

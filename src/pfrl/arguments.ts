@@ -42,7 +42,7 @@ export function checkEngine({ maxBytes, seed, packed: pack }: { readonly maxByte
   if (seed !== undefined) checkSeed(seed);
   if (pack === undefined || typeof pack === "boolean") return;
   if (!isPlain(pack)) throw mustBe(TypeError, "packed", "true, false or { ratio }", pack);
-  // `packed` checks its options.
+  // The call is made only because `packed` checks its options.
   packed("frames", u8(), pack);
 }
 

@@ -194,7 +194,7 @@ async function acceptSocket(
   link.maxBytes = Math.max(link.maxBytes, limits.frameBytes);
   const result = new Promise<AcceptedWriter>((resolve, reject) => {
     const refuse = (error: unknown) => {
-      // The end of the wait closes the link below.
+      // When the wait ends, the link is closed below.
       if (signal.aborted) return;
       link.post({ kind: "refused", error: encodeError(error) } satisfies RefusedMessage);
       link.close(CLOSE.refused, (error as Error).message);

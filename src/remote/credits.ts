@@ -25,7 +25,7 @@ export class Credits {
   readonly #stepThrottle = new Throttle();
   readonly #byteThrottle = new Throttle();
   #maxInFlight = 0;
-  /** Infinite for a port. */
+  /** The maximum number of unconfirmed bytes; infinite for a port. */
   #maxBytes = Number.POSITIVE_INFINITY;
   #steps = 0;
   #bytes = 0;

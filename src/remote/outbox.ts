@@ -298,7 +298,7 @@ export class Outbox {
     return abortable(this.#closing.promise, "steps are still in flight", options);
   }
 
-  /** Handles an answer of the Replay's end. */
+  /** Handles an answer from the Replay's end. */
   receive(message: ToActor): void {
     switch (message?.kind) {
       case "confirmation":

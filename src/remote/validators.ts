@@ -9,7 +9,7 @@ export const isNumber: Validator = (value) => typeof value === "number";
 export const isFlag: Validator = (value) => typeof value === "boolean";
 export const isCount: Validator = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
 export const isObject: Validator = (value) => typeof value === "object" && value !== null;
-/** Accepts buffers of other realms. */
+/** Also accepts buffers from other realms. */
 export const isBuffer: Validator = (value) => Object.prototype.toString.call(value) === "[object ArrayBuffer]";
 
 export function maybe(validator: Validator): Validator {

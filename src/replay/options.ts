@@ -8,7 +8,7 @@ import { type ResolvedTableOptions, resolveTable, type TableOptions } from "../s
 import type { TransitionRoles } from "../schema/transition-roles.ts";
 import type { SavedOptions } from "../storage/replay-state.ts";
 
-/** An unknown spec: `Replay` accepts every Replay. */
+/** The type of an unknown spec. With it, the type `Replay` accepts every Replay. */
 // biome-ignore lint/suspicious/noExplicitAny: only any is assignable in both directions
 export type Any = any;
 

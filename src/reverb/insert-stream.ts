@@ -29,7 +29,7 @@ interface PendingInsert {
   readonly item: ItemMessage;
   /** All chunks that the item refers to. */
   readonly chunks: readonly ChunkMessage[];
-  /** The bytes of the chunks that the server did not have. */
+  /** The number of bytes of the chunks that the server did not have. */
   readonly bytes: number;
 }
 

@@ -10,7 +10,7 @@ import { LaneWriter } from "./lane-writer.ts";
 import type { ServerSink } from "./server-sink.ts";
 import { checkRules, StreamSteps } from "./stream-steps.ts";
 
-/** The default of a Replay's writer. */
+/** The default value of `keep`, as in a Replay's writer. */
 const DEFAULT_KEEP = 32;
 /** The maximum number of lanes, since each lane has its own stream to the server. */
 const MAX_LANES = 256;

@@ -11,7 +11,7 @@ import type { Channel } from "./grpc/channel.ts";
 import { METHOD, SampleStream, type StreamContext, type StreamItem } from "./sample-stream.ts";
 import type { WireSignature } from "./tensors/signature.ts";
 
-/** The default of Reverb's client. */
+/** The default number of samples in flight, as in Reverb's client. */
 const IN_FLIGHT = 100;
 
 interface Waiting {

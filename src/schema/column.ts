@@ -20,7 +20,7 @@ type ElementOf<D extends ElementName, Shape extends readonly number[]> = Shape e
       : Column<D, Rest> | Element<D>
   : Column<D> | Element<D>;
 
-/** Plain arrays, nested by the shape. */
+/** Plain arrays, nested according to the shape. */
 export type NestedArray<E, Shape extends readonly number[]> = Shape extends readonly [number, ...infer Rest extends number[]]
   ? NestedArray<E, Rest>[]
   : Shape extends readonly []

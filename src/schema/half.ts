@@ -88,7 +88,7 @@ export function widenHalf(dtype: HalfDtype, half: number): number {
   return F32[0] as number;
 }
 
-/** Returns half floats as f32, which is exact. O(n) */
+/** Converts half floats to f32. The conversion is exact. O(n) */
 export function widenHalves(dtype: HalfDtype, from: ArrayLike<number>): Float32Array<ArrayBuffer> {
   const isBrain = dtype === "bf16";
   const bits = new Uint32Array(from.length);

@@ -16,7 +16,7 @@ export interface InferRules<L> {
   list(values: readonly unknown[], parts: readonly Nest<L>[], at: ValuePlace): Nest<L>;
   /** Returns the node for an object. */
   node(names: readonly string[], parts: readonly Nest<L>[]): Nest<L>;
-  /** The maximum nesting. Cycles are also rejected. */
+  /** The maximum nesting. Deeper values and cycles are rejected. */
   readonly maxDepth: number;
   errorFor(rule: string, at: ValuePlace): Error;
 }

@@ -22,7 +22,7 @@ export const HEAD_BYTES = 12;
 /** The number of bytes that the head of a packed frame's entry takes in a pack. */
 const ENTRY_HEAD_BYTES = 8;
 
-/** The measures of a leaf that do not depend on other leaves. */
+/** The sizes of a leaf, which do not depend on other leaves. */
 export interface MeasuredLeaf extends FoundLeaf {
   readonly index: number;
   /** The number of bytes of one value in rows, including all frames of a stack. */

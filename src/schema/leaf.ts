@@ -91,7 +91,7 @@ export function shapeOf({ shape, stack }: { readonly shape: readonly number[]; r
 /** The number of the dtype of text in the core (assembly/rows/leaf.ts). */
 export const TEXT_CODE = 13;
 
-/** Returns the number in the core of a leaf's dtype. */
+/** Returns the core's number for a leaf's dtype. */
 export function dtypeCode({ dtype }: RowLeaf): number {
   return dtype === "string" ? TEXT_CODE : DTYPES[dtype].code;
 }

@@ -50,7 +50,7 @@ export type BatchOf<S, O> = Batch<
 /** The counters of a table. `inserts`, `samples` and `deletes` count for the rate limiter since the last `clear`. */
 export type TableStats = { readonly [K in (typeof COUNTERS)[number]]: number } & { readonly name: string; readonly maxSize: number };
 
-/** The state of one item. */
+/** The result of `explain`: the state of one item. */
 export interface Explanation {
   readonly key: number;
   /**
@@ -67,7 +67,7 @@ export interface Explanation {
   readonly probability?: number;
 }
 
-/** Above this, new items (priority 1) are almost never drawn. */
+/** If other items have priorities above this value, new items (priority 1) are almost never drawn. */
 const HIGH_PRIORITY = 10;
 /** The number of steps, and the number of episodes that are too short, below which an empty table is normal. */
 const MIN_STEPS = 5;

@@ -10,7 +10,7 @@ export interface SavedWriterOptions extends ResolvedWriterOptions {
 
 /** The properties of a writer that its options do not include. */
 export interface WriterTraits {
-  /** Whether the writer has no rules on purpose. */
+  /** Whether the writer intentionally has no rules. */
   readonly createsItems?: boolean;
   /** Whether the option `lanes` was passed. If so, values of a single lane may also have a dimension of lanes. */
   readonly isVector?: boolean;

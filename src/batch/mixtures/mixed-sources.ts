@@ -91,7 +91,7 @@ export class MixedSources {
 
   of(source: ArrayLike<number>, row: number): Source {
     const found = this.list[source[row] as number];
-    // The text is built only for an error.
+    // The message is built only if there is an error.
     if (found === undefined) throw mustBe(RangeError, `the source of row ${row}`, `an integer in 0 … ${this.list.length - 1}`, source[row]);
     return found;
   }

@@ -83,7 +83,7 @@ export class Goals {
   readonly #table: SampledTable;
   /** The number of components of a reward. */
   readonly #components: number;
-  /** The values of the last draw. */
+  /** The number of relabelled steps of the last draw, and their values. */
   #count = 0;
   #steps: Omit<RelabelledSteps, "batch"> | undefined;
 

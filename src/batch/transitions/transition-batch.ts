@@ -124,7 +124,7 @@ export type ReturnsOf<S, R, Lead extends readonly number[]> = [S] extends [never
       : Lead;
 
 type PartsOf<S, R, O, P> = TransitionColumns<FloatOf<O>, ReturnsOf<S, R, [number]>> &
-  /** Whether the transition has another goal: 1 or 0. */
+  /** 1 if the transition has another goal, otherwise 0. */
   (O extends { readonly relabel: object } ? { readonly relabelled: Column<"u8", [number]> } : unknown) &
   (P extends { readonly beta: number } ? { readonly weights: Column<FloatOf<O>, [number]> } : unknown) &
   (IsAny<S> extends true

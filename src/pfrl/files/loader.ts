@@ -12,7 +12,7 @@ export interface Content {
   loader(opening?: Opening): StoreLoader;
 }
 
-/** The maximum number of transitions when a directory is opened. */
+/** The options for opening a directory: the maximum number of transitions. */
 export interface Opening {
   readonly max: number;
 }

@@ -56,7 +56,7 @@ export class BufferLog {
   readonly #segmentItems: SegmentItems[] = [];
   /** A write error that occurred after a call. The next call throws it. */
   #failure: Error | undefined;
-  /** The random state in the log. */
+  /** The newest random state in the log. */
   #random: Uint8Array | undefined;
 
   /** @throws ReplayError NOT_FOUND if an ancestor does not exist · LOCKED, CORRUPT, UNSUPPORTED, IO, INVALID_DATA, SPEC_MISMATCH */

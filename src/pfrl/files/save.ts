@@ -13,7 +13,7 @@ export const ABOUT = { reprise: "pfrl", version: 2 };
 /** The files that this process is saving to, by the paths of their folders, or by their directories. */
 const busy = new Map<string | Directory, Set<string>>();
 
-/** The build of the core that the buffer uses. */
+/** The build of the core that the buffer uses; undefined for the core of the package. */
 type Module = WebAssembly.Module | undefined;
 
 /**

@@ -44,7 +44,7 @@ export function* writeItems({ items, records, steps: { engine } }: BufferContent
       outputEpisode.last = row;
     }
     write(ITEM, outputEpisode.number, itemBytes(rows.length, items.priorityOf(slot)));
-    // The last item of an episode consists of only its last step.
+    // The last item of an episode consists only of its last step.
     if (rows.length === 1 && engine.isLast(outputEpisode.last)) {
       write(EPISODE_END, outputEpisode.number, EMPTY);
       episodes.delete(episode);

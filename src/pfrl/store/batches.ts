@@ -53,7 +53,7 @@ interface Origin {
   /** The spec of the columns. Undefined if every column has one value per step. */
   readonly spec: WholeSpec | undefined;
   readonly objectColumns: readonly ObjectColumn[];
-  /** The extras of each step as bits; undefined without extras. */
+  /** For each step, a bit for each extra that is present; undefined without extras. */
   readonly present: Uint32Array | undefined;
 }
 

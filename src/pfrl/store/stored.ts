@@ -164,7 +164,7 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
     contents.items.close();
   }
 
-  /** Adds the parts that only one kind of buffer has. */
+  /** Adds the parts that are specific to one kind of buffer. */
   protected abstract complete(contents: BufferContents): M;
 
   protected make(spec: WholeSpec, max: number = this.options.capacity): M {

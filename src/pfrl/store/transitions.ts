@@ -29,7 +29,7 @@ export class Transitions extends Stored {
     return env;
   }
 
-  /** Stores the runs that are shorter than a full window. */
+  /** Stores the last runs, which are shorter than a full window. */
   protected end(envId: unknown): void {
     checkEnvId(envId);
     const { contents } = this;

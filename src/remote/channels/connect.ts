@@ -39,7 +39,7 @@ export async function connect<T>(
       reject(error);
     };
   });
-  // Errors are reported only through the promise.
+  // Errors are reported only through the returned promise.
   result.catch(() => {});
   if (isPort(target)) leave = meet(target, conversation);
   else {

@@ -37,7 +37,7 @@ export class Dialer {
   #link: SocketLink | undefined;
   #isOver = false;
   #pauseMs = FIRST_PAUSE_MS;
-  /** The time since which the writer has been without a welcome. */
+  /** The time at which the writer was created or last lost its connection. */
   #lostAt = performance.now();
   #isWelcome = false;
   #timer: ReturnType<typeof setTimeout> | undefined;

@@ -11,7 +11,7 @@ import { type Control, listen, type PortLike } from "./port.ts";
 type AnyMessage = ToActor | ToMemory;
 
 export interface Link {
-  /** Receives each message, with the bytes of its frame. */
+  /** Receives each message, with the number of bytes of its frame. */
   onMessage: (message: never, bytes: number) => void;
   /** Runs once, when the other end is gone. */
   onEnd: (code?: number, reason?: string) => void;

@@ -20,7 +20,7 @@ const BLOCKS = 4;
 /** Up to this many bytes, a loop copies faster than a call to `set`. */
 const SHORT = 128;
 
-/** The source and target of a leaf's staged value. */
+/** The source and the target of the copy of a leaf's staged value. */
 interface LeafCopy {
   readonly bytes: Uint8Array;
   /** The length of the value in words, if the value is short and consists of words; otherwise 0. */
@@ -50,7 +50,7 @@ export class BlockBuilder {
   #used = 0;
   #calls: number[] = [];
   #columns: object[] = [];
-  /** The maximum number of bytes of the calls. */
+  /** An upper bound on the number of bytes of the calls so far. */
   #textBytes = 0;
 
   /** @param max the maximum number of steps in flight @param record the staged step, one per lane @param addresses the offset of each leaf in the record */

@@ -40,7 +40,7 @@ export interface HelloMessage {
   readonly reconnects: boolean;
   readonly leaves: readonly LeafDescription[];
   readonly lanes: number;
-  /** The last message that the actor's program has handled. */
+  /** The number of the last message that the actor's program has handled. */
   readonly receipt: number;
 }
 
@@ -57,7 +57,7 @@ export interface WelcomeMessage {
   readonly rules: readonly string[];
   readonly maxInFlight: number;
   readonly confirm: "memory" | "disk";
-  /** The last block that the Replay has, and the last confirmed block. */
+  /** The numbers of the last block that the Replay has received, and of the last confirmed block. */
   readonly received: number;
   readonly confirmed: number;
   /** The maximum number of bytes of a frame, and of unconfirmed frames. Undefined for a port. */
@@ -68,7 +68,7 @@ export interface WelcomeMessage {
   readonly keepAliveTimeoutMs?: number | undefined;
 }
 
-/** Steps and calls. */
+/** Contains steps and calls. */
 export interface BlockMessage {
   readonly kind: "block";
   /** The number in the session's sequence of blocks and columns, from 1 on. */
@@ -79,13 +79,13 @@ export interface BlockMessage {
   /** The capacity in slots, and the number of used slots. */
   readonly slots: number;
   readonly used: number;
-  /** CALL numbers per call. */
+  /** The encoded calls, with CALL numbers per call. */
   readonly calls: readonly number[];
   /** The `columns` options of items in this block. */
   readonly columns: readonly object[];
 }
 
-/** Columns from `appendColumns`. */
+/** Contains columns from `appendColumns`. */
 export interface ColumnsMessage {
   readonly kind: "columns";
   readonly number: number;
@@ -137,7 +137,7 @@ export interface ClosedMessage {
   readonly error?: SentError | undefined;
 }
 
-/** The Replay's rejection of an actor. */
+/** Rejects an actor. */
 export interface RefusedMessage {
   readonly kind: "refused";
   readonly error: SentError;

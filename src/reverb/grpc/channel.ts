@@ -33,7 +33,7 @@ export interface ChannelOptions extends Partial<ConnectionOptions> {
 export type ChannelLike = Pick<Channel, "address" | "call">;
 
 export class Channel {
-  /** `HOST:PORT`. */
+  /** The address of the server: `HOST:PORT`. */
   readonly address: string;
   readonly #service: string;
   readonly #options: ChannelOptions & ConnectionOptions;

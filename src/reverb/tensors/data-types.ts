@@ -3,13 +3,13 @@ import { DTYPES, type Dtype } from "../../schema/dtype.ts";
 import { isHalf } from "../../schema/half.ts";
 
 export interface DataType {
-  /** The number in TensorFlow. */
+  /** The number of the type in TensorFlow. */
   readonly number: number;
   /** The name in errors and signatures. Only types whose name is a dtype of Reprise can be written. */
   readonly name: string;
-  /** The bytes of an element on the wire; 0 for text. */
+  /** The number of bytes of an element on the wire; 0 for text. */
   readonly bytes: number;
-  /** The dtype as which elements are read. */
+  /** The dtype of the elements after reading. */
   readonly as: Dtype | "string";
   /** The conversion to that dtype, if one is needed. */
   readonly widen?: "half" | "pair";

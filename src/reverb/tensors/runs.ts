@@ -4,9 +4,9 @@ import type { SliceMessage } from "../wire/item.ts";
 /** The position of a step. */
 export interface StepLocation {
   readonly chunkKey: bigint;
-  /** The step within the chunk. */
+  /** The index of the step within the chunk. */
   readonly offset: number;
-  /** The tensor within the chunk. */
+  /** The index of the tensor within the chunk. */
   readonly index: number;
 }
 

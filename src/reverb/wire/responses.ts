@@ -15,7 +15,7 @@ export interface SampleEntry {
   readonly isLast: boolean;
 }
 
-/** Reads the keys of items that are in their tables. */
+/** Reads the keys of the items that the server has inserted. */
 export function readInsertResponse(bytes: Uint8Array): bigint[] {
   const reader = new BytesReader(bytes, "InsertStreamResponse");
   const keys: bigint[] = [];

@@ -3,7 +3,7 @@ import { type BytesReader, DELIMITED, readOnly, VARINT } from "./bytes-reader.ts
 import type { BytesWriter } from "./bytes-writer.ts";
 
 export interface TensorMessage {
-  /** The number in TensorFlow. */
+  /** The number of the data type in TensorFlow. */
   readonly dtype: number;
   /** The shape, with steps first. */
   readonly shape: readonly number[];
@@ -14,7 +14,7 @@ export interface TensorMessage {
 export interface ChunkMessage {
   readonly key: bigint;
   readonly episodeId: bigint;
-  /** The first and the last step. */
+  /** The numbers of the first and the last step. */
   readonly start: number;
   readonly end: number;
   /** Whether steps in between are missing. */

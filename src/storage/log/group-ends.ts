@@ -16,7 +16,7 @@ export const END_BYTES = SECTION_BYTES + NUMBER_BYTES;
 /** A complete COMMIT or SEAL. */
 export interface GroupEnd {
   readonly kind: number;
-  /** The offset of the end in the file. */
+  /** The offset of the COMMIT or SEAL in the file. */
   readonly at: number;
   /** The number of the group. For a SEAL, the number of the next group. */
   readonly group: number;

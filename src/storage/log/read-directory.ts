@@ -13,7 +13,7 @@ import { fileOf, inRanges, type SegmentHead, segmentOf } from "./segment-head.ts
 export interface RecoverOptions {
   /** Whether to keep the data before damage. The rest is lost. */
   readonly salvage: boolean;
-  /** Receives findings and repairs. */
+  /** Receives messages about damage and repairs. */
   readonly logger: FullLogger;
 }
 

@@ -51,7 +51,7 @@ export class SegmentWriter {
   #unsyncedSegments = 0;
   /** The seal, which is written after the last group when the next segment is on the disk. If that segment is missing later, the seal reveals the loss. */
   #seal: Uint8Array | undefined;
-  /** The reason why the state of the disk is unknown. */
+  /** The error of a failed sync, after which the state of the disk is unknown. */
   #syncError: ReplayError | undefined;
 
   /** @param mark the valid part of the file; the rest is cut off. If the mark is empty, a new file is created at the first write */

@@ -304,7 +304,7 @@ export class SavedTable {
     return [...items].sort((a, b) => placeOf(a) - placeOf(b));
   }
 
-  /** Chains the pending and the free slots. */
+  /** Links the pending slots into a chain, and records the ends of this chain and of the chain of free slots. */
   #queue(table: DataView, pending: readonly SavedItem[], byItem: ReadonlyMap<SavedItem, DataView>, places: Places): void {
     const slots = pending.map((item) => (places.of.get(item) as Place).slot);
     for (const [i, item] of pending.entries()) (byItem.get(item) as DataView).setUint32(AT.timesSampled, slots[i + 1] ?? 0, true);

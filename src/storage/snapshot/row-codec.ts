@@ -15,7 +15,7 @@ export const ROW_HEAD_BYTES = 12;
 
 interface LeafPlace {
   readonly found: PlacedLeaf;
-  /** The offset in the record. */
+  /** The offset of the leaf in the record. */
   readonly at: number;
 }
 
@@ -79,7 +79,7 @@ function readValue({ leaf, size, bytes, shape }: PlacedLeaf, record: Uint8Array,
   return shape.length === 0 ? array[0] : array;
 }
 
-/** Returns texts nested by their shape. */
+/** Returns texts nested according to their shape. */
 function nestedOf(texts: readonly unknown[], shape: readonly number[]): readonly unknown[] {
   let parts = texts;
   for (const length of shape.slice(1).reverse()) {
