@@ -1,5 +1,6 @@
 /**
- * The core's exports by noun, in the order of assembly/index.ts, and the constants that both sides share. Handles and addresses are offsets in linear memory.
+ * Declares the core's exports, grouped by noun in the order of assembly/index.ts, and the constants that both sides share. Handles and addresses are offsets in
+ * linear memory.
  */
 
 export type Fn<Args extends number[], Result = number> = (...args: Args) => Result;
@@ -257,13 +258,15 @@ export const TRUNCATES = 2;
 export const TERMINATES = 3;
 export const LINK_FINAL = 0x40000000;
 export const LINK_ENDS = 0xc0000000;
-/** Results of row_ends, which is 0 inside an episode: a final step (truncated or terminated), or the last step of an episode without a final step. */
+/**
+ * Results of row_ends for a final step (truncated or terminated) and for the last step of an episode without a final step. The result is 0 for any other step.
+ */
 export const FINAL_TRUNCATED = 1;
 export const FINAL_TERMINATED = 3;
 
 /**
- * HEADER in assembly/memory/layout.ts: the argument or element that a call failed on (i32), its value (f64), the number of changes noted (u32), and whether
- * changes are noted (2: freed rows also wait to be written).
+ * Fields of HEADER (assembly/memory/layout.ts): the argument or element that a call failed on (i32), its value (f64), the number of recorded changes (u32), and
+ * whether changes are recorded (2: freed rows also wait to be written).
  */
 export const ERROR_ARGUMENT = 12 / 4;
 export const ERROR_VALUE = 16 / 8;
@@ -288,7 +291,7 @@ export const STEPS = 9;
 export const START = 9;
 export const TERMINATED = 10;
 export const TRUNCATED = 11;
-/** The column of goals, which records whether the entry has a new goal. */
+/** The column that records whether each entry has a new goal. */
 export const RELABELLED = 12;
 /** The slot of an item, or the number of a stream in its set. */
 export const SLOT = 14;
@@ -296,8 +299,8 @@ export const SLOT = 14;
 export const DRAW_BYTES = 96;
 
 /**
- * The number of bytes of an OUTPUT (assembly/draw/output.ts), and the numbers of two fields: the address of the steps, and the distance from one list to the
- * next.
+ * The size of an OUTPUT in bytes (assembly/draw/output.ts), and the indices of two of its fields: the address of the steps, and the distance from one list of
+ * steps to the next.
  */
 export const OUTPUT_BYTES = 20;
 export const OUTPUT_STEPS = 1;
@@ -306,7 +309,7 @@ export const OUTPUT_STRIDE = 3;
 export const RUN_BYTES = 16;
 /** The number of bytes of a WINDOW before the unpacked frames (assembly/draw/unpacked-frames.ts). */
 export const WINDOW_HEAD = 16;
-/** The number after the last column, which selects the rows. */
+/** The number after the last column. It selects the rows. */
 export const ROWS = 16;
 
 /** The kinds of entries of a draw, and the positions at which their runs begin (assembly/draw/row-matrix.ts). */
@@ -350,7 +353,7 @@ export const GOALS_ONCE = 2;
 export const FUTURE = 0;
 export const FINAL = 1;
 export const EPISODE = 2;
-/** A flag of draw_sequences, and the bytes of its scratch memory: the head, and per row of a window (assembly/draw/sequence.ts). */
+/** A flag of draw_sequences, and the sizes in bytes of its scratch memory: of the head, and of each row of a window (assembly/draw/sequence.ts). */
 export const WIDE_FLOATS = 1;
 export const SEQUENCE_WORK = 64;
 export const SEQUENCE_ROW_WORK = 25;

@@ -1,4 +1,4 @@
-/** Computes CRC-32C (Castagnoli), eight bytes per iteration. Each of the eight tables advances one byte. */
+/** Computes CRC-32C (Castagnoli), eight bytes per iteration. Each of the eight tables processes one of these bytes. */
 const POLYNOMIAL = 0x82f63b78;
 const TURN = 8;
 

@@ -78,7 +78,7 @@ function keysOf(value: object): string {
   return keys === "" ? "an object without keys" : `an object with keys ${keys}`;
 }
 
-/** A rule for values, with or without its remedy: what the user can do, as sentences without the last full stop. */
+/** A rule for values, optionally with a remedy. The remedy tells the user what to do, in sentences without the last full stop. */
 export type Rule = string | readonly [rule: string, remedy: string];
 
 /**
@@ -101,7 +101,7 @@ export function isRequired(subject: string, rule: string): string {
   return `${subject} ${verb} required${text}`;
 }
 
-/** Returns ` Did you mean "seed"?` if a known word is near, otherwise an empty text. */
+/** Returns ` Did you mean "seed"?` if a known word is similar, otherwise an empty string. */
 export function didYouMean(value: unknown, words: Iterable<string>): string {
   const near = typeof value === "string" ? nearestWord(value, words) : undefined;
   return near === undefined ? "" : ` Did you mean ${show(near)}?`;
@@ -157,7 +157,7 @@ export function oneOf<T>(subject: string, words: { readonly [word: string]: T },
 /** Sets of keys, cached by the string that lists them, because hot paths also check their options. */
 const KEY_SETS = new Map<string, Set<string>>();
 
-/** Calls whose options are named after the call in messages. */
+/** Calls whose options appear in messages as `the options of` the call. */
 const CALLS = new Set(
   "Replay Replay.open Replay.restore Replay.plan writer transitions sample get batch endEpisode append appendColumns acceptWriter remoteWriter text packed recency".split(
     " ",

@@ -1,6 +1,6 @@
 /** Limits for files from other programs. Real files stay far below these limits. A hostile file cannot use more memory or stack than the limits allow. */
 
-/** The default of the option `maxBytes`: bytes that a reader keeps per file. */
+/** The default of the option `maxBytes`, the maximum number of bytes that a reader keeps per file. */
 export const MAX_SOURCE_BYTES = 2 ** 30;
 
 /** The maximum number of bytes of Minari's metadata.json, and of the manifest in the head of a log. */
@@ -19,5 +19,5 @@ export const MAX_JSONL_DEPTH = 32;
 /** The maximum nesting of TFDS features. */
 export const MAX_FEATURE_DEPTH = 64;
 
-/** The maximum nesting of any JSON. Later readers of the values recurse once per level. */
+/** The maximum nesting of any JSON. Code that reads the values later recurses once per level. */
 export const MAX_JSON_DEPTH = 256;

@@ -1,6 +1,6 @@
 /**
- * Declares types of the host that the declarations name. The types make the declarations valid without lib "dom" and without @types/node. If the host's own
- * types exist, they merge with the types here. Also loads the library of `using`.
+ * Declares the host types that the package's declarations mention. With these types, the declarations are valid without lib "dom" and without @types/node. If
+ * the host has its own types, they merge with these. Also loads the type library for `using`.
  */
 /// <reference lib="esnext.disposable" preserve="true" />
 

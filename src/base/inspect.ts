@@ -1,12 +1,12 @@
 /**
- * Controls how public objects appear in consoles. Consoles of browsers show own fields and the name of the class. Other consoles call a method that returns a
- * text. If a class names itself, esbuild renames it, so the code uses `this` instead.
+ * Controls how public objects appear in consoles. Browser consoles show own fields and the name of the class. Other consoles call a method that returns a
+ * string. esbuild renames a class that refers to itself by name, so classes use `this` for that.
  */
 
 /** The function that a console passes to format a nested value. */
 type InspectFunction = (value: unknown, options: object) => string;
 
-/** A text that consoles print without quotes. */
+/** A string that consoles print without quotes. */
 export class PlainText {
   readonly text: string;
 

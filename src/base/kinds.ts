@@ -1,4 +1,4 @@
-/** Lists the kinds of sections: each number has one meaning, in every file. */
+/** Lists the kinds of sections. Each number has the same meaning in every file. */
 
 /** Sections of the log itself (storage/log/): 16 to 31. */
 /** The first section of each file: the head of the segment. */
@@ -11,8 +11,8 @@ export const SEAL = 18;
 export const DROP = 19;
 
 /**
- * State of a Replay, in snapshots and journals: 32 to 63. The records are drawn in assembly/persistence/. A later record of an object replaces its earlier
- * record.
+ * State of a Replay, in snapshots and journals: 32 to 63. The layouts of the records are drawn in assembly/persistence/. A later record of an object replaces
+ * its earlier record.
  */
 /** The first section of a snapshot. In a journal, it is part of the segment's head (head.ts). */
 export const HEAD = 32;
@@ -24,15 +24,18 @@ export const POOLS = 34;
 export const ROWS = 35;
 /** id: pool │ count u32, then LINK records. Only in journals; snapshots have links in ROWS. */
 export const LINKS = 36;
-/** id: pool │ count u32, then FREE records. Only in snapshots; a journal drops the order in which freed rows are reused, which has no visible effect. */
+/**
+ * id: pool │ count u32, then FREE records. Only in snapshots. A journal omits the order in which freed rows are reused, because the order has no visible
+ * effect.
+ */
 export const FREE = 37;
 /** id: table │ count u32, then SLOT records. */
 export const SLOTS = 38;
 /** id: table │ its numbers: counts, inserts, ends of queues and orders. */
 export const TABLE = 39;
-/** id: the first of these streams, in the order of all writers │ one record per stream. */
+/** id: the number of the first stream, in the order of all writers │ one record per stream. */
 export const STREAMS = 40;
-/** A tagged value of the program. Only in journals. */
+/** The tagged value that the program passed to `journal.keep`. Only in journals. */
 export const KEPT = 41;
 /** The last section of a snapshot. Contents: number of preceding sections u32. */
 export const END = 42;
@@ -49,7 +52,7 @@ export const SESSIONS = 47;
 /** Ends a former group after a migration rewrote the journal as one group. Only in journals with `retain: "all"`, whose steps are read by group. */
 export const GROUP_END = 48;
 
-/** The first kind of the calls that fill a buffer of reprise/pfrl (pfrl/store/history.ts): 64 to 95. */
+/** Calls that fill a buffer of reprise/pfrl (pfrl/store/history.ts): 64 to 95. */
 export const FORM = 64;
 export const STEP = 65;
 export const SINGLE = 66;

@@ -12,13 +12,13 @@ export const MAX_NEST_DEPTH = 64;
 export const MAX_LEAF_BYTES = 0x3fffffff;
 
 /**
- * The minimum number of bytes of a packed frame. A smaller frame would save less than its entry takes; an entry's head has 24 bits for the size
- * (assembly/rows/packs.ts).
+ * The minimum and maximum number of bytes of a packed frame. Packing a smaller frame would save less than the entry costs. The head of an entry has 24 bits for
+ * the size (assembly/rows/packs.ts).
  */
 export const MIN_PACKED_BYTES = 256;
 export const MAX_PACKED_BYTES = 2 ** 24 - 1;
 
-/** The maximum nesting of values that are saved as they are. The reader of these values is recursive. */
+/** The maximum nesting of encoded values (storage/encode.ts). Their reader is recursive. */
 export const MAX_VALUE_DEPTH = 128;
 
 /** The maximum number of bytes of a Replay: 4 GiB minus one page of WebAssembly, so that byte offsets stay below 2^32. */

@@ -3,7 +3,7 @@
 /** The maximum length of words that are compared letter by letter. Longer words are compared only for equality. */
 const MAX_LENGTH = 200;
 
-/** Returns the known word with the fewest different letters; undefined if no known word is near. O(words · length²) */
+/** Returns the known word with the fewest different letters; undefined if no known word is similar. O(words · length²) */
 export function nearestWord(word: string, words: Iterable<string>): string | undefined {
   const own = word.toLowerCase();
   let nearest: string | undefined;

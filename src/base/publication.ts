@@ -1,4 +1,4 @@
-/** Encodes messages from a program to its actors (bytes or JSON), and holds the newest published message. */
+/** Encodes messages from a program to its actors (bytes or JSON), and keeps the newest published message. */
 import { mustBe } from "./error.ts";
 
 /** A message in the form in which it is sent. */

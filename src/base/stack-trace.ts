@@ -7,11 +7,11 @@ const entryPoints = new Set<EntryPoint>();
 
 /** Hides the frames of a function, or of a class and its methods, in stack traces of errors. In constructors: `hideFrames(new.target)`. */
 export function hideFrames(entryPoint: EntryPoint): void {
-  // A class and its base classes, up to the first without a name.
+  // Includes the base classes of a class, up to the first one without a name.
   for (let base = entryPoint; base.name !== ""; base = Object.getPrototypeOf(base)) entryPoints.add(base);
 }
 
-/** A number of frames that no call of the package reaches. */
+/** More frames than any call within the package creates. */
 const MAX_FRAMES = 60;
 
 /** Frames in V8: `at new Replay (file:1:2)`, `at Table.sample (file:1:2)`, `at file:1:2`. Frames of built-in functions have no file. */
@@ -24,7 +24,7 @@ const FRAME = /^ +at (.+):\d+:\d+\)?$/;
 export function trimStack<E extends Error>(error: E): E {
   const { captureStackTrace, stackTraceLimit } = Error as { readonly captureStackTrace?: (target: object, below?: unknown) => void; stackTraceLimit?: number };
   if (captureStackTrace === undefined) return error;
-  // The error's own stack is not used, because V8 can no longer change it after it was read.
+  // The error's own stack is not used, because V8 cannot change a stack that has been read.
   const captureStack = (callee?: unknown) => {
     const probe = { stack: "" };
     // The package may have more frames than the program's limit.
@@ -43,7 +43,7 @@ export function trimStack<E extends Error>(error: E): E {
     folder ??= file.slice(0, file.lastIndexOf("/") + 1).replace(/chunks\/$/, "");
     if (!file.startsWith(folder)) break;
     const candidates = functionsOf(name);
-    // If two classes share a name, the class that was called is used: the stack has no frame below the other class.
+    // If two classes share a name, the class that was called is the one with frames below it in the stack.
     outermost = (candidates.length > 1 ? candidates.find((candidate) => captureStack(candidate).includes("\n")) : candidates[0]) ?? outermost;
   }
   if (outermost !== undefined) captureStackTrace(error, outermost);

@@ -13,13 +13,13 @@ export interface WaitOptions {
 const RESOLVED: Promise<void> = Promise.resolve();
 
 interface Waiter {
-  /** Tries again. A result or an error ends the wait. */
+  /** Tries to complete the waiting call. A result or an error ends the wait. */
   attempt(): void;
   reject(reason: unknown): void;
 }
 
 export class Waiters {
-  /** Whether a call is waiting. This is a field, because every step reads it, and the size of a set requires five loads. */
+  /** Whether a call is waiting. This is a separate field, because every step reads it, and reading the size of a set takes five loads. */
   hasWaiters = false;
   readonly #waiters = new Set<Waiter>();
   /** The calls that wait for draws, per table and in call order. Only the first call in each queue tries to draw. */
@@ -31,7 +31,7 @@ export class Waiters {
   wake(): void {
     if (this.#waiters.size === 0) return;
     this.#needsRetry = true;
-    // A call from within an attempt also ends up here.
+    // An attempt may itself call `wake`.
     if (this.#isWaking) return;
     this.#isWaking = true;
     while (this.#needsRetry) {
@@ -41,7 +41,7 @@ export class Waiters {
     this.#isWaking = false;
   }
 
-  /** Rejects all waiting calls. @param reason returns a new reason per call, because a call may change its reason */
+  /** Rejects all waiting calls. @param reason returns a new reason per call, because the recipient may modify it */
   rejectAll(reason: () => unknown): void {
     for (const waiter of this.#waiters) waiter.reject(reason());
   }
@@ -84,7 +84,7 @@ export class Waiters {
     const remaining = this.#queues.get(queue) as Set<Waiter>;
     remaining.delete(waiter);
     if (remaining.size === 0) this.#queues.delete(queue);
-    // The next call's condition may already hold.
+    // The next waiting call may already be able to succeed.
     if (wasFirst) this.wake();
   }
 
@@ -93,7 +93,7 @@ export class Waiters {
   }
 
   /**
-   * Resolves when at most `max` items are waiting. Returns `undefined` if that already holds.
+   * Resolves when at most `max` items are waiting. Returns `undefined` if that is already true.
    * @param waiting counts the waiting items
    * @param what describes the wait in the message of a timeout
    */

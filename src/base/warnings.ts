@@ -53,9 +53,9 @@ export function toConsole(message: string): void {
 }
 
 export class Warnings {
-  /** Occurrences of each kind. */
+  /** The number of occurrences of each kind. */
   readonly counts: { readonly [K in WarningKind]: number };
-  /** The message to log after the current call ends. Logging it earlier would let the logger call back in the middle of the call. */
+  /** The message to log after the current call ends. Logging it earlier would let the logger call the Replay in the middle of that call. */
   pending: string | undefined;
   readonly #logger: FullLogger;
 

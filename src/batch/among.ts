@@ -14,13 +14,13 @@ export type Among = number | { readonly newest: AmongCount; readonly oldest?: un
 const MAX_COUNT = 0xffffffff;
 const FORM = "a number, { newest: k }, { oldest: k }, or { newest: { share: 0.1 } }";
 
-/** The option `among` after its checks. */
+/** Checks the option `among` and stores its parsed form. */
 export class CheckedAmong {
-  /** NEWEST, or 0. */
+  /** NEWEST if `among` counts from the newest item, otherwise 0. */
   flags = 0;
   /** The number of items; 0 for all items, or if a share is set. */
   #count = 0;
-  /** The share; 0 if none is set. It is stored in an array, because a fraction in a field would be allocated. */
+  /** The share; 0 if none is set. It is stored in an array, because V8 would allocate memory for a fraction in a field. */
   readonly #share = new Float64Array(1);
 
   /** Reads the option of a call. Returns whether the option equals that of the previous call. @throws TypeError, RangeError */
@@ -34,7 +34,7 @@ export class CheckedAmong {
     return flags === this.flags && count === this.#count && share === this.#share[0];
   }
 
-  /** Returns the number of items to draw from, in the form of the core: 0 for all items. */
+  /** Returns the number of items to draw from, as the core expects it: 0 for all items. */
   of(table: { readonly size: number }): number {
     const share = this.#share[0] as number;
     return share === 0 ? this.#count : Math.max(1, Math.ceil(share * table.size));

@@ -103,7 +103,7 @@ export interface Blocked {
   readonly need: number;
 }
 
-/** The result of `sample`. `Memory` is the buffer type of its arrays. It is shared memory only if you allocated shared memory. */
+/** The result of `sample`. `Memory` is the buffer type of its arrays. It is SharedArrayBuffer only if you allocated shared memory yourself. */
 // biome-ignore lint/suspicious/noExplicitAny: the default accepts batches of every spec
 export interface Batch<Steps = any, Memory extends ArrayBufferLike = ArrayBuffer> {
   /** The number of items in the batch. Ignore the array elements after these items. */
@@ -127,8 +127,8 @@ export interface Batch<Steps = any, Memory extends ArrayBufferLike = ArrayBuffer
    */
   detached(): Omit<Batch<Steps>, Methods>;
   /**
-   * Returns a batch sampled with `recycle` to its table. Don't read its arrays afterwards: a later draw fills them as a different batch. No effect on other
-   * batches, or if the batch is already released. Costs O(1).
+   * Returns a batch that was sampled with `recycle` to its table. Don't read its arrays afterwards, because a later draw reuses them for a different batch. Has
+   * no effect on any other batch, or on a batch that is already released. Costs O(1).
    */
   release(): void;
   /** Calls `release`, for `using`. */
@@ -349,7 +349,7 @@ export function itemOf(batch: unknown, i: number): BatchItem {
     const value = (valueAt(steps, (fields[c] as Field).keys.slice(1)) as Column).at(i);
     if (!isColumn(value)) return value;
     const selection = itemLayouts === undefined ? joint : columnNamed(itemLayouts[i] as HasSelections, joint.keys);
-    // Lists, and steps counted from the end, keep the padding that the caller requested.
+    // Lists of steps, and steps counted from the end, keep the padding that the caller requested.
     const isRun = selection.steps === undefined && selection.start >= 0;
     const count = isRun ? stepIndices(selection, width).filter((step) => step < length).length : (selection.steps ?? joint.steps)?.length;
     const { data, shape } = value as Column;

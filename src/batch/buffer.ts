@@ -1,5 +1,6 @@
 /**
- * Manages the memory of one batch while a draw fills it: new memory, the memory of a batch to refill, or arrays of the caller. Copies results out of scratch.
+ * Manages the memory of one batch while a draw fills it: new memory, the memory of a batch to refill, or arrays of the caller. Copies results out of scratch
+ * memory.
  */
 
 import { OUTPUT_BYTES, START } from "../base/abi.ts";
@@ -49,7 +50,7 @@ export class BatchBuffer {
   isPlanned = false;
   /** The address of the plan in scratch. */
   base = 0;
-  /** The lists of each output, item by item. Undefined unless items have columns of different steps. */
+  /** The lists of steps of each output, item by item. Undefined unless the items show different steps. */
   lists: readonly Int32Array[] | undefined;
   texts: Texts = NO_TEXTS;
   /** The lease of the buffer's batch; undefined if Reprise did not make the batch. */
@@ -141,7 +142,7 @@ export class BatchBuffer {
     return isThere && !this.texts.some((text) => text !== undefined && Object.isFrozen(text));
   }
 
-  /** The row of the batch for its first item. */
+  /** The row of the batch that contains the first item of this buffer. */
   get first(): number {
     return 0;
   }
@@ -154,7 +155,7 @@ export class BatchBuffer {
     return new type(this.#memory.buffer, this.layout.starts[field] as number, this.layout.n * each);
   }
 
-  /** Returns the memory that holds a field's array, for arrays that are not copied from scratch. */
+  /** Returns the memory that contains a field's array, for arrays that are not copied from scratch. */
   bytesOf(field: number): Uint8Array {
     return this.#memory ?? (this.#direct[field] as Uint8Array);
   }
@@ -230,7 +231,7 @@ export class BatchBuffer {
     const memory = this.#memory;
     const copies = this.#copies;
     const { n } = this.layout;
-    // The loop uses an index: before V8 optimizes this function, `of` allocates an object per iteration.
+    // The loop uses an index: before V8 optimizes this function, `for … of` allocates an object per iteration.
     if (memory !== undefined && count < n) this.#copySome(memory, count);
     else if (memory !== undefined) for (let i = 0; i < this.#pieces.length; i++) memory.set((this.#pieces[i] as Piece).from, (this.#pieces[i] as Piece).to);
     for (let i = 0; i < copies.length; i++) {
@@ -240,7 +241,7 @@ export class BatchBuffer {
     }
   }
 
-  /** The address in scratch of the lists of differing items, followed by text, stops and values. */
+  /** The address in scratch of the lists of steps per item. Text, stops and values follow these lists. */
   get listsAt(): number {
     return this.base + this.layout.head;
   }
@@ -263,7 +264,7 @@ export class BatchBuffer {
     return this.layout.window === 0 ? 0 : this.listsAt + this.layout.temporary + this.layout.stops;
   }
 
-  /** The address of the layout's extra room. */
+  /** The address of the layout's extra memory. */
   get extraAt(): number {
     return this.listsAt + this.layout.temporary + this.layout.stops + this.layout.window;
   }
@@ -413,8 +414,8 @@ function newMemory(bytes: number): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * Raises glibc's threshold for mapped memory, by freeing one large array. Most systems run Node on glibc, which then reuses freed memory: new batches are made
- * up to three times as fast. The pages of that array are never touched.
+ * Raises glibc's threshold for mapped memory by freeing one large array, whose pages are never touched. Afterwards, glibc reuses freed memory, which makes new
+ * batches up to three times as fast. On most systems, Node runs on glibc.
  */
 function teach(): void {
   hasLearned = true;

@@ -1,4 +1,4 @@
-/** Implements the base of transition and sequence views: batches of named columns, whose draws return all items or none. */
+/** Implements the base of transition and sequence views. Their batches have named columns, and a draw returns either all requested items or none. */
 
 import { integer, mustBe, oneOf, onlyKeys, ReplayError } from "../base/error.ts";
 import { MAX_LENGTH } from "../base/limits.ts";
@@ -12,7 +12,7 @@ import type { SampleOptions } from "./options.ts";
 import { Part, type PartBuffer } from "./part-buffer.ts";
 import type { BatchView, PartOf, SampledTable, Sampler } from "./sampler.ts";
 
-/** A batch of either view. */
+/** A batch of a transition view or a sequence view. */
 interface ColumnBatch {
   release(): void;
   readonly keys: Float64Array;

@@ -1,4 +1,4 @@
-/** Computes data outside the core: the mask, the ends of short batches, and the weights and arrays of a batch that came in parts. */
+/** Computes data outside the core: the mask, the keys after the end of a short batch, and the weights and arrays of a batch that was drawn in parts. */
 
 import { LENGTH } from "../base/abi.ts";
 import type { AnyArray } from "../schema/dtype.ts";
@@ -17,7 +17,7 @@ export function fillMask(buffer: BatchBuffer, count: number): void {
   for (let i = 0, to = buffer.startOf(field); i < count; i++) for (let t = 0; t < width; t++) mask[to++] = Number(t < (core.u32[lengths + i] as number));
 }
 
-/** Sets the keys after the last item to 0, which is never a key. Otherwise an update with the whole array would reach items of an earlier draw. */
+/** Sets the keys after the last item to 0, which is never a key. Otherwise an update with the whole array would change items of an earlier draw. */
 export function clearKeys(buffer: BatchBuffer, count: number): void {
   const { batch, lease } = buffer;
   const keys = lease === undefined ? (batch as unknown as { readonly keys: unknown }).keys : columnOf(lease, lease.layout.columns.length - 1);
@@ -31,8 +31,8 @@ interface Part {
 }
 
 /**
- * Copies the arrays of parts one after the other into a batch, and pads items that have fewer elements in their part.
- * @param divide whether to divide the weights by the largest of them
+ * Copies the arrays of parts one after the other into a batch. If a part has fewer elements per item than the batch, pads each of its items.
+ * @param divide whether to divide all weights by the largest weight
  */
 export function concat(whole: BatchBuffer, parts: readonly Part[], divide: boolean): void {
   const { fields, holds } = whole.layout;
@@ -48,7 +48,7 @@ export function concat(whole: BatchBuffer, parts: readonly Part[], divide: boole
   }
 }
 
-/** Records how the windows of a batch in parts were read. */
+/** Records how the windows of a batch that was drawn in parts were read. */
 export function joinWindows(whole: BatchBuffer, parts: readonly Part[]): void {
   const { windows } = (parts[0] as Part).buffer;
   Object.assign(whole.windows, windows, { width: Math.max(...parts.map(({ buffer }) => buffer.windows.width)) });
@@ -81,7 +81,7 @@ function copyRows(to: Rows, from: Rows, at: number, count: number): void {
   }
 }
 
-/** Divides the first n weights by the largest of these weights. */
+/** Divides the first n weights by the largest of them. */
 function normalize(weights: AnyArray, n: number): void {
   let largest = 0;
   for (let i = 0; i < n; i++) largest = Math.max(largest, weights[i] as number);

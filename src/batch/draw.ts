@@ -13,15 +13,15 @@ import type { EpochPlace } from "./epoch-state.ts";
 import type { NStep } from "./layout.ts";
 
 export class Draw {
-  /** DRAW in linear memory. */
+  /** The address of DRAW in linear memory. */
   handle = 0;
-  /** The value for `weigh`. It is in an array, because a fraction passed as an argument would be allocated. */
+  /** The value for `weigh`. It is in an array, because V8 would allocate memory for a fraction passed as an argument. */
   readonly beta: Float64Array = new Float64Array(1);
   readonly #engine: Engine;
   /** The number of bytes of a draw with `#n` entries. */
   #bytes = 0;
   #n = -1;
-  /** The room that the last `prepare` made, and the address of the room. */
+  /** The room that the last `prepare` reserved, and its address. */
   #before = -1;
   #rows = 0;
   #base = 0;
@@ -134,19 +134,19 @@ export class Draw {
     this.#engine.core.x.streams_draw(set.handle, this.handle, n, width, weigh);
   }
 
-  /** Chooses at which step of items longer than `width` a run begins, uniformly. */
+  /** Chooses uniformly the step at which the run of each item longer than `width` begins. */
   chooseStarts(table: number, width: number): void {
     this.#engine.core.x.draw_starts(this.handle, table, width);
   }
 
-  /** Sets the items and the starts of their runs, which `runs` with FROM_START reads. */
+  /** Chooses the given items and the starts of their runs, which `runs` with FROM_START reads. */
   nameItems(table: number, slots: ArrayLike<number>, starts: ArrayLike<number>): void {
     this.slots(slots.length).set(slots);
     this.starts(slots.length).set(starts);
     this.#engine.core.x.draw_given(this.handle, table, slots.length, 0);
   }
 
-  /** Sets windows of a set's streams, and reads the rows of the windows. */
+  /** Chooses the given windows in the streams of a set, and reads their rows. */
   nameWindows(set: StreamSet, streams: ArrayLike<number>, starts: ArrayLike<number>, width: number): void {
     const n = streams.length;
     this.slots(n).set(streams);
@@ -154,7 +154,7 @@ export class Draw {
     this.#engine.core.x.draw_rows(this.handle, OF_STREAMS, set.handle, n, width, 0);
   }
 
-  /** Sets single rows. If they belong to a stream, they have equal probabilities. */
+  /** Chooses the given single rows. If they belong to a stream, they have equal probabilities. */
   nameRows(rows: ArrayLike<number>, of?: CoreStream): void {
     this.rows(rows.length).set(rows);
     this.#engine.core.x.draw_rows(this.handle, OF_ROWS, of?.handle ?? 0, rows.length, 1, 0);
@@ -167,7 +167,7 @@ export class Draw {
 
   /**
    * Reads only some steps from the windows of n items. The windows have `width` steps. Steps count from the start, or from the end if they are negative.
-   * Columns then use positions in `steps`.
+   * Columns then refer to steps by position in `steps`.
    */
   pick(table: number, n: number, width: number, from: number, steps: readonly number[]): void {
     const { core } = this.#engine;
@@ -193,7 +193,7 @@ export class Draw {
    */
   nStep(how: NStep, table = 0): number {
     const { core, pool } = this.#engine;
-    // gamma is read here, because a fraction passed as an argument would be allocated.
+    // gamma is read here, because V8 would allocate memory for a fraction passed as an argument.
     return core.x.draw_n_step(this.handle, pool, table, how.reward, how.discount, how.terminated, how.n, how.gamma, how.flags);
   }
 
@@ -250,7 +250,7 @@ const NO_OLDEST =
 const NO_NEWEST =
   "among: { newest } requires a lifo, fifo or recency sampler, or a prioritized or uniform sampler with a fifo or lifo remover. With other removers, replace uniform() with recency({ exponent: 0 })";
 
-/** Returns the error for a draw that the core refused. */
+/** Returns the error for a draw that the core rejected. */
 export function refusedDraw({ core }: Engine, code: number): ReplayError {
   if (code === E_UNLIKE) return differentColumns();
   return new ReplayError("UNSUPPORTED", core.errorArgument === 3 ? NO_STRATA : core.errorArgument === 4 ? NO_OLDEST : NO_NEWEST);

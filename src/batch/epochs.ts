@@ -15,7 +15,7 @@ export interface EpochOptions {
   readonly epochs: number;
   /** Whether the order of an epoch is random. Otherwise it is the order of slots, which is insertion order until an item is removed. Default: true. */
   readonly shuffle?: boolean;
-  /** Seed of the orders. Default: 0. */
+  /** The seed of the random orders. Default: 0. */
   readonly seed?: number;
   /** A result of `state()`, from which the dataset continues. */
   readonly state?: EpochState;
@@ -197,7 +197,7 @@ function placeOf({ shuffle, seed, state }: Partial<EpochOptions>): EpochPlace {
   };
 }
 
-/** Batches in epochs. */
+/** Returns a dataset of batches in epochs. */
 export function epochsOf<B extends { readonly count: number; release?(): void }>(draws: Draws<B>, options: LoopOptions & EpochOptions): EpochDataset<B> {
   const { batchSize, signal, timeoutMs, prefetch = 0, dropRemainder = false, epochs, shuffle, seed, state, ...sample } = options;
   const n = integer("batchSize", batchSize, 1, MAX_LENGTH);

@@ -1,5 +1,6 @@
 /**
- * Copies drawn values into a batch. The layout and the buffer hold everything computed once, so that a repeated draw into the same arrays allocates nothing.
+ * Copies drawn values into a batch. The layout and the buffer keep everything that is computed only once, so a repeated draw into the same arrays allocates
+ * nothing.
  */
 
 import { OUTPUT_BYTES, OUTPUT_STEPS, OUTPUT_STRIDE, RUN_BYTES } from "../base/abi.ts";
@@ -9,7 +10,10 @@ import { readTexts } from "../schema/text.ts";
 import type { BatchBuffer } from "./buffer.ts";
 import { mayStop, type Output } from "./layout.ts";
 
-/** Gathers the leaves of `count` items, and copies them out with the numbers of the draw. O(bytes). @param replacement replaces or computes some values */
+/**
+ * Gathers the leaves of `count` items, and copies them and the columns of the draw out of scratch. O(bytes). @param replacement replaces or computes some
+ * values
+ */
 export function gather(buffer: BatchBuffer, count: number, replacement?: { put?(buffer: BatchBuffer, count: number): void }): void {
   const { engine, lists, base } = buffer;
   const { core, pool } = engine;
@@ -17,7 +21,7 @@ export function gather(buffer: BatchBuffer, count: number, replacement?: { put?(
   const draw = buffer.draw.handle;
   if (!buffer.isPlanned || core.owner !== buffer.draw) core.u32.set(buffer.plan, base >>> 2);
   buffer.isPlanned = lists === undefined && core.owner === buffer.draw;
-  // The loop uses an index: before V8 optimizes this function, `of` allocates an object per iteration.
+  // The loop uses an index: before V8 optimizes this function, `for … of` allocates an object per iteration.
   if (lists === undefined) core.x.gather(draw, pool, base, outputs.length);
   else for (let i = 0; i < outputs.length; i++) core.x.gather(draw, pool, outputAt(buffer, i, outputs[i] as Output), 1);
   const together = lists === undefined && stops === 0 ? straight.length : 1;
@@ -46,7 +50,7 @@ function outputAt({ engine, base, lists, listsAt }: BatchBuffer, place: number, 
   return address;
 }
 
-/** Copies `many` outputs directly, starting at output `first`, run by run. Packed frames are copied for as many items at a time as the window holds. */
+/** Copies `many` outputs directly, starting at output `first`, run by run. Packed frames are copied for as many items at a time as the window has room for. */
 function copyStraight(buffer: BatchBuffer, first: number, many: number, count: number): void {
   const { core, pool } = buffer.engine;
   const { straight, outputs, runs: runBytes, window: room } = buffer.layout;
@@ -57,7 +61,7 @@ function copyStraight(buffer: BatchBuffer, first: number, many: number, count: n
   const window = buffer.windowAt;
   for (let item = 0; ; ) {
     const runs = core.x.gather_runs(buffer.draw.handle, pool, address, many, item, runsAt, window, room);
-    // If few rows are adjacent, one host copy per row costs more than the stop.
+    // If few rows are adjacent, one host copy per row costs more than copying through the stop.
     if (mayStop(one.leaf) && runs * DIRECT_BYTES > count * one.steps.length * one.leaf.arrayBytes) {
       copyStopping(buffer, address, one, count);
       return;

@@ -27,16 +27,16 @@ import { Draw } from "./draw.ts";
 import { gather } from "./gather.ts";
 import { type ItemBuffer, itemBuffer } from "./item-layout.ts";
 
-/** The maximum number of items per call of `see`, whose numbers fit into the reserved scratch. */
+/** The maximum number of items per call to `see`. Their data still fits into the reserved scratch. */
 export const MOST = 256;
-/** The maximum numbers of items and rows per call of `rows`, so that the numbers fit into the reserved scratch. */
+/** The maximum numbers of items and rows per call to `rows`. Their data still fits into the reserved scratch. */
 const MOST_RUNS = 128;
 export const MOST_ROWS = 1024;
 /** The maximum number of bytes of values per call. */
 const MOST_BYTES = 32768;
 const RANDOM_BYTES = 32;
 
-/** The numbers of some items. Each array has one element per item. */
+/** Data about several items. Each array has one element per item. */
 export interface Seen {
   readonly slots: Uint32Array;
   readonly keys: Float64Array;
@@ -48,7 +48,7 @@ export interface Seen {
   readonly episodes: Uint32Array;
 }
 
-/** The rows of some items, `width` per item, padded with 0; and one number per step. */
+/** The rows of several items, `width` per item and padded with 0, and one number per step. */
 export interface SeenRows {
   readonly width: number;
   readonly rows: Uint32Array;
@@ -66,7 +66,7 @@ export class Probe {
   readonly #engine: Engine;
   readonly #table: number;
   readonly #draw: Draw;
-  /** The buffers for rows and one number per step, by number of items and steps. */
+  /** The buffers for rows and for one number per step, by the number of items and steps. */
   readonly #buffers = new Map<string, ItemBuffer>();
 
   /** @param table the handle of the table */
@@ -112,7 +112,7 @@ export class Probe {
     return priority < Number.POSITIVE_INFINITY && (priority > 0 || Object.is(priority, 0));
   }
 
-  /** Returns the numbers of the live items in slots. @param slots at most MOST */
+  /** Returns data about the live items in the given slots. @param slots at most MOST */
   see(slots: Uint32Array): Seen {
     const draw = this.#draw;
     const n = slots.length;
@@ -137,7 +137,7 @@ export class Probe {
   }
 
   /**
-   * Returns the slots that n draws would return now, with the passed random state. Returns fewer if the draw is blocked, with the reason in
+   * Returns the slots that n draws would return now, with the given random state. Returns fewer if the draw is blocked, with the reason in
    * `refused`.
    * @param isOrdered whether the sampler has an order; if so, the result is the first n slots in that order
    */
@@ -164,7 +164,7 @@ export class Probe {
     return { slots: Uint32Array.from(slots) };
   }
 
-  /** Returns at most MOST slots in order of age after a slot (0: from the oldest on). Requires a remover that uses this order: fifo or lifo. */
+  /** Returns at most MOST slots in order of age after a slot (0: from the oldest item on). Requires a remover that uses this order: fifo or lifo. */
   after(slot: number, most: number = MOST): Uint32Array {
     const { core } = this.#engine;
     const at = core.scratch(4 * MOST);
@@ -184,7 +184,8 @@ export class Probe {
   }
 
   /**
-   * Returns the rows of items in at most `together` slots: `width` steps each from `from` on, and the values of a leaf with one number (always the same leaf).
+   * Returns `width` rows of each item in at most `together` slots, from step `from` on, and the values of a leaf with one number per step. The leaf is always
+   * the same.
    */
   rows(slots: Uint32Array, from: number, width: number, number: PlacedLeaf | undefined): SeenRows {
     const n = slots.length;

@@ -32,7 +32,7 @@ export type ItemBuffer = BatchBuffer & { readonly batch: Omit<Batch<unknown>, "c
 export class Items extends BatchLayout implements ItemLayout {
   readonly selections: readonly Selection[];
   readonly isWhole: boolean;
-  /** The minimum number of steps of the longest item for these selections. */
+  /** The minimum number of steps that the longest item must have for these selections. */
   readonly least: number;
 
   constructor(engine: Engine, { n, width, selections, isWhole, holds, isOpen = false, mayPick = false }: ItemShape) {

@@ -1,4 +1,4 @@
-/** Implements the item view: batches of a table's items, with the columns that a call or the items select, in windows as long as the longest item. */
+/** Implements the item view: batches of a table's items. The call or the items select the columns, and each window is as long as the longest item. */
 
 import { CROSS, DRAW_LAYOUT, DRAW_LONGEST, LAYOUT, LONGEST, NO_LEAF, OWN_NEXT, SAME_COLUMNS, SIZED } from "../base/abi.ts";
 import { integer, mustBe, onlyKeys, ReplayError, show } from "../base/error.ts";
@@ -333,7 +333,7 @@ export class ItemView implements BatchView {
     throw new RangeError('columns with at: "bootstrap" need the option nStep');
   }
 
-  /** Returns the subject that limits a window to `steps` steps. */
+  /** Returns the option or property that limits a window to `steps` steps, as the subject of a message. */
   #limit(steps: number, longest: number): string {
     return steps < longest ? "length" : `the length of the longest item of table ${show(this.#table.name)}`;
   }

@@ -9,7 +9,7 @@ import { checkSignal, type WaitOptions } from "../base/wait.ts";
  */
 export interface Dataset<B> extends Iterable<B>, AsyncIterable<B> {}
 
-/** A source of elements. `undefined` means the end, for now. */
+/** A source of elements. It returns `undefined` if there is no element for now, which ends the loop. */
 export interface ElementSource<E> {
   next(): E | undefined;
   /** Returns the next element for async iterations, and may wait. Never called before the previous call has ended. */
@@ -86,7 +86,7 @@ class AtOnce<E> implements IterableIterator<E, undefined> {
   }
 }
 
-/** The outcome of a request ahead. */
+/** The outcome of a request that was made ahead. */
 type Outcome<E> = { readonly element: E } | { readonly error: unknown };
 
 class Later<E> implements AsyncIterableIterator<E, undefined> {
@@ -95,9 +95,9 @@ class Later<E> implements AsyncIterableIterator<E, undefined> {
   readonly #signal: AbortSignal | undefined;
   /** The elements fetched ahead, in order. Filled within `next`, so that nothing changes while the body of the loop runs. */
   readonly #ready: Outcome<E>[] = [];
-  /** Pending requests ahead, in order. */
+  /** The pending requests for elements ahead, in order. */
   readonly #coming: Promise<E | undefined>[] = [];
-  /** The last request to the source, and the last call of `next`. Each finishes before the next begins. */
+  /** The last request to the source, and the last call to `next`. Each finishes before the next begins. */
   #requests: Promise<unknown> = Promise.resolve();
   #turn: Promise<unknown> = Promise.resolve();
   /** Whether the last request returned no element. Later requests then also return no element. */
@@ -213,7 +213,7 @@ class Later<E> implements AsyncIterableIterator<E, undefined> {
   async #wait(coming: Promise<E | undefined>): Promise<E | undefined> {
     const signal = this.#signal;
     const forward = () => this.#stop.abort(signal?.reason);
-    // The listener is added per call and not per loop, because the signal would keep a dropped loop alive.
+    // The listener is added per call and not per loop. Otherwise the signal would keep an abandoned loop alive.
     signal?.addEventListener("abort", forward);
     if (signal?.aborted) forward();
     try {

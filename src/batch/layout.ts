@@ -33,7 +33,7 @@ const SHORT = 16;
 export type ArraySpec = ArrayPlace & (LeafValues | DrawnNumbers | OwnNumbers | ComputedNumbers);
 
 interface ArrayPlace {
-  /** The path of the array within the column. */
+  /** The path of the array within its column. */
   readonly keys: readonly string[];
   /** The shape after the dimension of items; undefined for a bare array, which is not a `Column`. */
   readonly shape?: readonly number[];
@@ -68,7 +68,7 @@ export interface ColumnSpec {
 
 /** An array of a batch at its place in memory. */
 export interface Field {
-  /** The path in a batch, as keys, and as the name in messages. */
+  /** The path of the array in a batch: as a list of keys, and as text for messages. */
   readonly keys: readonly string[];
   readonly path: string;
   /** The class of the array. Undefined for text, which is stored in a plain array. */
@@ -91,7 +91,7 @@ export interface Output {
   readonly index: number;
   /** The number of the array that the output fills. */
   readonly field: number;
-  /** The position of the stop of an array that is copied directly, used if few values are adjacent. */
+  /** The position of the stop of an array that is copied directly. The stop is an intermediate buffer, used if few values are adjacent. */
   readonly stop: number;
 }
 
@@ -152,8 +152,8 @@ export class BatchLayout {
   /** The leaf that shows a goal of another step in some items. */
   relabelled: PlacedLeaf | undefined;
   /**
-   * The number of bytes in scratch: the plan with the runs, the runs, temporary data (lists of differing items, text), the stops, the window for unpacked or
-   * widened frames, other data; and all of these with the values.
+   * Sizes in scratch, in bytes: of the plan with the runs, of the runs, of temporary data (lists of steps per item, text), of the stops, of the window for
+   * unpacked or widened frames, of other data, and of all of these with the values.
    */
   head = 0;
   runs = 0;
@@ -162,7 +162,7 @@ export class BatchLayout {
   readonly window: number;
   readonly extra: number;
   readonly scratch: number;
-  /** The steps that columns name, if these are few steps of a long window. OUTPUTs then hold positions in this list. If undefined, OUTPUTs hold steps. */
+  /** The steps that columns name, if they are few steps of a long window. OUTPUTs then contain positions in this list. If undefined, OUTPUTs contain steps. */
   readonly picks: readonly number[] | undefined;
   /** The length of all lists of steps together. */
   #steps = 0;
@@ -240,8 +240,8 @@ export class BatchLayout {
   }
 
   /**
-   * Adds the values of a leaf. A layout for fewer items or shorter windows takes over a draw in this layout's scratch. None of the sizes of that layout may be
-   * larger, whether it gathers values or copies them directly.
+   * Adds the values of a leaf. A layout for fewer items or shorter windows takes over a draw in this layout's scratch. Therefore no size may be larger in that
+   * layout, whether it gathers values or copies them directly.
    */
   #addLeaf(named: Pick<Field, "keys" | "path" | "shape">, { leaf, steps, longest = steps.length }: LeafValues): number {
     const { n } = this;
@@ -258,7 +258,7 @@ export class BatchLayout {
     outputs.push({ leaf, steps, list: again ? before.list : this.#steps, index, field, stop: this.stops });
     this.#steps += longest;
     this.rows = Math.max(this.rows, n * longest);
-    // Text follows its lists.
+    // In temporary memory, text follows its lists of steps.
     this.temporary = Math.max(this.temporary, alignUp(4 * longest * n, 16) + (isText ? bytes : 0));
     if (canBeDirect(leaf)) this.runs += RUN_BYTES * n * longest * (leaf.bytes / leaf.frameBytes);
     if (isStraight && mayStop(leaf)) this.stops += bytes;
@@ -313,7 +313,7 @@ export interface NStep {
 export interface Windows {
   /** The number of steps of a window. */
   width: number;
-  /** The part of longer items, as in draw_rows (assembly/draw/row-matrix.ts). */
+  /** The part of longer items that the window shows, as in draw_rows (assembly/draw/row-matrix.ts). */
   from: number;
   /** The step of each item at which the window begins, if it was chosen at random. */
   starts: Uint32Array | undefined;
@@ -325,7 +325,7 @@ export interface Windows {
 /** The initial value of a new batch's windows, before a draw sets them. */
 export const NO_WINDOWS: Readonly<Windows> = { width: 0, from: 0, starts: undefined, nStep: undefined, nStepTable: 0 };
 
-/** A batch's hold on its memory. Reused memory gets a new lease, so that a release ends only the lease of that batch. */
+/** A batch's lease of its memory. Reused memory gets a new lease, so that a release ends only the lease of that batch. */
 export interface Lease {
   readonly layout: BatchLayout;
   readonly memory: ArrayBuffer;

@@ -1,4 +1,4 @@
-/** Checks options of draws (`sample`, views, datasets and waits), and holds their checked form. */
+/** Checks the options of draws (`sample`, views, datasets and waits), and stores their checked form. */
 
 import { DISTINCT, NO_LEAF, OWN_NEXT, STRATIFIED } from "../base/abi.ts";
 import { finite, flag, integer, mustBe, oneOf, onlyKeys, ReplayError, show } from "../base/error.ts";
@@ -19,7 +19,7 @@ export interface SampleOptions<Path extends string = string, C = object> {
   readonly into?: Into;
   /**
    * Whether to draw into the memory of a released batch. `batch.release()`, `using`, and the next iteration of a dataset loop release a batch. Until then, the
-   * batch is yours; afterwards, a later draw overwrites it. "detach" instead empties the arrays at the release, which exposes code that still reads them.
+   * batch is yours; afterwards, a later draw overwrites it. With "detach", the release instead empties the arrays, which exposes code that still reads them.
    * Default: false.
    */
   readonly recycle?: boolean | "detach";
@@ -97,7 +97,7 @@ export class ParsedOptions {
   divisor = 0;
   /** WEIGHTS, RETURNS, MASK: the optional contents of the batch. */
   holds = 0;
-  /** The value of beta, if weights are requested. It is stored in an array, because a fraction in a field would be allocated. */
+  /** The value of beta, if weights are requested. It is stored in an array, because V8 would allocate memory for a fraction in a field. */
   readonly beta: Float64Array = new Float64Array(1);
   /** Whether the options equal those of the previous call, except for the value of beta and the batch in `into`. Always false with `nStep`. */
   isSame = false;
@@ -126,7 +126,7 @@ export class ParsedOptions {
     const { into, beta, among, replacement = true, stratified = false, cross = true } = onlyKeys("sample", options, this.#keys);
     const { length, columns, offset = "start", normalize = "batch", nStep, mask, recycle = false } = options;
     if (beta !== undefined) {
-      // The test is here, because a fraction passed as an argument would be allocated.
+      // The test is here, because V8 would allocate memory for a fraction passed as an argument.
       if (!Number.isFinite(beta)) finite("beta", beta);
       this.beta[0] = beta;
     }
@@ -189,7 +189,7 @@ export class ParsedOptions {
 
   /** Checks options before any draw uses them. @throws TypeError, RangeError, ReplayError for options that no draw accepts */
   check(options: SampleOptions): void {
-    // The checker is kept, because its creation costs as much as reading the options of a loop again.
+    // The checker is cached, because creating it costs as much as reading the options of a loop.
     this.#checker ??= new ParsedOptions(this.#table, this.#keys);
     try {
       const { into } = this.#checker.read(1, options);
@@ -200,7 +200,10 @@ export class ParsedOptions {
   }
 }
 
-/** Returns the optional contents of a batch as bits. The parameter is a flag instead of beta, because a fraction passed as an argument would be allocated. */
+/**
+ * Returns the optional contents of a batch as bits. Takes a flag instead of beta, because V8 would allocate memory for a fraction passed as an
+ * argument.
+ */
 export function holdsOf(weighted: boolean, nStep: NStep | undefined, mask = false): number {
   const returns = nStep === undefined ? 0 : RETURNS + ((nStep.components - 1) << COMPONENTS);
   return (weighted ? WEIGHTS : 0) + returns + MASK * flag("mask", mask);
@@ -224,12 +227,12 @@ export interface NStepOptions<Path extends string = string> {
   /** The number of rewards in a full return. */
   readonly n: number;
   readonly gamma: number;
-  /** The path of the reward leaf. If the leaf has several numbers per step, each number has separate returns. */
+  /** The path of the reward leaf. If the leaf has several numbers per step, each of them has its own return. */
   readonly reward: Path;
   /** The path of the leaf of discounts, where 0 marks a terminal step. Excludes `terminal`, the path of a leaf of terminal flags. */
   readonly discount?: Path;
   readonly terminal?: Path;
-  /** The step that holds the observation after a step: the following step (default), or a leaf of the step itself. */
+  /** The step that contains the observation after a step: the following step (default), or a leaf of the step itself. */
   readonly nextState?: "following" | "own";
 }
 

@@ -1,6 +1,6 @@
 /**
- * Fills the part of a mixture's batch that comes from one source: the source's draw is gathered in the scratch of the source's Replay, and copied to the
- * source's rows of the whole batch.
+ * Fills the part of a mixture's batch that comes from one source. Gathers the source's draw in the scratch of its Replay, and copies the values to the source's
+ * rows of the whole batch.
  */
 
 import { WEIGHT } from "../base/abi.ts";
@@ -54,14 +54,14 @@ export class PartBuffer extends BatchBuffer {
     return this.batch.whole.startOf(field) + this.batch.first * bytesOf(this.layout.fields[field] as Field);
   }
 
-  /** The arrays belong to the whole batch, which was already checked. */
+  /** Needs no check of the arrays: they belong to the whole batch, which was already checked. */
   override check(): void {
     this.texts = this.batch.whole.texts;
   }
 
   override copyOut(count: number): void {
     if (count !== this.#count) this.#lookAt(count);
-    // The loop uses an index: before V8 optimizes this function, `of` allocates an object per iteration.
+    // The loop uses an index: before V8 optimizes this function, `for … of` allocates an object per iteration.
     for (let i = 0; i < this.#views.length; i++) {
       const view = this.#views[i];
       if (view !== undefined) this.bytesOf(i).set(view, this.startOf(i));

@@ -1,6 +1,6 @@
 /**
- * Keeps a pool of buffers whose batches were passed on or released. The next batch of the same form reuses such a buffer, which saves the allocation, and the
- * page faults of large batches.
+ * Keeps a pool of buffers whose batches were passed to the caller or released. The next batch of the same form reuses such a buffer. This saves an allocation
+ * and, for large batches, page faults.
  */
 import type { BatchBuffer } from "./buffer.ts";
 import type { Recycle } from "./options.ts";

@@ -55,13 +55,13 @@ export interface PartOf<B = object> {
 
 /** Replaces the goals of some transitions of a draw. */
 interface BatchGoals {
-  /** Draws which transitions get new goals, and draws the goals. @param before the number of items in earlier parts of the batch */
+  /** Chooses at random which transitions get new goals, and the goals. @param before the number of items in earlier parts of the batch */
   choose(draw: Draw, count: number, before: number): void;
   /** Writes the goals into the columns, before they are copied out. */
   put(buffer: BatchBuffer, count: number): void;
   /**
-   * Computes returns for the new goals, after the batch is filled. @returns what changed in the draw: nothing, only its returns, or also the steps at which
-   * some returns end
+   * Computes returns for the new goals, after the batch is filled. @returns the part of the draw that changed: nothing, only its returns, or also the steps at
+   * which some returns end
    */
   score(buffer: BatchBuffer, count: number, nStep: NStep): "nothing" | "returns" | "steps";
 }
@@ -111,7 +111,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
   readonly table: SampledTable;
   readonly options: ParsedOptions;
   readonly pool = new BatchPool();
-  /** Warnings of a call, logged at its end, because a logger may call back. */
+  /** The warnings of a call. They are logged at its end, because a logger may call the Replay. */
   readonly unsaid: string[] = [];
   /** The number of items in the last draw. */
   lastCount = 0;
@@ -149,7 +149,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     let buffer: BatchBuffer;
     let isNew = false;
     engine.begin();
-    // A getter of the options may call back.
+    // A getter of the options may call the Replay.
     engine.locked = true;
     try {
       if (callOptions === undefined && options.isPlain && options.n === n) options.isSame = true;
@@ -176,7 +176,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     return (isNew ? pool.give(buffer) : buffer.batch) as object as B;
   }
 
-  /** Draws into a buffer, and gathers the items. Returns the buffer that holds the items: the chosen buffer or a smaller buffer. */
+  /** Draws into a buffer, and gathers the items. Returns the buffer that contains the items: the chosen buffer or a smaller one. */
   #fill(chosen: BatchBuffer, ahead: boolean, part?: PartOf): BatchBuffer {
     const { options } = this;
     const { core } = this.table;

@@ -1,6 +1,6 @@
 /**
- * Finds the episodes whose steps are held, as chains of rows. Items and streams prove which rows follow each other. Other links may be stale, because freed
- * rows are reused. These links count only if they join all held pieces of an episode into one chain without a contradiction.
+ * Finds the stored steps of each episode, as chains of rows. Items and streams prove which rows follow each other. Other links may be stale, because freed rows
+ * are reused. Such links count only if they join all stored pieces of an episode into one chain without a contradiction.
  */
 import { ABOUT_FIRST, ABOUT_LENGTH, ABOUT_PRIORITY } from "../base/abi.ts";
 import type { Engine } from "../memory/engine.ts";
@@ -83,7 +83,7 @@ export function storedEpisodes(engine: Engine, { tables, writers }: StateParts):
   return pieces.sort((a, b) => a.episode - b.episode || isLast(a) - isLast(b) || a.place - b.place);
 }
 
-/** A map from rows to their successors, with open addressing: a few million links take no longer than the rows themselves. */
+/** A map from rows to their successors. It uses open addressing, so that a few million links take no longer than the rows themselves. */
 class Links {
   readonly #shift: number;
   /** The rows; 0 in empty places. */
@@ -107,12 +107,12 @@ class Links {
     this.#visited = new Uint32Array(rows);
   }
 
-  /** Adds a held row that follows the row `before` in a run. If `before` is 0, the row begins the run. */
+  /** Adds a stored row that follows the row `before` in a run. If `before` is 0, the row begins the run. */
   add(before: number, row: number, follow: (before: number, row: number) => boolean): void {
     const at = this.#place(row);
     if (before === 0) return;
     const from = this.#place(before);
-    // Only forged data has two links to one row, and a cycle has no end.
+    // Only forged data has two links to one row, or a cycle of links, which would never end.
     if (this.#next[from] !== 0 || this.#follows[at] === 1 || !follow(before, row)) return;
     this.#next[from] = row;
     this.#follows[at] = 1;

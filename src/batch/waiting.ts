@@ -51,7 +51,7 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
     return 0;
   }
 
-  /** Draws a batch of n ahead: only the random state changes. Returns undefined if it is not available now. */
+  /** Draws a batch of n items ahead: only the random state changes. Returns undefined if it is not available now. */
   ahead(n: number, options?: SampleOptions): B | undefined {
     this.table.engine.open();
     return this.sure(n, options) >= n ? this.sampler.sample(n, options, true) : undefined;
@@ -62,7 +62,7 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
     this.sampler.passed(batch);
   }
 
-  /** Returns how many of n draws are possible now, regardless of the items drawn. */
+  /** Returns how many of n draws are possible now, regardless of which items they return. */
   sure(n: number, options?: SampleOptions): number {
     const { core } = this.table;
     const flags = options?.replacement === false ? DISTINCT : 0;
@@ -78,7 +78,7 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
   }
 
   /**
-   * Returns a batch of n immediately; undefined if the batch is not available now but may be later.
+   * Returns a batch of n items immediately; undefined if the batch is not available now but may be later.
    * @throws RangeError if the batch can never be available · ReplayError RATE_LIMITED if other draws must come first
    */
   atOnce(n: number, options?: SampleOptions): B | undefined {
@@ -108,7 +108,7 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
     return promise;
   }
 
-  /** Returns a batch of as many items as possible, at least one and at most n. Calls are served in the order in which they wait. */
+  /** Returns a batch of as many items as possible, at least one and at most n. Calls are served in the order in which they began to wait. */
   some(n: number, wait: WaitOptions): B | Promise<B> {
     this.check(1, undefined, false);
     const attempt = () => {
@@ -155,7 +155,9 @@ export function unusedPrefetch(table: string): string {
   return `prefetch draws nothing ahead from table ${show(table)}: ${why}. Omit prefetch, or use a table without maxTimesSampled and with minSize() as its rateLimiter`;
 }
 
-/** A batch that a call waits for. It draws as the rate limiter permits and copies the bytes immediately, so drawn items survive the end of the wait. */
+/**
+ * A batch that a call waits for. It draws as the rate limiter permits and copies the bytes immediately, so drawn items remain available if the wait ends early.
+ */
 export class AwaitedBatch<B extends { readonly count: number }> implements PendingBatch<B> {
   readonly #draws: Draws<B>;
   readonly #n: number;

@@ -49,7 +49,7 @@ interface Column {
  */
 export function writeSteps(table: SampledTable, batch: object, buffer: BatchBuffer | undefined, values: object): WrittenSteps {
   const { engine } = table;
-  // A getter of the values may call back.
+  // A getter of the values may call the Replay.
   engine.locked = true;
   try {
     return write(table, batch, buffer, values);
@@ -129,7 +129,7 @@ const outputsOf = ({ outputs, straight, texts }: BatchLayout): readonly Output[]
 /** Returns the columns to write. @throws ReplayError NOT_FOUND, UNSUPPORTED */
 function columnsOf({ layout, keys }: BatchParts, values: object): Column[] {
   const byField = new Map(outputsOf(layout).map((output) => [output.field, output]));
-  // Batches of items have their columns below `steps`.
+  // In batches of items, the columns are properties of `steps`.
   const isItems = layout.columns[0]?.name === "steps";
   const pathOf = (field: Field): readonly string[] => (isItems ? field.keys.slice(1) : field.keys);
   const columns: Column[] = [];

@@ -3,7 +3,7 @@
 import { ReplayError } from "../base/error.ts";
 import { builtin, getBuiltin, type Host, hasBuiltins, host } from "./builtins/builtins.ts";
 
-/** The part of `node:fs` in use. */
+/** The part of `node:fs` that Reprise uses. */
 export interface Fs {
   readonly constants: { readonly O_RDONLY: number; readonly O_RDWR: number; readonly O_CREAT: number };
   openSync(path: string, flags: number | string): number;

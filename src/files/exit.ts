@@ -1,6 +1,6 @@
-/** Manages calls to make when the process ends normally, by `process.exit`, or by an uncaught error. No calls are made if the process is killed. */
+/** Manages calls to make when the process ends: normally, through `process.exit`, or with an uncaught error. No calls are made if the process is killed. */
 
-/** The part of `process` in use, in Node, Deno and Bun. Pages have none. */
+/** The part of `process` that Reprise uses, in Node, Deno and Bun. Pages have no such object. */
 interface Host {
   on?(event: "exit", listener: () => void): void;
 }
@@ -8,7 +8,7 @@ interface Host {
 const calls = new Set<() => void>();
 let isListening = false;
 
-/** Makes the call when the process ends, unless the call is cancelled before. The call must be synchronous and must not throw. */
+/** Makes the call when the process ends, unless the call is cancelled before then. The call must be synchronous and must not throw. */
 export function atExit(call: () => void): void {
   calls.add(call);
   if (isListening) return;

@@ -1,11 +1,11 @@
-/** Holds the content of a directory in memory: names and bytes. */
+/** Stores the contents of a directory in memory: the names and bytes of its files. */
 
 export type FileChange =
   | { readonly kind: "open" | "remove"; readonly file: string }
   | { readonly kind: "write"; readonly file: string; readonly at: number; readonly bytes: Uint8Array }
   | { readonly kind: "truncate"; readonly file: string; readonly bytes: number };
 
-/** A file in memory. The array of bytes has room to grow, so the size of the file is separate. */
+/** A file in memory. The array of bytes has room to grow, so the size of the file is stored separately. */
 export interface MemoryFile {
   bytes: Uint8Array;
   size: number;

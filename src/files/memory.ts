@@ -1,4 +1,4 @@
-/** Implements files in memory, for tests, with faults and simulated crashes. */
+/** Implements a directory in memory for tests, with injected faults and simulated crashes. */
 import { onlyKeys } from "../base/error.ts";
 import { closable, type Directory, type StorageFile } from "./directory.ts";
 import { type FileChange, type MemoryFile, MemoryFiles } from "./memory-files.ts";

@@ -1,5 +1,6 @@
 /**
- * Identifies the holder of a folder: a thread of a process, recorded so that another process can tell whether it still runs. Process and thread ids are reused.
+ * Identifies the holder of a folder: a thread of a process, recorded so that another process can tell whether it still runs. An id is not enough, because the
+ * system reuses the ids of processes and threads.
  */
 import { type Builtins, type Fs, refusePipe } from "./builtins.ts";
 
@@ -9,7 +10,7 @@ export interface Holder {
   readonly host: string;
   /** The start of the process in ticks since the machine's boot, if known. */
   readonly start?: string | undefined;
-  /** The boot of the machine, and the PID namespace. */
+  /** The ids of the machine's boot and of the PID namespace. */
   readonly boot?: string | undefined;
   readonly space?: string | undefined;
   /** The thread and its start, if known. They are recorded because a worker may end before its process. */
@@ -102,7 +103,7 @@ function fateByStart(fs: Fs, number: string, start: string | undefined): "gone" 
 
 /** Returns the start time of a process or thread; "" if it has ended and is a zombie. */
 function startOf(fs: Fs, number: string): string {
-  // The name may contain any characters, including brackets.
+  // The name of the process may contain any characters, including parentheses.
   const stat = fs.readFileSync(`/proc/${number}/stat`, "utf8");
   const [state, ...fields] = stat.slice(stat.lastIndexOf(") ") + 2).split(" ");
   return state === "Z" || state === "X" ? "" : (fields[18] ?? "");

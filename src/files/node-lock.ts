@@ -1,7 +1,7 @@
 /**
  * Implements the lock of a folder. The file `lock.N` with the highest N names the owner, and stays after the release. The next owner creates `lock.N+1`, which
- * only one process can do, and then removes the earlier lock files. Since one lock file always exists, a number is never reused. A lock file gets its name
- * together with its text: it is written as `lock.of-ID` first. The next owner removes drafts that a crash left.
+ * only one process can do, and then removes the earlier lock files. Since one lock file always exists, a number is never reused. A lock file never appears
+ * without its text, which is first written to a draft, `lock.of-ID`. The next owner removes drafts that a crash left.
  */
 import { ReplayError } from "../base/error.ts";
 import type { Builtins, Fs } from "./builtins.ts";
@@ -87,7 +87,7 @@ function claimNumber(builtins: Builtins, folder: string, self: Holder, text: str
       if (fate === "runs" || (fate === "unknown" && !takeOver)) throw lockedError(folder, last, holder as Holder, self, fate);
     }
     if (!create(last + 1)) continue;
-    // A faster process may have removed the number that this process then took.
+    // A faster process may have removed the lock file whose number this process then took.
     if (Math.max(...numbersIn(fs, folder)) > last + 1) {
       remove(`lock.${last + 1}`);
       continue;

@@ -1,5 +1,6 @@
 /**
- * Implements a folder of the origin private file system, in a worker of a page. Its files are opened ahead, since opening is the only asynchronous operation.
+ * Implements a folder of the origin private file system, in a worker of a page. Its files are opened ahead of time, since opening is the only asynchronous
+ * operation.
  */
 import { integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
 import type { Directory, StorageFile } from "./directory.ts";
@@ -15,7 +16,7 @@ export interface OpfsDirectory extends Directory {
   close(): void;
 }
 
-/** The part of the file system in use. */
+/** The part of the file system that Reprise uses. */
 interface Folder {
   getDirectoryHandle(name: string, options: { create: boolean }): Promise<Folder>;
   getFileHandle(name: string, options: { create: boolean }): Promise<{ createSyncAccessHandle?(): Promise<SyncHandle> }>;
@@ -24,7 +25,7 @@ interface Folder {
 
 const LOCK = "lock";
 const FILE = /^file-(\d+)$/;
-/** A terminated worker releases its files a little later. */
+/** Opening is retried, because a terminated worker releases its files a little later. */
 const TRIES = 20;
 const TRY_MS = 50;
 

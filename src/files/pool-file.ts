@@ -1,7 +1,7 @@
-/** Implements a file of a pool. Its first page holds the name under which it is in use, so that an existing file can be taken without waiting. */
+/** Implements a file of a pool. The first page stores the name under which the file is in use, so an existing file can be taken without waiting. */
 import { closable, type StorageFile } from "./directory.ts";
 
-/** The part of a browser's open file in use. */
+/** The part of a browser's open file that Reprise uses. */
 export interface SyncHandle {
   read(into: Uint8Array, options: { at: number }): number;
   write(from: Uint8Array, options: { at: number }): number;

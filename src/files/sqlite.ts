@@ -1,6 +1,6 @@
 /**
- * Stores files in the SQLite storage of a Durable Object (Cloudflare Workers, workerd): one row per file, and the file's bytes in separate rows, found by file
- * and offset. An append continues the last row while that row has less than a page, so that each append writes one row, however small it is.
+ * Stores files in the SQLite storage of a Durable Object (Cloudflare Workers, workerd): one row per file, and separate rows for the file's bytes, which are
+ * found by file and offset. An append continues the last row while that row has less than a page, so that each append writes one row, however small it is.
  */
 import { mustBe, onlyKeys } from "../base/error.ts";
 import { closable, type Directory, type StorageFile } from "./directory.ts";
@@ -17,7 +17,7 @@ export interface SqliteOptions {
   readonly name?: string;
 }
 
-/** A row with fewer bytes is continued by the next append, since SQLite writes whole pages. */
+/** The next append continues a row with fewer bytes, since SQLite writes whole pages. */
 const PAGE = 4096;
 /** The maximum number of bytes of a row. Cloudflare allows 2 MB. */
 const MAX_ROW_BYTES = 1 << 20;
@@ -46,7 +46,7 @@ const EXTEND = "UPDATE reprise_bytes SET bytes = CAST(bytes || ? AS BLOB) WHERE 
 const REPLACE = "UPDATE reprise_bytes SET bytes = ? WHERE id = ?";
 const CUT = "UPDATE reprise_bytes SET bytes = substr(bytes, 1, ?) WHERE id = ?";
 
-/** The directories of this isolate. The platform runs one instance of an object at a time, and rejects storage calls of an earlier instance. */
+/** The directories of this isolate. The platform runs one instance of an object at a time, and rejects storage calls from an earlier instance. */
 const directories = new WeakMap<SqliteStorage, Map<string, Sqlite>>();
 
 /**
@@ -54,7 +54,7 @@ const directories = new WeakMap<SqliteStorage, Map<string, Sqlite>>();
  * the rows that it touches, and each call is atomic.
  *
  * `sync` does nothing. The platform holds back responses and socket messages until earlier writes are confirmed, and restarts the object if they fail.
- * `replay.flush()` resolves after `storage.sync()`. Rows have up to 1 MiB, files up to 4 GiB.
+ * `replay.flush()` resolves after `storage.sync()`. A row stores up to 1 MiB, and a file up to 4 GiB.
  * @param storage `ctx.storage` of an object whose class has SQLite storage
  */
 export function sqlite(storage: SqliteStorage, options: SqliteOptions = {}): Directory {

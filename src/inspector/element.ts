@@ -132,7 +132,7 @@ export class InspectorElement extends Base {
   pause(): void {
     if (this.#paused) return;
     this.#paused = true;
-    // The view must show the state at the pause.
+    // The view must show the state at the time of the pause.
     this.#keepRefreshing();
     this.#command("pause");
   }

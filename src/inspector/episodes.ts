@@ -2,7 +2,7 @@
 import { FINAL_TERMINATED, FINAL_TRUNCATED } from "../base/abi.ts";
 import type { Episode } from "./protocol.ts";
 
-/** The data of a row. */
+/** Provides the data of rows. */
 export interface Rows {
   isLive(row: number): boolean;
   episodeOf(row: number): number;
@@ -10,7 +10,7 @@ export interface Rows {
   endOf(row: number): number;
 }
 
-/** An episode that has not ended, as far as its steps were seen. */
+/** The steps seen so far of an episode that has not ended. */
 interface OpenEpisode {
   readonly number: number;
   return: number;
@@ -25,12 +25,12 @@ const MAX_CLOSED = 1024;
 
 export class EpisodeLog {
   readonly #rows: Rows;
-  /** The episodes whose first step was seen. */
+  /** The open episodes whose first step was seen. */
   readonly #open = new Map<number, OpenEpisode>();
   readonly #hasReward: boolean;
-  /** The last episode that may not have been seen from its start. */
+  /** The number of the last episode whose start may have been missed. */
   #lastPartial: number;
-  /** The largest number so far. */
+  /** The largest episode number so far. */
   #newest = 0;
   /** The numbers of the episodes that ended last. Further items that overlap these episodes may still be added. */
   readonly #closedEpisodes = new Set<number>();

@@ -1,4 +1,4 @@
-/** Walks through the items of a table in the order of age, some at a time: new items as they are inserted, and stretches of older items. */
+/** Walks through the items of a table in the order of age, a few at a time: new items as they are inserted, and stretches of older items. */
 import { MOST_ROWS, Probe } from "../batch/inspect-table.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";
 import { EpisodeLog, type Rows } from "./episodes.ts";

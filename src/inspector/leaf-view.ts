@@ -2,7 +2,7 @@
 import { numberText } from "./format.ts";
 import type { LeafValues } from "./protocol.ts";
 
-/** The position of the pixels in a value's shape. */
+/** The arrangement of pixels in a value. */
 export interface ImageLayout {
   readonly height: number;
   readonly width: number;
@@ -51,7 +51,7 @@ export function pixelsOf(data: ArrayLike<number>, from: number, layout: ImageLay
   return pixels;
 }
 
-/** Returns the values of black and white in an image of a dtype. */
+/** Returns the numbers that represent black and white in an image of this dtype. */
 export function rangeOf(dtype: string, data: ArrayLike<number>): readonly [low: number, high: number] {
   if (dtype === "u8") return [0, 255];
   if (dtype === "bool") return [0, 1];
@@ -65,7 +65,7 @@ export function rangeOf(dtype: string, data: ArrayLike<number>): readonly [low: 
   return low >= 0 && high <= 1 ? [0, 1] : [low, high];
 }
 
-/** The numbers of an item's leaf as lines over its steps, or over the elements of a value if there are few steps. */
+/** The values of an item's leaf as lines over its steps, or over the elements of a value if there are few steps. */
 export interface Lines {
   readonly over: "steps" | "elements";
   readonly x: readonly number[];

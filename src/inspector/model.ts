@@ -15,7 +15,7 @@ export interface SamplePool {
   /** The weights. NaN if priorities are not weights. */
   readonly weights: Float64Array;
   readonly timesSampled: Float64Array;
-  /** The ages, counted in newer items, or in newer episodes if the table does not know the number of newer items. */
+  /** The ages, counted in newer items, or in newer episodes if the number of newer items is unknown. */
   readonly ages: Float64Array;
   readonly agesIn: "items" | "episodes";
 }

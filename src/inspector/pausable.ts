@@ -2,7 +2,7 @@
 
 export class Pausable {
   #paused = false;
-  /** Whether the next call of `turn` passes, because a step was requested before the call. */
+  /** Whether the next call to `turn` returns immediately, because a step was requested before the call. */
   #hasStep = false;
   #waiter: { readonly turn: Promise<void>; readonly release: () => void } | undefined;
 
@@ -15,7 +15,7 @@ export class Pausable {
     this.#hasStep = false;
   }
 
-  /** Lets one call of `turn` pass: the waiting call, or the next call if none is waiting. */
+  /** Lets one call to `turn` return: the waiting call, or the next call if none is waiting. */
   step(): void {
     const waiter = this.#waiter;
     this.#waiter = undefined;

@@ -14,7 +14,7 @@ export interface LeafAbout {
 export interface TableAbout {
   readonly name: string;
   readonly maxSize: number;
-  /** The limit of steps. Infinity means no limit, here and below. */
+  /** The limit on steps. Infinity means no limit, here and below. */
   readonly maxSteps: number;
   readonly maxTimesSampled: number;
   readonly sampler: Selector;
@@ -47,7 +47,7 @@ export interface TableCounts extends TableStats {
   readonly canInsert: boolean;
 }
 
-/** The numbers of the items of a table: of all items, or of a random sample. */
+/** Data about the items of a table: about all items, or about a random sample. */
 export interface Sample {
   readonly isWhole: boolean;
   readonly keys: Float64Array;
@@ -55,7 +55,7 @@ export interface Sample {
   readonly probabilities: Float64Array;
   readonly timesSampled: Uint32Array;
   readonly lengths: Uint32Array;
-  /** The number of newer items; NaN if the table does not know the number. */
+  /** The number of newer items; NaN if this number is unknown. */
   readonly ages: Float64Array;
   /** The number of episodes that started after the item's episode. */
   readonly episodeAges: Float64Array;
@@ -84,7 +84,7 @@ export interface Survey {
   readonly table: TableSurvey | undefined;
 }
 
-/** One item, and the probability of drawing it. */
+/** The properties of one item, and the probability of drawing it. */
 export interface ItemAbout {
   readonly key: number;
   readonly state: "live" | "waiting" | "gone";
@@ -95,7 +95,7 @@ export interface ItemAbout {
   /** The probability that a draw of one item selects this item. */
   readonly probability: number;
   readonly timesSampled: number;
-  /** The age, as in Sample. */
+  /** The age of the item, as in Sample. */
   readonly age: number;
   readonly episode: number;
   readonly episodeAge: number;

@@ -1,4 +1,4 @@
-/** For a journal, tracks the changes of a Replay's state since the last call, and the segments whose records still count. */
+/** Tracks, for a journal, the changes of a Replay's state since the last call, and how many bytes of each segment are still in use. */
 
 import { CHANGES, COUNTS_WAIT, KEEPING, TRACKING } from "../base/abi.ts";
 import { COUNTS, ENTRIES, LINKS, ROWS, SLOTS } from "../base/kinds.ts";
@@ -13,7 +13,7 @@ export class Changes extends State {
   /** The address of the live byte counts: for each place of a segment, the number of bytes (u32) that are still in use. */
   readonly #live: number;
   readonly #places: number;
-  /** The number of passes over the pools. Writing frees rows that waited, and with them their frames, which need another pass. */
+  /** The number of passes over the pools. Writing frees the waiting rows and their frames, and these frames need another pass. */
   #passes: number;
 
   /** @param places the number of segments that can be distinguished: a power of two, at most 65,536 */
@@ -36,7 +36,7 @@ export class Changes extends State {
     this.#passes = this.entryPools === 0 ? 2 * this.pools.length - 1 : 3 * this.pools.length - 2;
   }
 
-  /** The number of rows and slots noted since `forget`. */
+  /** The number of rows and slots recorded as changed since `forget`. */
   get marks(): number {
     return this.core.u32[CHANGES] as number;
   }
@@ -110,7 +110,7 @@ export class Changes extends State {
     return rows ? x.record_collect_rows(handle, place, from, max) : x.record_collect_slots(handle, place, from, max);
   }
 
-  /** Returns the number of bytes of records in a segment that still count. */
+  /** Returns the number of bytes of a segment's records that are still in use. */
   liveIn(segment: number): number {
     return this.core.u32[this.#live / 4 + this.#place(segment)] as number;
   }

@@ -1,4 +1,4 @@
-/** Manages one instance of the core. Only this file holds views of its linear memory. */
+/** Manages one instance of the core. Only this file keeps views of its linear memory. */
 import { E_KEYS_EXHAUSTED, E_STORED, ERROR_ARGUMENT, ERROR_VALUE, type Exports } from "../base/abi.ts";
 import { ReplayError } from "../base/error.ts";
 import { MAX_REPLAY_BYTES } from "../base/limits.ts";
@@ -12,16 +12,16 @@ export class Core {
   readonly x: Exports;
   /** The build of the core, if the host passed one. */
   readonly module: WebAssembly.Module | undefined;
-  /** The views of memory that are used by name. There is a view per dtype. */
+  /** The views of memory that code uses by name. There is one view per dtype. */
   u8!: Uint8Array<ArrayBuffer>;
   u32!: Uint32Array<ArrayBuffer>;
   i32!: Int32Array<ArrayBuffer>;
   f64!: Float64Array<ArrayBuffer>;
-  /** Increases when memory grew or scratch moved. Holders of views compare this number, and recreate the views if it differs. */
+  /** Increases when memory grows or scratch moves. Holders of views compare this number, and recreate the views if it differs. */
   generation = 0;
   /** The last user of scratch, if that user passed itself. While the owner is the same object, its data in scratch is still valid. */
   owner: object | undefined;
-  /** The remedy if memory is too small, in the words of the creator of this core. */
+  /** The remedy that messages name if memory is too small. The creator of the core sets it. */
   remedy = "lower maxSize or maxSteps";
   /** Runs immediately after memory has moved. */
   readonly listeners = new Set<{ onMemoryMoved(): void }>();
@@ -31,7 +31,7 @@ export class Core {
 
   /**
    * @param module another build of the core: the scalar build, or a build that the host compiled ahead of time
-   * @param tracking whether to note changes for a journal
+   * @param tracking whether to record changes for a journal
    */
   constructor(maxBytes: number, module?: WebAssembly.Module, tracking = false) {
     this.#maxBytes = maxBytes;

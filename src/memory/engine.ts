@@ -36,7 +36,7 @@ export interface StepFiller {
   readonly fill: Visit;
 }
 
-/** The memory of the frames of a packed pool. */
+/** The memory of a packed pool's frames. */
 export interface Packs {
   readonly name: string;
   readonly handle: number;
@@ -47,7 +47,7 @@ export interface Packs {
   readonly frameBytes: number;
 }
 
-/** Returns the number of steps of a writer that belong to open episodes or are still held. */
+/** Returns the number of a writer's steps that belong to open episodes or are still in its lanes. */
 const openSteps = ({ lanes, core }: WriterInfo): number =>
   Array.from({ length: lanes }, (_, lane) => Math.max(core.episodeSteps(lane), core.length(lane))).reduce((a, b) => a + b, 0);
 
@@ -69,7 +69,7 @@ export class Engine {
   readonly makeStep: StepMaker;
   readonly makeLanes: StepMaker;
   readonly waiters = new Waiters();
-  /** JavaScript values, which rows cannot hold. */
+  /** The store of JavaScript values, which rows cannot contain. */
   readonly objectStore = new ObjectStore((row) => this.isLive(row));
   readonly columnLayouts: ColumnLayouts;
   /** Increases with every call that changes the Replay. A reader that spans several calls compares this number, and stops if it differs. */
@@ -100,10 +100,10 @@ export class Engine {
   readonly recordBytes: number;
   /** Whether the record was never shared, so that it contains the step of its only writer. */
   isUnshared = true;
-  /** Whether a staged value held NaN. */
+  /** Whether a staged value contained NaN. */
   sawNaN = false;
   #flatten: ((value: unknown) => unknown[]) | undefined;
-  /** Staging records of closed writers, by size. Former users of the records may hold arrays that view them until memory moves. */
+  /** Staging records of closed writers, by size. Former users of the records may keep arrays that view them until memory moves. */
   readonly #spare = new Map<number, number[]>();
 
   /** @param core a new core @throws TypeError, ReplayError if `transition` does not fit the spec */
@@ -196,12 +196,12 @@ export class Engine {
     return [...this.writers].some(({ items }) => items.some((rule) => rule.table === table && rule.length >= length));
   }
 
-  /** The number of steps that are held. */
+  /** The number of stored steps. */
   get steps(): number {
     return this.core.x.pool_live(this.pool);
   }
 
-  /** Returns whether a row is held. */
+  /** Returns whether a row is in use. */
   isLive(row: number): boolean {
     return this.core.x.row_live(row) !== 0;
   }
@@ -295,23 +295,23 @@ export class Engine {
     return at;
   }
 
-  /** Releases a staging record. @param isBorrowed whether the user may hold arrays that view the record; if so, the record is kept for the next writer */
+  /** Releases a staging record. @param isBorrowed whether the user may have arrays that view the record; if so, the record is kept for the next writer */
   unstage(at: number, bytes: number, isBorrowed: boolean): void {
     if (at === 0) return;
     if (isBorrowed) this.#spare.set(bytes, [...(this.#spare.get(bytes) ?? []), at]);
     else this.core.x.arena_free(at, bytes);
   }
 
-  /** Frees the spare records after memory moved, since arrays that viewed them are now void. */
+  /** Frees the spare records after memory moved, since arrays that viewed them are now detached. */
   onMemoryMoved(): void {
     for (const [bytes, records] of this.#spare) for (const at of records) this.core.x.arena_free(at, bytes);
     this.#spare.clear();
   }
 
-  /** Ends calls that may have taken memory or inserted items. */
+  /** Completes a call that may have taken memory or inserted items. */
   changed(): void {
     this.changes++;
-    // These conditions are checked here, because memory rarely grows and waits are rare.
+    // The conditions are checked here and not in the called methods, because memory rarely grows and waits are rare.
     if (this.core.u8.length === 0) this.core.refresh();
     if (this.waiters.hasWaiters) this.waiters.wake();
     this.journal?.();

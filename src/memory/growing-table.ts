@@ -72,7 +72,7 @@ export class GrowingTable extends CoreTable {
     this.engine.changed();
   }
 
-  /** Sets the limits of items and steps, which apply from the next insert on. The current contents may exceed them. */
+  /** Sets the limits on items and steps, which apply from the next insert on. The current contents may exceed them. */
   limit(maxSize: number, maxSteps: number): void {
     this.#options = { ...this.#options, maxSize, maxSteps };
     this.engine.core.x.table_max_size(this.handle, Math.max(1, Math.min(maxSize, this.#capacity)));
@@ -148,7 +148,7 @@ export class GrowingTable extends CoreTable {
     return this.engine.core.x.table_total(this.handle);
   }
 
-  /** Whether an item has a priority above 0. This getter returns a boolean, because a fraction such as the sum would be allocated. */
+  /** Whether an item has a priority above 0. This getter returns a boolean, because V8 would allocate memory for a fraction such as the sum. */
   get hasWeight(): boolean {
     return this.engine.core.x.table_weighs(this.handle) !== 0;
   }
@@ -272,7 +272,7 @@ function coreOptions({ sampler, maxSize, maxSteps }: GrowingTableOptions, capaci
     sampler,
     remover: fifo(),
     rateLimiter: minSize(1),
-    // `maxSize` of a core table is at least 1, so a limit of 0 steps makes it hold no items.
+    // `maxSize` of a core table is at least 1, so a limit of 0 steps keeps it empty instead.
     maxSteps: maxSize === 0 ? 0 : maxSteps,
     maxTimesSampled: Number.MAX_SAFE_INTEGER,
   };

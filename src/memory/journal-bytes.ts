@@ -13,7 +13,7 @@ export function journalBytes(record: number, places: number): number {
   return bufferBytes(record) + 4 * places;
 }
 
-/** Returns the room for a section and its successor. */
+/** Returns the number of bytes for a section and its successor. */
 export function bufferBytes(record: number): number {
   return 16 + Math.max(SECTION_MAX, record) + SECTION_MAX;
 }

@@ -13,7 +13,7 @@ export function setModule(module: WebAssembly.Module): void {
 /** Returns the passed module, or the default module. */
 export function moduleOf(module?: WebAssembly.Module): WebAssembly.Module {
   if (module !== undefined) {
-    // This accepts modules from other realms.
+    // The check also accepts modules from other realms.
     if (Object.prototype.toString.call(module) !== "[object WebAssembly.Module]")
       throw mustBe(TypeError, "module", "a WebAssembly.Module, such as the result of await WebAssembly.compile(bytes)", module);
     return module;

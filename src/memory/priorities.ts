@@ -9,7 +9,7 @@ import { Core } from "./core.ts";
 export const MAX_PRIORITY: number = 2 ** 990;
 /** The smallest priority that can still be drawn if other items have larger priorities. */
 const MIN_PRIORITY = 2 ** -999;
-/** The memory of a calculator. It suffices for any practical list of numbers. */
+/** The maximum memory of a calculator, in bytes. It suffices for any practical list of numbers. */
 const CALCULATOR_BYTES = 2 ** 28;
 
 export class ErrorPriorities {
@@ -71,7 +71,7 @@ export function drawablePriority(priority: number): number {
   return priority > 0 ? Math.max(priority, MIN_PRIORITY) : priority;
 }
 
-/** Returns the powers of numbers above 0. */
+/** Returns the powers of numbers, which must be above 0. */
 export function powers(core: Core, numbers: ArrayLike<number>, exponent: number): number[] {
   return computeInScratch(core, numbers, (at, n) => core.x.priority_powers(at, n, exponent));
 }

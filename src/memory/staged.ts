@@ -60,7 +60,7 @@ export function stepMaker(spec: Spec, leaves: readonly PlacedLeaf[], scalars: bo
 }
 
 /**
- * A step, or an object nested in a step. Its accessors are short enough for V8 to inline them into any caller, so that an assigned number is not allocated. In
+ * A step, or an object nested in a step. Its accessors are short enough for V8 to inline them into any caller, so that assigning a number allocates nothing. In
  * Node 20 the limit is 27 bytes of bytecode, and the setter of a number has 26.
  */
 class Step {
@@ -173,7 +173,7 @@ function nodeMaker(names: readonly string[], parts: readonly StagedPart[], list:
 /** The number of first steps of a writer that are all checked for NaN, and the interval at which later steps are checked. */
 const FIRST_CHECKS = 100;
 const CHECK_INTERVAL = 1024;
-/** The number of steps until a check that never happens. It is still a small integer. */
+/** The number of steps until a check that never happens. V8 stores this number as a small integer. */
 const NEVER = 2 ** 30;
 /** The maximum number of elements of a value that are checked; larger values are sampled evenly. */
 const MAX_CHECKED = 256;
@@ -284,7 +284,7 @@ export class Staging {
       if (borrowedAt < this.#moves)
         throw new ReplayError("OUT_OF_TURN", `staged.${pathText(keys)} is out of date because memory has grown. Read it from writer.staged again`);
     }
-    // The loop uses an index: before V8 optimizes this function, `of` allocates an object per iteration.
+    // The loop uses an index: before V8 optimizes this function, `for … of` allocates an object per iteration.
     for (let i = 0; i < this.#halves.length; i++) mustNarrow(this.#halves[i] as LeafView);
     // Flags and half floats are checked in every step.
     if (this.#flags.length === 0 && this.#halves.length === 0) this.#checkedMoves = this.#moves;
@@ -305,7 +305,7 @@ export class Staging {
         if ((view[i] as number) > 1) throw mustBe("INVALID_DATA", `staged.${pathText(keys)}`, "bool, an integer in 0 … 1", view[i]);
   }
 
-  /** Whether a caller may hold an array that views the record. */
+  /** Whether a caller may have an array that views the record. */
   get isBorrowed(): boolean {
     return this.#views.some(({ borrowedAt }) => borrowedAt === this.#moves);
   }
@@ -330,7 +330,9 @@ export class Staging {
     return leaf.view;
   }
 
-  /** Returns the error for a rejected step. Missing fields come first, because a misspelt field is missing, and a fast path may have failed on a value only. */
+  /**
+   * Returns the error for a rejected step. Reports missing fields first: a misspelt field counts as missing, but a fast path may have reported only a value.
+   */
   misfit(spec: Spec, step: unknown, error: unknown): unknown {
     checkNodes(spec, step);
     return error instanceof ReplayError ? error : (this.#misfitOf(flattener(spec)(step)) ?? error);

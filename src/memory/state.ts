@@ -1,6 +1,6 @@
 /**
- * Saves and loads the state of a Replay as sections of records. Snapshots and journals have the same records: a snapshot has all records in order, and a
- * journal has the changed records (changes.ts). step-codec.ts handles single steps. No other file calls the core's exports for records.
+ * Saves and loads the state of a Replay as sections of records. Snapshots and journals use the same records. A snapshot contains all records in order, and a
+ * journal contains the changed records (changes.ts). step-codec.ts handles single steps. No other file calls the core's exports for records.
  */
 import { COUNTS, DRAWN, ENTRIES, FREE, LINKS, POOLS, ROWS, SLOTS, STREAMS, TABLE } from "../base/kinds.ts";
 import type { ColumnLayouts } from "./column-layouts.ts";
@@ -16,7 +16,7 @@ export const COUNT_BYTES = 4;
 /** The number of bytes of a row's link, and of a slot's count. */
 export const LINK_BYTES = 8;
 const RUN_BYTES = 8;
-/** The number of bytes of a pool's numbers, and of a stream. */
+/** The number of bytes of a pool's record, and of a stream's record. */
 const POOL_BYTES = 8;
 const STREAM_BYTES = 24;
 /** The number of bytes before a payload, for the head of its section. */
@@ -65,7 +65,7 @@ export class State {
     this.allocate(Math.max(SECTION_MAX, COUNT_BYTES + Math.max(...this.rowBytes, ...this.slotBytes)));
   }
 
-  /** Yields all sections. A payload is valid until the next section is requested. Changes nothing, not even the notes for a journal. */
+  /** Yields all sections. A payload is valid until the next section is requested. Changes nothing, not even the changes recorded for a journal. */
   *all(): Generator<Section, void> {
     const { x } = this.core;
     for (const [id, pool] of this.pools.entries()) {
@@ -136,7 +136,7 @@ export class State {
       this.#loadStreams(streams) &&
       tables.every((table, id) => this.#loadEach(DRAWN, id, this.#drawnBytes, [table], x.record_load_drawn)) &&
       tables.every((table, id) => this.#loadEach(TABLE, id, this.#tableBytes, [table], x.record_load_table)) &&
-      // Steps hold frames, so frames are settled after steps.
+      // Steps refer to frames, so the frames are completed after the steps.
       [...pools].reverse().every((pool) => this.#ok(x.record_hold_frames(pool, live))) &&
       this.#columnLayouts.complete();
     this.#newest.clear();

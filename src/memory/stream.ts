@@ -1,4 +1,4 @@
-/** Implements a stream of the core: the steps that a lane, an episode or a memory holds, oldest first. */
+/** Implements a stream of the core: the steps of a lane, an episode or a memory, oldest first. */
 import type { Engine } from "./engine.ts";
 
 /** The arena's smallest allocation, which is also the size of a standalone stream. */
@@ -8,7 +8,7 @@ const NAMES = 1024;
 
 /** A stream inside another structure: the lane of a writer, or a member of a set. */
 export class CoreStream {
-  /** STREAM in linear memory. */
+  /** The address of STREAM in linear memory. */
   readonly handle: number;
   protected readonly engine: Engine;
 
@@ -59,7 +59,7 @@ export class CoreStream {
     this.engine.core.x.stream_take(this.handle, lane);
   }
 
-  /** Makes this stream also hold the steps of another stream; room must be reserved. O(steps) */
+  /** Makes this stream also keep the steps of another stream; room must be reserved. O(steps) */
   hold(other: CoreStream): void {
     this.engine.core.x.stream_hold(this.handle, other.handle);
   }
@@ -87,7 +87,7 @@ export class CoreStream {
 export class StandaloneStream extends CoreStream {
   readonly #room: number;
 
-  /** @param keep the number of steps that the stream holds; 0 for all steps, so that it grows. @throws ReplayError OUT_OF_MEMORY */
+  /** @param keep the number of steps that the stream keeps; 0 for all steps, so that it grows @throws ReplayError OUT_OF_MEMORY */
   constructor(engine: Engine, keep: number) {
     const { core, pool } = engine;
     super(engine, core.alloc(GRANULE));

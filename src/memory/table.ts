@@ -1,4 +1,4 @@
-/** Implements a table of the core: its limits, inserts and deletions, and the numbers of its items. */
+/** Implements a table of the core: its limits, inserts and deletions, and the priorities and counts of its items. */
 
 import { type Exports, WITH_MIN } from "../base/abi.ts";
 import { mustBe } from "../base/error.ts";
@@ -15,7 +15,7 @@ export interface CoreTableOptions {
   readonly sampler: Selector;
   readonly remover: Selector;
   readonly rateLimiter: RateLimiter;
-  /** The limit of steps. Number.MAX_SAFE_INTEGER if there is no limit, here and below. */
+  /** The limit on steps. Number.MAX_SAFE_INTEGER if there is no limit, here and below. */
   readonly maxSteps: number;
   readonly maxTimesSampled: number;
 }
@@ -34,7 +34,7 @@ export interface ItemState {
   readonly probability: number;
 }
 
-/** Returns the numbers of a table's sampler and remover for the core. */
+/** Returns the core's numbers for a table's sampler and remover. */
 export function kindsOf(x: Exports, sampler: Selector, remover: Selector): { sampler: number; remover: number } {
   const [samplerKind, removerKind] = [sampler, remover].map(({ kind, withMin }) => SELECTORS.indexOf(kind) + 1 + (withMin ? WITH_MIN : 0)) as [number, number];
   return { sampler: samplerKind, remover: x.table_remover(samplerKind, removerKind, Number(sampler.exponent === remover.exponent)) };
@@ -47,7 +47,7 @@ export function tableBytes({ x }: Core, { maxSize, maxPending, sampler, remover 
 }
 
 export class CoreTable {
-  /** TABLE in linear memory. Changes when the table grows. */
+  /** The address of TABLE in linear memory. It changes when the table grows. */
   handle: number;
   protected readonly engine: Engine;
   /** Whether neither the sampler nor the remover uses priorities, and whether a warning about that was logged. */
@@ -136,7 +136,10 @@ export class CoreTable {
     return this.engine.core.x.table_can_insert(this.handle, n) !== 0;
   }
 
-  /** Returns how many of n draws are possible now, regardless of the items drawn. @param flags DISTINCT, and NEWEST if `among` counts from the newest item */
+  /**
+   * Returns how many of n draws are possible now, regardless of which items they return. @param flags DISTINCT, and NEWEST if `among` counts from the newest
+   * item
+   */
   guaranteedDraws(n: number, flags: number, among: number): number {
     const { core } = this.engine;
     return core.x.table_sure(this.handle, n, flags, among, this.#uses === 0 ? 0 : core.scratch(4 * Math.min(n, this.#uses) + 4));
@@ -170,7 +173,7 @@ export class CoreTable {
       core.f64.set(keys, first);
       core.f64.set(priorities, first + n);
     } else {
-      // The elements are copied in a loop, because subarrays of the lists would be allocated.
+      // The elements are copied in a loop, because creating subarrays of the lists would allocate memory.
       for (let i = 0; i < n; i++) {
         core.f64[first + i] = keys === undefined ? 0 : (keys[from + i] as number);
         core.f64[first + n + i] = priorities[from + i] as number;

@@ -1,8 +1,8 @@
-/** Holds a frame unpacked from the records of its entries, for readers of files. The frame is in an instance of the core without an arena. */
+/** Unpacks a frame from the records of its entries, for readers of files. The frame is in the memory of a core instance without an arena. */
 import { alignUp } from "../schema/layout.ts";
 import { SectionMemory } from "./section-memory.ts";
 
-/** The number of bytes after an entry that the core may read. */
+/** The number of bytes that the core may read after the end of an entry. */
 const SLACK = 32;
 
 export class UnpackedFrame {

@@ -6,7 +6,7 @@ import type { SmallBlocks } from "./small-blocks.ts";
 
 export interface CoreWriterOptions {
   readonly lanes: number;
-  /** The maximum number of steps that each lane holds. */
+  /** The maximum number of steps that each lane keeps. */
   readonly keep: number;
   /** Whether a lane keeps its steps after an episode ends. */
   readonly across: boolean;
@@ -16,7 +16,7 @@ export interface CoreWriterOptions {
   readonly reward: number | undefined;
 }
 
-/** A rule in the form of the core. */
+/** A rule as the core expects it. */
 export interface CoreRule {
   readonly table: number;
   readonly length: number;
@@ -30,7 +30,7 @@ export interface CoreRule {
 export class CoreWriter {
   /** The addresses of the writer's lanes. */
   readonly streams: readonly number[];
-  /** The priority of the item to insert. It is stored in an array, because a fraction passed as an argument would be allocated. */
+  /** The priority of the item to insert. It is stored in an array, because V8 would allocate memory for a fraction passed as an argument. */
   readonly priority: Float64Array = new Float64Array(1);
   readonly #core: Core;
   readonly #x: Exports;
@@ -105,7 +105,7 @@ export class CoreWriter {
   /**
    * Inserts an item of `length` steps of a lane. The item ends `stepsBack` steps before the newest step. Returns 1 if the item was inserted, 0 if it is
    * pending, or a code.
-   * @param isEarlier 1 if this lane has already made a later-ending item for the table
+   * @param isEarlier 1 if this lane has already made an item for the table that ends later
    */
   insert(table: number, lane: number, length: number, stepsBack: number, layout: number, isEarlier: number): number {
     return this.#x.table_insert_earlier(table, this.streams[lane] as number, length, stepsBack, layout, this.priority[0] as number, isEarlier);
@@ -141,7 +141,7 @@ export class CoreWriter {
     return items;
   }
 
-  /** Ends open episodes, and frees the held steps and the memory. */
+  /** Ends open episodes, releases the steps of the lanes, and frees the memory. */
   close(): void {
     this.#x.writer_close(this.#handle);
     this.#blocks.give(this.#handle, this.#bytes);

@@ -42,11 +42,11 @@ export function checkEngine({ maxBytes, seed, packed: pack }: { readonly maxByte
   if (seed !== undefined) checkSeed(seed);
   if (pack === undefined || typeof pack === "boolean") return;
   if (!isPlain(pack)) throw mustBe(TypeError, "packed", "true, false or { ratio }", pack);
-  // `packed` checks its options.
+  // The call is made only because `packed` checks its options.
   packed("frames", u8(), pack);
 }
 
-/** Returns the maximum number of transitions. Default, and for null: Infinity. */
+/** Returns the maximum number of transitions; Infinity if the value is omitted or null. */
 export function capacityOf(value: unknown, min = 0): number {
   return value === undefined || value === null ? Number.POSITIVE_INFINITY : integer("capacity", value, min, MAX_ITEMS);
 }

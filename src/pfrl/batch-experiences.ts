@@ -13,7 +13,7 @@ import type { Transition } from "./transition.ts";
 export interface BatchExperiencesOptions {
   /** The discount per step, a finite number. */
   readonly gamma: number;
-  /** Maps each state to the learner's input. States have the form of the list; for a batch, typed arrays are views of the batch's columns. */
+  /** Maps each state to the learner's input. States have the same form as in lists of transitions. For a batch, their typed arrays are views of its columns. */
   readonly phi?: (state: never) => unknown;
   /** The dtypes of plain numbers. Default: the dtype of the column for a batch, and the rule of `batchExperiences` for a list. */
   readonly dtypes?: { readonly state?: Dtype; readonly action?: Dtype };

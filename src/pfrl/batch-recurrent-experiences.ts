@@ -79,7 +79,7 @@ export function batchRecurrentExperiences(experiences: readonly (readonly Transi
 }
 
 /**
- * Returns a run of `subseqLen` elements with a uniformly random start, or all elements if there are not more.
+ * Returns a run of `subseqLen` elements with a uniformly random start, or all elements if there are no more than that.
  * @param random returns a number of at least 0 and below 1. Default: Math.random; pass a generator with a seed for repeatable results
  * @throws TypeError, RangeError if an argument is invalid
  */

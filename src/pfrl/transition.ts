@@ -1,4 +1,4 @@
-/** Defines a transition, in the forms in which it is appended and returned. */
+/** Defines a transition in two forms: as it is appended, and as it is returned. */
 import { mustBe } from "../base/error.ts";
 
 export interface Transition {
@@ -104,7 +104,7 @@ export function extrasOf(transition: AppendedTransition): { [name: string]: unkn
   return extras;
 }
 
-/** Returns an appended transition in the form in which it would be returned. */
+/** Returns an appended transition in the form that a sample returns. */
 export function asStored(transition: AppendedTransition): Transition {
   const { state, action, reward, nextState = null, nextAction = null, isStateTerminal = false } = transition;
   return { state, action, reward, nextState, nextAction, isStateTerminal, ...extrasOf(transition) };

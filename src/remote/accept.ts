@@ -26,8 +26,8 @@ export interface AcceptOptions<TableName extends string = string, Columns = obje
   /** The maximum number of unconfirmed steps of the actor, and of unconfirmed items per table. At the limit, the actor waits. Default: 1024. */
   readonly maxInFlight?: number;
   /**
-   * The place where a step must be to count as confirmed: "memory", or "disk" for a Replay from `Replay.open`. With "disk", a restart neither loses nor repeats
-   * a step. The actor keeps unconfirmed steps. Default: "memory".
+   * The place in which a step must be stored to count as confirmed: "memory", or "disk" for a Replay from `Replay.open`. With "disk", a restart neither loses
+   * nor repeats a step. The actor keeps unconfirmed steps. Default: "memory".
    */
   readonly confirm?: "memory" | "disk";
   /** The time in milliseconds within which an actor can reconnect after its socket broke. Its episode stays open in the meantime. Default: 60,000. */
@@ -48,10 +48,10 @@ const MAX_IN_FLIGHT = 1024;
 const SESSION_TTL_MS = 60_000;
 const KEEP_ALIVE_MS = 30_000;
 const KEEP_ALIVE_TIMEOUT_MS = 20_000;
-/** The default time for a socket to send its hello. */
+/** The default time, in milliseconds, within which a socket must send its hello. */
 const HELLO_MS = 30_000;
 
-/** The codes of errors after which an actor may reconnect. */
+/** The codes of temporary errors, after which an actor may reconnect. */
 const PASSING: readonly unknown[] = ["IO", "TIMEOUT"];
 
 /** The messages that an actor's end sends. */
@@ -194,7 +194,7 @@ async function acceptSocket(
   link.maxBytes = Math.max(link.maxBytes, limits.frameBytes);
   const result = new Promise<AcceptedWriter>((resolve, reject) => {
     const refuse = (error: unknown) => {
-      // The end of the wait closes the link below.
+      // When the wait ends, the link is closed below.
       if (signal.aborted) return;
       link.post({ kind: "refused", error: encodeError(error) } satisfies RefusedMessage);
       link.close(CLOSE.refused, (error as Error).message);
@@ -210,7 +210,7 @@ async function acceptSocket(
     link.onMessage = (message: HelloMessage) => {
       if (kindOfMessage(message) !== "hello") return;
       isGreeted = true;
-      // Before its welcome, an actor sends nothing except possibly its hello again.
+      // Before it is welcomed, an actor sends nothing, except that it may repeat its hello.
       link.onMessage = (next: HelloMessage) => {
         if (kindOfMessage(next) === "hello" && next.session !== message.session) link.onFault(foreignHello());
       };
@@ -253,14 +253,14 @@ async function enter(link: SocketLink, message: unknown, host: Host, checked: Ch
   if (earlier?.farewell === undefined) earlier?.resume(hello, checked);
   const { writer, welcome } = earlier ?? sessions.open({ hello, writerOptions, welcome: welcomeOf(host, checked, lanes), options: checked });
   try {
-    // Once an actor is welcomed, its session must survive a restart.
+    // After an actor is welcomed, its session must survive a restart.
     if (checked.confirm === "disk") await sessions.sync();
   } catch (error) {
     if (earlier === undefined) writer.abandon();
     throw error;
   }
   const known = sessions.find(hello, writerOptions.name);
-  // Another actor has taken the name in the meantime.
+  // The session may have ended because another actor has taken the name in the meantime.
   if (known === undefined) throw new ReplayError("NOT_FOUND", "the session of this writer ended during its connection. Make a new writer");
   if (known.farewell !== undefined) {
     link.post(known.farewell);
@@ -273,7 +273,7 @@ async function enter(link: SocketLink, message: unknown, host: Host, checked: Ch
   const { received, confirmed } = writer.position;
   const { frameBytes, inFlightBytes } = limits;
   const { confirm } = checked;
-  // Each ping would wake a hibernating object.
+  // Without `keepAliveMs`, the interval is as long as possible, because each ping would wake a hibernating object.
   const pings = { keepAliveMs: keepAliveMs ?? Math.floor(MAX_TIMEOUT_MS / 2), keepAliveTimeoutMs };
   link.post({ ...welcome, confirm, received, confirmed, frameBytes, inFlightBytes, shared, ...pings } satisfies WelcomeMessage);
   writer.attach(link, receipt, () => {});

@@ -31,8 +31,8 @@ import type {
 } from "./wire/messages.ts";
 
 /**
- * The end of an accepted writer. Either the actor called `close`, the actor is gone, this side called `close`, or an error occurred. The actor receives such an
- * error.
+ * The reason why an accepted writer ended. Either the actor called `close`, the actor is gone, this side called `close`, or an error occurred, which is also
+ * sent to the actor.
  */
 export interface Goodbye {
   readonly how: "left" | "gone" | "closed" | "failed";
@@ -54,7 +54,7 @@ export interface AcceptedOptions {
   /** The secret of the actor's end. */
   readonly session: string;
   readonly terms: Terms;
-  /** The position of a session of an earlier run. */
+  /** The position of a session that an earlier run began. */
   readonly from?: { readonly number: number; readonly progress: Progress; readonly steps: number } | undefined;
   /** Runs before each step of a block is appended. */
   readonly onProgress?: (() => void) | undefined;
@@ -312,7 +312,7 @@ export class AcceptedWriter {
   #pause(ms: number): Promise<unknown> {
     return new Promise((resolve) => {
       this.#throttleTimer = setTimeout(resolve, Math.min(ms, MAX_TIMEOUT_MS));
-      // This must not keep a Node process alive.
+      // The timer must not keep a Node process alive.
       (this.#throttleTimer as { unref?(): void }).unref?.();
     });
   }
@@ -329,7 +329,7 @@ export class AcceptedWriter {
       );
   }
 
-  /** Resolves when everything appended so far is confirmed as the option requires. Returns undefined if that holds already. */
+  /** Resolves when everything appended so far is confirmed as the option requires. Returns undefined if that is already true. */
   #confirmation(): Promise<void> | undefined {
     if (this.#writer.confirmSoFar !== undefined) return this.#writer.confirmSoFar();
     return this.#terms.confirm === "disk" ? this.#options.sync() : undefined;
@@ -371,7 +371,7 @@ export class AcceptedWriter {
     const { ttlMs } = this.#terms;
     if (ttlMs > 0) {
       this.#ttlTimer = setTimeout(() => this.#end({ how: "gone" }), ttlMs);
-      // This must not keep a Node process alive.
+      // The timer must not keep a Node process alive.
       (this.#ttlTimer as { unref?(): void }).unref?.();
       return;
     }
@@ -387,7 +387,7 @@ export class AcceptedWriter {
   #closeWriter(): void {
     if (this.#host.engine.closed) return;
     this.#writer.close();
-    // The close counts as a separate call of the engine, so `begin` throws an earlier write error of the journal.
+    // Closing counts as a separate call to the engine, so `begin` throws an earlier write error of the journal.
     this.#host.engine.begin();
   }
 

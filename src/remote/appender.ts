@@ -13,7 +13,7 @@ import type { BlockMessage, ColumnsMessage } from "./wire/messages.ts";
 /** A task that yields a promise when it has to wait. */
 export type Task = Generator<Promise<unknown>, void, unknown>;
 
-/** The part of a block in memory: its calls and slots, or its steps for columns. */
+/** The part of a block that is in memory: its calls and slots, or for columns its steps. */
 export interface Progress {
   readonly calls: number;
   readonly slots: number;
@@ -29,7 +29,7 @@ interface Steps {
   readonly ends?: Uint8Array | undefined;
   readonly finals?: ((from: number, count: number) => unknown[]) | undefined;
   readonly priorities?: { readonly [table: string]: Float64Array };
-  /** Steps that are already in memory. */
+  /** The number of steps that are already in memory. */
   readonly done?: number;
   /** Returns the progress after `steps` of these steps. */
   readonly progress: (steps: number) => Progress;
@@ -75,7 +75,7 @@ function finalSlots(kind: unknown, a: unknown, b: unknown, c: unknown): number {
   return Number((kind === END && (c === 1 || b === 2)) || (kind === FLAGS && a !== 0));
 }
 
-/** Parses a message. A place outside the message's buffer makes the message malformed. */
+/** Parses a message. An offset outside the message's buffer makes the message malformed. */
 function readMessage<T>(from: () => T): T {
   try {
     return from();
@@ -101,7 +101,7 @@ export class Appender {
   #layout: BlockLayout | undefined;
   #steps = 0;
   #progress: Progress;
-  /** The last block that is completely in memory. */
+  /** The number of the last block that is completely in memory. */
   number: number;
 
   /** @param signal ends waits @param from the last block in memory, and the progress in the next block */

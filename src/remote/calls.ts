@@ -1,4 +1,4 @@
-/** Calls of an actor that wait for an answer: flushes by number, and the goodbye. */
+/** Tracks the calls of an actor that wait for an answer: flushes by number, and the goodbye. */
 import { foreignMessage } from "./appender.ts";
 import { tooMuch } from "./credits.ts";
 import { isCount } from "./validators.ts";

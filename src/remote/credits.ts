@@ -1,4 +1,4 @@
-/** Counts the credits of an actor: the Replay's end counts its unconfirmed blocks, and computes the pause before the next block. */
+/** Counts the credits of an actor. The Replay's end counts the actor's unconfirmed blocks, and computes the pause before the next block. */
 import { ReplayError } from "../base/error.ts";
 import { Fifo } from "../base/fifo.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";
@@ -25,7 +25,7 @@ export class Credits {
   readonly #stepThrottle = new Throttle();
   readonly #byteThrottle = new Throttle();
   #maxInFlight = 0;
-  /** Infinite for a port. */
+  /** The maximum number of unconfirmed bytes; infinite for a port. */
   #maxBytes = Number.POSITIVE_INFINITY;
   #steps = 0;
   #bytes = 0;

@@ -13,7 +13,7 @@ export function closedError(): ReplayError {
   return new ReplayError("CLOSED", "this writer was closed. Make a new one with remoteWriter()");
 }
 
-/** Returns the error if the Replay's end gave no reason. */
+/** Returns the error of a closed writer if the Replay's end sent no reason. */
 export function closedThere(): ReplayError {
   return new ReplayError("CLOSED", "the other end has closed the writer. Make a new one with remoteWriter()");
 }

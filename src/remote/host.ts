@@ -1,4 +1,4 @@
-/** Defines the interface of a Replay, or of a client of a server, to the writers that it accepts. */
+/** Defines the interface through which accepted writers use their host: a Replay, or a client of a server. */
 import type { Publication } from "../base/publication.ts";
 import type { WaitOptions } from "../base/wait.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";
@@ -24,8 +24,8 @@ export interface HostEngine {
 export interface HostWriter {
   readonly options: Pick<ResolvedWriterOptions, "lanes" | "items" | "name">;
   /**
-   * @returns the number of rows @throws ReplayError RATE_LIMITED if the rows have to wait. In that case, nothing has changed. The same applies to the other
-   * methods
+   * @returns the number of rows @throws ReplayError RATE_LIMITED if the rows have to wait. In that case, nothing has changed. The other methods throw this
+   * error under the same condition
    */
   appendColumns(columns: ColumnsOf<Spec>, options: BlockOptions): number;
   createItem(table: string, options: ItemOptions): unknown;

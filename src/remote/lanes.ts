@@ -1,12 +1,12 @@
-/** Tracks the state of an actor's lanes, as it will be after the writer at the other end has appended everything. */
+/** Tracks the state that an actor's lanes will have after the writer at the other end has appended everything. */
 
 import type { EpisodeEnds } from "../memory/block.ts";
 import { endsAlready } from "../tables/episode-ends.ts";
 import type { WelcomeMessage } from "./wire/messages.ts";
 
 /**
- * The position of a lane relative to a final step: none; the newest step is final; the next step is final; the newest step is final and the next step fills in
- * its value; or the next step is the final step of a discarded episode, and is dropped.
+ * The state of a lane with respect to final steps: there is none; the newest step is final; the next step is final; the newest step is final and the next step
+ * fills in its value; or the next step is the final step of a discarded episode, and is dropped.
  */
 const NO_FINAL = 0;
 const FINAL_IS_NEWEST = 1;

@@ -27,7 +27,7 @@ export interface AcceptLimits {
 
 export type ResolvedLimits = Required<AcceptLimits>;
 
-/** The minimum that holds a block's text. */
+/** The minimum `frameBytes`, which has room for a block's text. */
 const MIN_FRAME_BYTES = 1 << 17;
 const MAX_FRAME_BYTES = 2 ** 30;
 

@@ -18,7 +18,7 @@ import { type FrameRules, piecesOf } from "./wire/pieces.ts";
 
 const isConfirmation = fieldsOf({ number: isCount, buffer: maybe((value) => isBuffer(value) && (value as ArrayBuffer).byteLength % 8 === 0) });
 
-/** The maximum number of calls of `flush` that wait for an answer. Together with the goodbye, these calls reach the limit of the Replay's end. */
+/** The maximum number of calls to `flush` that wait for an answer. Together with the goodbye, these calls reach the limit of the Replay's end. */
 const MAX_FLUSHES = 999;
 
 /** A message that is sent in order, and sent again on the next link. */
@@ -125,25 +125,25 @@ export class Outbox {
   /** Handles a broken link that a new link will replace. */
   detach(): void {
     this.#link = undefined;
-    // Waiting steps are already accepted, and are sent once there is a link. An error would make the caller append them again.
+    // Waiting steps are already accepted, and are sent when there is a link again. An error would make the caller append them again.
     if (this.#options.failsOffline) this.#rejectFlushes(offlineError());
   }
 
-  /** Checks before a step. @throws ReplayError CLOSED, RATE_LIMITED, IO without a link, or the error of the Replay's end */
+  /** Checks whether a step may be added. @throws ReplayError CLOSED, RATE_LIMITED, IO without a link, or the error of the Replay's end */
   ready(): void {
     this.open();
     const steps = this.#inFlight[0] as number;
     if (steps >= this.#max) throw inFlightError(steps, "steps", this.#max, "append");
   }
 
-  /** Checks before an item, which follows a step. Allows more than `ready`, since the step may have reached the limit. */
+  /** Checks whether an item may be added after a step. Allows more than `ready`, since the step may have reached the limit. */
   readyForItem(table: number): void {
     this.open();
     const items = this.#inFlight[1 + table] as number;
     if (items >= 2 * this.#max) throw inFlightError(items, "items", this.#max, "createItem");
   }
 
-  /** Checks before calls that are always allowed. */
+  /** Checks the state of the writer, for calls that no limit restricts. */
   open(): void {
     if (this.locked) throw reentrancyError();
     if (this.#error !== undefined) throw this.#error;
@@ -242,7 +242,7 @@ export class Outbox {
     this.#entries.push({ message, number, counts, bytes: 0, isSent: false });
   }
 
-  /** Sends pending messages; blocks only while few steps and bytes are in flight. */
+  /** Sends pending messages. Sends blocks only while few steps and bytes are in flight. */
   #pump(): void {
     const link = this.#link;
     if (link === undefined) return;
@@ -269,7 +269,7 @@ export class Outbox {
   async flush(options: WaitOptions): Promise<void> {
     this.send();
     const last = this.#entries.at(-1)?.message;
-    // Nothing was sent since the last flush, so the answer to that flush also serves this call.
+    // If nothing was sent since the last flush, the answer to that flush also serves this call.
     const known = last?.kind === "flush" ? this.#flushes.get(last.id) : undefined;
     const { promise } = known ?? this.#addFlush();
     this.#pump();
@@ -298,7 +298,7 @@ export class Outbox {
     return abortable(this.#closing.promise, "steps are still in flight", options);
   }
 
-  /** Handles an answer of the Replay's end. */
+  /** Handles an answer from the Replay's end. */
   receive(message: ToActor): void {
     switch (message?.kind) {
       case "confirmation":

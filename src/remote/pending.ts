@@ -1,4 +1,4 @@
-/** Makes a promise that its creator settles. */
+/** A promise that its creator settles. */
 export interface Pending {
   readonly promise: Promise<void>;
   resolve(): void;

@@ -16,8 +16,8 @@ export interface RemoteWriterOptions<S extends Spec = Spec, L extends number = n
   /** The number of environments in lock-step. With more than one environment, every value has a leading dimension of that length. Default: 1. */
   readonly lanes?: L;
   /**
-   * The behaviour of calls while a URL or a `connect` function has no connection. "wait" waits for a connection, with at most `maxInFlight` steps. "fail"
-   * throws IO. Default: "wait".
+   * The behaviour of calls while a writer to a URL or a `connect` function has no connection. "wait" waits for a connection, with at most `maxInFlight` steps.
+   * "fail" throws IO. Default: "wait".
    */
   readonly whileOffline?: "wait" | "fail";
   /**
@@ -65,7 +65,7 @@ export async function remoteWriter<const S extends Spec, const L extends number 
 
 const WHILE_OFFLINE = { wait: false, fail: true } as const;
 
-/** Returns the leaves of a step in a record that the core does not read. Each leaf is in a block of one row. */
+/** Returns the leaves of a step in a record that the core does not read. The record is a block of one row. */
 function placeLeaves(found: readonly FoundLeaf[]): PlacedLeaf[] {
   const leaves = measureLeaves(found);
   const offsets = blockOffsets(leaves, 0, 1);

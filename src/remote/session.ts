@@ -9,7 +9,7 @@ export interface SessionOptions extends Omit<Terms, "ttlMs"> {
   readonly sessionTtlMs: number;
 }
 
-/** The position of a session of an earlier run, and the place of its record. */
+/** The position of a session that an earlier run began, and the place of its record. */
 export interface EarlierSession extends NonNullable<AcceptedOptions["from"]> {
   readonly place: number;
 }
@@ -87,7 +87,7 @@ export class Session {
     });
   }
 
-  /** Handles a reconnect of the session's actor, with the options of this call of `acceptWriter`. @throws ReplayError UNSUPPORTED */
+  /** Handles a reconnect of the session's actor, with the options of this call to `acceptWriter`. @throws ReplayError UNSUPPORTED */
   resume({ reconnects }: HelloMessage, options: SessionOptions): void {
     const { maxInFlight } = this.welcome;
     const terms = termsOf({ ...options, maxInFlight }, reconnects);
@@ -96,7 +96,7 @@ export class Session {
     this.writer.terms = terms;
   }
 
-  /** Forgets the session: its actor can no longer reconnect. */
+  /** Removes the session, so that its actor can no longer reconnect. */
   forget(): void {
     this.#erase();
   }

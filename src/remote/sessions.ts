@@ -67,7 +67,7 @@ export class Sessions {
     return this.#add(request, name, () => this.#host.writer({ ...writerOptions, ...(name !== undefined && { name }), lanes } as WriterOptions));
   }
 
-  /** Releases a name for a new actor if the connection of the actor that holds the name is broken. */
+  /** Releases a name for a new actor if the connection of the actor that has the name is broken. */
   release(name: string | undefined): void {
     for (const { writer } of this.#broken(name)) writer.abandon();
   }
@@ -109,7 +109,7 @@ export class Sessions {
     return session;
   }
 
-  /** Resolves when everything done so far is on the disk. Requests of the same turn share one write. @throws ReplayError IO */
+  /** Resolves when everything done so far is on the disk. Requests in the same turn of the event loop share one write. @throws ReplayError IO */
   sync(): Promise<void> {
     this.#syncing ??= new Promise<void>((resolve) => setTimeout(resolve, 0)).then(() => {
       this.#syncing = undefined;

@@ -1,4 +1,4 @@
-/** Defines validators for messages of a port, which any program may have sent. */
+/** Defines validators for messages that arrive over a port, which any program may have sent. */
 import { ReplayError } from "../base/error.ts";
 
 /** Returns whether a value has the expected form. */
@@ -9,7 +9,7 @@ export const isNumber: Validator = (value) => typeof value === "number";
 export const isFlag: Validator = (value) => typeof value === "boolean";
 export const isCount: Validator = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
 export const isObject: Validator = (value) => typeof value === "object" && value !== null;
-/** Accepts buffers of other realms. */
+/** Also accepts buffers from other realms. */
 export const isBuffer: Validator = (value) => Object.prototype.toString.call(value) === "[object ArrayBuffer]";
 
 export function maybe(validator: Validator): Validator {

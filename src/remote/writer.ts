@@ -1,4 +1,4 @@
-/** Implements the writer of an actor: it accepts the steps of an environment here, and the Replay is at the other end of a port. */
+/** Implements the writer of an actor. It accepts the steps of an environment in this process, and its Replay is at the other end of a port. */
 
 import { integer, onlyKeys } from "../base/error.ts";
 import { customInspect } from "../base/inspect.ts";
@@ -45,7 +45,7 @@ type Appended<S, Lanes> = Lanes extends true ? ColumnsOf<S> : StepOf<S>;
 export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true ? boolean : false> {
   readonly spec: S;
   readonly lanes: number;
-  /** The names of the tables of the Replay. */
+  /** The names of the Replay's tables. */
   readonly tables: readonly string[];
   readonly #reply: WelcomeMessage;
   readonly #leaves: readonly PlacedLeaf[];
@@ -221,7 +221,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   }
 
   /**
-   * Makes an item of the last steps, once they are in the Replay. Costs O(1).
+   * Makes an item of the last steps when they are in the Replay. Costs O(1).
    * @returns `undefined`, or a promise to await if `maxInFlight` items of the table are in flight. `flush` waits for items that a rate limiter delays
    * @throws RangeError if the length exceeds the window, or if the priority is invalid
    * @throws ReplayError NOT_FOUND if the table does not exist, RATE_LIMITED if an earlier promise was not awaited, CLOSED after the writer was closed
@@ -338,7 +338,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     return { spec: describeSpec(this.spec as Spec), lanes, tables, length, episodeSteps, inFlight };
   }
 
-  /** Writes a step that ends the episodes of some lanes to the next slot, and the final steps after it. */
+  /** Writes a step that ends the episodes of some lanes to the next slot, and their final steps to the slot after it. */
   #putEnds(options: LaneEnds<S>): void {
     const outbox = this.#outbox;
     const { lanes } = this;

@@ -8,7 +8,7 @@ import { type ResolvedTableOptions, resolveTable, type TableOptions } from "../s
 import type { TransitionRoles } from "../schema/transition-roles.ts";
 import type { SavedOptions } from "../storage/replay-state.ts";
 
-/** An unknown spec: `Replay` accepts every Replay. */
+/** The type of an unknown spec. With it, the type `Replay` accepts every Replay. */
 // biome-ignore lint/suspicious/noExplicitAny: only any is assignable in both directions
 export type Any = any;
 
@@ -23,10 +23,10 @@ export interface ReplayOptions<S extends Spec = Any, TableName extends string = 
   /** The maximum memory in bytes. Default and upper limit: 4 GiB. */
   readonly maxBytes?: number;
   /**
-   * The limit of the bytes of stored steps including their frames (`stats().bytes.stored`). It is useful for packed frames, whose size depends on their
+   * The limit on the bytes of stored steps, including their frames (`stats().bytes.stored`). It is useful for packed frames, whose size depends on their
    * content. After each call that appends, the table `evictFrom` evicts items with its remover until the bytes are within `max` or the table is empty. Steps
-   * that writers or other tables hold are kept. A block of columns is checked about once per thousand steps. If the table is empty, an `append` beyond `max`
-   * throws OUT_OF_MEMORY and changes nothing. Default: none, so that only `maxBytes` limits the bytes.
+   * that writers or other tables still use are kept. A block of columns is checked about once per thousand steps. If the table is empty, an `append` beyond
+   * `max` throws OUT_OF_MEMORY and changes nothing. Default: none, so that only `maxBytes` limits the bytes.
    */
   readonly storedBytes?: StoredBytesOptions<NoInfer<TableName>>;
   /**

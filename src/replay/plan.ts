@@ -12,7 +12,7 @@ export interface Plan {
   /** The number of bytes per step, including its count, link and episode, with one new value per step for shared leaves. */
   readonly bytesPerStep: number;
   /**
-   * The number of bytes of each table, in total and per item, and the number of bytes touched once the table is full. An episode takes 16 more bytes while
+   * The number of bytes of each table, in total and per item, and the number of bytes touched when the table is full. An episode takes 16 more bytes while
    * items refer to it. If items have `columns`, each slot takes 4 more bytes.
    */
   readonly tables: { readonly [name: string]: { readonly bytes: number; readonly bytesPerItem: number; readonly touchedBytes: number } };
@@ -29,7 +29,7 @@ export interface Plan {
   /** The total number of bytes. Packed frames count with their `ratio`. */
   readonly bytes: number;
   /**
-   * The part of `bytes` that the operating system must provide once all tables are full. For example, a `uniform` sampler with a `fifo` remover has 8 bytes per
+   * The part of `bytes` that the operating system must provide when all tables are full. For example, a `uniform` sampler with a `fifo` remover has 8 bytes per
    * item that are touched only after a deletion or a draw without replacement.
    */
   readonly touchedBytes: number;
@@ -53,7 +53,7 @@ const GRANULE = 4096;
 /** The number of bytes of a pack of entries, and of its head (assembly/rows/packs.ts). */
 const PACK_BYTES = 65_536;
 const PACK_HEAD_BYTES = 32;
-/** The number of bytes that packing itself needs: tables, spare packs, and a cache of some frames. */
+/** The memory that packing itself needs: the bytes of tables and spare packs, and the number of cached frames. */
 const PACKING_BYTES = 5 * 65_536;
 const PACKING_FRAMES = 11;
 
@@ -82,7 +82,7 @@ function framesPerStep({ pools, leaves }: Layout): number[] {
 /** The default number of steps of an item. */
 export const ITEM_STEPS = 4;
 
-/** The steps that a table holds: the newest steps (fifo), the oldest steps (lifo), or the steps of scattered items. */
+/** The steps that a full table contains: the newest steps (fifo), the oldest steps (lifo), or the steps of scattered items. */
 type Order = "newest" | "oldest" | "scattered";
 
 function orderOf({ sampler, remover, maxTimesSampled }: ResolvedTableOptions): Order {
@@ -96,7 +96,7 @@ function untouchedBytes(options: ResolvedTableOptions): number {
   return orderOf(options) === "newest" ? (SELECTOR_KINDS[options.sampler.kind].orderBytes ?? 0) * options.maxSize : 0;
 }
 
-/** The maximum number of rows and frames that tables hold, excluding the windows of writers. */
+/** The maximum numbers of rows and frames that tables keep, excluding the windows of writers. */
 interface HeldRows {
   readonly steps: number;
   /** The frames, with one number per pool. */
@@ -106,7 +106,7 @@ interface HeldRows {
 }
 
 /**
- * Returns the rows that tables hold if each new step has one new frame per pool. Items that are removed in any other order than fifo or lifo have separate
+ * Returns the rows that tables keep if each new step has one new frame per pool. Items that are removed in any other order than fifo or lifo have separate
  * steps.
  */
 function heldRows(tables: readonly ResolvedTableOptions[], frameCounts: readonly number[], itemSteps: number): HeldRows {

@@ -88,7 +88,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   }
 
   /**
-   * Creates a Replay. The memory of tables is allocated immediately, and the memory of steps as they are appended.
+   * Creates a Replay. The memory for tables is allocated immediately, and the memory for steps is allocated as they are appended.
    * @throws TypeError if an option has the wrong type
    * @throws RangeError if an option is invalid, or if the limits do not fit into `maxBytes`. `Replay.plan` computes the required bytes
    */
@@ -142,9 +142,9 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   }
 
   /**
-   * Opens a Replay in a directory: the stored Replay, or a new Replay if the directory is empty. A stored Replay has the state after one of its calls, which
-   * includes everything that was flushed. The next draws are the same as without the interruption. Its writers are in `writers`; `replay.writer({ name })`
-   * returns the writer of a name. Needs memory for one section in addition to the Replay. Costs O(bytes of the files).
+   * Opens a Replay in a directory: the stored Replay, or a new Replay if the directory is empty. A stored Replay is in the state after one of its calls. That
+   * state includes everything that was flushed. The next draws are the same as without the interruption. Its writers are in `writers`, and `replay.writer({
+   * name })` returns the writer with that name. Needs memory for one section in addition to the Replay. Costs O(bytes of the files).
    * @throws ReplayError LOCKED if another process has the directory open
    * @throws ReplayError CORRUPT if a file is damaged before its end (see `salvage`)
    * @throws ReplayError IO if a file cannot be read or written
@@ -192,7 +192,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
     };
   }
 
-  /** Returns the table of this name. @throws ReplayError NOT_FOUND if there is no table of this name */
+  /** Returns the table with this name. @throws ReplayError NOT_FOUND if no table has this name */
   table(name: TableName): Table<S, R> {
     this.#engine.open();
     const table = this.#tables.get(name);

@@ -1,4 +1,4 @@
-/** Holds the steps that a writer has buffered, leaf by leaf, and the chunks that contain them. */
+/** Stores the steps that a writer has buffered, leaf by leaf, and the chunks that contain them. */
 import type { PlacedLeaf } from "../schema/layout.ts";
 import { randomKey } from "./keys.ts";
 import { chunkOf, type StepValue } from "./step-values.ts";
@@ -33,7 +33,7 @@ interface LeafBuffer {
 export interface ChunkOptions {
   /** The maximum number of steps per chunk. Default: about a quarter of a megabyte. */
   readonly maxChunk?: number | undefined;
-  /** Whether integers are kept as differences of consecutive steps. */
+  /** Whether integers are stored as differences between consecutive steps. */
   readonly deltaEncoded?: boolean | undefined;
 }
 
@@ -103,7 +103,7 @@ export class BufferedSteps {
 
   /** @param total the number of steps so far */
   endEpisode(total: number): void {
-    // A chunk has steps of a single episode.
+    // A chunk contains the steps of a single episode.
     this.chunkAll();
     this.#episodeId = randomKey();
     this.#episodeStart = total;

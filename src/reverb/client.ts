@@ -1,4 +1,4 @@
-/** Implements the client of one Reverb server or several, the counterpart of `LocalClient` for tables of this process. */
+/** Implements the client of one or more Reverb servers. Its counterpart for tables of this process is `LocalClient`. */
 
 import { finite, integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
 import { MAX_ITEMS, MAX_TIMEOUT_MS } from "../base/limits.ts";
@@ -46,7 +46,7 @@ export interface ReverbClientOptions<S extends Spec = Spec> {
   readonly connectTimeoutMs?: number;
   /**
    * The time in milliseconds without an answer after which the server is probed, while calls are in progress. It is also the interval between probes. The first
-   * probe is a ping. Later probes are calls of ServerInfo, since gRPC servers end connections after too many pings. Default: 30,000.
+   * probe is a ping. Later probes are calls to ServerInfo, since gRPC servers end connections after too many pings. Default: 30,000.
    */
   readonly keepAliveMs?: number;
   /** The time limit for the answer to a probe, in milliseconds. After this time, the connection counts as lost. Default: 20,000. */
@@ -57,7 +57,10 @@ export interface ReverbClientOptions<S extends Spec = Spec> {
    * The maximum size of one answer or one sample, in bytes. For a sample, the limit also applies to its chunks and columns after decompression. Default: 1 GiB.
    */
   readonly maxMessageBytes?: number;
-  /** Receives a message when one of several servers is gone, and when that server is back. Pass null to silence the messages. Default: `console.warn`. */
+  /**
+   * Receives a message when one of several servers is gone, and another message when that server is back. Pass null to silence the messages. Default:
+   * `console.warn`.
+   */
   readonly logger?: Logger | null;
 }
 
@@ -93,9 +96,9 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
   /**
    * Creates a client. Nothing is sent before the first call.
    *
-   * Several servers share the load, like Reverb servers behind a load balancer. They have the same tables and do not know each other. Writers and inserts use
-   * the servers in turn, and each item is on one server. Samples also come from the servers in turn. `mutatePriorities`, `reset`, `checkpoint` and `serverInfo`
-   * go to all servers.
+   * Several servers share the load, like Reverb servers behind a load balancer. They have the same tables, and do not communicate with each other. Writers and
+   * inserts use the servers in turn, and each item is on one server. Samples also come from the servers in turn. `mutatePriorities`, `reset`, `checkpoint` and
+   * `serverInfo` go to all servers.
    *
    * If a server is gone, the `logger` receives a warning, and the other servers take over its unconfirmed items. When the server is back, the client uses the
    * server again.
@@ -154,7 +157,7 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
 
   /**
    * Lets an actor at the other end of a port or a socket write into the server's tables, as `replay.acceptWriter` does for the tables of a Replay. This process
-   * is the gateway of the actor. A block is confirmed once the server has confirmed the block's items. Until then, the actor keeps the block. Rules have
+   * is the gateway of the actor. A block is confirmed when the server has confirmed the block's items. Until then, the actor keeps the block. Rules have
    * `length`, `stride` and a number as `priority`; anything else that a server does not support throws `UNSUPPORTED`. The items are those that a Replay's
    * writer would create, including final steps.
    * @param target a port, a WebSocket, or a channel of messages
@@ -194,8 +197,8 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
   }
 
   /**
-   * Returns the signature of a table's items. This is the signature on the server, nested like the spec if both have the same number of leaves. Names do not
-   * count. If the server has no signature, the result is the spec of the steps with a time dimension before each leaf's shape.
+   * Returns the signature of a table's items. This is the signature on the server. It is nested like the spec if both have the same number of leaves, even if
+   * their names differ. If the server has no signature, the result is the spec of the steps with a time dimension before each leaf's shape.
    * @throws ReplayError NOT_FOUND if the table does not exist
    * @throws ReplayError IO if the server cannot be reached
    * @throws ReplayError SPEC_MISMATCH if a spec is needed and the client has no spec

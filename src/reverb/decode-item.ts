@@ -1,4 +1,4 @@
-/** Decodes a sample of a server into an item: decompressed, with its columns in the order of the table's signature. */
+/** Decodes a sample from a server into an item: decompresses the columns, and sorts them in the order of the table's signature. */
 
 import { ReplayError } from "../base/error.ts";
 import { leaves } from "../schema/nest.ts";

@@ -24,12 +24,12 @@ const BATCH_BYTES = 1 << 20;
 const IN_FLIGHT_BYTES = 1 << 28;
 
 interface PendingInsert {
-  /** The number of items that were inserted before this item, plus one. */
+  /** The number of the item in insertion order, from 1 on. */
   readonly number: number;
   readonly item: ItemMessage;
   /** All chunks that the item refers to. */
   readonly chunks: readonly ChunkMessage[];
-  /** The bytes of the chunks that the server did not have. */
+  /** The number of bytes of the chunks that the server did not have. */
   readonly bytes: number;
 }
 
@@ -102,7 +102,7 @@ export class InsertStream {
   }
 
   /**
-   * Waits until at most `max` items are unconfirmed; returns undefined if that holds already.
+   * Waits until at most `max` items are unconfirmed. Returns undefined if that is already true.
    * @throws RangeError · ReplayError TIMEOUT, the error that ended the stream, the signal's reason
    */
   flush(max: number, options: WaitOptions): Promise<void> | undefined {
@@ -113,7 +113,7 @@ export class InsertStream {
     return this.#waitFor(max, options);
   }
 
-  /** Waits until some items are confirmed. @throws the errors of `flush` */
+  /** Waits until the items with these keys are confirmed. @throws the errors of `flush` */
   waitForItems(keys: readonly bigint[], options: WaitOptions): Promise<void> | undefined {
     this.check();
     this.#resume();
@@ -126,7 +126,7 @@ export class InsertStream {
   }
 
   /**
-   * Waits until the first `count` items are confirmed, while later items may be in flight. Returns undefined if that holds already. @throws the errors of
+   * Waits until the first `count` items are confirmed, while later items may be in flight. Returns undefined if that is already true. @throws the errors of
    * `flush`
    */
   waitForFirst(count: number, options: WaitOptions): Promise<void> | undefined {
@@ -203,7 +203,7 @@ export class InsertStream {
     if (this.#unconfirmed.size > 0) this.#open();
   }
 
-  /** Sends the batch, as far as there is room for it. */
+  /** Sends as much of the batch as there is room for. */
   #send(): void {
     if (this.#batch.length === 0 || this.#isFull || this.#opening || this.#isResting || this.#retry !== undefined || this.#error !== undefined) return;
     const call = this.#call;
@@ -241,7 +241,7 @@ export class InsertStream {
 
   #keep(): bigint[] {
     const keep = new Set<bigint>();
-    // The server rejects names of chunks that it does not know.
+    // The server rejects the keys of unknown chunks.
     for (const key of this.#chunksInUse()) if (this.#sentChunks.has(key)) keep.add(key);
     for (let i = 0; i < Math.min(this.#batch.length, BATCH_ITEMS); i++)
       for (const { key } of (this.#batch[i] as PendingInsert).chunks) if (this.#sentChunks.has(key)) keep.add(key);

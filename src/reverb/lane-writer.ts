@@ -63,7 +63,7 @@ export class LaneWriter<S extends Spec = Spec> {
     integer("lane", lane, 0, this.#lanes.length - 1);
     if (columns !== undefined) throw unsupported("the option columns of createItem", "The items of a server's table have every leaf in every step");
     if (this.#ends[lane] === ENDED_BY_FINAL && length === 1) throw mustBe(RangeError, "length", "above 1, because no item begins with a final step", length);
-    // The promise of room is ignored, because the actor's data in flight is limited, and the actor's blocks are confirmed with their items.
+    // The promise that waits for room is ignored: the actor's data in flight is limited, and its blocks are confirmed only together with their items.
     (this.#lanes[lane] as StreamSteps<S>).createItem(table, { length, priority });
   }
 

@@ -12,7 +12,7 @@ import { readSampleResponse } from "./wire/responses.ts";
 import type { ChunkMessage } from "./wire/tensor.ts";
 
 export const METHOD = "SampleStream";
-/** The server's message if the rate limiter allows nothing in time, for samples as well as for inserts. Any other message with the same status is an error. */
+/** The server's message if the rate limiter allows no sample or no insert in time. Any other message with the same status is an error. */
 const TIMED_OUT = "Rate Limiter: Timeout exceeded before the right to insert was acquired.";
 
 export interface StreamItem extends PackedItem {
@@ -25,14 +25,14 @@ export interface StreamContext {
   readonly table: string;
   /** The time limit in milliseconds; -1 for no limit. */
   readonly timeoutMs: number;
-  /** The maximum number of samples that a stream has requested or holds. */
+  /** The maximum number of samples that a stream has requested, or that arrived and were not consumed. */
   readonly inFlight: number;
   readonly perStream: number;
   readonly reconnectTimeoutMs: number;
   /** Returns how many of the unrequested samples the stream may request, at most `max`. */
   grant(max: number): number;
   receive(stored: StreamItem): void;
-  /** Runs when the rate limiter has allowed nothing in time; the stream's requested samples must be requested again. */
+  /** Runs when the rate limiter has allowed no sample in time. The stream's requested samples must then be requested again. */
   onTimeout(): void;
   onError(error: unknown): void;
 }
@@ -69,7 +69,7 @@ export class SampleStream {
     return this.#requested > 0;
   }
 
-  /** Requests more samples, once half of the samples in flight have arrived. */
+  /** Requests more samples if half of the samples in flight have arrived. */
   requestMore(): void {
     if (this.#hasEnded || this.#opening) return;
     const free = this.#context.inFlight - this.#requested - this.#unread;
@@ -101,7 +101,7 @@ export class SampleStream {
     this.#call?.finish();
   }
 
-  /** Ends the call, so that the server draws no more samples for it. Samples in flight must be requested again. */
+  /** Ends the call, so the server draws no more samples for it. Samples in flight must be requested again. */
   close(): void {
     this.#hasEnded = true;
     this.#stopPause();

@@ -10,7 +10,7 @@ import { LaneWriter } from "./lane-writer.ts";
 import type { ServerSink } from "./server-sink.ts";
 import { checkRules, StreamSteps } from "./stream-steps.ts";
 
-/** The default of a Replay's writer. */
+/** The default value of `keep`, as in a Replay's writer. */
 const DEFAULT_KEEP = 32;
 /** The maximum number of lanes, since each lane has its own stream to the server. */
 const MAX_LANES = 256;
@@ -19,7 +19,7 @@ export class ServerHost implements Host {
   readonly engine: HostEngine;
   readonly publication = new Publication();
   readonly journal = undefined;
-  /** Actors name a table by its index, so indices never change, whatever a server reports later. */
+  /** The names of the tables. Actors refer to a table by its index, so indices never change, even if a server later reports other tables. */
   tables: readonly string[] = [];
   readonly #fields: Fields<never>;
   readonly #sink: (keep: number) => ServerSink;

@@ -47,9 +47,9 @@ export class ServerSink implements StepSink {
   readonly #onLoss: (reason: unknown) => void;
   #isOpen = false;
   #patterns: readonly ItemPattern[] = [];
-  /** Whether the items of each pattern were compared with the signature of their table. */
+  /** Whether the items of each pattern have been compared with the signature of their table. */
   #fits: boolean[] = [];
-  /** Settles when no item waits for its table to be known any more. Such items are sent in the order of their calls. */
+  /** Settles when the tables of all waiting items are known. Such items are sent in the order of their calls. */
   #line: Promise<void> | undefined;
   /** The items that wait until their steps fill a chunk, and the number of steps in that chunk. */
   #unsent: (() => Promise<void> | undefined)[] = [];
@@ -117,7 +117,7 @@ export class ServerSink implements StepSink {
   appendColumns(columns: Values): Promise<void> | undefined {
     const lead = this.leaves.find((_, i) => columns[i] !== undefined) as PlacedLeaf;
     const first = columns[lead.index] as ArrayLike<unknown>;
-    // A flat array holds all steps in sequence.
+    // A flat array contains all steps one after the other.
     const steps = isList(first[0]) || typeof first[0] === "object" ? first.length : first.length / lead.size;
     if (!Number.isInteger(steps) || steps < 1) throw mustBe("SPEC_MISMATCH", lead.path || "sequence", "a column of at least one step", first);
     const checked = columns.map((column, i) => {
@@ -286,7 +286,7 @@ export class ServerSink implements StepSink {
     return room;
   }
 
-  /** Resolves at the end of a closed writer. */
+  /** Waits for the end of a closed writer. */
   async #untilEnd(): Promise<void> {
     let failure: { readonly reason: unknown } | undefined;
     try {
@@ -313,7 +313,7 @@ export class ServerSink implements StepSink {
     if (this.#line !== undefined) await abortable(this.#line, "requesting the server's tables", wait);
   }
 
-  /** Compares a pattern with its table once the table is known. */
+  /** Compares a pattern with its table if the table is known. */
   #mustFit(k: number): void {
     if (this.#fits[k]) return;
     const pattern = this.#patterns[k] as ItemPattern;

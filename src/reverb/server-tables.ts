@@ -1,4 +1,4 @@
-/** Implements a client's access to the tables of one server or several: the client's calls, and the sinks of its writers. */
+/** Implements a client's access to the tables of one or more servers: the client's calls, and the sinks of its writers. */
 import { ReplayError } from "../base/error.ts";
 import { MAX_LENGTH, MAX_TIMEOUT_MS } from "../base/limits.ts";
 import type { WaitOptions } from "../base/wait.ts";

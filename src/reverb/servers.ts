@@ -1,5 +1,5 @@
 /**
- * Manages the server or the servers of one client. Several servers do not know each other. If a server is gone, a warning is logged and the other servers
+ * Manages the server or servers of one client. Servers do not communicate with each other. If a server is gone, a warning is logged and the other servers
  * continue.
  */
 
@@ -15,7 +15,7 @@ import { emptyRequest } from "./wire/requests.ts";
 /** The minimum time between two probes of a server that is gone. */
 const PROBE_MS = 1000;
 const PROBE_TIMEOUT_MS = 10_000;
-/** The number of consecutive calls that a server may end without a message before a stream continues on another server. */
+/** After a server has ended this many consecutive calls without sending a message, a stream continues on another server. */
 const MAX_FAILURES = 2;
 
 export interface Answer<T> {
@@ -105,7 +105,7 @@ export class Servers {
       }
     };
     const responses = (await Promise.all(reachable.map(requestFrom))).flat();
-    // The other servers may be back.
+    // The other servers may have come back.
     if (responses.length === 0 && errors.every(isGone))
       responses.push(...(await Promise.all(channels.filter((channel) => !reachable.includes(channel)).map(requestFrom))).flat());
     const rejection = errors.find((error) => !isGone(error));
@@ -155,8 +155,8 @@ export class Servers {
   }
 
   /**
-   * Logs that a server is gone, and how many other servers continue. If all other servers seem to be gone, they are probed first, because a server may be back
-   * in the meantime.
+   * Logs that a server is gone, and how many other servers remain. If all other servers seem to be gone, they are probed first, because a server may have come
+   * back in the meantime.
    */
   async #report(channel: Channel, error: unknown): Promise<void> {
     const otherChannels = this.channels.filter((otherChannel) => otherChannel !== channel);

@@ -12,9 +12,9 @@ import type { SignatureOf } from "./stream-sampler.ts";
 
 /** The maximum number of items that wait here, per server. */
 const READY = 16;
-/** The maximum time, in milliseconds, for which a server whose rate limiter allows nothing may hold its share of a limited number of samples. */
+/** The maximum time, in milliseconds, for which a server whose rate limiter allows nothing may keep its share of a limited number of samples. */
 const SHARE_MS = 200;
-/** The pause before a server without items is requested again. Other servers take its share in the meantime. */
+/** The pause, in milliseconds, before samples are requested again from a server without items. Other servers take its share in the meantime. */
 const PAUSE_MS = 50;
 /** The interval, in milliseconds, at which a lost server is retried. */
 const RETRY_MS = 5000;
@@ -55,9 +55,9 @@ export class ShardedSource implements ItemSource {
   #lastItemAt = 0;
   /** The time at which all servers seemed lost. Each server is then tried once more. */
   #lossDetectedAt: number | undefined;
-  /** The number of waiting calls of `next`. */
+  /** The number of waiting calls to `next`. */
   #waiting = 0;
-  /** The error that the next call throws, even if items have arrived. The call after that starts again. */
+  /** The error that the next call throws, even if items have arrived. The call after that starts over. */
   #failure: { readonly error: unknown } | undefined;
   #isFailureReported = false;
   #closed: { readonly reason: unknown } | undefined;
@@ -86,7 +86,7 @@ export class ShardedSource implements ItemSource {
     this.#remaining = all;
     this.#share = Math.ceil(all / count);
     this.#timeoutMs = rateLimiterTimeoutMs;
-    // If there are shares, no server may hold its share without a time limit. Otherwise, each server waits only for its own samples.
+    // If there are shares, no server may keep its share without a time limit. Otherwise, each server waits only for its own samples.
     if (maxSamples < 0) this.#requestMs = rateLimiterTimeoutMs;
     else this.#requestMs = rateLimiterTimeoutMs < 0 ? SHARE_MS : Math.min(SHARE_MS, Math.ceil(rateLimiterTimeoutMs / count));
     this.#capacity = Math.min(READY, maxInFlightSamplesPerWorker);

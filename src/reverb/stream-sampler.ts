@@ -1,4 +1,4 @@
-/** Samples the items of a server's table, over one stream or several. */
+/** Samples the items of a server's table, over one or more streams. */
 
 import { ReplayError } from "../base/error.ts";
 import type { WaitOptions } from "../base/wait.ts";
@@ -11,7 +11,7 @@ import type { Channel } from "./grpc/channel.ts";
 import { METHOD, SampleStream, type StreamContext, type StreamItem } from "./sample-stream.ts";
 import type { WireSignature } from "./tensors/signature.ts";
 
-/** The default of Reverb's client. */
+/** The default number of samples in flight, as in Reverb's client. */
 const IN_FLIGHT = 100;
 
 interface Waiting {
@@ -22,7 +22,7 @@ interface Waiting {
 /** Requests a table's signature. @param closing also aborts the wait */
 export type SignatureOf = (options: WaitOptions, closing: AbortSignal) => Promise<WireSignature | undefined>;
 
-/** A source of the items of a server's table. At most `numWorkersPerIterator` × `maxInFlightSamplesPerWorker` items are in flight or held here. */
+/** A source of the items of a server's table. At most `numWorkersPerIterator` × `maxInFlightSamplesPerWorker` items are in flight or stored here. */
 export class StreamSource implements ItemSource {
   readonly #signature: SignatureOf;
   readonly #context: StreamContext;
@@ -122,7 +122,7 @@ export class StreamSource implements ItemSource {
     for (const stream of this.#streams) stream.requestMore();
   }
 
-  /** Runs when a stream has timed out. Once all streams have timed out, the limiter has allowed nothing for the whole time limit. */
+  /** Runs when a stream has timed out. When all streams have timed out, the limiter has allowed nothing for the whole time limit. */
   #late(): void {
     const { channel, table, timeoutMs } = this.#context;
     if (this.#stored.length > 0 || this.#streams.some((stream) => stream.isWaiting)) return;

@@ -1,6 +1,6 @@
 /**
- * Caches the tables of a client's servers. The servers are queried once, and again for an unknown table. While no server can be reached, the query is retried,
- * for as long as a lost connection is retried.
+ * Caches the tables of a client's servers. The servers are queried once, and again for an unknown table. While no server can be reached, the query is retried
+ * for as long as a lost connection would be.
  */
 
 import { codeOf, mustBe, ReplayError } from "../base/error.ts";

@@ -1,4 +1,4 @@
-/** Converts the table information of a server to the form of this process. */
+/** Converts a server's information about its tables to the form that tables of this process use. */
 import { SELECTOR_KINDS } from "../schema/selector.ts";
 import { limiterInfo, type TableInfo, type TableSelector } from "../tf-agents/sampling/table-info.ts";
 import { readSignature, type WireSignature } from "./tensors/signature.ts";
@@ -17,7 +17,7 @@ export function toTableEntry(message: TableMessage): TableEntry {
     sampler: selector(message.sampler),
     remover: selector(message.remover),
     maxSize,
-    // A server has no limit for values of 0 and below.
+    // For a server, values of 0 and below mean that there is no limit.
     maxTimesSampled: Math.max(maxTimesSampled, 0),
     rateLimiterInfo: limiterInfo(rateLimiter, rateLimiter.inserts, rateLimiter.samples),
     signature: signature?.nest,

@@ -20,7 +20,7 @@ type ElementOf<D extends ElementName, Shape extends readonly number[]> = Shape e
       : Column<D, Rest> | Element<D>
   : Column<D> | Element<D>;
 
-/** Plain arrays, nested by the shape. */
+/** Plain arrays, nested according to the shape. */
 export type NestedArray<E, Shape extends readonly number[]> = Shape extends readonly [number, ...infer Rest extends number[]]
   ? NestedArray<E, Rest>[]
   : Shape extends readonly []
@@ -93,7 +93,7 @@ export function isColumn(value: unknown): value is ColumnLike {
 }
 
 /**
- * Returns a caller's list: the flat array of a column (such as `info.ids` of Reverb samples, which holds keys), or the value itself.
+ * Returns a caller's list: the flat array of a column (such as `info.ids` of Reverb samples, which contains keys), or the value itself.
  * @throws RangeError if a column does not have as many elements as its shape
  */
 export function dataOf<T>(subject: string, values: T | ColumnLike): T {

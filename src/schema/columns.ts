@@ -1,4 +1,7 @@
-/** Handles columns, which define the steps of an item that a batch contains, and the names of these steps: transitions, n-step pairs, histories. */
+/**
+ * Handles columns. Columns define the steps of an item that appear in a batch, and the names of these steps. Examples are transitions, n-step pairs and
+ * histories.
+ */
 import { BOOTSTRAP } from "../base/abi.ts";
 import { integer, mustBe, mustBeOneOf, onlyKeys } from "../base/error.ts";
 import { MAX_LENGTH } from "../base/limits.ts";
@@ -75,7 +78,7 @@ export function leafAt(subject: string, leaves: readonly PlacedLeaf[], path: unk
 export function selectionsOf(columns: object, leaves: readonly PlacedLeaf[]): Selection[] {
   const selections = Object.entries(columns ?? {}).map(([name, column]: [string, ColumnOf]) => {
     const subject = `columns.${name}`;
-    // The error for an excluded key must not list that key.
+    // If `at` or `steps` excludes a key, the error about that key must not list it as allowed.
     const keys = column?.at !== undefined ? "leaf, at" : column?.steps !== undefined ? "leaf, steps" : "leaf, at, steps, from, to, step";
     const { leaf, at, from, to, step, steps } = onlyKeys(subject, column, keys);
     const place = (key: string, value: number) => integer(`${subject}.${key}`, value, -MAX_LENGTH, MAX_LENGTH);
@@ -105,7 +108,7 @@ export function isSameSelection(offset: readonly Selection[], other: readonly Se
   return a === b;
 }
 
-/** Returns columns as JSON, which fixes their current values; undefined if JSON cannot represent the columns. */
+/** Returns columns as JSON, so that their values cannot change later; undefined if JSON cannot represent the columns. */
 export function columnsText(columns: unknown): string | undefined {
   try {
     return JSON.stringify(columns);
@@ -116,7 +119,7 @@ export function columnsText(columns: unknown): string | undefined {
 
 /**
  * Returns the selections of columns from their JSON text, since getters may return other values each time. Errors refer to the original columns.
- * @throws the same as `selectionsOf`
+ * @throws the errors of `selectionsOf`
  */
 export function textSelections(columns: object, text: string | undefined, leaves: readonly PlacedLeaf[]): Selection[] {
   selectionsOf(columns, leaves);
@@ -147,12 +150,12 @@ export function checkSteps(subject: string, selections: readonly Selection[], le
 /** The step number of padding, which is not a step of any item. */
 const PADDING = 0x7ffffffe;
 
-/** Defines the steps that an item shows. */
+/** The part of a layout that defines the steps that an item shows. */
 export type HasSelections = Pick<ColumnLayout, "selections">;
 
 /**
  * Returns columns with room for several joinable layouts, in windows of `width` steps. `stepLists` returns the steps of each item.
- * @param first the layout whose order the columns have
+ * @param first the layout that determines the order of the columns
  * @param candidate columns that are returned if they already have the right room
  */
 export function jointOf(first: HasSelections, layouts: Iterable<HasSelections>, width: number, candidate?: readonly Selection[]): readonly Selection[] {
@@ -205,7 +208,7 @@ export function isJoinable(first: readonly Selection[], second: readonly Selecti
 
 /**
  * Returns columns with room for the columns of all parts of a batch, in windows of `width` steps. The columns must be joinable.
- * @param first the columns whose order the result has
+ * @param first the columns that determine the order of the result
  */
 export function jointSelections(first: readonly Selection[], parts: ReadonlySet<readonly Selection[]>, width: number): readonly Selection[] {
   if (parts.size === 1) return first;

@@ -9,7 +9,10 @@ function of<D extends Dtype>(dtype: D) {
   return <const S extends readonly number[]>(...shape: S): Leaf<D, S> => ({ dtype, shape });
 }
 
-/** Returns a leaf of this dtype, like the functions below. `f32(84, 84)` is `{dtype: "f32", shape: [84, 84]}`, and `i32()` is a single number. */
+/**
+ * Returns a leaf of the dtype `bool`. The functions below do the same for their dtypes. `f32(84, 84)` is `{dtype: "f32", shape: [84, 84]}`, and `i32()` is a
+ * single number.
+ */
 export const bool = of("bool");
 export const i8 = of("i8");
 export const u8 = of("u8");
@@ -23,10 +26,10 @@ export const f32 = of("f32");
 export const f64 = of("f64");
 
 /**
- * Returns a leaf of half floats. `f16(84, 84)` takes half the memory of `f32(84, 84)`, but batches still hold a Float32Array. Values are rounded to the nearest
- * half, ties to even. `f16` is IEEE 754 binary16, with values up to 65504 and 11 bits of precision. `bf16` is bfloat16, with the range of f32 and 8 bits of
- * precision. A finite number that would become infinite throws INVALID_DATA, as with `f32`. Both accept numbers, nested arrays and a Float32Array. `f16` also
- * accepts a Float16Array.
+ * Returns a leaf of half floats. `f16(84, 84)` takes half the memory of `f32(84, 84)`, but batches still contain a Float32Array. Values are rounded to the
+ * nearest half, ties to even. `f16` is IEEE 754 binary16, with values up to 65504 and 11 bits of precision. `bf16` is bfloat16, with the range of f32 and 8
+ * bits of precision. A finite number that would become infinite is rejected with INVALID_DATA, as with `f32`. Both accept numbers, nested arrays and a
+ * Float32Array. `f16` also accepts a Float16Array.
  */
 export const f16 = of("f16");
 export const bf16 = of("bf16");
@@ -45,8 +48,9 @@ export function text<const S extends readonly number[]>(options: { readonly maxB
 }
 
 /**
- * Returns the leaf with its values shared. Equal values of all leaves with this name are stored once, such as `state` and `nextState` of a transition, or the
- * frames of a stack. A step shares values with the previous step of its stream if their bytes are equal. Values of zeros and empty texts take no space.
+ * Returns a copy of a leaf whose values are shared. Equal values of all leaves with this name are stored once, such as `state` and `nextState` of a transition,
+ * or the frames of a stack. A step shares values with the previous step of its stream if their bytes are equal. Values of zeros, and empty texts, take no
+ * space.
  * @param stack the number of frames in a value, which then has a leading dimension of that length; each frame is shared separately
  */
 export function shared<D extends Dtype, const S extends readonly number[]>(
@@ -79,15 +83,15 @@ export interface PackedOptions {
 }
 
 /**
- * Returns the leaf with its frames packed. Equal values of all leaves with this name are stored once, as with `shared`, and compressed without loss. Each frame
- * is stored as the bytes that differ from the previous frame, or as a block of LZ4. Reading a frame applies at most seven such differences. With `stack`, a
- * value has a leading dimension of that length, and each frame is packed separately.
+ * Returns a copy of a leaf whose frames are packed. Equal values of all leaves with this name are stored once, as with `shared`, and compressed without loss.
+ * Each frame is stored as the bytes that differ from the previous frame, or as a block of LZ4. Reading a frame applies at most seven such differences. With
+ * `stack`, a value has a leading dimension of that length, and each frame is packed separately.
  *
  * Packed screens of games take 4 to 60 times less memory, and sampling takes 1.3 to 1.5 times as long. Camera images and noise do not become smaller, and
  * sampling takes up to 1.1 times as long. The leaf may have any dtype. `packed` is unrelated to `pack`, which nests values like a spec.
  * @param options.ratio the expected size of frames divided by their packed size. Default: 4
- * @throws RangeError if `ratio` is below 1. `new Replay` throws a RangeError if a frame has fewer than 256 bytes, for which `shared` is smaller, or if a frame
- * has 16 MiB or more
+ * @throws RangeError if `ratio` is below 1. `new Replay` throws a RangeError if a frame has fewer than 256 bytes, for which `shared` needs less memory, or if a
+ * frame has 16 MiB or more
  */
 export function packed<D extends Dtype, const S extends readonly number[]>(
   name: string,

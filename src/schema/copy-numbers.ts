@@ -22,13 +22,13 @@ export function listLength(list: ArrayLike<unknown>): number {
   return kindOf(list) === undefined ? list.length : typedLength(list as Uint8Array);
 }
 
-/** Returns the elements of a list, including holes, each read once. */
+/** Returns the elements of a list, including holes. Reads each element once. */
 export function elementsIn<T>(list: ArrayLike<T>): T[] {
   return Array.from({ length: listLength(list) }, (_, i) => list[i] as T);
 }
 
 /**
- * Returns numbers that cannot change while they are copied: a typed array itself, or the elements of a plain array, each read once.
+ * Returns numbers that cannot change while they are copied: a typed array itself, or the elements of a plain array, which are each read once.
  * @param n the required number of elements
  * @throws TypeError, RangeError
  */
@@ -87,7 +87,7 @@ export function keyError(subject: string, keys: ArrayLike<unknown>, rule: string
   );
 }
 
-/** Returns a hint about where the keys are in a batch or in the batch's info. */
+/** Returns a hint that names the place of the keys if the value is a batch or the info of a batch. */
 function keysIn(input: unknown): string {
   const { keys, info } = (input ?? {}) as { readonly keys?: unknown; readonly info?: { readonly keys?: unknown } };
   if (kindOf(info?.keys) !== undefined) return ", such as batch.info.keys (batch.keys for transitions)";

@@ -8,7 +8,7 @@ import { type AnyLeaf, leafText, type RowLeaf, sizeOf } from "./leaf.ts";
 import { mismatchError, pathText, type Visit } from "./nest.ts";
 import { isWellFormed, textBytes, utf8Bytes, writeText } from "./text.ts";
 
-/** The form of the values for a leaf: one value, or as many values as the leading dimensions of `shape` define. */
+/** The form of a leaf's values: one value, or as many values as the leading dimensions of `shape` define. */
 export interface LeafTarget {
   readonly dtype: AnyLeaf["dtype"];
   readonly shape: readonly number[];
@@ -16,7 +16,7 @@ export interface LeafTarget {
   readonly size: number;
 }
 
-/** The form of the values for a leaf, with a place in memory. */
+/** The form of a leaf's values, with their place in memory. */
 export interface ViewTarget extends LeafTarget {
   readonly leaf: RowLeaf;
   readonly keys: readonly string[];
@@ -48,7 +48,7 @@ export interface Misfit {
 
 const STRICT: PutOptions = {};
 
-/** The maximum length for which a loop copies faster than a call of `set`. */
+/** The maximum length for which a loop copies faster than a call to `set`. */
 const SHORT = 16;
 
 /**
@@ -93,7 +93,7 @@ export function isShaped(value: unknown): value is { readonly data: ArrayLike<un
 /**
  * Writes a value to an array, from element `at` on. Without an array, only checks the value. Costs one copy for typed arrays of the dtype, otherwise
  * O(elements).
- * @returns the reason for a rejection, possibly after a partial write: SPEC_MISMATCH, or INVALID_DATA for a number that the dtype cannot hold
+ * @returns the reason for a rejection, possibly after a partial write: SPEC_MISMATCH, or INVALID_DATA for a number that the dtype cannot represent
  */
 export function put(target: LeafTarget, to: NumberArray | undefined, at: number, input: unknown, options: PutOptions = STRICT): Misfit | undefined {
   const { dtype, shape, size } = target;
@@ -184,7 +184,7 @@ function isTyped(dtype: AnyLeaf["dtype"], value: unknown): value is NumberArray 
   return Object.hasOwn(DTYPES, dtype) && isArrayOf(dtype as Dtype, value);
 }
 
-/** Writes one element if the dtype can hold it. */
+/** Writes one element if the dtype can represent it. */
 function putElement(dtype: AnyLeaf["dtype"], to: NumberArray | undefined, at: number, value: unknown, { anyNumbers }: PutOptions): Misfit | undefined {
   if (dtype === "string" || dtype === "bytes" || dtype === "object") return putText(dtype, to, at, value);
   const { big, float, min, max } = DTYPES[dtype];
@@ -304,7 +304,7 @@ export function setterOf(to: ViewTarget, other?: LeafTarget): Visit {
   };
 }
 
-/** Returns the setter for half floats. The view holds f32, and `narrow` checks all elements. */
+/** Returns the setter for half floats. The view contains f32 elements, and `narrow` checks all of them. */
 function halfSetterOf(to: ViewTarget, dtype: HalfDtype, other?: LeafTarget): Visit {
   const { shape, size, keys, onNaN } = to;
   const { largest } = DTYPES[dtype];

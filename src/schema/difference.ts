@@ -5,7 +5,7 @@ import type { Nest } from "./nest.ts";
 
 export interface SpecDifference {
   readonly keys: readonly string[];
-  /** The values of both specs, as messages show them; undefined if a spec has no value there. */
+  /** The values of both specs, as messages show them; undefined if a spec has no value at this path. */
   readonly requested: string | undefined;
   readonly existing: string | undefined;
 }

@@ -1,4 +1,4 @@
-/** Defines element types with their numbers in the core (assembly/rows/leaf.ts), typed arrays and bounds. */
+/** Defines the element types: their numbers in the core (assembly/rows/leaf.ts), their typed arrays and their bounds. */
 import { kindOf } from "../base/typed-arrays.ts";
 
 export type Dtype = "bool" | "i8" | "u8" | "i16" | "u16" | "i32" | "u32" | "i64" | "u64" | "f32" | "f64" | "f16" | "bf16";
@@ -31,7 +31,7 @@ export type HalfArray = typeof globalThis extends { readonly Float16Array: { rea
 export type InputArrayOf<D extends Dtype> = ArrayOfDtype<ArrayBufferLike>[D] | (D extends "f16" ? HalfArray : never);
 export type AnyArray = ArrayOfDtype<ArrayBufferLike>[Dtype];
 
-/** The type for typed arrays of any dtype: values are checked before they are written. */
+/** The type used for typed arrays of any dtype. It is safe because values are checked before they are written. */
 export type NumberArray = Float64Array;
 
 export type ArrayClass = {
@@ -118,7 +118,7 @@ export function isArrayOf<D extends Dtype>(dtype: D, value: unknown): value is A
   return found !== undefined && (found === dtype || found === ARRAY_DTYPE[dtype]);
 }
 
-/** The dtype whose array class a dtype uses. */
+/** For a dtype without an array class of its own, the dtype whose array class it uses. */
 const ARRAY_DTYPE: { readonly [dtype: string]: Dtype | undefined } = { bool: "u8", f16: "f32", bf16: "f32" };
 
 /** Returns an array of zeros. */

@@ -1,5 +1,5 @@
 /**
- * Converts half floats, which have two bytes in rows and files, and are f32 elsewhere. Values are rounded to the nearest half, ties to even, as in
+ * Converts half floats, which take two bytes in rows and files, and are f32 elsewhere. Values are rounded to the nearest half, ties to even, as in
  * assembly/memory/half.ts.
  */
 
@@ -88,7 +88,7 @@ export function widenHalf(dtype: HalfDtype, half: number): number {
   return F32[0] as number;
 }
 
-/** Returns half floats as f32, which is exact. O(n) */
+/** Converts half floats to f32. The conversion is exact. O(n) */
 export function widenHalves(dtype: HalfDtype, from: ArrayLike<number>): Float32Array<ArrayBuffer> {
   const isBrain = dtype === "bf16";
   const bits = new Uint32Array(from.length);

@@ -10,13 +10,13 @@ export interface ValuePlace {
 }
 
 export interface InferRules<L> {
-  /** Returns the leaf of a value without nesting; undefined for arrays and objects, which are traversed. */
+  /** Returns the leaf for a value that is not nested; undefined for arrays and objects, which are then traversed. */
   leaf(value: unknown, at: ValuePlace): L | undefined;
-  /** Returns the node of an array. */
+  /** Returns the node for an array. */
   list(values: readonly unknown[], parts: readonly Nest<L>[], at: ValuePlace): Nest<L>;
-  /** Returns the node of an object. */
+  /** Returns the node for an object. */
   node(names: readonly string[], parts: readonly Nest<L>[]): Nest<L>;
-  /** The maximum nesting. Cycles are also rejected. */
+  /** The maximum nesting. Deeper values and cycles are rejected. */
   readonly maxDepth: number;
   errorFor(rule: string, at: ValuePlace): Error;
 }

@@ -19,10 +19,10 @@ export const ENTRY = 4;
 export const DIRECT_BYTES = 1024;
 /** The number of bytes of a row's count, link and episode. */
 export const HEAD_BYTES = 12;
-/** The number of bytes of an entry of a packed frame in a pack, in addition to its own bytes. */
+/** The number of bytes that the head of a packed frame's entry takes in a pack. */
 const ENTRY_HEAD_BYTES = 8;
 
-/** The measures of a leaf that do not depend on other leaves. */
+/** The sizes of a leaf, which do not depend on other leaves. */
 export interface MeasuredLeaf extends FoundLeaf {
   readonly index: number;
   /** The number of bytes of one value in rows, including all frames of a stack. */
@@ -81,7 +81,7 @@ export function poolsOf(leaves: readonly MeasuredLeaf[]): Layout["pools"] {
   return pools;
 }
 
-/** Returns whether a leaf's values at these steps are copied directly into a batch; scratch memory then holds only their addresses. */
+/** Returns whether a leaf's values at these steps are copied directly into a batch; scratch memory then contains only their addresses. */
 export function isDirect(found: PlacedLeaf, steps: readonly number[]): boolean {
   const { kind } = found;
   if (!canBeDirect(found)) return false;
@@ -144,7 +144,7 @@ function addPool(pools: FramePool[], { leaf, frameBytes, path }: MeasuredLeaf, n
 const MAX_CHANNELS = 4;
 
 /**
- * Returns the form of a frame as an image: the bytes of a row and of a pixel. The last dimension is that of the channels if it is short and at least two other
+ * Returns the form of a frame as an image: the bytes of a row and of a pixel. The last dimension counts as channels if it is short and at least two other
  * dimensions exist.
  */
 function imageOf(leaf: RowLeaf): Pick<PackedFrames, "row" | "element"> {

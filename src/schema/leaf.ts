@@ -1,4 +1,4 @@
-/** Defines the leaves of a spec: numbers with a dtype and a shape; text and bytes; objects of any form. */
+/** Defines the leaves of a spec: numbers with a dtype and a shape, text and bytes, and objects of any form. */
 import { type AnyArray, DTYPES, type Dtype, type InputArrayOf, zeros } from "./dtype.ts";
 import { textBytes } from "./text.ts";
 
@@ -63,7 +63,7 @@ export type LeafInput<D extends Dtype, S extends readonly number[]> =
 export type TextInput<S extends readonly number[]> = S extends readonly [] ? string : Nested<string>;
 
 /**
- * Returns a leaf for values of any form: strings, objects, arrays of varying length. Each value is stored as one object. Batches hold the values in a plain
+ * Returns a leaf for values of any form: strings, objects, arrays of varying length. Each value is stored as one object. Batches contain the values in a plain
  * array.
  */
 export function object(): ObjectLeaf {
@@ -91,7 +91,7 @@ export function shapeOf({ shape, stack }: { readonly shape: readonly number[]; r
 /** The number of the dtype of text in the core (assembly/rows/leaf.ts). */
 export const TEXT_CODE = 13;
 
-/** Returns the number in the core of a leaf's dtype. */
+/** Returns the core's number for a leaf's dtype. */
 export function dtypeCode({ dtype }: RowLeaf): number {
   return dtype === "string" ? TEXT_CODE : DTYPES[dtype].code;
 }

@@ -43,7 +43,7 @@ export function nested<T>(names: readonly string[], parts: readonly T[], list: b
   return list ? parts : Object.fromEntries(names.map((name, i) => [name, parts[i] as T]));
 }
 
-/** Sets a part of a node under any name. An assignment to `__proto__` would set the prototype. */
+/** Sets a part of a node under any name. Handles `__proto__` separately, because an assignment to it would set the prototype. */
 export function setPart(node: object, name: string, part: unknown): void {
   if (name === "__proto__") Object.defineProperty(node, name, { value: part, writable: true, enumerable: true, configurable: true });
   else (node as { [name: string]: unknown })[name] = part;
@@ -79,7 +79,7 @@ export function map<L, T>(spec: Nest<L>, transform: (leaf: L, keys: readonly str
   return zip([spec], isLeaf, ([leaf], keys) => transform(leaf as L, keys));
 }
 
-/** Returns whether two specs have leaves in the same places that are equal by `isEqual`. */
+/** Returns whether two specs have leaves in the same places, and `isEqual` returns true for each pair of leaves. */
 export function isSameNest<L>(a: Nest<L>, b: Nest<L>, isEqual: (a: L, b: L) => boolean): boolean {
   if (a === b) return true;
   if (isLeaf(a) || isLeaf(b)) return isLeaf(a) && isLeaf(b) && isEqual(a as L, b as L);
@@ -106,7 +106,8 @@ export type MakeError = (code: ReplayErrorCode, keys: readonly string[], rule: R
 export const mismatchError: MakeError = (code, keys, rule, value) => mustBe(code, pathText(keys), rule, value);
 
 /**
- * Returns a visitor of the leaves of nested values, with one function per leaf, built once from the spec. Generates no code, because web pages may forbid that.
+ * Returns a visitor of the leaves of nested values, with one function per leaf, built once from the spec. Does not generate code at run time, because web pages
+ * may forbid that.
  */
 export function visitor<L>(spec: Nest<L>, leaf: (index: number, keys: readonly string[], leaf: L) => Visit, makeError: MakeError = mismatchError): Visit {
   return fold(spec, leaf, (names, parts, keys) =>

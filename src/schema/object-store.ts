@@ -1,6 +1,6 @@
-/** Stores JavaScript values, which rows cannot hold, by row number. */
+/** Stores JavaScript values, which rows cannot contain, by row number. */
 
-/** The number of rows that are checked whenever a row is taken. This bounds the number of values kept for free rows by the number of held rows. */
+/** The number of rows that are checked whenever a row is taken. The checks keep the values of free rows from outnumbering the rows in use. */
 const CHECKS_PER_ROW = 2;
 
 export class ObjectStore {
@@ -8,7 +8,7 @@ export class ObjectStore {
   readonly #values = new Map<number, readonly unknown[]>();
   #sweep = this.#values.entries();
 
-  /** @param isLive returns whether a row is held */
+  /** @param isLive returns whether a row is in use */
   constructor(isLive: (row: number) => boolean) {
     this.#isLive = isLive;
   }
@@ -18,7 +18,7 @@ export class ObjectStore {
     return this.#values.size;
   }
 
-  /** Returns the values of a held row. */
+  /** Returns the values of a row in use. */
   get(row: number): readonly unknown[] | undefined {
     return this.#values.get(row);
   }

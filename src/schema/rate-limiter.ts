@@ -1,6 +1,6 @@
 /**
- * Defines rate limiters, which decide when inserts and draws must wait. Every rate limiter is Reverb's state machine with four numbers. The cursor is inserts ×
- * samplesPerInsert - samples and must stay in minDiff … maxDiff. With fewer than minSize items, inserts always pass, and draws never pass.
+ * Defines rate limiters, which decide when inserts and draws must wait. Every rate limiter is Reverb's state machine with four numbers. Its cursor, inserts ×
+ * samplesPerInsert - samples, must stay in minDiff … maxDiff. With fewer than minSize items, inserts always pass, and draws never pass.
  */
 import { finite, integer, mustBe } from "../base/error.ts";
 

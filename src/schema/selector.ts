@@ -1,4 +1,4 @@
-/** Defines the selectors, with which a table chooses items. Most kinds can be a sampler or a remover. */
+/** Defines the selectors that tables use to choose items. Most kinds can be a sampler or a remover. */
 
 import { finite, onlyKeys } from "../base/error.ts";
 import { hideFrames } from "../base/stack-trace.ts";
@@ -13,7 +13,7 @@ export interface Selector {
 
 /** The properties of a kind of selector in the package. Its properties in the core are in assembly/selectors/kinds.ts. */
 export interface KindInfo {
-  /** A text for the end of a sentence, which describes the item that the selector picks. */
+  /** A description of the item that the selector picks, as the end of a sentence. */
   readonly picks: string;
   /** Whether the selector's choice depends only on the items, never on chance. */
   readonly isDeterministic?: true;

@@ -20,7 +20,7 @@ import { fold, map, type Nest, pathText } from "./nest.ts";
 
 export type Spec = Nest<RowLeaf>;
 
-/** Whether a type is `any` or the general Spec, whose recursion would never end. */
+/** Whether a type is `any` or the general Spec. Recursion over these types would never end. */
 export type IsAny<S> = [Spec] extends [S] ? true : false;
 
 /** The steps that `append` accepts. */

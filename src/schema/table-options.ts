@@ -1,4 +1,4 @@
-/** Defines the checked options of a table, with their defaults. */
+/** Defines the options of a table, checks them, and fills in their defaults. */
 
 import { finite, integer, mustBe, onlyKeys } from "../base/error.ts";
 import { MAX_ITEMS } from "../base/limits.ts";

@@ -1,4 +1,4 @@
-/** Maps leaves to roles in a transition. The mapping is set once in `new Replay`, for n-step rules and transition views. */
+/** Maps leaves to roles in a transition. `new Replay` sets the mapping once, for n-step rules and transition views. */
 import { didYouMean, mustBe, mustBeOneOf, oneOfRule, onlyKeys, ReplayError, type Rule, show } from "../base/error.ts";
 import type { PlacedLeaf } from "./layout.ts";
 import { isText, leafText } from "./leaf.ts";
@@ -89,7 +89,7 @@ export class Roles {
     return this.optional("reward") as PlacedLeaf;
   }
 
-  /** Returns the possible paths: the paths of leaves, and the paths of subtrees that contain leaves. */
+  /** Returns the possible paths: the paths of leaves and, if `subtrees` is true, the paths of subtrees that contain leaves. */
   #names(subtrees: boolean): string[] {
     const names = new Set<string>();
     for (const { path, keys } of this.#leaves) {

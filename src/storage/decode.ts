@@ -49,7 +49,7 @@ class TagReader {
     }
     const array = ARRAYS[tag - TAG.arrays];
     if (array !== undefined) return this.#array(array);
-    // Deeper nesting is rejected here, since the recursion could overflow the stack.
+    // Nesting is limited, since the recursion could otherwise overflow the stack.
     if (depth >= MAX_VALUE_DEPTH) throw this.#corrupt(from, `values are nested more than ${MAX_VALUE_DEPTH} deep`);
     switch (tag) {
       case TAG.array:

@@ -20,7 +20,7 @@ export function encodeTagged(value: unknown, path: string): Uint8Array<ArrayBuff
   return writer.bytes();
 }
 
-/** The place of a value, as a linked list to the root, so that paths are built only when needed. */
+/** The place of a value, as a linked list to the root. The path is built only when it is needed. */
 interface TagPlace {
   readonly parent: TagPlace | undefined;
   readonly step: string | number;
@@ -53,7 +53,7 @@ class TagWriter {
   }
 
   #view(value: ArrayBufferView, place: TagPlace): void {
-    // This includes subclasses and arrays of other realms.
+    // The check also recognizes subclasses and arrays from other realms.
     const number = NAMES.indexOf((value as { [Symbol.toStringTag]?: string })[Symbol.toStringTag] as string);
     if (number < 0) throw unsupportedError(value, place);
     this.#raw(TAG.arrays + number, new Uint8Array(value.buffer, value.byteOffset, value.byteLength));

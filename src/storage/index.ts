@@ -1,4 +1,4 @@
-/** Exports reprise/storage: places for files, and the log under a journal, for programs that build on them. `Replay.open` is in the main entry. */
+/** Exports reprise/storage: directories for files, and the log that journals use, for programs that build on them. `Replay.open` is in the main entry. */
 import "../base/host.ts";
 
 export type { Logger } from "../base/warnings.ts";

@@ -28,8 +28,8 @@ export interface JournalOptions {
   /** The time at which the changes of a call are written to the disk. Default: within one second. */
   readonly durability?: Durability;
   /**
-   * The treatment of evicted steps on the disk: "capacity" releases their space, "all" keeps everything. Default: the setting with which the directory was
-   * created; "capacity" for a new directory.
+   * The policy for evicted steps on the disk. "capacity" releases their space, and "all" keeps everything. Default: the setting with which the directory was
+   * created, or "capacity" for a new directory.
    */
   readonly retain?: Retain;
   /** The approximate size of a file in bytes. Default: 16 MiB. */
@@ -37,17 +37,17 @@ export interface JournalOptions {
   /** Whether to continue with the data before damage in the middle of the files, and cut off the rest. Default: false. */
   readonly salvage?: boolean;
   /**
-   * The treatment of the previous run's writers. "close" closes them like `close()`, which truncates their episodes and makes their last items. Use it for
+   * The policy for the previous run's writers. "close" closes them like `close()`, which truncates their episodes and makes their last items. Use it for
    * environments that restart with each run. "keep" keeps them for `replay.writer({ name })` and `replay.writers`. Default: "keep".
    */
   readonly writers?: OpenWriters;
   /**
-   * Whether to take the directory from an owner that has certainly ended, although Reprise cannot detect that. Examples are an owner on another machine, in
-   * another container, or in a worker. Default: false.
+   * Whether to take the directory from an owner that has certainly ended, although Reprise cannot detect that, such as an owner on another machine, in another
+   * container, or in a worker. Default: false.
    */
   readonly takeOver?: boolean;
   /**
-   * The treatment of a journal whose spec or tables differ from the options. "error" throws SPEC_MISMATCH. "migrate" rewrites the journal, and keeps the old
+   * The policy for a journal whose spec or tables differ from the options. "error" throws SPEC_MISMATCH. "migrate" rewrites the journal, and keeps the old
    * files until the new files are complete. Default: "error".
    */
   readonly onMismatch?: OnMismatch;
@@ -124,7 +124,7 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
     checkSpec("options.spec", replayState.options.spec, existing.options.spec, directory.name, REMEDY);
     checkNames(Object.keys(replayState.options.tables), names, directory.name);
     checkSame(about(replayState, retain ?? existing.retain), existing, directory.name);
-    // Records refer to tables by number, in the order of the names.
+    // Records refer to tables by number, and the numbers follow the order of the names.
     if (Object.keys(replayState.options.tables).some((name, number) => name !== names[number])) {
       const tables = replayState.options.tables;
       replayState.engine.dispose();
@@ -167,7 +167,7 @@ function reportsOf(signal: AbortSignal | undefined, onProgress: JournalOptions["
   };
 }
 
-/** Migrates the journal, if it exists and differs from the options. @throws ReplayError SPEC_MISMATCH if the differences exceed a migration */
+/** Migrates the journal, if it exists and differs from the options. @throws ReplayError SPEC_MISMATCH if a migration cannot make these changes */
 async function migrateDirectory(
   directory: Directory,
   replayState: ReplayState,
@@ -184,7 +184,7 @@ async function migrateDirectory(
   checkNames(Object.keys(tables), names, directory.name, BEYOND);
   const { spec: _, tables: __, transition: ___, ...existingOthers } = existing.options;
   checkSame(others, existingOthers, directory.name, BEYOND);
-  // Records refer to tables by number, in the order of the names.
+  // Records refer to tables by number, and the numbers follow the order of the names.
   const ordered = Object.fromEntries(names.map((name) => [name, tables[name] as object]));
   const migration = migrateJournal({
     directory,

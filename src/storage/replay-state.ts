@@ -4,7 +4,7 @@ import { mustBeOneOf } from "../base/error.ts";
 import type { Engine } from "../memory/engine.ts";
 import type { Spec } from "../schema/spec.ts";
 
-/** The saved options, with which the same Replay can be made again. */
+/** The saved options, from which the same Replay can be made again. */
 export interface SavedOptions {
   readonly spec: Spec;
   readonly tables: { readonly [name: string]: object };
@@ -25,7 +25,7 @@ export interface ReplayState<R = unknown> {
   /** Opens a saved writer. */
   adopt(options: object): void;
   /**
-   * Runs after the state of all writers was loaded. The writers then stay open, or are closed as by `close`.
+   * Runs after the state of all writers was loaded. Keeps the writers open, or closes them like `close`.
    * @param isCopy whether the original run may continue
    */
   finishRestore(writers: OpenWriters, isCopy?: boolean): void;
@@ -33,7 +33,7 @@ export interface ReplayState<R = unknown> {
   readonly hasOrphans: boolean;
 }
 
-/** The treatment of the writers of an earlier run. */
+/** The policy for the writers of an earlier run. */
 export type OpenWriters = "keep" | "close";
 
 const OPEN_WRITERS = ["keep", "close"] as const;

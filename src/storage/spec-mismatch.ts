@@ -3,7 +3,7 @@ import { ReplayError } from "../base/error.ts";
 import { specDifference } from "../schema/difference.ts";
 import type { Spec } from "../schema/spec.ts";
 
-/** The page that messages refer to if saved data does not match the spec or tables of the program. */
+/** The page to which messages refer if saved data does not match the program's spec or tables. */
 export const MIGRATION_PAGE = "docs/migrate/saved-memory.md";
 
 /**

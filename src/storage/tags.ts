@@ -5,7 +5,7 @@ export const TAG = {
   null: 1,
   false: 2,
   true: 3,
-  /** A float: f64. */
+  /** A number: f64. */
   number: 4,
   /** A bigint: hexadecimal digits as a text, after a minus sign if negative. */
   bigint: 5,

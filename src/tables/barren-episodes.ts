@@ -43,13 +43,13 @@ export class BarrenEpisodes {
 
   /** Must be called after each step of all lanes, when the steps of episodes that ended earlier are no longer available. */
   countExpired(): void {
-    // With nextStep, the next step may have been a final step, which stays available until a further step is appended.
+    // With "nextStep", the last step may have been a final step, which stays available until another step is appended.
     const expired = this.#options.autoreset === "nextStep" ? this.#previousCount : this.#endedCount;
     this.#previousCount = this.#endedCount;
     this.report(expired);
   }
 
-  /** Counts episodes that can no longer get an item, `expired` in total, and logs a warning about the first. */
+  /** Counts the episodes that can no longer get an item (`expired` in total), and logs a warning about the first of them. */
   report(expired: number): void {
     const newCount = expired - this.#reportedCount;
     this.#reportedCount += Math.max(newCount, 0);

@@ -20,7 +20,7 @@ export interface EndOptions<S = Spec> {
    * Whether the environment ended the episode (true), or the episode was cut off (false, truncated). Required if the writer has an `nStep` or `sequence` rule.
    */
   readonly terminated?: boolean;
-  /** The lane that ends. Default: all lanes. Required with `final` or `terminated` if the writer has several lanes. */
+  /** The lane whose episode ends. Default: all lanes. Required with `final` or `terminated` if the writer has several lanes. */
   readonly lane?: number;
 }
 
@@ -32,7 +32,7 @@ export interface LaneEnds<S = Spec> {
   readonly final?: GappedColumnsOf<S>;
 }
 
-/** The options for the steps of a block: one number or boolean per step. */
+/** The options for a block of steps. Flags and priorities have one number or boolean per step. */
 export interface BlockOptions<S = Spec, TableName extends string = string> {
   /** The flags of steps that end an episode without a final observation. A flag is not 0 if the episode ends with the step. */
   readonly ends?: ArrayLike<number | boolean>;
@@ -69,7 +69,7 @@ export function checkEnd<S>(rules: EndRules, options: EndOptions<S>): EndOptions
   if (lane !== undefined) integer("lane", lane, 0, lanes - 1);
   if (terminated === undefined && hasTransitions) throw mustBe(TypeError, "terminated", NEEDS_TERMINATED, terminated);
   if (terminated !== undefined) flag("terminated", terminated);
-  // The episode ends with this call, independent of how the environments reset.
+  // The episode ends with this call, regardless of how the environments reset.
   if (terminated === false) requireFinal({ ...rules, autoreset: "disabled" }, final, 1);
   const isPlain = final === undefined && terminated !== true;
   if (!isPlain && lane === undefined && lanes > 1) throw mustBe(TypeError, "lane", `the lane whose episode ends, because the writer has ${lanes} lanes`, lane);
@@ -110,7 +110,7 @@ export function requireFinal({ autoreset, hasTransitions }: EndRules, final: unk
   throw mustBe(TypeError, "final", [rule, hasTerminated ? "" : "If the episode terminated, pass terminated"], final);
 }
 
-/** Returns whether a nest has a value. */
+/** Returns whether a nest contains any value. */
 function hasValue(nest: unknown): boolean {
   return typeof nest === "object" && nest !== null && !isList(nest) ? Object.values(nest).some(hasValue) : nest !== undefined;
 }

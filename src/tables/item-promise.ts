@@ -1,12 +1,12 @@
-/** Implements the promise of items that may be rejected after the call. */
+/** Implements the promise for items that may be rejected after the call returns. */
 
 /**
- * A promise that the caller need not read. If nobody reads it, the next `flush` throws its rejection. If the caller reads it (`await`, `then`, `Promise.all`),
- * the promise reports the rejection, and `flush` does not repeat the rejection. Passing the promise to `Promise.race` also counts as reading. A promise of
- * several items rejects with the first reason.
+ * A promise that the caller need not read. If no caller reads it, the next `flush` throws its rejection. If the caller reads it (`await`, `then`,
+ * `Promise.all`), the promise reports the rejection, and `flush` does not repeat the rejection. Passing the promise to `Promise.race` also counts as reading. A
+ * promise for several items rejects with the first reason.
  */
 export class ItemPromise extends Promise<void> {
-  /** The promises of several items that include this promise's item. */
+  /** The promises for several items that include this promise's item. */
   readonly #wholes: ItemPromise[] = [];
   /** The reason why the first of the promise's items was rejected, or another error that broke the promise. */
   #refusal: { readonly reason: unknown } | undefined;
@@ -38,13 +38,13 @@ export class ItemPromise extends Promise<void> {
     return this.#wasRead;
   }
 
-  /** Returns whether a reader has received this reason, from this promise or from a promise of several items that includes this promise's item. */
+  /** Returns whether a reader has received this reason, from this promise or from a promise for several items that includes this promise's item. */
   hasTold(reason: unknown): boolean {
     return this.#wasRead || this.#wholes.some((whole) => whole.#refusal?.reason === reason && whole.hasTold(reason));
   }
 
   /**
-   * Waits for the item with a wait that may end before the promise settles. The wait does not report later rejections.
+   * Waits for the item with a wait that may end before the promise settles. If it ends earlier, it does not report later rejections.
    * @param wait receives an equivalent promise, and returns a promise that settles with it or earlier
    */
   readWithin<T>(wait: (source: Promise<void>) => Promise<T>): Promise<T> {
@@ -61,7 +61,7 @@ export class ItemPromise extends Promise<void> {
     return result;
   }
 
-  /** Notes the rejection of the promise's item, and passes the first reason to the promises of several items. */
+  /** Records the rejection of the promise's item, and passes the first reason to the promises for several items. */
   noteRefusal(reason: unknown): void {
     if (this.#refusal !== undefined) return;
     this.#refusal = { reason };

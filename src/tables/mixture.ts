@@ -1,4 +1,4 @@
-/** Draws mixtures: batches whose rows come from several tables, or views of tables, of one Replay or of several Replays. */
+/** Draws mixtures: batches whose rows come from several tables, or views of tables, in one or more Replays. */
 
 import { checkSeed, finite, flag, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
 import { customInspect, PlainText } from "../base/inspect.ts";
@@ -30,8 +30,8 @@ export interface MixtureSource<V extends MixtureView = MixtureView> extends Pick
   /** A table, or a view of its transitions or sequences. Several sources may draw from one table. */
   readonly from: V;
   /**
-   * The share of each batch that the source provides, or a function that returns the share for the number of a draw (from 0 on). Only proportions count. With
-   * shares of 1 and 3, the first source provides a quarter of the rows. A source with share 0 provides no rows.
+   * The share of each batch that the source provides, or a function that takes the number of the draw (from 0 on) and returns the share. Only proportions
+   * count. With shares of 1 and 3, the first source provides a quarter of the rows. A source with share 0 provides no rows.
    */
   readonly share: number | ((draw: number) => number);
 }
@@ -46,7 +46,7 @@ export interface MixtureOptions {
    */
   readonly exact?: boolean;
   /**
-   * The treatment of a source that has fewer items than the `minSize` of its rate limiter (1 by default). With "others", the other sources provide the rows of
+   * The policy for a source that has fewer items than the `minSize` of its rate limiter (1 by default). With "others", the other sources provide the rows of
    * that source. Default: none, so that such a source throws an error.
    */
   readonly fallback?: "others";
@@ -95,7 +95,7 @@ export class Mixture<V extends MixtureView = MixtureView> {
   }
 
   /**
-   * Draws n rows, a share from each source, with the rows of the first source first. Never waits. Accepts the options that `sample` of the sources accepts.
+   * Draws n rows, a share from each source. The rows of the first source come first. Never waits. Accepts the options that `sample` of the sources accepts.
    * Weights correct for the priorities within each source, not for shares. With `into`, allocates nothing but strings while each source provides as many rows
    * as before. Costs as much as the draws of the parts. If the call throws, all sources are unchanged.
    * @throws ReplayError EMPTY if a source has no items
@@ -111,8 +111,8 @@ export class Mixture<V extends MixtureView = MixtureView> {
   }
 
   /**
-   * Draws n rows as soon as every source can provide its share. Draws nothing earlier, so a wait that ends without a batch changes no source. The call does
-   * not take part in the order of calls that wait for one table.
+   * Draws n rows as soon as every source can provide its share. Draws nothing earlier, so a wait that ends without a batch changes no source. The call has no
+   * place in the order of calls that wait for a table.
    * @throws RangeError if the batch can never be full
    * @throws ReplayError RATE_LIMITED if other draws must come first
    * @throws ReplayError TIMEOUT if the time limit ends the wait
@@ -142,8 +142,8 @@ export class Mixture<V extends MixtureView = MixtureView> {
   }
 
   /**
-   * Returns whether every source can provide its share of a batch of n now. Costs O(sources), and more if items differ in length or `among` is set, since the
-   * next draws are then computed.
+   * Returns whether every source can provide its share of a batch of n rows now. Costs O(sources), and more if items differ in length or `among` is set, since
+   * the next draws are then computed.
    * @throws ReplayError UNSUPPORTED if a source does not support an option
    * @throws ReplayError SPEC_MISMATCH if the columns of the sources differ
    * @throws RangeError if the tables can never provide the batch

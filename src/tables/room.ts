@@ -6,8 +6,8 @@ import type { AnyTable } from "./table.ts";
 const NO_ROOM = "one call inserts more items than the rate limiters permit, and maxPending is too small for the rest to wait. Raise maxPending";
 
 /**
- * Waits until the Replay has changed, and until half of the items that wait for one of the limiters are inserted. It waits that long because each failed
- * attempt costs an error.
+ * Waits until the Replay has changed, and half of the items that wait for one of the limiters are inserted. It waits that long because each failed attempt
+ * creates an error, which is slow.
  * @throws ReplayError RATE_LIMITED if no call can ever make room
  */
 export function waitForRoom(engine: Engine, tables: readonly AnyTable[], signal: AbortSignal): Promise<unknown> {

@@ -12,8 +12,8 @@ import type { AnyTable } from "./table.ts";
 interface AnyRule<TableName extends string, Path extends string> {
   readonly table: TableName;
   /**
-   * The priority of new items. "max" is the maximum of 1 and all priorities of the table's live items since the table was created or cleared. `{
-   * leaf }` uses the leaf's value in the item's first step. With `remover: minHeap()`, the table then keeps the items with the largest values. Default: "max"
+   * The priority of new items. "max" is the maximum of 1 and all priorities of the table's live items since the table was created or cleared. An object with
+   * `leaf` uses that leaf's value in the item's first step. With `remover: minHeap()`, the table then keeps the items with the largest values. Default: "max"
    * for `nStep` and `sequence` rules of a prioritized table, otherwise 1.
    */
   readonly priority?: number | "max" | LeafPriority<Path>;
@@ -112,10 +112,10 @@ export interface WriterOptions<TableName extends string = string, Columns = obje
    */
   readonly across?: boolean;
   /**
-   * The time at which the environments of several lanes reset, in the terms of Gymnasium's vector environments. With "nextStep", the next step is the final
-   * step of the ended episode. Items of a terminated episode are made before that step, which fills in the last observation. With "sameStep", environments
-   * reset within the same step. With "disabled", the program resets the environments. With "sameStep" and "disabled", pass the last observation as `final`.
-   * Required with `nStep` or `sequence` rules. Default: "disabled".
+   * The autoreset mode of the environments of several lanes, as in Gymnasium's vector environments. With "nextStep", the next step is the final step of the
+   * ended episode. Items of a terminated episode are made before that step, which fills in the last observation. With "sameStep", environments reset within the
+   * same step. With "disabled", the program resets the environments. With "sameStep" and "disabled", pass the last observation as `final`. Required with
+   * `nStep` or `sequence` rules. Default: "disabled".
    */
   readonly autoreset?: "nextStep" | "sameStep" | "disabled";
 }
@@ -230,7 +230,7 @@ function resolvePriority(engine: Engine, priority: number | "max" | LeafPriority
   return { leaf: path };
 }
 
-/** Returns a rule's priority in the form of the core. */
+/** Returns a rule's priority as the core expects it. */
 export function corePriority(engine: Engine, priority: ResolvedRule["priority"]): { readonly priority: number; readonly flags: number } {
   if (typeof priority === "number") return { priority, flags: 0 };
   if (priority === "max") return { priority: 1, flags: LARGEST };

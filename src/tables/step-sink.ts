@@ -1,6 +1,6 @@
 /**
- * Defines the target of a writer's steps: a Replay of this process, a Replay at the other end of a port, or a server. The writers of TF-Agents and Reverb only
- * use this interface.
+ * Defines the target of a writer's steps: a Replay of this process, a Replay at the other end of a port, or a server. The writers of TF-Agents and Reverb use
+ * only this interface.
  */
 import type { WaitOptions } from "../base/wait.ts";
 import type { Column } from "../schema/column.ts";
@@ -10,14 +10,14 @@ import type { Spec, StepOf } from "../schema/spec.ts";
 import { ItemPromise } from "./item-promise.ts";
 import type { ItemOptions } from "./rules.ts";
 
-/** The place of a sink: this process, or a server, which answers with promises. */
+/** The location of a sink: this process, or a server. Calls to a server return promises. */
 export type SinkKind = "process" | "server";
 
-/** The result of a call that a server may delay: a promise of room if too many items are in flight. */
+/** The result of a call that a server may delay. If too many items are in flight, it is a promise that resolves when there is room. */
 // biome-ignore lint/suspicious/noConfusingVoidType: used only as a return type
 export type Room<K> = K extends "server" ? Promise<void> | undefined : void;
 
-/** The result of `flush`. A server always answers later. */
+/** The result of `flush`, which is always a promise for a server. */
 export type Flushed<K> = K extends "server" ? Promise<void> : Promise<void> | undefined;
 
 export interface FlushOptions extends WaitOptions {
@@ -48,7 +48,7 @@ export interface ItemColumn {
   readonly isSqueezed: boolean;
 }
 
-/** An item that a writer makes repeatedly: the same columns of the latest steps. */
+/** A pattern from which a writer makes items repeatedly: the same columns of the latest steps. */
 export interface ItemPattern {
   readonly config: { readonly table: string; readonly priority: { readonly value: number; readonly leaf?: unknown } };
   readonly nodes: readonly {
@@ -61,7 +61,7 @@ export interface ItemPattern {
   readonly length: number;
   /** The number of steps between the item's newest step and the newest step of the sink. */
   readonly endOffset: number;
-  /** The same columns in the form of a Replay's items. */
+  /** The same columns in the form of a Replay's option `columns`. */
   readonly columns: { readonly [name: string]: ColumnOf };
 }
 
@@ -99,7 +99,7 @@ export interface StepSink {
    * RATE_LIMITED, SPEC_MISMATCH
    */
   admit(patterns: Int32Array, count: number): void;
-  /** Makes the item of a pattern. @returns a promise of room if the caller has to wait */
+  /** Makes the item of a pattern. @returns a promise that resolves when there is room, if the caller has to wait */
   insert(pattern: number, priority: number): Promise<void> | undefined;
   /** Returns the result of `endEpisode` without a time limit: a promise if the caller has to wait for items of this sink. */
   waiting(): Promise<void> | undefined;
@@ -108,12 +108,12 @@ export interface StepSink {
   flush(options: FlushOptions): Promise<void> | undefined;
   /** Keeps an error of a call for `flush`, unless the call's promise reports it. */
   keepError?(reason: unknown, answer: ItemPromise): void;
-  /** Resolves when no item of an open sink depends on this process any more. Returns undefined if that is already the case. */
+  /** Resolves when no item of an open sink depends on this process any more. Returns undefined if that is already true. */
   confirmed(): Promise<void> | undefined;
   close(): void;
 }
 
-/** Returns one promise for the room of several items, which the caller need not await. */
+/** Returns one promise that resolves when there is room for several items. The caller need not await it. */
 export function allOf(rooms: readonly Promise<void>[]): Promise<void> | undefined {
   if (rooms.length < 2) return rooms[0];
   return ItemPromise.of(rooms);

@@ -50,7 +50,7 @@ export type BatchOf<S, O> = Batch<
 /** The counters of a table. `inserts`, `samples` and `deletes` count for the rate limiter since the last `clear`. */
 export type TableStats = { readonly [K in (typeof COUNTERS)[number]]: number } & { readonly name: string; readonly maxSize: number };
 
-/** The state of one item. */
+/** The result of `explain`: the state of one item. */
 export interface Explanation {
   readonly key: number;
   /**
@@ -67,7 +67,7 @@ export interface Explanation {
   readonly probability?: number;
 }
 
-/** Above this, new items (priority 1) are almost never drawn. */
+/** If other items have priorities above this value, new items (priority 1) are almost never drawn. */
 const HIGH_PRIORITY = 10;
 /** The number of steps, and the number of episodes that are too short, below which an empty table is normal. */
 const MIN_STEPS = 5;
@@ -160,7 +160,7 @@ export class Table<S = any, R = any> {
   }
 
   /**
-   * Draws n items, each as soon as the rate limiter allows it. The batch grows until it is full, and its bytes are copied as they are drawn. Draws that are
+   * Draws n items, each as soon as the rate limiter allows it. The batch grows until it is full, and each item is copied when it is drawn. Draws that are
    * stratified or without replacement are made together, as soon as all of them are possible. Calls that wait for one table are served in call order. If items
    * were drawn before the wait ended, the `batch` of the error contains these items. Such an error is a separate object, and the reason for the end of the
    * wait is its `cause`.
@@ -193,10 +193,10 @@ export class Table<S = any, R = any> {
 
   /**
    * Writes values to the stored steps that a batch of this table shows, for example targets that a learner recomputes (MuZero's reanalysis) or latent states
-   * (Dreamer). `values` has some of the batch's columns, under the same names and with the same shapes: `[count, …]`, or as long as the batch's arrays. Each
-   * value is written to the step at its place in the batch, including columns at the bootstrap. Padding is skipped; if several values belong to one step, the
-   * last one counts. Other items that share the step also show the new value. Priorities do not change, and rewards may be non-finite. All checks are made
-   * before any write. Costs O(count × steps + bytes).
+   * (Dreamer). `values` contains some of the batch's columns, under the same names and with the same shapes. The first dimension is `count`, or the length of
+   * the batch's arrays. Each value is written to the step at its place in the batch, including columns at the bootstrap. Padding is skipped; if several values
+   * belong to one step, the last one counts. Other items that share the step also show the new value. Priorities do not change, and rewards may be non-finite.
+   * All checks are made before any write. Costs O(count × steps + bytes).
    * @param batch from `sample`, `get` or `sampleWhenReady` of this table, or from a view of its transitions
    * @returns the number of values written, and the number of items that no longer exist, whose values are skipped
    * @throws TypeError if the batch does not belong to this table
@@ -254,7 +254,7 @@ export class Table<S = any, R = any> {
    * @param keys n keys in a list or typed array, or a column of any shape with n elements
    * @param priorities n priorities in a list or typed array, or a column of one dimension or of the shape of the keys
    * @returns the number of keys whose items exist
-   * @throws TypeError if an array cannot hold every key, such as a Float32Array
+   * @throws TypeError if an array cannot represent every key, such as a Float32Array
    * @throws RangeError if a value cannot be a key, if a priority is negative or not finite, or if a column has another shape
    */
   updatePriorities(keys: Numbers | ColumnLike, priorities: Numbers | ColumnLike): number {
@@ -286,8 +286,8 @@ export class Table<S = any, R = any> {
   }
 
   /**
-   * Returns whether a batch of n can be drawn now, regardless of the items drawn. The rate limiter must allow the draws, and the table must have enough items
-   * for draws without replacement or with `maxTimesSampled`. Costs O(1), or at most O(size) in these two cases.
+   * Returns whether a batch of n items can be drawn now, regardless of which items the draws return. The rate limiter must allow the draws, and the table must
+   * have enough items for draws without replacement or with `maxTimesSampled`. Costs O(1), or at most O(size) in these two cases.
    */
   ready(n: number, options: { readonly replacement?: boolean; readonly among?: Among } = {}): boolean {
     if (typeof options !== "object" || options === null) throw mustBe(TypeError, "the options of ready", "an object of replacement, among", options);

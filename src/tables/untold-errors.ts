@@ -2,7 +2,7 @@
 import type { WaitOptions } from "../base/wait.ts";
 import type { ItemPromise } from "./item-promise.ts";
 
-/** The reason why a call failed, and the promise of the call, if there is one. */
+/** The reason why a call failed, and the promise that the call returned, if any. */
 interface UntoldError {
   readonly reason: unknown;
   readonly answer: ItemPromise | undefined;

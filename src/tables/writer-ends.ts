@@ -49,7 +49,7 @@ export class WriterEnds {
     });
   }
 
-  /** Checks the options of `appendColumns`, except their values. */
+  /** Checks which options of `appendColumns` are set, but not their values. */
   checkBlock<S>(options: BlockOptions<S>) {
     const { final, priorities, ...ends } = onlyKeys("appendColumns", options, "ends, terminated, truncated, final, priorities");
     for (const name in priorities) if (!this.tables.includes(name)) throw unknownTable(name, this.tables);

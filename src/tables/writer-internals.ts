@@ -10,7 +10,7 @@ export interface SavedWriterOptions extends ResolvedWriterOptions {
 
 /** The properties of a writer that its options do not include. */
 export interface WriterTraits {
-  /** Whether the writer has no rules on purpose. */
+  /** Whether the writer intentionally has no rules. */
   readonly createsItems?: boolean;
   /** Whether the option `lanes` was passed. If so, values of a single lane may also have a dimension of lanes. */
   readonly isVector?: boolean;
@@ -20,11 +20,11 @@ export interface WriterTraits {
 export interface WriterInternals {
   /** The writer's part of a snapshot, apart from the streams. */
   readonly saved: SavedWriterOptions;
-  /** Notes that the state of a writer of an earlier run was restored. */
+  /** Records that the state of a writer of an earlier run was restored. */
   resume(): void;
   /**
    * Runs `createItem` for `length` steps that end `behind` steps before the newest step.
-   * @param isEarlier 1 if the writer has already made a later-ending item for the table
+   * @param isEarlier 1 if the writer has already made an item for the table that ends later
    */
   createItem(table: string, options: ItemOptions<ColumnSet<unknown>>, behind: number, isEarlier: number): Promise<void> | undefined;
   /**

@@ -1,6 +1,6 @@
 /**
- * Fills the staging record of a writer, from which the core reads a step. Writers of one step at a time share the engine's record. When a program stages a step
- * by hand, its writer gets a separate record.
+ * Fills the staging record of a writer, from which the core reads a step. Writers that append one step at a time share the engine's record. When a program
+ * fills `staged` itself, its writer gets a separate record.
  */
 import { blockOffsets, placeAddresses } from "../memory/block.ts";
 import type { Engine, StepFiller } from "../memory/engine.ts";

@@ -46,7 +46,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   readonly #ends: WriterEnds;
   /** The engine's information about this writer. */
   #info: Parameters<Engine["forget"]>[0] | undefined;
-  /** The staging record, which is a block of columns if the writer has several lanes. It also holds data that each step needs. */
+  /** The staging record, which is a block of columns if the writer has several lanes. It also contains data that each step needs. */
   readonly #place: WriterRecord | undefined;
   #record = 0;
   #staging: Staging;
@@ -154,12 +154,12 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
    * appended, but `staged` may be filled in part. Costs O(bytes + items).
    * @throws ReplayError SPEC_MISMATCH if the step does not match the spec, INVALID_DATA if a value does not fit its dtype, OUT_OF_MEMORY if memory runs out,
    * RATE_LIMITED if too many items are waiting
-   * @param ends the lanes whose episodes end with this step, for writers with `lanes`. The object is not kept after the call
+   * @param ends the lanes whose episodes end with this step, for writers with `lanes`. The writer does not keep the object after the call
    */
   append(): void;
   append(step: AppendInput<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): void;
   append(step?: AppendInput<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): void {
-    // Short code that each step needs is inline here, because V8 inlines at most 920 bytes of bytecode, including all setters of the step.
+    // Code that runs for every step is short and written inline here, because V8 inlines at most 920 bytes of bytecode, including all setters of the step.
     const engine = this.#engine;
     engine.begin();
     if (this.#isClosed) throw writerClosed();
@@ -222,7 +222,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     this.#begin();
     const to = this.#table(table);
     integer("length", length, 1);
-    // The test is here, because a fraction passed as an argument would be allocated.
+    // The test is here, because V8 would allocate memory for a fraction passed as an argument.
     if (typeof priority !== "number" || !(priority >= 0 && priority < Number.POSITIVE_INFINITY)) checkPriority(priority);
     integer("lane", lane, 0, this.options.lanes - 1);
     let layout = 0;

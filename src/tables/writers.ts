@@ -1,4 +1,4 @@
-/** Manages the open writers of a Replay: writers of this run, and writers of an earlier run, which this run finds by name. */
+/** Manages the open writers of a Replay: the writers of this run, and the writers of an earlier run, which this run finds by name. */
 import { codeOf, corrupt, ReplayError, show } from "../base/error.ts";
 import type { Engine } from "../memory/engine.ts";
 import { CoreStream } from "../memory/stream.ts";
@@ -118,7 +118,7 @@ export class Writers {
     return this.#unnamedOrphans().length > 0;
   }
 
-  /** Returns the writer of an earlier run with a name. */
+  /** Returns the writer of an earlier run with this name; undefined if there is none. @throws ReplayError OUT_OF_TURN if a writer of this run has the name */
   #findByName(name: string | undefined): Writer | undefined {
     const existing = name === undefined ? undefined : this.#byName.get(name);
     if (existing === undefined || this.#orphans.has(existing)) return existing;

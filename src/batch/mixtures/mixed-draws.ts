@@ -24,7 +24,7 @@ const SKIP = 2;
 
 export class MixedDraws implements DrawSource<AnyBatch> {
   readonly sources: MixedSources;
-  /** The sampler that reads the options of calls, and holds the buffers of whole batches. This sampler belongs to the first source's view. */
+  /** The sampler that reads the options of calls, and has the buffers of whole batches. This sampler belongs to the first source's view. */
   readonly #whole: Sampler;
   /** The weights of a batch before they are divided by the largest weight. */
   #weights = new Float64Array(0);
@@ -47,20 +47,20 @@ export class MixedDraws implements DrawSource<AnyBatch> {
     }
   }
 
-  /** Returns a batch of n. @throws ReplayError EMPTY, RATE_LIMITED, TOO_FEW, SPEC_MISMATCH, and any error of a source's draw. Nothing has changed then */
+  /** Returns a batch of n items. @throws ReplayError EMPTY, RATE_LIMITED, TOO_FEW, SPEC_MISMATCH, or any error of a source's draw, before anything changes */
   sample(n: number, options?: SampleOptions): AnyBatch {
     return this.#sample(n, options, false, THROW) as AnyBatch;
   }
 
   /**
-   * Returns a batch of n if every source can provide its share now; undefined if that may become possible later. @throws RangeError if it is never possible ·
-   * ReplayError RATE_LIMITED if other draws must come first
+   * Returns a batch of n items if every source can provide its share now; undefined if that may become possible later. @throws RangeError if it is never
+   * possible · ReplayError RATE_LIMITED if other draws must come first
    */
   atOnce(n: number, options?: SampleOptions): AnyBatch | undefined {
     return this.#sample(n, options, false, WAIT);
   }
 
-  /** Draws a batch of n ahead: only random states and the draw number change. Returns undefined if it is not available now. */
+  /** Draws a batch of n items ahead: only random states and the draw number change. Returns undefined if it is not available now. */
   ahead(n: number, options?: SampleOptions): AnyBatch | undefined {
     return this.#sample(n, options, true, SKIP);
   }
@@ -165,7 +165,7 @@ export class MixedDraws implements DrawSource<AnyBatch> {
     let hasChanged = false;
     let isNew = false;
     let isWeighed = false;
-    // Getters of the options and functions of the shares may call back.
+    // Getters of the options and functions of the shares may call the Replay.
     this.sources.lock(true);
     try {
       const why = this.#prepare(n, callOptions);

@@ -32,7 +32,7 @@ export interface AnyBatch {
   release?(): void;
 }
 
-/** The treatment of a source without items. With "others", the other sources provide its rows. With undefined, the draw throws an error. */
+/** The policy for a source without items. With "others", the other sources provide its rows. With undefined, the draw throws an error. */
 export type Fallback = "others" | undefined;
 
 export class MixedSources {
@@ -91,7 +91,7 @@ export class MixedSources {
 
   of(source: ArrayLike<number>, row: number): Source {
     const found = this.list[source[row] as number];
-    // The text is built only for an error.
+    // The message is built only if there is an error.
     if (found === undefined) throw mustBe(RangeError, `the source of row ${row}`, `an integer in 0 … ${this.list.length - 1}`, source[row]);
     return found;
   }

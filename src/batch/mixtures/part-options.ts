@@ -27,7 +27,7 @@ export class PartOptions {
 
   /** Combines the parsed options of a call with the options of the source. */
   take(call: ParsedOptions, own: SourceOptions): this {
-    // The value of beta is passed separately, because a fraction in a field would be allocated.
+    // The value of beta is passed separately, because V8 would allocate memory for a fraction in a field.
     this.beta = call.hasBeta ? 1 : undefined;
     this.among = own.among ?? call.amongOption;
     this.replacement = own.replacement ?? call.replacement;

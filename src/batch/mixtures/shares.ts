@@ -3,7 +3,7 @@
 import { finite, integer, mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
 import type { Core } from "../../memory/core.ts";
 
-/** The share of a source: a number relative to the other shares, or a function that returns it for the number of a draw (from 0 on). */
+/** The share of a source: a number relative to the other shares, or a function that takes the number of the draw (from 0 on) and returns the share. */
 export type Share = number | ((draw: number) => number);
 
 /** The state of a mixture as plain numbers, which JSON can store. */
@@ -26,7 +26,10 @@ export class Shares {
   /** The rows per source, as `split` computes them. */
   readonly rows: Uint32Array;
   readonly #core: Core;
-  /** The constant shares; 0 for functions. They are separate from the functions, because a value of either type would be allocated. */
+  /**
+   * The constant shares; 0 for functions. They are separate from the functions, because V8 would allocate memory for numbers in an array that also has
+   * functions.
+   */
   readonly #numbers: Float64Array;
   readonly #functions: readonly (((draw: number) => number) | undefined)[];
   readonly #isExact: boolean;
@@ -131,5 +134,5 @@ export class Shares {
   }
 }
 
-/** The limit of the rows that rounding withholds from a source. */
+/** The limit on the number of rows that rounding withholds from a source. */
 const MAX_CARRY = 2 ** 32;

@@ -10,7 +10,7 @@ export interface SequenceViewOptions<Name extends string = string> {
   readonly gamma: number;
   /** The number of rewards in a full return. Default: 1. */
   readonly n?: number;
-  /** The parts of the batch that show only the first step, such as the stored state of a recurrent network. Their columns have no time dimension. */
+  /** The names of the parts that are shown only at the first step, such as the stored state of a recurrent network. Their columns have no time dimension. */
   readonly state?: readonly Name[];
   /**
    * The number of steps per window. Shorter sequences are padded, and longer ones are cut. Default: the length of the longest item, or of the longest rule of
@@ -47,13 +47,13 @@ export type StateName<S, R> = IsAny<S> extends true ? string : keyof OthersOf<S,
 type FloatOf<O> = O extends { readonly dtype: infer D extends "f32" | "f64" } ? D : "f32";
 type StateOf<O> = 0 extends 1 & O ? never : O extends { readonly state: readonly (infer Name extends string)[] } ? Name : never;
 
-/** The numbers per step of each sequence; 0 after the end of a shorter sequence. */
+/** The columns with one value per step of each sequence. Values after the end of a shorter sequence are 0. */
 interface SequenceColumns<Float extends "f32" | "f64", Returns extends readonly number[] = [number, number]> {
   /** The number of sequences in the batch. Ignore the array elements after these sequences. */
   readonly count: number;
   /**
-   * r_0 + γ d_0 r_1 + … of up to n steps, fewer at the end of the episode or sequence; 0 for a step without a following step. A vector reward has one return
-   * per component.
+   * The return of each step: r_0 + γ d_0 r_1 + … over up to n steps, and over fewer at the end of the episode or sequence. 0 for a step without a following
+   * step. A vector reward has one return per component.
    */
   readonly returns: Column<Float, Returns>;
   /** The factor of the value at the bootstrap step: γ^k times the discounts of the k steps before that step; 0 if the episode terminated. */
@@ -62,9 +62,11 @@ interface SequenceColumns<Float extends "f32" | "f64", Returns extends readonly 
   readonly bootstraps: Column<"u32", [number, number]>;
   /** 1 for a step, 0 for padding. */
   readonly mask: Column<"u8", [number, number]>;
-  /** 1 for a step to learn from: after the burn-in, and either terminal or followed by a step of its episode. */
+  /** 1 for a step to learn from. Such a step is after the burn-in, and is either terminal or followed by another step of its episode. */
   readonly learningMask: Column<"u8", [number, number]>;
-  /** 1 for the first step of an episode. In an item that no `sequence` rule made, the first step has 0, since its place in the episode is unknown. */
+  /**
+   * 1 for the first step of an episode. If no `sequence` rule made the item, its first step has 0, since the position of the step in the episode is unknown.
+   */
   readonly isFirst: Column<"u8", [number, number]>;
   /** 1 for the last step of an episode: its final step, or the newest step before a plain `endEpisode()`. */
   readonly isLast: Column<"u8", [number, number]>;
@@ -82,15 +84,15 @@ interface SequenceColumns<Float extends "f32" | "f64", Returns extends readonly 
 // biome-ignore lint/suspicious/noExplicitAny: any spec, roles and options
 export type SequenceBatch<S = any, R = any, O = any, P = any> = PartsOf<S, R, O, P> & {
   /**
-   * Returns a copy of the sequences in plain arrays and numbers under the same names, for inspection or JSON. Only batches that Reprise made have this method.
-   * Costs O(elements).
+   * Returns a copy of the sequences in plain arrays and numbers under the same names, for inspection or JSON. Only batches that Reprise allocated have this
+   * method. Costs O(elements).
    */
   toArray(): SequenceOf<PartsOf<S, R, O, P>>[];
   /** Returns a copy in plain objects with a separate array per column, to send to a worker or to keep only some columns. Costs O(bytes). */
   detached(): PartsOf<S, R, O, P>;
   /**
-   * Returns a batch sampled with `recycle` to its view. Don't read its arrays afterwards: a later draw fills them as a different batch. No effect on other
-   * batches, or if the batch is already released. Costs O(1).
+   * Returns a batch that was sampled with `recycle` to its view. Don't read its arrays afterwards, because a later draw reuses them for a different batch. Has
+   * no effect on any other batch, or on a batch that is already released. Costs O(1).
    */
   release(): void;
   /** Calls `release`, for `using`. */

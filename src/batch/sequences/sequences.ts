@@ -104,7 +104,7 @@ export class Sequences<S = any, R = any, O = any> {
       for (let k = i * steps; k < (i + 1) * steps; k++) {
         if (data[k] === 0) continue;
         const error = Math.abs(errors[k] as number);
-        // Math.max is not used, because NaN must survive so that updatePriorities rejects it.
+        // A NaN error reaches the result through `sum`, so that updatePriorities rejects it.
         if (!(error <= largest)) largest = error;
         sum += error;
         learned++;

@@ -45,8 +45,8 @@ export interface RelabelOptions<Path extends string = string> {
    */
   readonly strategy?: "future" | "final" | "episode";
   /**
-   * The share of transitions that get another goal, in [0, 1]. The number in each batch is exact, rounded down. A transition that reaches a final step without
-   * data (zeros in every leaf) keeps its goal. Default: 0.8.
+   * The share of transitions that get another goal, in [0, 1]. The number of these transitions in each batch is exact, rounded down. A transition that reaches
+   * a final step without data (zeros in every leaf) keeps its goal. Default: 0.8.
    */
   readonly share?: number;
   /**
@@ -83,7 +83,7 @@ export class Goals {
   readonly #table: SampledTable;
   /** The number of components of a reward. */
   readonly #components: number;
-  /** The values of the last draw. */
+  /** The number of relabelled steps of the last draw, and their values. */
   #count = 0;
   #steps: Omit<RelabelledSteps, "batch"> | undefined;
 
@@ -139,7 +139,7 @@ export class Goals {
     engine.core.checkedResult(code);
   }
 
-  /** Draws which transitions get another goal, and the steps that provide the goals. */
+  /** Chooses at random which transitions get another goal, and the steps that provide the goals. */
   choose({ handle }: Draw, count: number, before: number): void {
     const { engine, core } = this.#table;
     engine.core.x.draw_goals(handle, core.handle, this.#until(before + count) - this.#until(before), this.#strategy);
@@ -162,8 +162,8 @@ export class Goals {
   }
 
   /**
-   * Computes returns from the rewards of the new goals. @returns what changed in the draw: nothing, only its returns, or also the steps at which some returns
-   * end
+   * Computes returns from the rewards of the new goals. @returns the part of the draw that changed: nothing, only its returns, or also the steps at which some
+   * returns end
    */
   score(buffer: BatchBuffer, count: number, { components, discount, gamma }: NStep): "nothing" | "returns" | "steps" {
     const reward = this.#reward;

@@ -71,11 +71,11 @@ type FloatOf<O> = O extends { readonly dtype: infer D extends "f32" | "f64" } ? 
 type NextOf<O> = 0 extends 1 & O ? never : O extends { readonly next: readonly (infer Name extends string)[] } ? Name : never;
 type PartAt<S, R, Name extends string> = Name extends "action" ? NodeAt<S, PathIn<R, "action">> : NodeAt<OthersOf<S, R>, Name>;
 
-/** The numbers of a batch, one per transition in each column. */
+/** The columns of a batch that have one value per transition. */
 interface TransitionColumns<Float extends "f32" | "f64", Returns extends readonly number[] = [number]> {
   /** The number of transitions in the batch. Ignore the array elements after these transitions. */
   readonly count: number;
-  /** r_0 + γ d_0 r_1 + … over the steps of the transition. A vector reward has one return per component. */
+  /** The return of each transition: r_0 + γ d_0 r_1 + … over its steps. A vector reward has one return per component. */
   readonly returns: Column<Float, Returns>;
   /** The factor of the value of nextObservation: γ^k times the discounts of the k steps; 0 if the episode terminated. */
   readonly discounts: Column<Float, [number]>;
@@ -96,15 +96,15 @@ interface TransitionColumns<Float extends "f32" | "f64", Returns extends readonl
 // biome-ignore lint/suspicious/noExplicitAny: any spec, roles and options
 export type TransitionBatch<S = any, R = any, O = any, P = any> = PartsOf<S, R, O, P> & {
   /**
-   * Returns a copy of the transitions in plain arrays and numbers under the same names, for inspection or JSON. Only batches that Reprise made have this
+   * Returns a copy of the transitions in plain arrays and numbers under the same names, for inspection or JSON. Only batches that Reprise allocated have this
    * method. Costs O(elements).
    */
   toArray(): TransitionOf<PartsOf<S, R, O, P>>[];
   /** Returns a copy in plain objects with a separate array per column, to send to a worker or to keep only some columns. Costs O(bytes). */
   detached(): PartsOf<S, R, O, P>;
   /**
-   * Returns a batch sampled with `recycle` to its view. Don't read its arrays afterwards: a later draw fills them as a different batch. No effect on other
-   * batches, or if the batch is already released. Costs O(1).
+   * Returns a batch that was sampled with `recycle` to its view. Don't read its arrays afterwards, because a later draw reuses them for a different batch. Has
+   * no effect on any other batch, or on a batch that is already released. Costs O(1).
    */
   release(): void;
   /** Calls `release`, for `using`. */
@@ -124,7 +124,7 @@ export type ReturnsOf<S, R, Lead extends readonly number[]> = [S] extends [never
       : Lead;
 
 type PartsOf<S, R, O, P> = TransitionColumns<FloatOf<O>, ReturnsOf<S, R, [number]>> &
-  /** Whether the transition has another goal: 1 or 0. */
+  /** 1 if the transition has another goal, otherwise 0. */
   (O extends { readonly relabel: object } ? { readonly relabelled: Column<"u8", [number]> } : unknown) &
   (P extends { readonly beta: number } ? { readonly weights: Column<FloatOf<O>, [number]> } : unknown) &
   (IsAny<S> extends true

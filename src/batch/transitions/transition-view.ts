@@ -188,7 +188,7 @@ export class TransitionView extends ColumnView {
     return 1;
   }
 
-  /** Batches of transitions of all lengths have the same form. */
+  /** Returns 1: the form of a batch does not depend on the lengths of its transitions. */
   longest(): number {
     return 1;
   }

@@ -1,9 +1,9 @@
 /**
- * Loads Node's built-in modules, which Deno and Bun also have. The host returns the modules. Before Node 20.16, they are imported under a name that has no
- * target in a page.
+ * Loads Node's built-in modules, which Deno and Bun also have. The host returns the modules synchronously. Before Node 20.16, they are imported instead, under
+ * a name that has no target in a page.
  */
 
-/** The part of `process` in use. */
+/** The part of `process` that Reprise uses. */
 export interface Host {
   readonly pid: number;
   readonly platform: string;

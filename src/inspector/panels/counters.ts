@@ -1,4 +1,4 @@
-/** Implements the panels of a Replay's fill level and its rate limiter, from counters of the core. */
+/** Implements the panels that show a Replay's fill level and rate limiter, from counters of the core. */
 import { DefinitionList, make, setText } from "../dom.ts";
 import { bytesText, countText, numberText } from "../format.ts";
 import type { About, Survey, TableAbout, TableCounts } from "../protocol.ts";

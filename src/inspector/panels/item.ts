@@ -1,4 +1,4 @@
-/** Implements the panel of one item: the probability of drawing the item, and every leaf of its steps. */
+/** Implements the panel that shows one item: the probability of drawing the item, and every leaf of its steps. */
 import { type KindInfo, SELECTOR_KINDS } from "../../schema/selector.ts";
 import { DefinitionList, make, tableOf } from "../dom.ts";
 import { countText, numberText } from "../format.ts";
@@ -9,7 +9,7 @@ import type { ItemView, LeafValues, TableAbout } from "../protocol.ts";
 /** The maximum number of images of an item, and of rows of values. */
 const MAX_IMAGES = 32;
 const MAX_ROWS = 64;
-/** The width to which small images are enlarged. */
+/** The width, in pixels, to which small images are enlarged. */
 const MIN_WIDTH = 96;
 
 export class ItemPanel {

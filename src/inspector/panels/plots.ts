@@ -5,7 +5,7 @@ import type { Model, SamplePool } from "../model.ts";
 import { Plot, type PlotContent } from "../plot.ts";
 import type { Episode } from "../protocol.ts";
 
-/** One plot of the model. */
+/** A plot of data from the model. */
 export interface PlotPanel {
   readonly plot: Plot;
   draw(model: Model): void;

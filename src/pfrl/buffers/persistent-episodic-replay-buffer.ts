@@ -58,7 +58,7 @@ export class PersistentEpisodicReplayBuffer<const S extends StepSpec = StepSpec>
   }
 
   override append(transition: AppendedTransition): void {
-    // An open episode exists only in memory; its end has to be written.
+    // An open episode exists only in memory. It is written when it ends.
     const isEnd = transition?.isStateTerminal === true;
     if (isEnd) this.check();
     this.#stored.append(transition);

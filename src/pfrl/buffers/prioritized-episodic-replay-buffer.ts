@@ -33,8 +33,8 @@ const NAMES = [
 ];
 
 /**
- * A replay buffer of whole episodes with priorities. Episodes are evicted as a whole, but their transitions, which can also be drawn singly, are evicted one by
- * one. Some transitions may therefore outlive their episode.
+ * A replay buffer of whole episodes with priorities. Episodes are evicted as a whole, but their transitions, which can also be drawn individually, are evicted
+ * one by one. Some transitions may therefore outlive their episode.
  */
 export class PrioritizedEpisodicReplayBuffer<const S extends StepSpec = StepSpec> extends PrioritizedBuffer<TransitionBatch<S>, Transition> {
   readonly #stored: EpisodeStore;

@@ -22,7 +22,7 @@ export interface SampleOptions<B> {
   readonly form?: "batch";
 }
 
-/** The options for the form of PFRL, a list of transitions that are objects. */
+/** The options for the form of PFRL: a list of transitions, each of which is an object. */
 export interface ListOptions {
   readonly form: "list";
 }

@@ -34,7 +34,7 @@ export class FileSteps {
     return env;
   }
 
-  /** Returns the open episode of a number, or undefined. */
+  /** Returns the open episode with a number, or undefined. */
   find(number: number): Env | undefined {
     return this.#episodes.find(number);
   }
@@ -63,7 +63,7 @@ class FileEpisodes {
     this.#keep = keep;
   }
 
-  /** Returns the episode of a number, and opens it if necessary. */
+  /** Returns the episode with a number, and opens it if necessary. */
   of(number: number): Env {
     const existing = this.#envs.get(number);
     if (existing !== undefined) return existing;

@@ -12,7 +12,7 @@ export interface Content {
   loader(opening?: Opening): StoreLoader;
 }
 
-/** The maximum number of transitions when a directory is opened. */
+/** The options for opening a directory: the maximum number of transitions. */
 export interface Opening {
   readonly max: number;
 }
@@ -77,7 +77,7 @@ export abstract class StoreLoader<M extends BufferContents = BufferContents> imp
     const { store } = this;
     const state = this.#state;
     if (this.#contents === undefined) {
-      // A directory may be empty, and a file may hold an empty buffer. Then the data contains no spec.
+      // If a directory is empty, or a file contains an empty buffer, the data has no spec.
       if (this.opening === undefined && !this.#cleared) throw damaged("it has no spec");
       if ((state?.count ?? 0) !== 0) throw damaged("it has more or fewer items than it declares");
       if (store.contents === undefined) return;

@@ -17,15 +17,15 @@ export interface PersistenceOptions {
   /** The time at which items are written to the disk without `flush`. Default: within a second. */
   readonly durability?: Durability;
   /**
-   * The treatment of evicted items on the disk. With "all", evicted items stay on the disk, and a later buffer with a larger capacity loads them again. With
-   * "capacity", evicted items are removed from the disk, one segment at a time. Default: "all".
+   * The policy for evicted items on the disk. With "all", they stay on the disk, and a later buffer with a larger capacity loads them again. With "capacity",
+   * evicted items are removed from the disk, one segment at a time. Default: "all".
    */
   readonly retain?: Retain;
   /** The size at which a segment ends, in bytes. Default: 16 MiB. */
   readonly segmentBytes?: number;
   /** Whether to open a damaged directory. The data before the damage is kept, and the rest is dropped. Default: false. */
   readonly salvage?: boolean;
-  /** Whether to take the directory from an owner that may still run, if this cannot be detected. Default: false. */
+  /** Whether to take the directory from an owner if it cannot be determined whether the owner still runs. Default: false. */
   readonly takeOver?: boolean;
 }
 
@@ -41,7 +41,7 @@ interface SegmentItems {
   items: number;
 }
 
-/** The number that denotes items of other directories instead of a segment. */
+/** A number in place of a segment number, for items of other directories. */
 const ELSEWHERE = 0;
 
 export class BufferLog {
@@ -56,7 +56,7 @@ export class BufferLog {
   readonly #segmentItems: SegmentItems[] = [];
   /** A write error that occurred after a call. The next call throws it. */
   #failure: Error | undefined;
-  /** The random state in the log. */
+  /** The newest random state in the log. */
   #random: Uint8Array | undefined;
 
   /** @throws ReplayError NOT_FOUND if an ancestor does not exist · LOCKED, CORRUPT, UNSUPPORTED, IO, INVALID_DATA, SPEC_MISMATCH */
@@ -113,7 +113,7 @@ export class BufferLog {
     }
   }
 
-  /** Sets the head that every segment starts with. @param random the loaded state @throws ReplayError IO if salvaged data cannot be written */
+  /** Sets the function that writes the head of every segment. @param random the loaded state @throws ReplayError IO if salvaged data cannot be written */
   begin(random: Uint8Array | undefined, head: () => void): void {
     this.#random = random;
     this.#log.onSegment = head;
@@ -149,7 +149,7 @@ export class BufferLog {
     if (kind === RANDOM) this.#random = payload;
   };
 
-  /** Returns whether the log has this random state. */
+  /** Returns whether this is the newest random state in the log. */
   knows(random: Uint8Array): boolean {
     return random.every((byte, i) => byte === this.#random?.[i]);
   }

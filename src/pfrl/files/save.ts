@@ -13,10 +13,13 @@ export const ABOUT = { reprise: "pfrl", version: 2 };
 /** The files that this process is saving to, by the paths of their folders, or by their directories. */
 const busy = new Map<string | Directory, Set<string>>();
 
-/** The build of the core that the buffer uses. */
+/** The build of the core that the buffer uses; undefined for the core of the package. */
 type Module = WebAssembly.Module | undefined;
 
-/** Writes a history to a temporary file, which replaces the existing file once it is on the disk. A link is replaced, and its target stays. */
+/**
+ * Writes a history to a temporary file. When that file is on the disk, it replaces the existing file. If the existing file is a link, only the link is
+ * replaced.
+ */
 export function* saveFile(target: SaveTarget, content: Content, module: Module): Generator<Progress, void> {
   const { directory, file } = targetOf(target);
   const location = directory.path ?? directory;
@@ -37,7 +40,7 @@ function* writeFile(directory: Directory, file: string, content: Content, module
   const part = new SingleFile(directory, `${file}.part`);
   const targetFile = new SingleFile(directory, file);
   clear(part);
-  // The log is one segment with an empty run name, so that the same buffer produces the same file.
+  // The log has one segment and an empty run name, so that the same buffer always produces the same file.
   const log = Log.open(part, { about: ABOUT, durability: "manual", segmentBytes: 2 ** 31, run: "", module });
   let done = false;
   try {
@@ -81,7 +84,7 @@ function refuseOthers(directory: Directory, file: string): void {
     try {
       directory.open(file, false).close();
     } catch (error) {
-      // The next call reports other errors, unless they don't matter.
+      // The next call throws any other error that matters.
       if (["EISDIR", "ESPIPE"].includes(codeOf(error) as string)) throw error;
     }
   });
@@ -98,7 +101,7 @@ export function* loading(target: SaveTarget, content: Content, module: Module): 
   yield* readLog(from, content.loader(), module);
 }
 
-/** Passes all sections of a log to a loader, which then replaces the buffer's contents. */
+/** Passes all sections of a log to a loader. The loader then replaces the buffer's contents. */
 function* readLog(from: Directory, loader: StoreLoader, module: Module): Generator<Progress, void> {
   let done = false;
   const log = Log.open(from, { about: ABOUT, readOnly: true, module });
@@ -146,7 +149,7 @@ function clear(file: SingleFile): void {
   if (exists(file)) file.clear();
 }
 
-/** Closes a log and ignores errors, because something else failed before. */
+/** Closes a log. Ignores errors, because the caller throws an earlier error. */
 function close(log: Log): void {
   try {
     log.close();

@@ -28,7 +28,7 @@ function* writeTransitions(store: Transitions, write: Write): Generator<Progress
   yield* writeItems(contents, write);
 }
 
-/** Writes all items. Each row is written once, even if several items contain the row. Returns the episodes that did not end. */
+/** Writes all items. Writes each row once, even if several items contain it. Returns the numbers of the episodes that did not end. */
 export function* writeItems({ items, records, steps: { engine } }: BufferContents, write: Write): Generator<Progress, Iterable<number>> {
   const slots = items.slots();
   const episodes = new Map<number, OutputEpisode>();
@@ -44,7 +44,7 @@ export function* writeItems({ items, records, steps: { engine } }: BufferContent
       outputEpisode.last = row;
     }
     write(ITEM, outputEpisode.number, itemBytes(rows.length, items.priorityOf(slot)));
-    // The last item of an episode consists of only its last step.
+    // The last item of an episode consists only of its last step.
     if (rows.length === 1 && engine.isLast(outputEpisode.last)) {
       write(EPISODE_END, outputEpisode.number, EMPTY);
       episodes.delete(episode);

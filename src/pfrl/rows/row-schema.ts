@@ -15,7 +15,7 @@ interface Extra {
   readonly part: TransitionPart;
   readonly slot: number;
   readonly bit: number;
-  /** Whether its column accepts null as a value. */
+  /** Whether the column accepts null as a value. */
   readonly takesNull: boolean;
 }
 
@@ -24,7 +24,7 @@ const PARTS: readonly PartName[] = ["state", "action", "nextState", "nextAction"
 /** The record of a transition without object columns. */
 const NO_RECORD: RowValues = Object.freeze([]) as unknown as RowValues;
 
-/** The prefix of extras in the row. */
+/** The prefix of the paths of extras in a row. */
 const EXTRAS = "extras.";
 
 export class RowSchema {
@@ -36,8 +36,8 @@ export class RowSchema {
   readonly parts: { readonly [P in PartName]: TransitionPart };
   readonly extras: readonly Extra[];
   /**
-   * The number of object columns of the state, the action, the next state, the next action and the extras, in this order. The last object column holds extras
-   * that have no column.
+   * The number of object columns of the state, the action, the next state, the next action and the extras, in this order. The last object column contains the
+   * extras that have no column of their own.
    */
   readonly slots: number;
   /** The first object column of each part. */

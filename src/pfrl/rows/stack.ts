@@ -21,7 +21,7 @@ export interface DefaultDtype {
 /**
  * Returns one column, or columns nested like the values.
  * @param otherValues more values of the same part, which must get the same dtype
- * @throws TypeError for null, and if values differ in form · RangeError for numbers that the dtype cannot hold
+ * @throws TypeError for null, and if values differ in form · RangeError for numbers that the dtype cannot represent
  */
 export function stackOf(name: string, values: readonly unknown[], defaultDtype: DefaultDtype, otherValues: readonly unknown[] = []): unknown {
   for (const value of values)
@@ -66,7 +66,7 @@ function leafOf(leaf: PartLeaf, values: readonly unknown[]): Column {
   return new Column(data, [values.length, ...target.shape]);
 }
 
-/** Converts a column of plain numbers to another dtype. @throws RangeError for a number that the dtype cannot hold */
+/** Converts a column of plain numbers to another dtype. @throws RangeError for a number that the dtype cannot represent */
 function castTo(name: string, dtype: Dtype, column: Column): Column {
   const { data, shape } = column;
   if (dtype === "f64") return column;
@@ -84,7 +84,7 @@ export function columnsOf(name: string, spec: PartSpec, columns: unknown, dtype:
   );
 }
 
-/** Returns a function that reads the values of columns one by one, in their original form; typed arrays are views of the columns. */
+/** Returns a function that reads the values of columns one by one, in their original form. Typed arrays are views of the columns. */
 export function elementsOf(spec: PartSpec, columns: unknown): (i: number) => unknown {
   const leaves = new Map<unknown, (data: NumberArray, at: number) => unknown>();
   zip([spec], isLeaf, ([leaf]) => isObject(leaf) || leaves.set(leaf, valueReader(leaf as PartLeaf, true)));

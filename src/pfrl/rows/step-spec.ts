@@ -68,7 +68,7 @@ export function inferSpec(state: unknown, action: unknown, extras: { readonly [n
 
 const NUMBER: PartLeaf = { ...f64(), plain: true };
 
-/** Plain numbers are f64, so that 1.5 fits after a first value of 1. A value that no typed array can hold is an object. */
+/** Plain numbers are f64, so that 1.5 fits after a first value of 1. A value that no typed array can store is an object. */
 const RULES: InferRules<RowLeaf | ObjectLeaf> = {
   // Values that are nested deeper cannot be saved (src/storage/tags.ts).
   maxDepth: 128,

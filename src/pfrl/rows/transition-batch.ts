@@ -25,8 +25,8 @@ export type ColumnsOf<S> =
 
 /**
  * Transitions as typed arrays, each `[n, …leaf]`. If items have several steps (`numSteps` above 1), `state` and `action` belong to the first step, and
- * `nextState` and `nextAction` to the last. `reward`, `isStateTerminal` and the extras then have one value per step, `[n, numSteps, …leaf]`, and `lengths` has
- * the number of steps. For whole episodes, every column has one value per step. Missing values are zeros, or null in object columns.
+ * `nextState` and `nextAction` belong to the last step. `reward`, `isStateTerminal` and the extras then have one value per step, `[n, numSteps, …leaf]`, and
+ * `lengths` has the number of steps. For whole episodes, every column has one value per step. Missing values are zeros, or null in object columns.
  */
 export interface TransitionBatch<S extends StepSpec = StepSpec> {
   readonly count: number;
@@ -41,7 +41,7 @@ export interface TransitionBatch<S extends StepSpec = StepSpec> {
   readonly nextState: ColumnsOf<S["state"]>;
   readonly nextAction: ColumnsOf<S["action"]>;
   readonly isStateTerminal: Column<"bool">;
-  /** The presence flags of the next state and, below, of the next action. If the flag is 0, the item has no such value, and the column has a zero. */
+  /** The presence flags of the next state and of the next action. If a flag is 0, the item has no such value, and the column contains a zero. */
   readonly hasNextState: Column<"bool">;
   readonly hasNextAction: Column<"bool">;
   readonly extras: S["extras"] extends { readonly [name: string]: PartSpec }
@@ -61,7 +61,7 @@ export interface AnyBatch extends TransitionBatch {
   readonly weights?: Float64Array<ArrayBuffer>;
 }
 
-/** Returns the error for programs that iterate over a batch. */
+/** Returns the error that a program receives if it iterates over a batch. */
 export function noItems(): TypeError {
   return trimStack(new TypeError('a batch has columns, and cannot be iterated. Pass { form: "list" } to sample a list'));
 }
@@ -75,7 +75,7 @@ export type SampleList<T> = readonly T[] & {
 };
 
 export function createSampleList<T>(list: T[], info: { readonly keys: Float64Array; readonly weights?: Float64Array }): SampleList<T> {
-  // The keys are not among the elements, so that the list is compared and printed as a list.
+  // The keys are not enumerable, so that the list is compared and printed as a list.
   Object.defineProperties(list, { keys: { value: info.keys }, weights: { value: info.weights } });
   return list as unknown as SampleList<T>;
 }

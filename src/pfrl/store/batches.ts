@@ -23,10 +23,12 @@ import type { WholeSpec } from "../rows/step-spec.ts";
 import { type AnyBatch, noItems } from "../rows/transition-batch.ts";
 import type { Steps } from "./steps.ts";
 
-/** The form of runs of steps: all steps, or the values that a learner needs: the first state, the last next state, and all rewards. */
+/**
+ * The form of runs of steps: "all" for all steps, or "ends" for only the values that a learner needs (the first state, the last next state, and all rewards).
+ */
 export type RunView = "all" | "ends";
 
-/** Match the leaves that are read from the last step of a run, and the leaves that are read from the first step. */
+/** These patterns match the leaves that are read from the last step of a run, and the leaves that are read from the first step. */
 const LAST = /^(nextState|nextAction|hasNextState|hasNextAction)\b/;
 const FIRST = /^(state|action)\b/;
 
@@ -40,7 +42,7 @@ interface ObjectColumn {
 /** The arrays with one number per item of a draw. */
 export type ItemInfo = Pick<AnyBatch, "keys" | "probabilities" | "weights">;
 
-/** The internals of a batch in addition to its columns. They hold no reference to the buffer, so that a batch keeps only its own memory alive. */
+/** The internals of a batch in addition to its columns. They have no reference to the buffer, so a batch keeps only its own memory alive. */
 interface Origin {
   /** The mark of batches that a buffer fills again; undefined if the batch is not reused. */
   readonly owner: object | undefined;
@@ -51,7 +53,7 @@ interface Origin {
   /** The spec of the columns. Undefined if every column has one value per step. */
   readonly spec: WholeSpec | undefined;
   readonly objectColumns: readonly ObjectColumn[];
-  /** The extras of each step as bits; undefined without extras. */
+  /** For each step, a bit for each extra that is present; undefined without extras. */
   readonly present: Uint32Array | undefined;
 }
 
@@ -118,7 +120,7 @@ class TransitionBatch implements AnyBatch {
     this.#origin = { owner, engineBatch, n, width, spec: view === "ends" ? schema.spec : undefined, objectColumns, present };
   }
 
-  /** Throws an error that mentions the list form, since PFRL allows loops over its lists. Copies, comparisons and loops over keys do not see this method. */
+  /** Throws an error that mentions the list form, since PFRL programs may loop over its lists. Copies, comparisons and loops over keys ignore this method. */
   [Symbol.iterator](): never {
     throw noItems();
   }
@@ -229,8 +231,8 @@ export class Batches {
   }
 
   /**
-   * Returns the filler of the passed batch, or of a new batch, for n items. @throws TypeError, RangeError if the passed batch belongs to another buffer or
-   * another n
+   * Returns the filler of the passed batch, or of a new batch, for n items. @throws TypeError, RangeError if the passed batch belongs to another buffer or has
+   * another size
    */
   of(n: number, into: AnyBatch | undefined): BatchFiller {
     if (into === undefined) return this.#fresh(n, this.width, "ends", this.#holds);
@@ -255,7 +257,7 @@ export class Batches {
     const shape = this.#shape(n, width, view, holds);
     const idle = this.#pool.take(false, n, width, shape.selections, holds) as ItemBuffer | undefined;
     const buffer = idle ?? itemBuffer(this.#steps.engine, shape);
-    // No caller holds the batch of this buffer yet.
+    // No caller has received the batch of this buffer yet.
     buffer.isFresh = true;
     const batch = new TransitionBatch(this.#steps, view, { owner: view === "ends" ? this.#owner : undefined, engineBatch: buffer.batch, n, width, info });
     return new BatchFiller(this.#steps, buffer, batch as AnyBatch, this.#pool);

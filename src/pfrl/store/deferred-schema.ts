@@ -1,4 +1,7 @@
-/** Records the first calls of a buffer while an extra of its first transition has only been null. The first value with a shape replays the calls. */
+/**
+ * Records the first calls of a buffer while an extra of its first transition has only been null. When the first value with a shape arrives, the calls are
+ * replayed.
+ */
 import { isObject } from "../../schema/leaf.ts";
 import { copyObject } from "../rows/object-value.ts";
 import { infer, type WholeSpec } from "../rows/step-spec.ts";

@@ -12,7 +12,7 @@ export interface DrawStrategy {
   prioritized(items: GrowingTable, draw: Draw, n: number, ratio: number): number;
   /** Draws n different rows of a memory uniformly as single rows, using the random state of the items. */
   single(items: GrowingTable, memory: Memory, draw: Draw, n: number): void;
-  /** Draws the first step of a run of `width` steps in each of the n drawn items that has more steps. */
+  /** Draws the first step of a run of `width` steps in each of the n drawn items that have more steps. */
   starts(items: GrowingTable, draw: Draw, n: number, width: number): void;
 }
 

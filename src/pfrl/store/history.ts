@@ -1,6 +1,6 @@
 /**
- * Defines the history of a buffer as sections of a log. The history contains the calls that create the buffer instead of the buffer's memory, so a buffer of
- * another capacity can read it.
+ * Defines the history of a buffer as sections of a log. The history contains the calls that fill the buffer, not the buffer's memory, so a buffer with another
+ * capacity can read it.
  *
  * The number of a section is the number of its episode in the file. The kinds are numbered in base/kinds.ts.
  *   FORM        │ tagged: family, numSteps, spec                    │ before any step

@@ -56,7 +56,7 @@ export class ImportanceWeights {
     return this.#normalize === "batch";
   }
 
-  /** Returns the probability whose weight is 1. 0 stands for the smallest probability of the batch. */
+  /** Returns the probability whose weight is 1. 0 means the smallest probability of the batch. */
   divisor(length: number, min: number): number {
     return this.#normalize === "none" ? 1 / length : this.ofMemory ? Math.max(min, MIN_PROBABILITY) : 0;
   }

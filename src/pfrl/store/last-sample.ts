@@ -13,7 +13,7 @@ export class LastSample {
     this.alternate = alternate;
   }
 
-  /** The keys that wait for errors. */
+  /** The keys of the items that wait for errors. */
   get keys(): Float64Array {
     return this.waiting ? this.#keys.subarray(0, this.#count) : new Float64Array(0);
   }

@@ -67,7 +67,7 @@ export class Priorities {
     const { uniformRatio } = this.#options;
     const { importanceWeights, hasWeights } = this;
     const randomState = this.#options.zeros ? items.randomState : undefined;
-    // This is computed before the draw. The draw does not change the probabilities.
+    // The minimum is computed before the draw, which does not change the probabilities.
     const min = hasWeights && importanceWeights.ofMemory ? this.#minProbability(items) : 0;
     const drawCount = drawStrategy.prioritized(items, draw, n, uniformRatio);
     if (drawCount < n) {

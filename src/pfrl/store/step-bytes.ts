@@ -22,7 +22,7 @@ export class Records {
     const rowBytes = this.#codec.write(row, previousRow);
     const record = this.#steps.engine.objectStore.get(row);
     if (record === undefined) return rowBytes;
-    // Object.assign leaves out the empty places of the array.
+    // Object.assign omits the empty elements of the array.
     const recordBytes = encodeTagged(Object.assign({}, record), "a step");
     const output = new Uint8Array(rowBytes.length + recordBytes.length);
     output.set(rowBytes);

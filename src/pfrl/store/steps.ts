@@ -1,4 +1,4 @@
-/** Holds the steps of a buffer: one pool of rows, the open episodes of its environments, and the objects that rows cannot hold. */
+/** Stores the steps of a buffer: one pool of rows, the open episodes of its environments, and the objects that rows cannot contain. */
 
 import { ReplayError } from "../../base/error.ts";
 import type { Engine } from "../../memory/engine.ts";
@@ -19,8 +19,8 @@ export interface EngineOptions {
   readonly seed?: number | bigint;
   /**
    * Whether to compress the frames that rows share, without loss. This applies to states and actions of 256 bytes and more, and to each frame of a stack. Pass
-   * true, or the expected compression ratio (4 with true), from which the memory for `capacity` is computed. Screens of games take 4 to 60 times less memory;
-   * camera images and noise do not shrink. The format of files does not change. Default: false.
+   * true, or options with the expected compression ratio (4 with true), from which the memory for `capacity` is computed. Screens of games take 4 to 60 times
+   * less memory; camera images and noise do not shrink. The format of files does not change. Default: false.
    */
   readonly packed?: boolean | PackedOptions;
   /** Another build of the core, such as `reprise/core.wasm` if the host forbids compiling. Default: the core of the package. */
@@ -47,7 +47,7 @@ export class Steps {
   readonly engine: Engine;
   /** The index of each leaf of the row, by the leaf's path. */
   readonly leafIndices: ReadonlyMap<string, number>;
-  /** The number of items or steps that the ends of the open episodes will store. */
+  /** The number of items or steps that will be stored when the open episodes end. */
   owed = 0;
   /** The lane of all environments, and the function that appends the current step. */
   readonly #lane: number;
@@ -64,7 +64,7 @@ export class Steps {
     const replay = new Replay({ spec: this.schema.row, maxBytes, seed, module });
     this.engine = engineOf(replay);
     this.leafIndices = new Map(this.engine.layout.leaves.map(({ path, index }) => [path, index]));
-    // The engine's option has another name in a buffer.
+    // In a buffer, the engine's option has another name.
     this.engine.core.remedy = "lower capacity";
     // The scratch memory is reserved now, so that stored steps can be read when memory is full.
     this.engine.core.scratch(scratchOf(this.engine));
@@ -186,7 +186,7 @@ export function chunkOf({ layout }: Engine): number {
   return Math.max(1, Math.min(CHUNK, Math.floor(CHUNK_BYTES / layout.stagedBytes)));
 }
 
-/** Returns the size of scratch memory for reading: for each leaf its values and a list of the values, and the columns of the draw. */
+/** Returns the size of the scratch memory for reading: the values and a list of steps for each leaf, and the columns of the draw. */
 function scratchOf(engine: Engine): number {
   const { stagedBytes, leaves } = engine.layout;
   return chunkOf(engine) * (stagedBytes + 32 * leaves.length + 256) + 4096;

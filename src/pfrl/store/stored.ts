@@ -1,4 +1,4 @@
-/** Holds the contents of a buffer: its steps, the items made from them, and the draws of items. */
+/** Implements the contents of a buffer: its steps, the items made from them, and the draws of items. */
 
 import { integer, mustBe, ReplayError } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
@@ -23,7 +23,7 @@ import { type EngineOptions, type Env, Steps } from "./steps.ts";
 import { TransitionLists } from "./transition-lists.ts";
 
 export interface StoredOptions {
-  /** The maximum number of transitions; Infinity if only memory is the limit. */
+  /** The maximum number of transitions; Infinity if only memory limits them. */
   readonly capacity: number;
   /** The maximum number of steps in an item; 0 for whole episodes. */
   readonly numSteps: number;
@@ -59,7 +59,7 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
   /** Whether the first calls are being repeated with a column for an extra whose form has become known. `onReplay` is called afterwards. */
   isReplaying = false;
   onReplay: (() => void) | undefined;
-  /** The schema is set until the buffer is used in any way other than storing steps. */
+  /** Set until the buffer is used for anything other than storing steps. */
   #deferredSchema: DeferredSchema | undefined;
   /** Whether a transition is being read. */
   #isLocked = false;
@@ -164,7 +164,7 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
     contents.items.close();
   }
 
-  /** Adds the parts that only one kind of buffer has. */
+  /** Adds the parts that are specific to one kind of buffer. */
   protected abstract complete(contents: BufferContents): M;
 
   protected make(spec: WholeSpec, max: number = this.options.capacity): M {
@@ -246,7 +246,7 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
     else priorities.draw(items, this.drawStrategy, draw, n, this.size);
   }
 
-  /** Creates a draw without columns but with room for one row per item, for reading steps one by one. */
+  /** Creates a draw for reading steps one by one. It has no columns, but room for one row per item. */
   protected createDraw({ steps }: M, n: number, hasWeights: boolean): ItemBuffer {
     const drawFiller = itemBuffer(steps.engine, { n, width: 1, selections: [], isWhole: false, holds: hasWeights ? WEIGHTS : 0 });
     drawFiller.prepare();
@@ -265,7 +265,7 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
     return new GrowingTable(engine, { sampler, ...this.#limits(max), seed: options.seed ?? 0 });
   }
 
-  /** Returns the limit in items, or in steps for whole episodes. */
+  /** Returns the limits for `max` transitions: a limit on items, or on steps for whole episodes. */
   #limits(max: number) {
     if (this.options.numSteps === 0) return { maxSize: Math.max(max, 1), maxSteps: max };
     return { maxSize: max, maxSteps: Number.POSITIVE_INFINITY, room: max === Number.POSITIVE_INFINITY ? undefined : max };

@@ -1,4 +1,4 @@
-/** Returns samples in PFRL's form: lists of transitions, each a separate object. */
+/** Returns samples in PFRL's form: lists of transitions, in which each transition is a separate object. */
 
 import { gather } from "../../batch/gather.ts";
 import { type ItemBuffer, itemBuffer } from "../../batch/item-layout.ts";

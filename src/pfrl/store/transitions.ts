@@ -1,4 +1,4 @@
-/** Stores n-step transitions: runs of 1 … numSteps steps of one episode, as the deque of last transitions in PFRL returns them. */
+/** Stores n-step transitions: runs of 1 … numSteps steps of one episode, like those in PFRL's deque of the last transitions. */
 import { mustBe } from "../../base/error.ts";
 import { type AnyBatch, createSampleList, type SampleList } from "../rows/transition-batch.ts";
 import { type AppendedTransition, checkEnvId, checkTransition, type Transition } from "../transition.ts";
@@ -29,7 +29,7 @@ export class Transitions extends Stored {
     return env;
   }
 
-  /** Stores the runs that are shorter than a full window. */
+  /** Stores the last runs, which are shorter than a full window. */
   protected end(envId: unknown): void {
     checkEnvId(envId);
     const { contents } = this;

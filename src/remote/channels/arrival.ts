@@ -1,11 +1,11 @@
-/** Wraps a port or socket from the moment it is passed in. Holds the messages that arrive while the module that handles them is being loaded. */
+/** Wraps a port or socket from the moment it is passed in. Holds messages that arrive while the module that handles them is being loaded. */
 import { type ByteChannel, CHANNEL_KINDS, type ChannelHandlers, channelOf, claimSocket, releaseSocket, type Socket } from "./channel.ts";
 import { isPort, listen, type PortLike } from "./port.ts";
 
-/** The maximum number of bytes to hold. Before its welcome, an actor sends only its hello. */
+/** The maximum number of bytes of held messages. Before it is welcomed, an actor sends only its hello. */
 const WAITING_BYTES = 1 << 20;
 
-/** A channel that listens from the start, and passes held messages on once there are handlers. */
+/** A channel that listens from the start, and passes held messages on when handlers are set. */
 export class HeldChannel implements ByteChannel {
   readonly #channel: ByteChannel;
   #handlers: ChannelHandlers | undefined;

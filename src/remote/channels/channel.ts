@@ -18,7 +18,7 @@ export interface ByteChannel {
   close(code: number, reason: string): void;
   /** Starts to receive messages. Called once, before the first `send`. Messages that arrived earlier may be lost. */
   receive(handlers: ChannelHandlers): void;
-  /** The number of bytes that were sent but have not left yet. Undefined if the channel does not know this number. */
+  /** The number of bytes that were sent but have not left yet. Undefined if this number is unknown. */
   readonly bufferedAmount?: number;
 }
 

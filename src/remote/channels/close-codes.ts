@@ -1,8 +1,8 @@
-/** Defines codes for the reasons why a socket is closed (docs/reference/actors-protocol.md). */
+/** Defines the close codes of sockets, one per reason (docs/reference/actors-protocol.md). */
 import { codeOf } from "../../base/error.ts";
 
 export const CLOSE = {
-  /** After a goodbye, or closed by the program of either end. */
+  /** The actor said goodbye, or the program at either end closed the socket. */
   normal: 1000,
   /** The Replay failed. */
   failed: 4000,
@@ -24,7 +24,7 @@ export function isFinal(code: number | undefined): boolean {
   return code === CLOSE.normal || (code !== undefined && code >= CLOSE.failed && code <= CLOSE.replaced);
 }
 
-/** The codes of errors that the writer's end did not cause. */
+/** The codes of errors that the Replay's end caused, not the writer's end. */
 const OWN_FAULTS: readonly unknown[] = ["OUT_OF_MEMORY", "IO", "CLOSED", "LOCKED", "KEYS_EXHAUSTED", "RATE_LIMITED", "TIMEOUT", "OUT_OF_TURN"];
 
 /** Returns the code with which an error closes its socket. */

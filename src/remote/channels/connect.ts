@@ -1,4 +1,4 @@
-/** Connects a writer's end: over a port, a socket, or a function that makes sockets. */
+/** Connects a writer's end: through a port, a socket, or a function that makes sockets. */
 import { finite, mustBe } from "../../base/error.ts";
 import { abortable, checkWait, type WaitOptions } from "../../base/wait.ts";
 import { portClosed } from "../handshake.ts";
@@ -39,7 +39,7 @@ export async function connect<T>(
       reject(error);
     };
   });
-  // Errors are reported only through the promise.
+  // Errors are reported only through the returned promise.
   result.catch(() => {});
   if (isPort(target)) leave = meet(target, conversation);
   else {

@@ -24,7 +24,7 @@ export class Conversation {
   outbox: Outbox | undefined;
   /** The first welcome. */
   welcome: WelcomeMessage | undefined;
-  /** `onStart` is called at the first welcome, `onDone` at the end, with an error if the end came before a welcome. */
+  /** `onStart` is called at the first welcome, and `onDone` at the end. If the end came before a welcome, `onDone` receives an error. */
   onStart: () => void = () => {};
   onDone: (error?: Error) => void = () => {};
   readonly #options: ConversationOptions;
@@ -85,7 +85,7 @@ export class Conversation {
   #refuse(message: ToActor): void {
     const { error } = (message ?? {}) as { readonly error?: unknown };
     const reason = decodeError(error as never);
-    // If a session has ended with all of its steps confirmed, only the farewell was lost.
+    // If the session has ended and all of its steps are confirmed, only the farewell was lost.
     if (codeOf(reason) === "NOT_FOUND" && this.outbox?.hasOnlyGoodbye) this.outbox.end();
     else this.fail(reason);
   }

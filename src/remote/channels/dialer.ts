@@ -37,13 +37,13 @@ export class Dialer {
   #link: SocketLink | undefined;
   #isOver = false;
   #pauseMs = FIRST_PAUSE_MS;
-  /** The time since which the writer has been without a welcome. */
+  /** The time at which the writer was created or last lost its connection. */
   #lostAt = performance.now();
   #isWelcome = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** The reason why the last attempt failed, unless another attempt is running. */
   #reason: Error | undefined;
-  /** The timer that ends all attempts, whatever their state. */
+  /** The timer that ends all attempts, even an attempt that is still running. */
   #deadline: ReturnType<typeof setTimeout> | undefined;
 
   constructor(conversation: Conversation, options: DialerOptions) {
@@ -123,7 +123,7 @@ export class Dialer {
       const { shared = [], keepAliveMs, keepAliveTimeoutMs, frameBytes = 0, inFlightBytes = 0 } = welcome;
       checkShared(shared, leaves);
       link.codec = new StepEncoder(leaves, lanes, shared);
-      // Messages of the Replay's program may have any size.
+      // Messages from the Replay's program may have any size.
       link.maxBytes = Number.POSITIVE_INFINITY;
       link.watch(keepAliveMs ?? WELCOME_MS, keepAliveTimeoutMs ?? WELCOME_MS);
       if (frameBytes * inFlightBytes === 0) throw new ReplayError("CORRUPT", "the answer from acceptWriter lacks the limits that sockets require");

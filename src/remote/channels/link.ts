@@ -11,7 +11,7 @@ import { type Control, listen, type PortLike } from "./port.ts";
 type AnyMessage = ToActor | ToMemory;
 
 export interface Link {
-  /** Receives each message, with the bytes of its frame. */
+  /** Receives each message, with the number of bytes of its frame. */
   onMessage: (message: never, bytes: number) => void;
   /** Runs once, when the other end is gone. */
   onEnd: (code?: number, reason?: string) => void;
@@ -21,7 +21,7 @@ export interface Link {
   readonly isOver?: boolean;
   /** Whether sent buffers are transferred, and return with a confirmation. */
   readonly transfers: boolean;
-  /** The number of bytes that have not left yet. */
+  /** The number of bytes that were posted but have not left yet. */
   readonly buffered: number;
   /** Sends a message. Returns the number of bytes of its frame. */
   post(message: AnyMessage, transfer?: readonly object[]): number;
@@ -69,7 +69,7 @@ export interface StepCodec {
   decode?(frame: Frame): BlockMessage | ColumnsMessage;
 }
 
-/** The maximum number of bytes of a frame before the welcome: a hello names all leaves of a spec. */
+/** The maximum number of bytes of a frame before the welcome. It has to suffice for a hello, which names all leaves of a spec. */
 const HELLO_BYTES = 1 << 20;
 /** The number of unsent bytes from which a socket counts as alive without a pong. */
 const PONG_BYTES = 1 << 16;
@@ -144,7 +144,7 @@ export class SocketLink implements Link {
     const schedule = (after: number) => {
       if (this.#isOver) return;
       this.#timer = setTimeout(check, Math.max(1, after));
-      // This must not keep a Node process alive.
+      // The timer must not keep a Node process alive.
       (this.#timer as { unref?(): void }).unref?.();
     };
     schedule(ms);
@@ -158,7 +158,7 @@ export class SocketLink implements Link {
     try {
       this.#channel.close(code, reasonText(reason));
     } catch {
-      // The channel has broken by itself.
+      // The channel is already broken.
     }
   }
 
@@ -193,7 +193,7 @@ export class SocketLink implements Link {
     if (!this.#kinds.has(kind)) throw corruptFrame(`of the kind ${kind} came from the wrong end`);
     if (kind === "message") return { ...fields, kind, body: bytes.slice(body) };
     if (kind !== "block" && kind !== "columns") return { ...fields, kind };
-    // Steps before a hello have no meaning.
+    // Before a hello, there is no codec, so steps are not decoded.
     return this.codec.decode?.(frame) ?? { kind };
   }
 

@@ -1,4 +1,4 @@
-/** Implements the handshake of two ends at a port. Either end may come first. Afterwards, the ends communicate over a separate channel. */
+/** Implements the handshake of two ends at a port. Either end may start first. Afterwards, the ends communicate over a separate channel. */
 
 import { ReplayError } from "../../base/error.ts";
 import { inUse, portClosed } from "../handshake.ts";
@@ -43,8 +43,8 @@ export interface PortMeeting {
 
 /**
  * Requests a connection at a port, as the actor's end.
- * @param onAnswer receives each link whose other end has answered, with the answer and `take`, which lets the Replay's end start and returns a function that
- * releases the port
+ * @param onAnswer receives each link whose other end has answered, with the answer and `take`. That function lets the Replay's end start, and returns a
+ * function that releases the port
  */
 export function meetMemory(
   port: PortLike,
@@ -159,7 +159,7 @@ export function meetActor(
   };
   const onMessage = (message: unknown) => {
     const { reprise } = (message ?? {}) as PortHello | Invitation;
-    // Without a channel there is no way to answer.
+    // A hello without a channel cannot be answered.
     if (reprise === "hello" && isPort((message as PortHello).channel)) onHello(message as PortHello);
     if (reprise === "invitation")
       onError(new ReplayError("OUT_OF_TURN", "both sides of the port call acceptWriter. Call remoteWriter on the side that has the environment"));

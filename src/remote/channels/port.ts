@@ -1,9 +1,9 @@
-/** Uses ports of Node, Deno, Bun and browsers: sending, listening, and errors in messages. */
+/** Implements the use of ports in Node, Deno, Bun and browsers: sending, listening, and errors in messages. */
 import { codeOf, mustBe, ReplayError, type ReplayErrorCode } from "../../base/error.ts";
 import { malformed } from "../validators.ts";
 import type { SentError } from "../wire/messages.ts";
 
-/** A method type, so that each port's own listeners fit. */
+/** Written as the type of a method, so that the listener types of each port are assignable. */
 type Listener = { onMessage(event: unknown): void }["onMessage"];
 
 /**

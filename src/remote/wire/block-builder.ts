@@ -1,4 +1,4 @@
-/** Fills a block with steps in its slots, and with calls between them. */
+/** Fills a block with steps, one per slot and lane, and with the calls between them. */
 import { ReplayError } from "../../base/error.ts";
 import { type EpisodeEnds, placeColumn, placeEnds } from "../../memory/block.ts";
 import { DTYPES } from "../../schema/dtype.ts";
@@ -6,7 +6,7 @@ import type { PlacedLeaf } from "../../schema/layout.ts";
 import { type BlockLayout, blockLayout } from "./block.ts";
 import type { BlockMessage } from "./messages.ts";
 
-/** The approximate number of bytes and slots of a block: large enough that the overhead of a message is small. */
+/** The approximate maximum numbers of bytes and slots of a block. They are large enough to make the overhead of a message small. */
 const BLOCK_BYTES = 64 << 10;
 const MAX_SLOTS = 1024;
 /** The maximum number of bytes of a block's text (the Replay's end must have room for it), of its head, and of a call without columns. */
@@ -17,10 +17,10 @@ const MAX_COLUMNS_BYTES = TEXT_BYTES - HEAD_BYTES - CALL_BYTES;
 /** The number of blocks for `maxInFlight` steps, so that buffers return while other blocks are filled. */
 const BLOCKS = 4;
 
-/** Up to this many bytes, a loop copies faster than a call of `set`. */
+/** Up to this many bytes, a loop copies faster than a call to `set`. */
 const SHORT = 128;
 
-/** The source and target of a leaf's staged value. */
+/** The source and the target of the copy of a leaf's staged value. */
 interface LeafCopy {
   readonly bytes: Uint8Array;
   /** The length of the value in words, if the value is short and consists of words; otherwise 0. */
@@ -50,7 +50,7 @@ export class BlockBuilder {
   #used = 0;
   #calls: number[] = [];
   #columns: object[] = [];
-  /** The maximum number of bytes of the calls. */
+  /** An upper bound on the number of bytes of the calls so far. */
   #textBytes = 0;
 
   /** @param max the maximum number of steps in flight @param record the staged step, one per lane @param addresses the offset of each leaf in the record */
@@ -66,7 +66,7 @@ export class BlockBuilder {
     });
   }
 
-  /** Returns whether the block has no room for `slots` more slots, and a call with `columnBytes` bytes of columns. */
+  /** Returns whether the block lacks room for `slots` more slots or for a call with `columnBytes` bytes of columns. */
   isFull(slots: number, columnBytes: number): boolean {
     return this.#used + slots > this.layout.slots || this.#textBytes + columnBytes > MAX_COLUMNS_BYTES;
   }

@@ -8,7 +8,7 @@ import { alignUp, type PlacedLeaf } from "../../schema/layout.ts";
 import { readTexts } from "../../schema/text.ts";
 import type { BlockMessage, ColumnsMessage } from "./messages.ts";
 
-/** The number of numbers that encode a call between two steps. The first of them is the number of the slot that follows the call. */
+/** The count of numbers that encode a call between two steps. The first of them is the index of the slot that follows the call. */
 export const CALL = 7;
 /** Slot, ITEM, table, length, priority, lane, columns + 1 (0 for no columns). */
 export const ITEM = 0;
@@ -19,7 +19,8 @@ export const END = 1;
 /** Slot, DISCARD, lane + 1 (0 for all). */
 export const DISCARD = 3;
 /**
- * Slot, FLAGS, number of final steps. In this slot, the episodes of some lanes end, and the slot's bytes define which. Their final steps are in the next slot.
+ * Slot, FLAGS, number of final steps. In this slot, the episodes of some lanes end. The slot's bytes identify these lanes, and their final steps are in the
+ * next slot.
  */
 export const FLAGS = 2;
 

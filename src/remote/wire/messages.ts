@@ -22,7 +22,7 @@ export interface LeafDescription {
   readonly text: string;
 }
 
-/** The message that the Replay's end is ready. An actor whose earlier request may have been lost repeats the request. */
+/** Reports that the Replay's end is ready. An actor whose earlier request may have been lost repeats the request. */
 export interface InviteMessage {
   readonly kind: "invite";
   readonly versions: readonly number[];
@@ -40,11 +40,11 @@ export interface HelloMessage {
   readonly reconnects: boolean;
   readonly leaves: readonly LeafDescription[];
   readonly lanes: number;
-  /** The last message that the actor's program has handled. */
+  /** The number of the last message that the actor's program has handled. */
   readonly receipt: number;
 }
 
-/** The properties of the writer for the actor's end. */
+/** Accepts an actor, and passes the properties of the writer to its end. */
 export interface WelcomeMessage {
   readonly kind: "welcome";
   readonly keep: number;
@@ -57,7 +57,7 @@ export interface WelcomeMessage {
   readonly rules: readonly string[];
   readonly maxInFlight: number;
   readonly confirm: "memory" | "disk";
-  /** The last block that the Replay has, and the last confirmed block. */
+  /** The numbers of the last block that the Replay has received, and of the last confirmed block. */
   readonly received: number;
   readonly confirmed: number;
   /** The maximum number of bytes of a frame, and of unconfirmed frames. Undefined for a port. */
@@ -68,7 +68,7 @@ export interface WelcomeMessage {
   readonly keepAliveTimeoutMs?: number | undefined;
 }
 
-/** Steps and calls. */
+/** Contains steps and calls. */
 export interface BlockMessage {
   readonly kind: "block";
   /** The number in the session's sequence of blocks and columns, from 1 on. */
@@ -79,13 +79,13 @@ export interface BlockMessage {
   /** The capacity in slots, and the number of used slots. */
   readonly slots: number;
   readonly used: number;
-  /** CALL numbers per call. */
+  /** The encoded calls, with CALL numbers per call. */
   readonly calls: readonly number[];
-  /** The columns that items of this block use. */
+  /** The `columns` options of items in this block. */
   readonly columns: readonly object[];
 }
 
-/** Columns from `appendColumns`. */
+/** Contains columns from `appendColumns`. */
 export interface ColumnsMessage {
   readonly kind: "columns";
   readonly number: number;
@@ -111,7 +111,7 @@ export interface ByeMessage {
   readonly kind: "bye";
 }
 
-/** The message that the actor's program has handled the messages up to this number. */
+/** Reports that the actor's program has handled the messages up to this number. */
 export interface ReceiptMessage {
   readonly kind: "receipt";
   readonly number: number;
@@ -119,7 +119,7 @@ export interface ReceiptMessage {
 
 export type ToMemory = BlockMessage | ColumnsMessage | FlushMessage | ByeMessage | ReceiptMessage | HelloMessage;
 
-/** The message that all blocks up to this number are accepted. Over a port, it returns the buffer. */
+/** Reports that all blocks up to this number are accepted. Over a port, also returns the buffer. */
 export interface ConfirmationMessage {
   readonly kind: "confirmation";
   readonly number: number;
@@ -131,19 +131,19 @@ export interface FlushedMessage {
   readonly id: number;
 }
 
-/** The message that the writer is closed: after a goodbye, or because of an error. */
+/** Reports that the writer is closed: after a goodbye, or because of an error. */
 export interface ClosedMessage {
   readonly kind: "closed";
   readonly error?: SentError | undefined;
 }
 
-/** The Replay's rejection of an actor. */
+/** Rejects an actor. */
 export interface RefusedMessage {
   readonly kind: "refused";
   readonly error: SentError;
 }
 
-/** A message of the Replay's program. */
+/** A message from the Replay's program. */
 export interface UserMessage {
   readonly kind: "message";
   readonly number: number;

@@ -1,5 +1,5 @@
 /**
- * Sends frames only once: the columns of leaves that share frames contain references, and both ends keep the most recent frames
+ * Sends each shared frame only once. The columns of leaves that share frames contain references, and both ends keep the most recent frames
  * (docs/reference/actors-protocol.md).
  */
 import type { PlacedLeaf } from "../../schema/layout.ts";

@@ -1,4 +1,4 @@
-/** Finds the leaves of a spec that share frames, which cross a socket once. */
+/** Finds the leaves of a spec that share frames, which are sent over a socket only once. */
 import { arrayFrameBytes, type PlacedLeaf } from "../../schema/layout.ts";
 import { REFERENCE_BYTES, type SharedLeaves } from "./shared-frames.ts";
 

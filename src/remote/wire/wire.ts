@@ -1,4 +1,6 @@
-/** Converts steps to frames: the columns of a block one after the other, with only those shared frames that the other end does not have. */
+/**
+ * Converts steps to frames and back. A frame contains the columns of a block one after the other, but only the shared frames that the other end does not have.
+ */
 import type { PlacedLeaf } from "../../schema/layout.ts";
 import { alignUp } from "../../schema/layout.ts";
 import { CLOSE, withCloseCode } from "../channels/close-codes.ts";
@@ -16,7 +18,7 @@ interface Part {
   readonly leaf?: number;
 }
 
-/** A leaf whose frames are sent once: the entry of its frames, and the number of frames in a value. */
+/** A leaf whose frames are sent once: the index of its entry in `shared`, and the number of frames in a value. */
 interface Reference {
   readonly pool: number;
   readonly frames: number;
@@ -26,7 +28,7 @@ function padded(bytes: number): number {
   return alignUp(bytes, ALIGNMENT);
 }
 
-/** The state of a connection's steps that both ends have. */
+/** The part of the conversion that both ends have in common. */
 abstract class StepWire {
   protected readonly leaves: readonly PlacedLeaf[];
   protected readonly lanes: number;

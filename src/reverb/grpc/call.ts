@@ -60,13 +60,13 @@ export class Call {
       else this.#fail(UNAVAILABLE, reasonOf(streamError), streamError);
     };
     stream.on("close", onClose);
-    // A server may end a call while this side has more to send: the stream then stays open.
+    // If a server ends a call while this side has more to send, the stream stays open.
     const onTrailers = () => {
       if (this.#hasEnded || stream.destroyed) return;
       onClose();
       if (!stream.destroyed) stream.close();
     };
-    // Without a status, the connection has usually ended and is about to report why.
+    // If there is no status, the connection has usually ended and is about to report why.
     stream.on("end", () => (this.#status === undefined ? setTimeout(onTrailers, 0) : onTrailers()));
   }
 

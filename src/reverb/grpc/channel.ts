@@ -29,11 +29,11 @@ export interface ChannelOptions extends Partial<ConnectionOptions> {
   readonly connectTimeoutMs: number;
 }
 
-/** The part of a channel that streams use. A route over several servers also has it. */
+/** The part of a channel that streams use. A route over several servers also implements it. */
 export type ChannelLike = Pick<Channel, "address" | "call">;
 
 export class Channel {
-  /** `HOST:PORT`. */
+  /** The address of the server: `HOST:PORT`. */
   readonly address: string;
   readonly #service: string;
   readonly #options: ChannelOptions & ConnectionOptions;
@@ -68,7 +68,7 @@ export class Channel {
   }
 
   /**
-   * Makes a call of one message in each direction.
+   * Makes a call with one message in each direction.
    * @throws RpcError, with DEADLINE_EXCEEDED after `timeoutMs`; the signal's reason
    */
   async unary(method: string, request: Uint8Array<ArrayBuffer>, { signal, timeoutMs }: WaitOptions = {}): Promise<Uint8Array> {
@@ -209,14 +209,14 @@ export class Channel {
         // The session may already be destroyed before its event arrives.
         if (session.destroyed) return;
         isConnected = true;
-        // Bun stalls after this call.
+        // In Bun, the session would stall after this call.
         if (!("Bun" in globalThis)) session.setLocalWindowSize?.(WINDOW);
         // `session.socket` rejects this method, so the method of the event's socket is called.
         socket?.setKeepAlive?.(true, this.#options.keepAliveMs);
         // Only the socket reports that a server rejects a certificate.
         socket?.on?.("error", (error) => connection === undefined && onLost(error));
       });
-      // The first frame of a server. A port that only accepts connections never sends it.
+      // This event is the server's first frame. A port that only accepts connections never sends a frame.
       session.on("remoteSettings", () => {
         if (connection !== undefined || session.destroyed) return;
         clearTimeout(timer);

@@ -1,4 +1,4 @@
-/** Implements one connection of a channel. Calls in progress keep the program alive; if the other end is gone, a probe detects that and the calls end. */
+/** Implements one connection of a channel. Calls in progress keep the program alive. If the other end is gone, a probe detects that, and the calls end. */
 import { Call, type CallHandlers } from "./call.ts";
 import { frameMessage, HEAD } from "./frames.ts";
 import type { Http2Session, Http2Stream } from "./http2.ts";
@@ -8,13 +8,13 @@ import type { Http2Session, Http2Stream } from "./http2.ts";
  * GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS; measured with Reverb 0.14). The first ping after a message is always allowed, and so is every call.
  */
 const NEXT_PING_MS = 310_000;
-/** A call that a server answers from memory, even while other calls wait. */
+/** The method that probes call. A server answers it from memory, even while other calls wait. */
 const PROBE_METHOD = "ServerInfo";
 
 export interface ConnectionOptions {
   /** The maximum size of one answer, in bytes. */
   readonly maxMessageBytes: number;
-  /** The maximum time in milliseconds without data from the server while calls are in progress. After that, the server is probed. */
+  /** The time in milliseconds without data from the server, while calls are in progress, after which the server is probed. */
   readonly keepAliveMs: number;
   /** The time limit for the answer to a probe, in milliseconds. */
   readonly keepAliveTimeoutMs: number;
@@ -27,7 +27,10 @@ export class Connection {
   readonly #calls = new Set<Call>();
   #service = "";
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** The times at which calls began after an idle time, the server last sent data of a call, the server was last pinged, and the server last answered. */
+  /**
+   * Points in time: when calls began after an idle time, when the server last sent data of a call, when the server was last pinged, and when the server last
+   * answered.
+   */
   #activeSince = 0;
   #lastMessageAt = 0;
   #lastPingAt = Number.NEGATIVE_INFINITY;

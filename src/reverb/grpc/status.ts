@@ -1,4 +1,4 @@
-/** Maps the gRPC status of calls to errors with the address, the reason and a remedy. */
+/** Maps the gRPC status of a call to an error with the address, the reason and a remedy. */
 import { ReplayError, type ReplayErrorCode } from "../../base/error.ts";
 
 export const OK = 0;

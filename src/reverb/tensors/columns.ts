@@ -33,7 +33,7 @@ export class Chunks {
   #tensorBytes = 0;
   #columnBytes = 0;
 
-  /** @param maxBytes the limit for the tensors, and also for the columns. Default: no limit */
+  /** @param maxBytes the limit on the bytes of the tensors, and separately on the bytes of the columns. Default: no limit */
   constructor(chunks: readonly ChunkMessage[], maxBytes = Number.POSITIVE_INFINITY) {
     this.#maxBytes = maxBytes;
     // If a key occurs twice, the first chunk counts.
@@ -108,7 +108,7 @@ export class Chunks {
     return read;
   }
 
-  /** Counts memory of a column against the limit. */
+  /** Counts the memory of a column toward the limit. */
   #reserve(bytes: number): void {
     this.#columnBytes = this.#addBytes(this.#columnBytes, bytes, "columns");
   }

@@ -3,13 +3,13 @@ import { DTYPES, type Dtype } from "../../schema/dtype.ts";
 import { isHalf } from "../../schema/half.ts";
 
 export interface DataType {
-  /** The number in TensorFlow. */
+  /** The number of the type in TensorFlow. */
   readonly number: number;
   /** The name in errors and signatures. Only types whose name is a dtype of Reprise can be written. */
   readonly name: string;
-  /** The bytes of an element on the wire; 0 for text. */
+  /** The number of bytes of an element on the wire; 0 for text. */
   readonly bytes: number;
-  /** The dtype as which elements are read. */
+  /** The dtype of the elements after reading. */
   readonly as: Dtype | "string";
   /** The conversion to that dtype, if one is needed. */
   readonly widen?: "half" | "pair";
@@ -20,7 +20,7 @@ function type(number: number, name: string, bytes: number, as: DataType["as"] = 
   return { number, name, bytes, as, integer: /^[iu]\d/.test(name), ...(widen === undefined ? {} : { widen }) };
 }
 
-/** The TensorFlow numbers of Reprise dtypes, one row each. */
+/** The TensorFlow number of each Reprise dtype. */
 const NUMBERS: { readonly [D in Dtype]: number } = {
   ...{ f32: 1, f64: 2, i32: 3, u8: 4, i16: 5, i8: 6, i64: 9, bool: 10, bf16: 14, u16: 17, f16: 19, u32: 22, u64: 23 },
 };

@@ -4,13 +4,16 @@ import type { SliceMessage } from "../wire/item.ts";
 /** The position of a step. */
 export interface StepLocation {
   readonly chunkKey: bigint;
-  /** The step within the chunk. */
+  /** The index of the step within the chunk. */
   readonly offset: number;
-  /** The tensor within the chunk. */
+  /** The index of the tensor within the chunk. */
   readonly index: number;
 }
 
-/** Returns the slices of some steps, and joins only consecutive steps. The writer of Reverb joins all steps of a chunk to one slice, regardless of the steps between them. O(steps) */
+/**
+ * Returns the slices of some steps, and joins only consecutive steps. Reverb's own writer instead joins all steps of a chunk into one slice, regardless of the
+ * steps between them. O(steps)
+ */
 export function slicesOf(locations: readonly StepLocation[]): SliceMessage[] {
   const slices: SliceMessage[] = [];
   for (let i = 0; i < locations.length; ) {

@@ -148,7 +148,7 @@ export function uncompress(block: Uint8Array, size: number, taking?: () => void)
     if (byte < 128) break;
   }
   if (statedLength !== size) throw corrupt(UNREADABLE, `it should have ${size} bytes, but declares ${statedLength}`);
-  // The longest copy has 64 bytes and takes three.
+  // The longest copy produces 64 bytes and is encoded in three.
   if (size > 22 * block.length) throw corrupt(UNREADABLE, `${block.length} bytes cannot unpack to ${size} bytes`);
   taking?.();
   const bytes = new Uint8Array(size);

@@ -1,4 +1,4 @@
-/** Reads tensors of text: the lengths of all texts as varints, then their bytes, uncompressed. */
+/** Reads tensors of text, which contain the lengths of all texts as varints, followed by their uncompressed bytes. */
 import { corrupt } from "../../base/error.ts";
 
 /** The start of every CORRUPT message in this file. */

@@ -35,7 +35,7 @@ export class BytesReader {
     return tag;
   }
 
-  /** Enters a nested message. @returns the argument of `leaveMessage` at the end of its tags */
+  /** Enters a nested message. @returns the argument to pass to `leaveMessage` after the last tag */
   enter(): number {
     const length = this.#length();
     const outer = this.#end;

@@ -1,4 +1,4 @@
-/** Writes protobuf messages from the end to the front, so that a nested message exists before its length is written. The last field is written first. */
+/** Writes protobuf messages from the end to the front, so that a nested message exists before its length is written. Callers write the last field first. */
 
 const UTF8 = new TextEncoder();
 

@@ -1,4 +1,4 @@
-/** Encodes items and the information about a sample as messages: PrioritizedItem, SampleInfo. */
+/** Encodes and reads the messages of items and of information about samples: PrioritizedItem, SampleInfo. */
 import { type BytesReader, DELIMITED, FIXED64, VARINT } from "./bytes-reader.ts";
 import type { BytesWriter } from "./bytes-writer.ts";
 

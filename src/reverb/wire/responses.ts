@@ -15,7 +15,7 @@ export interface SampleEntry {
   readonly isLast: boolean;
 }
 
-/** Reads the keys of items that are in their tables. */
+/** Reads the keys of the items that the server has inserted. */
 export function readInsertResponse(bytes: Uint8Array): bigint[] {
   const reader = new BytesReader(bytes, "InsertStreamResponse");
   const keys: bigint[] = [];
@@ -66,7 +66,7 @@ export function readCheckpointResponse(bytes: Uint8Array): string {
   return path;
 }
 
-/** Reads the response of a call without a result. */
+/** Reads the response to a call without a result. */
 export function readEmpty(bytes: Uint8Array, name: string): void {
   const reader = new BytesReader(bytes, name);
   for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) reader.skip(tag);

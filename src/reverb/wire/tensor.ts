@@ -1,20 +1,20 @@
-/** Encodes tensors and chunks of them as messages: TensorProto, ChunkData. `tensors/` handles the content of tensors. */
+/** Encodes and reads the messages of tensors and chunks of tensors: TensorProto, ChunkData. `tensors/` handles the content of tensors. */
 import { type BytesReader, DELIMITED, readOnly, VARINT } from "./bytes-reader.ts";
 import type { BytesWriter } from "./bytes-writer.ts";
 
 export interface TensorMessage {
-  /** The number in TensorFlow. */
+  /** The number of the data type in TensorFlow. */
   readonly dtype: number;
   /** The shape, with steps first. */
   readonly shape: readonly number[];
   readonly content: Uint8Array;
 }
 
-/** Some steps of some columns, with the same steps in each column. */
+/** The same steps of one or more columns. */
 export interface ChunkMessage {
   readonly key: bigint;
   readonly episodeId: bigint;
-  /** The first and the last step. */
+  /** The numbers of the first and the last step. */
   readonly start: number;
   readonly end: number;
   /** Whether steps in between are missing. */

@@ -1,7 +1,7 @@
 /**
  * Defines the state's head, which a reader needs before the first record: in snapshots, and in each segment of a journal. The head consists of tagged values
- * (tags.ts), which can be read without JavaScript: one byte holds the type, and the next four bytes hold the length or count, so that a reader can skip
- * unknown values.
+ * (tags.ts), which can be read without JavaScript. The first byte is the type, and the next four bytes are the length or count, so a reader can skip unknown
+ * values.
  *
  *   object { version: number, of the records (assembly/persistence/)
  *            options: object { spec, tables: object by name, maxBytes, storedBytes: object { max, evictFrom: text } if it was passed, seed: text,
@@ -35,7 +35,7 @@ export function headOf({ engine, options }: ReplayState): StateHead {
   };
 }
 
-/** Returns the layout of rows, in the form of the head. */
+/** Returns the layout of rows as the head contains it. */
 export function headLayout({ rowBytes, leaves }: Layout): StateHead["layout"] {
   return {
     rowBytes,

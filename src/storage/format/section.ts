@@ -20,7 +20,7 @@ export class SectionParser {
   /** The offsets of the section's beginning and end in the source. The end is the place of the next section or of the fault. */
   from = 0;
   end = 0;
-  /** The reason why no next section can be read. */
+  /** The reason why the next section cannot be read. */
   fault: string | undefined;
   /** The bytes that must be available from `end` on before `next` can continue. */
   need = MAGIC.length;
@@ -41,7 +41,7 @@ export class SectionParser {
     return this.#length - this.#at;
   }
 
-  /** Makes room for `bytes` more bytes, and returns the room. Invalidates earlier payloads. */
+  /** Makes room for `bytes` more bytes, and returns that room. Invalidates earlier payloads. */
   reserve(bytes: number): Uint8Array {
     const memory = this.#memory;
     if (this.#at >= this.available) {
@@ -111,7 +111,7 @@ export class SectionParser {
   }
 }
 
-/** Returns a sum with a section's checksum added. Different sections, or a different order, produce a different sum. */
+/** Returns a sum that includes a section's checksum. Other sections, or another order of the sections, produce another sum. */
 export function addToSum(sum: number, crc: number): number {
   return Math.imul(sum ^ crc, 0x9e3779b1) >>> 0;
 }

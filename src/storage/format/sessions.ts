@@ -1,7 +1,7 @@
 /**
  * Saves sessions of remote writers with `confirm: "disk"`, as tagged values: SESSIONS, id: places >>> 4 │ an array of 16 of
  *   undefined, or object { session: text, name: text, lanes: number, number, calls, slots: numbers, steps: number, isOver: boolean }
- * They are in the same group as the steps that they count: `number` complete blocks, and `calls` and `slots` of the next block (remote/appender.ts).
+ * Sessions are in the same group as the steps that they count: `number` complete blocks, and `calls` and `slots` of the next block (remote/appender.ts).
  */
 import { SESSIONS } from "../../base/kinds.ts";
 import type { Section } from "../../memory/state.ts";
@@ -27,7 +27,7 @@ const BITS = 4;
 const SIZE = 1 << BITS;
 
 export class SessionRecords {
-  /** Functions that create records, by place. */
+  /** The functions that create records, by place. */
   readonly #entries: ((() => SessionRecord) | undefined)[] = [];
   /** The encoded sections; undefined if a record of the section has changed. */
   readonly #sections: (Uint8Array | undefined)[] = [];

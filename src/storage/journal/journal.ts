@@ -15,13 +15,13 @@ import type { Log } from "../log/log.ts";
 import type { ReplayState } from "../replay-state.ts";
 import { Layouts } from "./layouts.ts";
 
-/** The number of bytes of changes that make a group, unless a group is needed earlier. */
+/** The number of bytes of changes after which a group is written, unless it is needed earlier. */
 const GROUP = 128 * 1024;
 /** The minimum number of bytes that one share of compaction reads. */
 const SHARE = 1 << 20;
 /** The maximum number of shares per group, if one share is not enough. */
 const SHARES = 1000;
-/** The maximum number of bytes that wait for a full disk. */
+/** The maximum number of bytes that wait while the disk is full. */
 const MAX_WAITING = 8 << 20;
 /** The interval for writing draw counts. A busy learner draws every item of its table each second, and each count takes 8 bytes. */
 const COUNTS_MS = 1000;
@@ -29,7 +29,7 @@ const COUNTS_MS = 1000;
 export interface JournalStats {
   /** The number of bytes of the files. */
   readonly bytes: number;
-  /** The number of bytes of records that still count. With `retain: "capacity"`, the files have at most twice as many bytes plus two segments. */
+  /** The number of bytes of records that are still in use. With `retain: "capacity"`, the files have at most twice as many bytes plus two segments. */
   readonly liveBytes: number;
   readonly segments: number;
 }
@@ -48,17 +48,17 @@ export class Journal {
   readonly #logger: FullLogger;
   /** Whether the last write failed. */
   #isFailing = false;
-  /** The number of changes that make a group. */
+  /** The number of changes after which a group is written. */
   readonly #max: number;
   /** The last written section of each kind and id that exists once. */
   readonly #lastWritten = new Map<string, Uint8Array>();
-  /** The segment that holds all sections that exist once. */
+  /** The segment that contains all sections that exist once. */
   #restSegment = 0;
-  /** The segment that is being emptied, and the progress. */
+  /** The segment that is being emptied, and how far it has been emptied. */
   #victim = 0;
   #structure = 0;
   #cursor = 1;
-  /** Whether groups include draw counts. They do with manual durability, because the caller then chooses the moment of a group. */
+  /** Whether groups include draw counts. With manual durability they do, because the caller then chooses when a group is written. */
   readonly #countsInGroups: boolean;
   /** Whether the flush timer is slow enough to include draw counts. */
   readonly #countsInFlushes: boolean;
@@ -94,7 +94,7 @@ export class Journal {
     this.#segmentBytes = options.segmentBytes;
     this.#logger = options.logger;
     const record = Math.max(64, ...changes.rowBytes, ...changes.slotBytes);
-    // With retain "all", freed rows wait for their group. The changes of each call are therefore written as a group immediately, so that freed rows take no
+    // With retain "all", freed rows wait for their group. Therefore, the changes of each call are written as a group immediately, so that freed rows take no
     // room.
     const marksPerGroup = options.durability === "manual" ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(GROUP / record));
     this.#max = options.durability === "always" || !this.#isCompacting ? 1 : marksPerGroup;
@@ -116,8 +116,8 @@ export class Journal {
   }
 
   /**
-   * Stores a copy of a value of the program together with the Replay, from the same moment. Examples are a learner's weights and the position of an
-   * environment. The value replaces the previous value. Once the value is on the disk, all earlier changes are also on the disk. Earlier changes may reach the
+   * Stores a copy of a value of the program together with the Replay, from the same moment. Such a value can be a learner's weights or the position of an
+   * environment. The value replaces the previous value. When the value is on the disk, all earlier changes are also on the disk. Earlier changes may reach the
    * disk before the value. They form one group with it only with `durability: "manual"` and `retain: "capacity"`. After a crash, the disk then has both or
    * neither.
    * @param value null, booleans, numbers, bigints, strings, typed arrays, Dates, and arrays, plain objects, Maps and Sets of them
@@ -321,7 +321,7 @@ export class Journal {
     return this.#writers;
   }
 
-  /** Does a share of compaction: releases segments without live records, and empties the emptiest segment. */
+  /** Does one share of compaction: releases segments without live records, and empties the emptiest segment. */
   #compact(): void {
     const log = this.#log;
     // Sections that exist once must be in the newest segment.
@@ -381,7 +381,7 @@ function closedError(): ReplayError {
   return new ReplayError("CLOSED", "this journal was closed, or its directory was opened again. A directory has only one owner");
 }
 
-/** @param broken whether nothing more can be written */
+/** @param broken whether the journal can no longer be written */
 function refusalError({ code, message, cause }: ReplayError, broken: boolean): ReplayError {
   const remedy = broken ? "" : ". The journal is written as soon as possible. Repeat this call";
   const error = new ReplayError(code, `${message}. All earlier calls took effect in memory, but this call had no effect${remedy}`);

@@ -35,7 +35,7 @@ const NO_BYTES = new Uint8Array(0);
 /**
  * Rewrites the journal, and yields after each piece read. The old journal stays valid until the new one is completely on the disk. Needs memory for a section,
  * and about 1.2 KB per item of a changed table. The disk must have room for both journals. With `retain: "all"`, every record is rewritten, including steps
- * that no item holds.
+ * that are not in any item.
  * @throws ReplayError UNSUPPORTED if a directory with `retain: "all"` is too large · the errors of `migrateSnapshot`
  */
 export async function* migrateJournal(migration: JournalMigration): AsyncGenerator<{ bytes: number; of: number }, MigrationReport> {
@@ -80,7 +80,7 @@ function largeError({ name }: Directory, maxBytes: number): ReplayError {
   );
 }
 
-/** @throws RangeError if the combination of options has no meaning */
+/** @throws RangeError if the combination of options is meaningless */
 export function checkOnMismatch({
   onMismatch = "error",
   migrate,

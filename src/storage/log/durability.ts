@@ -11,7 +11,7 @@ import { atExit, cancelAtExit } from "../../files/exit.ts";
  */
 export type Durability = "always" | "manual" | { readonly everyMs: number };
 
-/** The treatment of evicted steps on the disk. "capacity" releases their space, and "all" keeps everything. */
+/** The policy for evicted steps on the disk. "capacity" releases their space, and "all" keeps everything. */
 export type Retain = "capacity" | "all";
 
 export const EVERY_SECOND: Durability = { everyMs: 1000 };
@@ -30,7 +30,7 @@ export function checkRetain(value: Retain): Retain {
 
 /** The minimum number of milliseconds between two attempts to write without a request. */
 const RETRY_MS = 100;
-/** The maximum number of requests between two looks at the clock. */
+/** The maximum number of requests between two checks of the clock. */
 const MAX_REQUESTS = 16;
 
 /** A delayed call. It also runs if a busy loop keeps timers from firing, and runs at the latest when the process ends. */
@@ -38,7 +38,7 @@ export class DelayedCall {
   readonly #call: () => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #at = 0;
-  /** The time of the last look at the clock, the number of requests since then, and the number of requests that triggers the next look. */
+  /** The time of the last check of the clock, the number of requests since then, and the number of requests that triggers the next check. */
   #checkedAt = 0;
   #requests = 0;
   #nextCheck = 1;

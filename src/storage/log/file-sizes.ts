@@ -1,7 +1,7 @@
 /**
- * Lists the files of a log as of one moment, while its owner continues: the segments, and the number of valid bytes of each. The newest segment is read first,
- * because everything that it refers to is already in older segments, which no longer change. Only three changes may be newer than the listed state: a seal that
- * announces a later segment, that later segment, and the removal of released segments' files.
+ * Lists the files of a log as of one moment, while its owner continues to write. The list has each segment with its number of valid bytes. The newest segment
+ * is read first, because everything that it refers to is already in older segments, which no longer change. Only three changes may be newer than the listed
+ * state: a seal that announces a later segment, that later segment, and the removal of released segments' files.
  */
 import { dataView } from "../../base/bytes.ts";
 import { ReplayError } from "../../base/error.ts";
@@ -11,7 +11,7 @@ import { fileOf, segmentOf } from "./segment-head.ts";
 
 type Awaitable<T> = T | Promise<T>;
 
-/** The files that another process may be writing. Each call sees the present state of the files. */
+/** The files that another process may be writing. Each call reads the current state of the files. */
 export interface LogFiles {
   /** Returns the names of all files, in any order. */
   list(): Awaitable<readonly string[]>;
@@ -24,7 +24,7 @@ export interface LogFiles {
 /** The sizes of files by name, in any order. */
 export type SegmentSizes = ReadonlyMap<string, number>;
 
-/** The maximum number of moments that the reader tries. */
+/** The maximum number of attempts to read the sizes as of one moment. */
 const TRIES = 100;
 /** The maximum number of later segments to follow, if each segment is full when it is read. */
 const HOPS = 8;
@@ -125,7 +125,7 @@ function* trySizes(files: LogFiles): Steps<SegmentSizes | undefined> {
       if (!(yield* hasHead(files, newest, size))) yield* endBefore(files, segments, sizes);
       break;
     }
-    // There is or was a later segment: the segment that was the newest ended after the files were listed.
+    // A later segment exists or existed: the newest segment in the list ended after the files were listed.
     const hasNext = (yield* sizeOf(files, newest + 1)) !== undefined;
     if (hasNext && hops < HOPS) {
       segments.push(newest + 1);
@@ -138,7 +138,7 @@ function* trySizes(files: LogFiles): Steps<SegmentSizes | undefined> {
   for (const segment of segments) {
     if (segment === segments.at(-1) || sizes.has(fileOf(segment))) continue;
     const size = yield* sizeOf(files, segment);
-    // Removed segments of the list are skipped.
+    // Listed segments that were removed in the meantime are skipped.
     if (size !== undefined) sizes.set(fileOf(segment), size);
   }
   return sizes;

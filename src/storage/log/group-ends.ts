@@ -1,4 +1,6 @@
-/** Finds the ends of groups in a segment by their form. Later ends distinguish damage from a cut tail, and show where reading can restart. */
+/**
+ * Finds the ends of groups in a segment by their form. If a later end exists, the data before it is damaged and not merely cut off. Reading can restart there.
+ */
 import { COMMIT, SEAL } from "../../base/kinds.ts";
 import type { Directory, StorageFile } from "../../files/directory.ts";
 import { withIoErrors } from "../../files/io-errors.ts";
@@ -14,13 +16,13 @@ export const END_BYTES = SECTION_BYTES + NUMBER_BYTES;
 /** A complete COMMIT or SEAL. */
 export interface GroupEnd {
   readonly kind: number;
-  /** The offset of the end in the file. */
+  /** The offset of the COMMIT or SEAL in the file. */
   readonly at: number;
   /** The number of the group. For a SEAL, the number of the next group. */
   readonly group: number;
 }
 
-/** Returns whether a complete COMMIT or SEAL of a later group follows an offset, which distinguishes damage from a cut tail. */
+/** Returns whether a complete COMMIT or SEAL of a later group follows an offset. If so, the data at the offset is damaged, not cut off. */
 export function laterGroup(directory: Directory, segment: number, memory: SectionMemory, from: number, group: number): boolean {
   return nextGroupEnd(directory, segment, memory, from, (end) => end.group > group) !== undefined;
 }

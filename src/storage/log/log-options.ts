@@ -1,4 +1,4 @@
-/** Defines the options of a log, and their checks. */
+/** Defines and checks the options of a log. */
 import { flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { SEGMENT_BYTES } from "../../base/limits.ts";
 import { type FullLogger, type Logger, loggerOf } from "../../base/warnings.ts";
@@ -17,7 +17,7 @@ export interface LogOptions {
   readonly readOnly?: boolean;
   /** Whether to take the directory even from an owner whose state is unknown. The caller must know that the owner has ended. Default: false. */
   readonly takeOver?: boolean;
-  /** Receives messages about findings and repairs. Default: none. */
+  /** Receives messages about damage and repairs. Default: none. */
   readonly logger?: Logger | null;
   /** The id of a new directory's run, which distinguishes its segments from the segments of other runs. Default: a random id. */
   readonly run?: string;

@@ -1,5 +1,5 @@
 /**
- * Implements a log: groups of sections, one after the other, in segments of a directory. Groups are atomic. After a crash, all flushed groups still exist,
+ * Implements a log: a sequence of groups of sections, stored in segments of a directory. Groups are atomic. After a crash, all flushed groups still exist,
  * followed by a prefix of the later groups.
  */
 
@@ -41,10 +41,7 @@ export class Log {
   readonly salvaged: boolean;
   /** The segments that were valid at the point of damage and were released since. Their replacements were written after the damage. */
   readonly lost: readonly number[];
-  /**
-   * A function of the owner, called when a new segment begins. The function writes the sections that every segment must contain. These sections are then
-   * committed.
-   */
+  /** A function of the owner, called when a new segment begins. It writes the sections that every segment must contain, which are then committed. */
   onSegment: (() => void) | undefined;
   /** A function of the owner, called before bytes are written. The call is the last chance to sync data to which the bytes refer. */
   onWrite: (() => void) | undefined;
@@ -54,7 +51,7 @@ export class Log {
   readonly #segmentBytes: number;
   readonly #durability: Durability;
   readonly #logger: FullLogger;
-  /** Holds the sections that are read until the replay ends, then the sections to be written. */
+  /** Contains the sections that are read until the replay ends, and afterwards the sections to be written. */
   readonly #memory: SectionMemory;
   /** Removes this log from the open logs of this process. */
   #unregister: (() => void) | undefined;
@@ -125,7 +122,7 @@ export class Log {
   /**
    * Passes every section to the visitor, in order. The caller must exhaust the iterator before the first write. The iterator yields after each piece of a file,
    * so that the caller can report progress, stop, or let other code run.
-   * @param newest whether to skip sealed segments, which are certainly on the disk; the last two are always read
+   * @param newest whether to skip sealed segments, which are certainly on the disk; the last two segments are always read
    * @throws ReplayError CORRUPT if the contents were altered; the caller must then discard the sections passed so far
    */
   *replay(visit: Visit, newest = false): Generator<{ bytes: number; of: number }, void> {
@@ -262,7 +259,7 @@ export class Log {
     return this.#writer?.broken ?? false;
   }
 
-  /** Releases a segment. Its file is removed with the next flush or segment, after everything written until now is on the disk. */
+  /** Releases a segment. Its file is removed with the next flush or segment, after everything written so far is on the disk. */
   drop(id: number): void {
     this.#writable();
     this.#older.drop(id);

@@ -7,7 +7,7 @@ export interface OpenLog {
   flush(): void;
 }
 
-/** The entry of a log. It is emptied on close, because the target of a WeakRef lives until the job ends, and a log holds memory. */
+/** The entry of a log. It is emptied when the log is closed. Otherwise the WeakRef would keep the log and its memory alive until the end of the job. */
 interface Registration {
   open: { readonly log: OpenLog; readonly directory: Directory } | undefined;
 }

@@ -15,7 +15,7 @@ export interface PeekOptions {
 
 /**
  * Reads a log and closes it. If the log is inconsistent, its owner may be writing, so the log is read again with the lock.
- * @returns undefined if there is no log or no folder. Never creates a folder
+ * @returns undefined if the log or the folder does not exist. Never creates a folder
  * @throws ReplayError LOCKED if an owner has the log open · CORRUPT, UNSUPPORTED, IO
  */
 export function peekLog(directory: Directory, options: PeekOptions): Log | undefined {

@@ -13,7 +13,7 @@ import { fileOf, inRanges, type SegmentHead, segmentOf } from "./segment-head.ts
 export interface RecoverOptions {
   /** Whether to keep the data before damage. The rest is lost. */
   readonly salvage: boolean;
-  /** Receives findings and repairs. */
+  /** Receives messages about damage and repairs. */
   readonly logger: FullLogger;
 }
 
@@ -87,7 +87,7 @@ class DirectoryScan {
     };
   }
 
-  /** Returns the newest segment, or the previous segment if the newest segment never held a group. */
+  /** Returns the newest segment, or the previous segment if the newest segment never contained a group. */
   #newestSegment(): SegmentReader | undefined {
     for (let following: SegmentReader | undefined; ; ) {
       const segment = this.#segments.at(-1);
@@ -132,7 +132,7 @@ class DirectoryScan {
     this.#options.logger.warn(`${error.message}. Everything after this byte is lost`);
   }
 
-  /** Returns whether a segment holds no group, and the previous segment lost its tail. If so, no part of the segment was certainly on the disk. */
+  /** Returns whether a segment contains no group, and the previous segment lost its tail. If so, no part of the segment was certainly on the disk. */
   #isAhead({ group, head }: SegmentReader): boolean {
     const [segment = 0] = this.#segments.slice(-2, -1);
     if (head === undefined || head.group !== group || head.kept.at(-1)?.[1] !== segment) return false;
@@ -199,7 +199,7 @@ class DirectoryScan {
   }
 }
 
-/** Returns the fault of a segment before the newest. Everything that the newest segment refers to must exist, and no further group may follow. */
+/** Returns the fault of a segment before the newest. Everything that the newest segment refers to must exist, and a further group must not follow. */
 export function faultOf(reader: SegmentReader, run: string | undefined, sum: number | undefined): string | undefined {
   if (reader.head !== undefined && reader.head.run !== run) return "it belongs to another run";
   const open = openGroup(reader);

@@ -10,7 +10,7 @@ import { node } from "../../files/node.ts";
 import { type LogFiles, readConsistentlyNow, readSizesNow, type SegmentSizes } from "./file-sizes.ts";
 
 export interface ReadOnlyOptions {
-  /** An earlier view of the directory, from which files that were removed since are read. The earlier view must not be used afterwards. */
+  /** An earlier view of the directory, from which files are read that have since been removed. The earlier view must not be used afterwards. */
   readonly previous?: ReadOnlyDirectory | undefined;
   /** Whether to open files only when they are read, for logs whose owner removes no files. */
   readonly isLazy?: boolean;
@@ -91,7 +91,7 @@ export class ReadOnlyDirectory implements Directory {
     return sizes;
   }
 
-  /** Reopens a file, since another file may have its name. A removed file keeps its earlier contents. */
+  /** Reopens a file, since another file may have taken its name. A removed file keeps its earlier contents. */
   #reopen(name: string): number | undefined {
     const previous = this.#files.get(name);
     try {

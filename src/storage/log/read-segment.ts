@@ -26,7 +26,7 @@ export interface SegmentStart {
  */
 export class SegmentReader {
   readonly segment: number;
-  /** The parser, which holds the section found by `next`. */
+  /** The parser, which contains the section that `next` found. */
   readonly sections: SectionParser;
   /** The number of valid bytes of the file. */
   readonly size: number;
@@ -42,11 +42,11 @@ export class SegmentReader {
   sum = 0;
   /** Whether a seal records that the next segment is on the disk. */
   isSealed = false;
-  /** Whether the file is not even the cut beginning of a segment, so that it belongs to another program. */
+  /** Whether the file belongs to another program, because it does not even begin like a segment. */
   isForeign = false;
   /** The segments that complete groups release. */
   readonly drops: number[] = [];
-  /** The reason why no next section can be read; undefined at the end of the file. */
+  /** The reason why the next section cannot be read; undefined at the end of the file. */
   fault: string | undefined;
   readonly #directory: Directory;
   readonly #name: string;
@@ -172,7 +172,7 @@ export class SegmentReader {
     return false;
   }
 
-  /** Reads the magic. Returns whether the magic is valid. @throws ReplayError UNSUPPORTED if the magic belongs to another version */
+  /** Reads the magic bytes. Returns whether they are valid. @throws ReplayError UNSUPPORTED if they belong to another version */
   #readMagic(): boolean {
     const magic = this.#readStart(Math.min(MAGIC.length, this.size));
     if (magic === MAGIC) return true;
@@ -185,7 +185,7 @@ export class SegmentReader {
     return this.#setFault(this.size === 0 ? "it is empty" : this.isForeign || magic.length === MAGIC.length ? description : "it is incomplete");
   }
 
-  /** Returns the first bytes of the file as text, at most as many as a magic has. */
+  /** Returns the first bytes of the file as text, up to the length of the magic bytes. */
   #readStart(bytes: number): string {
     if (bytes === MAGIC.length) {
       this.#fill(bytes);

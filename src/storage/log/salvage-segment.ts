@@ -1,4 +1,4 @@
-/** Reads a damaged segment: the stretches of complete groups before, between and after the damaged parts. */
+/** Reads a damaged segment. It finds the stretches of complete groups before, between and after the damaged parts. */
 import { ReplayError } from "../../base/error.ts";
 import { COMMIT, SEGMENT } from "../../base/kinds.ts";
 import { MAX_SECTION_BYTES } from "../../base/limits.ts";
@@ -10,7 +10,7 @@ import { END_BYTES, nextGroupEnd, withFile } from "./group-ends.ts";
 import { SegmentReader, type SegmentStart } from "./read-segment.ts";
 import { fileOf, headOf, type SegmentHead } from "./segment-head.ts";
 
-/** Receives the sections of groups. Sections of a group without an end do not count. */
+/** Receives the sections of groups. An implementation must ignore the sections of a group that has no end. */
 export interface GroupVisitor {
   section(kind: number, id: number, payload: Uint8Array): void;
   /** Runs when the group of the last sections is complete. */
@@ -36,7 +36,7 @@ export interface Gap {
   /** The offset of the first fault, and a description of the fault. */
   readonly at: number;
   readonly fault: string;
-  /** Whether the gap is a single section of the size in its head, plus the end of the section's group. */
+  /** Whether the gap consists of a single section, with the size that its head declares, and the end of the section's group. */
   readonly isSingle: boolean;
   /** Whether no group follows the gap in the segment. */
   readonly isTail: boolean;
@@ -128,7 +128,7 @@ function visit(reader: SegmentReader, visitor: GroupVisitor): ReplayError | unde
 
 /**
  * Returns the start of the first group if the magic or the head is damaged. The group starts after a valid head. After a damaged head, it starts at the offset
- * that the head's size gives, if a section begins there.
+ * that follows from the head's declared size, if a section begins there.
  */
 function startOfFirst(directory: Directory, id: number, memory: SectionMemory): SegmentStart | undefined {
   const first = sectionAt(directory, id, memory, MAGIC.length);
@@ -192,7 +192,7 @@ function nextStart(directory: Directory, id: number, memory: SectionMemory, at: 
   return end.kind === COMMIT ? { at: end.at + END_BYTES, group: end.group + 1, head: undefined } : { at: end.at, group: end.group, head: undefined };
 }
 
-/** Returns whether bytes are a single section of the size in its head, plus the end of the section's group. */
+/** Returns whether bytes consist of a single section, with the size that its head declares, and the end of the section's group. */
 function isSingle(directory: Directory, id: number, from: number, to: number): boolean {
   return withFile(directory, id, (file, size) => {
     const head = new Uint8Array(SECTION_BYTES);

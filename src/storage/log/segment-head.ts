@@ -16,7 +16,7 @@ export interface SegmentHead {
   readonly kept: readonly (readonly [number, number])[];
   /** The sum of the sections of each kept segment, which identifies the contents. */
   readonly sums: Uint32Array;
-  /** The owner's value, which is the same in each segment. */
+  /** The value that the owner stored, which is the same in each segment. */
   readonly about: object;
 }
 

@@ -1,4 +1,4 @@
-/** Writes the end of the newest segment. Holds the waiting bytes in memory, and the file to which they are written. A failed write leaves both unchanged. */
+/** Appends to the newest segment. Keeps the waiting bytes in memory, and keeps their file open. A failed write changes neither of them. */
 import { ReplayError } from "../../base/error.ts";
 import { SEAL } from "../../base/kinds.ts";
 import { MAX_SECTION_BYTES } from "../../base/limits.ts";
@@ -8,13 +8,13 @@ import type { SectionMemory } from "../../memory/section-memory.ts";
 import { addToSum, MAGIC, numberBytes, SECTION_BYTES } from "../format/section.ts";
 import { fileOf } from "./segment-head.ts";
 
-/** The number of waiting bytes at which they are written without a request. */
+/** When this many bytes are waiting, they are written without a request. */
 export const FULL_BYTES = 1 << 17;
 /** The unit of writes. Whole pages are written if possible, since the system copies aligned data faster (25 % in a measurement). */
 const PAGE = 4096;
 /** The maximum number of files kept open until they are synced. */
 const MAX_UNSYNCED = 32;
-/** The maximum length for which a loop copies faster than a call of `set`. */
+/** The maximum length for which a loop copies faster than a call to `set`. */
 const SHORT = 48;
 /** The offset of the checksum in a section. */
 const CRC = 12;
@@ -49,9 +49,9 @@ export class SegmentWriter {
   /** The previous segment, as long as it may not be on the disk, and the number of consecutive segments in that state. */
   #previous: SegmentWriter | undefined;
   #unsyncedSegments = 0;
-  /** The seal, which is written after the last group once the next segment is on the disk. The seal reveals if that segment is missing later. */
+  /** The seal, which is written after the last group when the next segment is on the disk. If that segment is missing later, the seal reveals the loss. */
   #seal: Uint8Array | undefined;
-  /** The reason why the state of the disk is unknown. */
+  /** The error of a failed sync, after which the state of the disk is unknown. */
   #syncError: ReplayError | undefined;
 
   /** @param mark the valid part of the file; the rest is cut off. If the mark is empty, a new file is created at the first write */
@@ -90,7 +90,7 @@ export class SegmentWriter {
   }
 
   /**
-   * Begins the next segment in the same memory, after everything is written. This segment is synced, sealed and closed by the next segment's first sync.
+   * Begins the next segment in the same memory, after everything is written. The first sync of the next segment syncs, seals and closes this segment.
    * @param group the number of the next group
    */
   next(segment: number, group: number): SegmentWriter {
@@ -136,7 +136,7 @@ export class SegmentWriter {
     this.#pendingBytes = size;
   }
 
-  /** The address of waiting bytes, at the same offset in a page as in the file. */
+  /** The address of the waiting bytes. Its offset in a page of memory equals their offset in a page of the file. */
   get #start(): number {
     return this.#memory.base + (this.#writtenBytes % PAGE);
   }
@@ -184,7 +184,7 @@ export class SegmentWriter {
       try {
         this.#truncate(file);
       } catch {
-        // The write is retried before the next write.
+        // Truncating the file is retried before the next write.
       }
       throw error;
     }

@@ -1,6 +1,6 @@
 /**
- * Writes a log that replaces another log in the same directory: one segment with one group, after all segments of the old log. Until the group is complete on
- * the disk, the old log stays valid (read-directory.ts).
+ * Writes a log that replaces another log in the same directory. The new log has one segment with one group, after all segments of the old log. Until the group
+ * is complete on the disk, the old log stays valid (read-directory.ts).
  */
 import { COMMIT, SEGMENT } from "../../base/kinds.ts";
 import type { Directory } from "../../files/directory.ts";

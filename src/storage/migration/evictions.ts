@@ -3,7 +3,7 @@ import type { ResolvedTableOptions } from "../../schema/table-options.ts";
 import type { SavedItem } from "./saved-item.ts";
 
 /**
- * Returns the items to evict, in order: first the items that were drawn too often, then the remover's choices until the limits hold.
+ * Returns the items to evict, in order: first the items that were drawn too often, then the remover's choices until the limits are met.
  * @param items the items, oldest first @param seed the seed of the remover's random draws
  */
 export function evictionsOf(items: readonly SavedItem[], options: ResolvedTableOptions, seed: number): readonly SavedItem[] {
@@ -27,8 +27,8 @@ function inOrder(items: readonly SavedItem[], { remover: { kind, exponent = 1 } 
   if (kind === "lifo") return [...items].reverse();
   if (kind === "minHeap") return [...items].sort((a, b) => a.priority - b.priority || a.stamp - b.stamp);
   if (kind === "maxHeap") return [...items].sort((a, b) => b.priority - a.priority || a.stamp - b.stamp);
-  // This draws without replacement. Each item gets an exponential variate with its weight as the rate, and the smallest is first (Efraimidis and Spirakis,
-  // 2006).
+  // The draws are without replacement. Each item gets an exponential variate with its weight as the rate, and the item with the smallest variate is first
+  // (Efraimidis and Spirakis, 2006).
   const random = generator(seed);
   const weight = ({ priority }: SavedItem) => (kind === "prioritized" ? (priority === 0 ? 0 : priority ** exponent) : 1);
   const isFlat = items.every((item) => weight(item) === 0);

@@ -41,7 +41,7 @@ export class LeafNames {
     return path;
   }
 
-  /** Renames the leaves of a step in place. The step must belong to the migration. */
+  /** Renames the leaves of a step in place. The step must be the migration's own copy. */
   step(step: unknown): unknown {
     if (this.areSame) return step;
     const values = this.#renames.map(([from]) => valueAt(step, from.split(".")));

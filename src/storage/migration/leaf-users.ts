@@ -1,6 +1,6 @@
 /**
- * Finds the users of leaves that a migration removes: writers and columns of items. Only the users in the final state count, since a journal also has closed
- * writers and the columns of removed items.
+ * Finds the writers and the columns of items that use leaves which a migration removes. Only users in the final state count, since a journal also contains
+ * closed writers and the columns of removed items.
  */
 import { dataView } from "../../base/bytes.ts";
 import { ReplayError } from "../../base/error.ts";
@@ -42,7 +42,7 @@ export class LeafUsers {
     this.#areLost = !before.every(({ path }) => hasPath(after, names.path(path)));
   }
 
-  /** Returns writers or layouts with the new names of leaves; undefined if some leaves are removed, so that the final users decide. */
+  /** Returns writers or layouts with the new names of leaves; undefined if some of their leaves are removed. In that case, `sections` decides at the end. */
   renamed(kind: number, id: number, payload: Uint8Array): Uint8Array | undefined {
     if (!this.#areLost && this.#names.areSame) return payload;
     const renamed = this.#names.options(decodeTagged(payload));

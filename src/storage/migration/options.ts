@@ -30,7 +30,7 @@ export interface StateMigration<S extends Spec = Spec> {
   readonly maxBytes?: number;
 }
 
-/** The effects of a migration, complete once all of its output is read. */
+/** The effects of a migration. The report is complete when all output of the migration has been read. */
 export interface MigrationReport {
   /** The number of steps written, including final observations. */
   readonly steps: number;

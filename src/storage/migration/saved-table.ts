@@ -12,7 +12,7 @@ import type { SavedItem } from "./saved-item.ts";
 import { type PlacedOrder, SlotForm, TABLE_BYTES } from "./slot-form.ts";
 import { AT, eachRecord, freeRecord, isLive, isPending, isUsed, NUMBERS_BYTES } from "./slot-record.ts";
 
-/** The offsets in a TABLE. */
+/** The offsets in a TABLE record. */
 const NEWEST = 0;
 const STEPS = 4;
 const STAMP = 12;
@@ -26,7 +26,7 @@ const HIGH = 76;
 const FREE_FIRST = 80;
 const FREE_LAST = 84;
 const RETIRED = 88;
-/** The offsets in a DRAWN: the random state, followed by the samples. */
+/** The offsets in a DRAWN record: the random state, followed by the samples. */
 const RANDOM_AT = 8;
 const SAMPLES = 40;
 
@@ -112,7 +112,7 @@ export class SavedTable {
     const kept = live.filter((item) => !evicted.has(item));
     view.setFloat64(DELETED_EPISODES, view.getFloat64(DELETED_EPISODES, true) + rows.countGone(evicted, kept), true);
     const hasOtherForm = this.#hasOtherForm(next);
-    // Nothing moves, so the orders stay the same, and therefore also the draws.
+    // No item moves, so the orders and therefore the draws stay the same.
     if (!hasOtherForm && evicted.size === 0 && admitted === 0)
       return { sections: [...this.#slotSections([...this.#slots.values()], this.#form.bytes), ...this.#numbers(table)], removed: 0, hasNewKeys: false };
     const places = this.#places(view, [...kept, ...pending], new KeyLayout(next, this.#number, this.#tables));
@@ -304,7 +304,7 @@ export class SavedTable {
     return [...items].sort((a, b) => placeOf(a) - placeOf(b));
   }
 
-  /** Chains the pending and the free slots. */
+  /** Links the pending slots into a chain, and records the ends of this chain and of the chain of free slots. */
   #queue(table: DataView, pending: readonly SavedItem[], byItem: ReadonlyMap<SavedItem, DataView>, places: Places): void {
     const slots = pending.map((item) => (places.of.get(item) as Place).slot);
     for (const [i, item] of pending.entries()) (byItem.get(item) as DataView).setUint32(AT.timesSampled, slots[i + 1] ?? 0, true);

@@ -4,9 +4,9 @@ import { kindsOf } from "../../memory/table.ts";
 import type { SelectorName } from "../../schema/selector.ts";
 import type { ResolvedTableOptions } from "../../schema/table-options.ts";
 
-/** A number that is added to a remover's kind if the remover shares the sampler's structure (assembly/selectors/kinds.ts). */
+/** The number added to a remover's kind if the remover shares the sampler's structure (assembly/selectors/kinds.ts). */
 const TOGETHER = 32;
-/** The number of words of a slot's place in a stored order. */
+/** The number of words that store the place of a slot in an order. */
 const PLACE_WORDS: { readonly [K in SelectorName]: number } = { fifo: 2, lifo: 2, recency: 2, uniform: 1, prioritized: 0, minHeap: 0, maxHeap: 0 };
 const SLOT_BYTES = 32;
 const STAMP_BYTES = 8;

@@ -36,9 +36,9 @@ export class StateMigrator {
   readonly #tables = new Map<number, readonly [table: SavedTable, options: ResolvedTableOptions, name: string]>();
   /** The episodes of rows, for changed tables. */
   readonly #episodes = new RowEpisodes();
-  /** The form of the new slots of all tables. */
+  /** The layout of the new slots of each table, by table number. */
   readonly #forms: SlotForm[] = [];
-  /** A section of new steps, with the capacity of a snapshot's sections, and the number of steps in that section so far. */
+  /** A section of new steps, as large as a snapshot's section may be, and the number of steps in it so far. */
   readonly #pending: Uint8Array<ArrayBuffer>;
   #pendingCount = 0;
   #steps = 0;
@@ -79,7 +79,7 @@ export class StateMigrator {
       if (JSON.stringify(table) === JSON.stringify(old)) continue;
       this.#tables.set(number, [new SavedTable(name, old, number, Object.keys(tables).length, memory), table, name]);
     }
-    // The options are in the order of a head, and undefined options are omitted, so that a migration without changes produces the same bytes.
+    // The options keep their order in the head, and undefined options are omitted. A migration without changes therefore produces the same bytes.
     const changed = { ...saved, spec, tables, maxBytes: options.maxBytes ?? saved.maxBytes, transition };
     this.head = JSON.parse(JSON.stringify({ ...head, options: changed, layout: headLayout(after) }));
   }
@@ -89,8 +89,8 @@ export class StateMigrator {
   }
 
   /**
-   * Yields the new sections for an old section. Some may be yielded only by later calls. Does not keep the old payload. @throws ReplayError CORRUPT if a
-   * section is inconsistent · the errors of `migrate`
+   * Yields the new sections for an old section. A later call may yield some of them. Does not keep the old payload. @throws ReplayError CORRUPT if a section is
+   * inconsistent · the errors of `migrate`
    */
   *section(kind: number, id: number, payload: Uint8Array): Generator<Section, void> {
     if (kind === ROWS && id === this.#pools.steps) {
@@ -113,7 +113,7 @@ export class StateMigrator {
     } else if (!this.#take(kind, id, payload)) yield this.#noted([kind, id, payload]);
   }
 
-  /** Notes the layouts of a section's slots. */
+  /** Records the column layouts that a section's slots use. */
   #noted(section: Section): Section {
     const [kind, id, payload] = section;
     const form = this.#forms[id];
@@ -121,7 +121,7 @@ export class StateMigrator {
     return section;
   }
 
-  /** Yields the remaining sections: waiting steps, changed tables, and users of leaves. */
+  /** Yields the remaining sections: pending steps, changed tables, and the sections that refer to leaves. */
   *finish(): Generator<Section, void> {
     yield* this.#flush();
     for (const [table, options, name] of this.#tables.values()) {
@@ -133,7 +133,7 @@ export class StateMigrator {
     yield* this.#users.sections();
   }
 
-  /** Returns whether a section belongs to a changed table, which is kept until the end. */
+  /** Takes a section of a changed table, to be written at the end. Returns false for any other section. */
   #take(kind: number, id: number, payload: Uint8Array): boolean {
     const [table] = this.#tables.get(id) ?? [];
     if (table === undefined) return false;
@@ -191,7 +191,7 @@ export class StateMigrator {
     }
   }
 
-  /** Yields the steps that wait for a full section. */
+  /** Yields the steps of a section that is not full yet. */
   *#flush(): Generator<Section, void> {
     const count = this.#pendingCount;
     if (count === 0) return;

@@ -1,4 +1,4 @@
-/** Migrates a snapshot to the next version of its program: the same sections, with other steps and tables. */
+/** Migrates a snapshot to the next version of its program. The result has the same sections, with other steps and tables. */
 import { corrupt, mustBe, onlyKeys, show } from "../../base/error.ts";
 import { END, HEAD } from "../../base/kinds.ts";
 import { kindOf } from "../../base/typed-arrays.ts";
@@ -19,7 +19,7 @@ export interface SnapshotMigration<S extends Spec = Spec> extends StateMigration
 
 /** The chunks of a snapshot, which can be read once. */
 export interface MigratedSnapshot extends IterableIterator<Uint8Array<ArrayBuffer>> {
-  /** The effects of the migration, complete after all chunks were read. */
+  /** The effects of the migration. The report is complete when all chunks have been read. */
   readonly report: MigrationReport;
 }
 
@@ -27,7 +27,7 @@ export interface MigratedSnapshot extends IterableIterator<Uint8Array<ArrayBuffe
 const CHUNK_BYTES = 1 << 20;
 
 /**
- * Returns the snapshot with steps of another spec, or with other limits of its tables, as chunks of about 64 KiB that can be read once. Everything else is
+ * Returns the snapshot with steps of another spec, or with other limits on its tables, as chunks of about 64 KiB that can be read once. Everything else is
  * preserved to the byte: items, keys, priorities, draw counts, random states, episodes, writers, and shared or packed frames. A smaller table removes items
  * with its remover. Reads the source only once. Keeps a chunk, a section, and about 1.2 KB per item of a changed table in memory.
  * @throws TypeError, RangeError if an option is invalid

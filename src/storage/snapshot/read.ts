@@ -22,7 +22,7 @@ export interface RestoreOptions<S extends Spec = any> {
   /** The spec that the program expects. A snapshot with another spec is rejected. Default: any spec. */
   readonly spec?: S;
   /**
-   * The treatment of the snapshot's writers. "close" closes them like `close()`. "keep" keeps them for `replay.writer({ name })` and `replay.writers`. Default:
+   * The policy for the snapshot's writers. "close" closes them like `close()`. "keep" keeps them for `replay.writer({ name })` and `replay.writers`. Default:
    * "keep".
    */
   readonly writers?: OpenWriters;

@@ -15,14 +15,14 @@ export const ROW_HEAD_BYTES = 12;
 
 interface LeafPlace {
   readonly found: PlacedLeaf;
-  /** The offset in the record. */
+  /** The offset of the leaf in the record. */
   readonly at: number;
 }
 
 export class RowCodec {
   /** The number of bytes of a record. */
   readonly bytes: number;
-  /** The spec without shared leaves. A row has only the frame numbers of shared leaves. */
+  /** The spec without shared leaves, for which a row stores only frame numbers. */
   readonly #spec: Nest<AnyLeaf>;
   readonly #places: readonly LeafPlace[];
   readonly #flatten: (step: unknown) => unknown[];
@@ -42,7 +42,7 @@ export class RowCodec {
     this.bytes = end;
   }
 
-  /** Returns the step of a record, with new typed arrays and texts, and numbers for leaves of shape []. */
+  /** Returns the step of a record, with new typed arrays and strings, and with numbers for leaves of shape []. */
   read(record: Uint8Array): unknown {
     return pack(
       this.#spec,
@@ -79,7 +79,7 @@ function readValue({ leaf, size, bytes, shape }: PlacedLeaf, record: Uint8Array,
   return shape.length === 0 ? array[0] : array;
 }
 
-/** Returns texts nested by their shape. */
+/** Returns texts nested according to their shape. */
 function nestedOf(texts: readonly unknown[], shape: readonly number[]): readonly unknown[] {
   let parts = texts;
   for (const length of shape.slice(1).reverse()) {

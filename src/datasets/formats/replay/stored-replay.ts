@@ -86,14 +86,14 @@ async function ofJournal(from: Source, folder: SourceFolder, options: StoredOpti
   }
 }
 
-/** Opens a journal. Folders of the system and directories are read in place; other sources are copied. */
+/** Opens a journal. Reads folders of the file system and directories of reprise/storage in place. Copies any other source. */
 function openLog(from: Source, folder: SourceFolder, below: string, options: StoredOptions): Promise<OpenedJournal> {
   if (isDirectory(from) && below === "") return openJournal(from, options);
   const path = pathOf(from);
   return path === undefined ? openCopy(folder, below, options) : openJournal(below === "" ? path : `${path}/${below}`, options);
 }
 
-/** Opens a source that is not a folder of the system. */
+/** Opens a copy of a source that cannot be read in place. */
 async function openCopy(folder: SourceFolder, below: string, options: StoredOptions): Promise<OpenedJournal> {
   await ready;
   const files = new FileCopies(folder, below, options.maxBytes);
