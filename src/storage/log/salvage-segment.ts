@@ -1,4 +1,4 @@
-/** Reads a damaged segment: the stretches of complete groups before, between and after the damaged parts. */
+/** Salvages a damaged segment. Returns every readable stretch of complete groups and every gap between the stretches. */
 import { ReplayError } from "../../base/error.ts";
 import { COMMIT, SEGMENT } from "../../base/kinds.ts";
 import { MAX_SECTION_BYTES } from "../../base/limits.ts";
@@ -10,35 +10,35 @@ import { END_BYTES, nextGroupEnd, withFile } from "./group-ends.ts";
 import { SegmentReader, type SegmentStart } from "./read-segment.ts";
 import { fileOf, headOf, type SegmentHead } from "./segment-head.ts";
 
-/** Receives the sections of groups. Sections of a group without an end do not count. */
+/** Receives the sections of a stretch, group by group. If a group has no end, its sections must be ignored. */
 export interface GroupVisitor {
   section(kind: number, id: number, payload: Uint8Array): void;
-  /** Runs when the group of the last sections is complete. */
+  /** Called after the last section of a group, if the group is complete. */
   endGroup(): void;
 }
 
-/** Consecutive complete groups. */
+/** A run of consecutive complete groups. */
 export interface Stretch<V> {
-  /** The position at which the stretch begins; undefined for the beginning of the segment. */
+  /** The position at which the stretch begins. Undefined if it begins with the segment. */
   readonly start: SegmentStart | undefined;
-  /** The offset of the end of the stretch in the file. */
+  /** The file offset at which the stretch ends. */
   readonly to: number;
-  /** The number of the stretch's first group, and the number of the group after the stretch. */
+  /** The number of the first group in the stretch. `endGroup` is the number of the first group after the stretch. */
   readonly firstGroup: number;
   readonly endGroup: number;
   readonly visitor: V;
 }
 
-/** The bytes without a complete group. */
+/** A range of bytes that contains no complete group. */
 export interface Gap {
   readonly from: number;
   readonly to: number;
-  /** The offset of the first fault, and a description of the fault. */
+  /** The file offset of the first fault. `fault` describes that fault. */
   readonly at: number;
   readonly fault: string;
-  /** Whether the gap is a single section of the size in its head, plus the end of the section's group. */
+  /** Whether the gap is exactly one section, with the size that its head gives, followed by the end of its group. */
   readonly isSingle: boolean;
-  /** Whether no group follows the gap in the segment. */
+  /** Whether the gap reaches to the end of the segment. */
   readonly isTail: boolean;
 }
 
@@ -46,17 +46,17 @@ export interface SalvagedSegment<V> {
   readonly id: number;
   readonly size: number;
   readonly head: SegmentHead | undefined;
-  /** The readable stretches and the gaps, in the order of the file. */
+  /** The readable stretches and the gaps, in file order. */
   readonly parts: readonly (Stretch<V> | Gap)[];
   readonly isSealed: boolean;
-  /** The sum of all sections, if there is no gap. */
+  /** The checksum of all sections. Undefined if there is a gap. */
   readonly sum: number | undefined;
 }
 
 /**
- * Reads a segment. After damage, it restarts after the next end of a group with a valid checksum.
- * @param lowest the smallest possible number of the segment's first group @param create returns the visitor of a stretch
- * @throws ReplayError UNSUPPORTED if another version wrote the file · IO
+ * Reads a segment. After a damaged part, reading resumes after the next group end with a valid checksum.
+ * @param lowest the smallest possible number of the segment's first group @param create returns a new visitor for a stretch
+ * @throws ReplayError UNSUPPORTED if another version wrote the file · IO if the file cannot be read
  */
 export function salvageSegment<V extends GroupVisitor>(
   directory: Directory,
@@ -81,7 +81,7 @@ export function salvageSegment<V extends GroupVisitor>(
     const at = reader.faultAt ?? wholeBytes;
     const behindEnd = reader.isOpen && reader.fault !== undefined ? behindDamagedEnd(directory, id, memory, at, group) : undefined;
     if (behindEnd !== undefined) {
-      // Only the end of the group is damaged, and all of its sections were shown.
+      // Only the end of the group is damaged. The visitor has received all sections of the group.
       visitor.endGroup();
       if (group > firstGroup) parts.pop();
       parts.push({ start: start && { ...start, head }, to: at, firstGroup, endGroup: group + 1, visitor });
@@ -101,7 +101,10 @@ export function salvageSegment<V extends GroupVisitor>(
   }
 }
 
-/** Passes the sections of all complete groups to the visitor. Returns the error for a file of another version, since its first bytes may only be damaged. */
+/**
+ * Passes the sections of a stretch to the visitor. Returns an UNSUPPORTED error instead of throwing it, because damaged first bytes also look like another
+ * version.
+ */
 function visit(reader: SegmentReader, visitor: GroupVisitor): ReplayError | undefined {
   const { sections } = reader;
   try {
@@ -127,8 +130,8 @@ function visit(reader: SegmentReader, visitor: GroupVisitor): ReplayError | unde
 }
 
 /**
- * Returns the start of the first group if the magic or the head is damaged. The group starts after a valid head. After a damaged head, it starts at the offset
- * that the head's size gives, if a section begins there.
+ * Returns the start of the first group in a segment whose magic or head is damaged. If the head is valid, the group starts after it. If the head is damaged,
+ * its size gives the start, provided that a valid section begins there.
  */
 function startOfFirst(directory: Directory, id: number, memory: SectionMemory): SegmentStart | undefined {
   const first = sectionAt(directory, id, memory, MAGIC.length);
@@ -140,7 +143,10 @@ function startOfFirst(directory: Directory, id: number, memory: SectionMemory): 
   return sectionAt(directory, id, memory, first.end)?.isWhole === true ? { at: first.end, group: undefined, head: undefined } : undefined;
 }
 
-/** Returns the start of the group after a damaged COMMIT. The damaged bytes must have the size of a COMMIT, and the next end must belong to the next group. */
+/**
+ * Returns the start of the group after a damaged COMMIT. Returns undefined unless the damaged bytes have the size of a COMMIT and the next group end belongs to
+ * the next group.
+ */
 function behindDamagedEnd(directory: Directory, id: number, memory: SectionMemory, at: number, group: number): SegmentStart | undefined {
   const damaged = sectionAt(directory, id, memory, at);
   if (damaged?.end !== at + END_BYTES || sectionAt(directory, id, memory, damaged.end)?.isWhole !== true) return undefined;
@@ -152,13 +158,13 @@ function behindDamagedEnd(directory: Directory, id: number, memory: SectionMemor
 interface SectionInFile {
   readonly kind: number;
   readonly payload: Uint8Array;
-  /** The offset of the section's end, from the size in its head. */
+  /** The file offset of the section's end, computed from the size in its head. */
   readonly end: number;
   /** Whether the section's checksum is valid. */
   readonly isWhole: boolean;
 }
 
-/** Returns the section at an offset, valid or not; undefined if it exceeds the file. */
+/** Returns the section at an offset, whether its checksum is valid or not. Returns undefined if the section extends past the end of the file. */
 function sectionAt(directory: Directory, id: number, memory: SectionMemory, at: number): SectionInFile | undefined {
   return withFile(directory, id, (file, size) => {
     if (at + SECTION_BYTES > size) return undefined;
@@ -184,7 +190,7 @@ function sectionAt(directory: Directory, id: number, memory: SectionMemory, at: 
   });
 }
 
-/** Returns the position after the next end of a group. @param lowest the smallest possible number of the group */
+/** Returns the position after the next group end. @param lowest the smallest possible number of that group */
 function nextStart(directory: Directory, id: number, memory: SectionMemory, at: number, lowest: number): SegmentStart | undefined {
   const end = nextGroupEnd(directory, id, memory, at, ({ group }) => group >= lowest);
   if (end === undefined) return undefined;
@@ -192,7 +198,7 @@ function nextStart(directory: Directory, id: number, memory: SectionMemory, at: 
   return end.kind === COMMIT ? { at: end.at + END_BYTES, group: end.group + 1, head: undefined } : { at: end.at, group: end.group, head: undefined };
 }
 
-/** Returns whether bytes are a single section of the size in its head, plus the end of the section's group. */
+/** Returns whether a range of bytes is exactly one section, with the size that its head gives, followed by the end of its group. */
 function isSingle(directory: Directory, id: number, from: number, to: number): boolean {
   return withFile(directory, id, (file, size) => {
     const head = new Uint8Array(SECTION_BYTES);
