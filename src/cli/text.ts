@@ -26,7 +26,7 @@ export function table(rows: readonly (readonly (string | number)[])[]): string {
   return cells.map((row) => `  ${line(row)}\n`).join("");
 }
 
-/** Formats a number, such as `10,040`, `0.1234` or `-1.5e-7`. Other numbers than whole numbers have five digits. */
+/** Formats a number, such as `10,040`, `0.1234` or `-1.5e-7`. Numbers that are not whole have at most five significant digits. */
 export function number(value: number): string {
   if (!Number.isFinite(value)) return String(value);
   if (Number.isInteger(value) && Math.abs(value) < 1e15) return value.toLocaleString("en-US");

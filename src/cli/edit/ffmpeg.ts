@@ -32,7 +32,7 @@ export function decodeFrames(folder: string, { path, times, fps, height, width }
   const distinct = [...new Set(numbers)].sort((a, b) => a - b);
   const select = distinct.map((number) => `eq(n,${number})`).join("+");
   const seek = first - 0.5 / fps;
-  // The time of a film's first frame may be rounded up, so no seek is done for it.
+  // The time of a film's first frame may be rounded up, so ffmpeg does not seek to it.
   const start = seek > 0 ? ["-ss", seek.toFixed(6)] : [];
   const args = ["-v", "error", "-nostdin", ...start, ...inputOf(film), "-map", "0:v:0", "-vf", `select='${select}'`, "-fps_mode", "passthrough"];
   const output = ["-frames:v", String(distinct.length), "-s", `${width}x${height}`, "-pix_fmt", "rgb24", "-f", "rawvideo", "-"];
