@@ -23,8 +23,8 @@ interface FitOptions {
 }
 
 /**
- * Returns the columns of a nested value for the leaves of a spec, without copying. All columns must have the same outer dimensions, followed by the shape of their
- * leaf, and the dtype of their leaf. @throws ReplayError SPEC_MISMATCH
+ * Returns the columns of a nested value, nested like the spec, without copying. All columns must have the same outer dimensions, and the shape and dtype of
+ * their leaf. @throws ReplayError SPEC_MISMATCH
  */
 export function fitColumns<S extends Spec>(spec: S, value: unknown, { subject, outer, rows, steps }: FitOptions): SpecColumns<S> {
   const outerShape: (number | undefined)[] = outer === 1 ? [rows] : [rows, steps];
