@@ -118,7 +118,7 @@ export class EpisodeReader {
     return this.#pack(this.#leaves.map(({ size }, i) => readNow(slicedColumn(data[i] as ColumnData, from * size, to * size))));
   }
 
-  /** Returns the last row as columns of length 1, with zeros for the action, the reward and the discount. */
+  /** Returns the last row as columns of length 1, without the action, the reward and the discount. */
   final({ data, rows }: EpisodeColumns): unknown {
     return this.#pack(
       this.#leaves.map(({ size }, i) =>
