@@ -1,4 +1,4 @@
-/** Opens the Replay in a source, in memory. */
+/** Opens the Replay that a source contains, in memory. */
 import { ReplayError } from "../../../base/error.ts";
 import type { Fetch } from "../../../base/host.ts";
 import { Replay } from "../../../replay/replay.ts";
@@ -19,11 +19,11 @@ import { type OpenedJournal, openDirectory, openJournal } from "./open-journal.t
 
 export interface ReplayOpenOptions extends ReadOptions {
   /**
-   * Maps the roles of RLDS (observation, action, reward, discount, terminated) to leaves. Default: the map of the Replay, otherwise the leaves with the names
-   * of the roles.
+   * Maps the roles of RLDS (observation, action, reward, discount, terminated) to leaves. Default: the map that the Replay itself has, otherwise the leaves
+   * with the names of the roles.
    */
   readonly transition?: TransitionRoles;
-  /** Another build of the core, for hosts that forbid compiling. Default: the core of the package. */
+  /** Another build of the core, for hosts that forbid compilation. Default: the core of the package. */
   readonly module?: WebAssembly.Module;
   /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;
@@ -56,7 +56,7 @@ export async function storedReplay(from: Source, options: StoredOptions): Promis
   } catch (error) {
     if (!(error instanceof ReplayError) || error instanceof RldsError) throw error;
     const stated = new RldsError(error.code, error.message, { file: name }, { cause: error });
-    // A snapshot cannot be read in part.
+    // A snapshot cannot be read in part, so `salvage` would not help.
     throw file === undefined && options.losses === undefined ? withSalvageRemedy(stated) : stated;
   } finally {
     await file?.close();
@@ -86,14 +86,14 @@ async function ofJournal(from: Source, folder: SourceFolder, options: StoredOpti
   }
 }
 
-/** Opens a journal. Folders of the system and directories are read in place; other sources are copied. */
+/** Opens a journal. Directories, and folders in the file system, are read in place. All other sources are copied. */
 function openLog(from: Source, folder: SourceFolder, below: string, options: StoredOptions): Promise<OpenedJournal> {
   if (isDirectory(from) && below === "") return openJournal(from, options);
   const path = pathOf(from);
   return path === undefined ? openCopy(folder, below, options) : openJournal(below === "" ? path : `${path}/${below}`, options);
 }
 
-/** Opens a source that is not a folder of the system. */
+/** Opens a copy of a source that is not a folder in the file system. */
 async function openCopy(folder: SourceFolder, below: string, options: StoredOptions): Promise<OpenedJournal> {
   await ready;
   const files = new FileCopies(folder, below, options.maxBytes);
