@@ -24,7 +24,9 @@ const LARGE_INTEGER = /(?:^|[[:,\s-])\d{16}/;
 const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const MINUS = 45;
 
-/** Parses JSON like `parseJson`. Integers that numbers cannot represent become bigints, within the range of i64 and u64. @throws SyntaxError like `parseJson` */
+/**
+ * Parses JSON like `parseJson`, but integers that numbers cannot represent become bigints, within the range of i64 and u64. @throws the errors of `parseJson`
+ */
 export function parseExactJson(text: string): unknown {
   if (!LARGE_INTEGER.test(text)) return parseJson(text);
   const lower = text.toLowerCase();

@@ -106,8 +106,9 @@ function rowOf(value: unknown, place: Place, names?: ReadonlyMap<string, Field>)
 }
 
 /**
- * Returns the schema of the rows in a file. @param value the first row @param types the types of all rows @param spec the specs that the caller set for some fields @throws RldsError CORRUPT,
- * UNSUPPORTED
+ * Returns the schema of the rows in a file.
+ * @param value the first row @param types the types of all rows @param spec the specs that the caller set for some fields
+ * @throws RldsError CORRUPT, UNSUPPORTED
  */
 export function inferRowSchema(
   value: unknown,
@@ -186,8 +187,8 @@ export class Rows {
   }
 
   /**
-   * Adds a row. @param bytes the size of the line, which limits the number of its elements @returns whether the row ends the episode @throws RldsError
-   * SPEC_MISMATCH, CORRUPT
+   * Adds a row to the collected rows. @param bytes the size of the line, which limits the number of its elements @returns whether the row ends the episode
+   * @throws RldsError SPEC_MISMATCH, CORRUPT
    */
   add(value: unknown, place: Place, bytes: number): boolean {
     const { rowSpec, steps, hasReward } = this.#schema;

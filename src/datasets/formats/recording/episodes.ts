@@ -27,7 +27,7 @@ export interface EpisodesOptions {
   readonly listing: Listing;
   readonly layout: RowLayout;
   readonly selected: StepSelection;
-  /** Receives damaged parts. Undefined if they are errors. */
+  /** Receives the damaged parts. Undefined if they are errors. */
   readonly losses: Damage | undefined;
   readonly frames: PendingFrames;
   readonly maxBytes: number;

@@ -232,7 +232,7 @@ export class JournalHistory {
   async #read(recovered: ScanResult, memory: SectionMemory, signal: AbortSignal | undefined): Promise<void> {
     let group: { readonly of: number; readonly rows: (Fresh & { readonly segment: number })[]; isNew: boolean } | undefined;
     const findEnds = () => {
-      // Records are stored newest first. If the group only repeats records, they are not new.
+      // Records are stored newest first. A group that only rewrites salvaged records adds no new rows.
       if (group?.isNew) for (const row of group.rows.reverse()) this.#add(row);
       for (const pool of this.#packed) pool.closeGroup();
       group = undefined;
