@@ -84,7 +84,7 @@ function suggestWords(command: Command): void {
   }
 }
 
-/** Makes a repeated option a usage error, unless the option may be repeated. By default, Commander would silently use the last value. */
+/** Makes a second value of an option a usage error, unless the option may be repeated. By default, Commander would silently use the last value. */
 function refuseSecondValues(command: Command): void {
   for (const option of command.options) {
     if (option.isBoolean() || option.parseArg === repeatable) continue;

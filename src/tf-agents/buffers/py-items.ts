@@ -132,7 +132,7 @@ export class PyBuffer<S extends Spec> {
     return this.#items.dataset(options as never) as Dataset<StepsOf<S>>;
   }
 
-  /** Returns all items, [1, size, …], in the order of their places. In a full buffer, the newest items may come first, since they replace the oldest. */
+  /** Returns all items, [1, size, …], in the order of their places. In a full buffer, the newest items may come first, because they replace the oldest. */
   gatherAll(): StepsOf<S> {
     return this.#items.all() as StepsOf<S>;
   }

@@ -128,7 +128,7 @@ export class FilmCopies {
     return film;
   }
 
-  /** Records the frames before an episode, which are cut out of the video. */
+  /** Marks an episode of a video as written. Returns the number of frames before the episode that are cut out of the video. */
   #cutBefore(film: CurrentFilm, { from, frames }: FilmSpan, episode: number): number {
     const { path, spans, written } = film;
     const { cutFilm, fps } = this.#plan;

@@ -1,4 +1,6 @@
-/** Recovers a damaged recording. Recovers all complete episodes, including episodes after the damage, and the steps of damaged episodes up to the damage. */
+/**
+ * Recovers a damaged recording. All complete episodes are kept, including episodes after the damage. Damaged episodes keep their steps up to the damage.
+ */
 import { corrupt } from "../../../base/error.ts";
 import { RECORDED_END, RECORDED_FINAL, RECORDED_INDEX, RECORDED_STEP } from "../../../base/kinds.ts";
 import { loggerOf } from "../../../base/warnings.ts";
