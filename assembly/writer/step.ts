@@ -13,13 +13,14 @@ import { Sequences } from "./sequence";
 import { Writer } from "./writer";
 
 /**
- * Appends the step of a staging record, a row for each lane, and the items that the rules make of it. Returns the number of waiting items, or a code if nothing
- * changed. O(row + items)
+ * Appends the step of a staging record, with one row per lane, and creates the items that the rules make from it. Returns the number of items that wait, or an
+ * error code if nothing changed. O(row + items)
  */
 export function writer_append(writer: usize, staged: usize): i32 {
   const w = changetype<Writer>(writer);
   const s = w.stream(0);
-  // The usual step inside an episode has its own function: with the other cases in the same function, V8 would keep local numbers in memory.
+  // This function handles only the usual step, inside an episode. If it also handled the other cases, V8 would keep local variables in memory instead of
+  // registers.
   if ((s.awaits | w.across | s.rows().limit | (w.lanes - 1)) != 0) return appendOther(w, s, staged);
   if (w.checks != 0) {
     const code = checkValues(w, s, staged);
@@ -28,7 +29,7 @@ export function writer_append(writer: usize, staged: usize): i32 {
   const step = s.episodeStep + 1;
   for (let k: u32 = 0; k < w.rules; k++) {
     const rule = w.rule(k);
-    // An item that belongs only to the episode of the previous item needs nothing that could fail.
+    // If the new item only joins the episode of the table's previous item, creating it cannot fail.
     if (rule.to().evictsInPlace == 0 || !rule.to().episodes().joins(s.episode)) {
       const code = rule.makes(step) ? canTake(rule.to(), w.making(k, s), rule.length) : 0;
       if (code != 0) return code;
@@ -43,7 +44,9 @@ export function writer_append(writer: usize, staged: usize): i32 {
   return waiting;
 }
 
-/** Like `writer_append`, for a step that begins or ends an episode, in a writer that is across or has several lanes, or if storage is limited. */
+/**
+ * Does the work of `writer_append` in all other cases: the step begins or ends an episode, the writer is `across` or has several lanes, or storage is limited.
+ */
 function appendOther(w: Writer, s: Stream, staged: usize): i32 {
   if (w.lanes > 1) return writer_append_block(changetype<usize>(w), staged, w.lanes, 0, 0);
   if (s.awaitsFinal()) return appendLast(w, s, staged);
@@ -70,7 +73,7 @@ function appendOther(w: Writer, s: Stream, staged: usize): i32 {
   return waiting;
 }
 
-/** Checks whether rules can use the values of a step. Returns 0 or a code. */
+/** Checks whether the rules can use the values of a step. Returns 0, or an error code. */
 function checkValues(w: Writer, s: Stream, staged: usize): i32 {
   const p = s.rows();
   const code = w.reward == 0 ? 0 : w.checkReward(p, staged + <usize>p.leaf(w.reward - 1).staged, 0);
@@ -82,12 +85,12 @@ function checkValues(w: Writer, s: Stream, staged: usize): i32 {
   return code;
 }
 
-/** Calls `append`, which is compiled once here instead of once per call. */
+/** Wraps `append`, which is inlined, so that its code is compiled only once in this file. */
 function appendRow(s: Stream, staged: usize): u32 {
   return s.append(staged);
 }
 
-/** Makes the item of a rule that ends with the newest step, the `step`-th of its episode. Returns how many wait. */
+/** Creates the item of a rule that ends with the newest step, which is the `step`-th step of its episode. Returns the number of items that wait. */
 function makeItemOf(w: Writer, s: Stream, rule: Rule, step: u32): u32 {
   if (rule.isSequence()) return Sequences.make(w, s, rule, rule.length, OWN);
   const priority = rule.dues == 0 ? rule.gives(s, rule.length) : Dues.take(w, s, rule, step + 1 - rule.length);
@@ -95,7 +98,7 @@ function makeItemOf(w: Writer, s: Stream, rule: Rule, step: u32): u32 {
 }
 
 /**
- * Appends the final step of an episode. If the episode terminated, the step exists already, and this call writes its value; the final step of a discarded
+ * Appends the final step of an episode. If the episode terminated, the step already exists, and this call fills in its values. The final step of a discarded
  * episode is not stored.
  */
 function appendLast(w: Writer, s: Stream, staged: usize): i32 {

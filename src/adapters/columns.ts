@@ -1,10 +1,10 @@
-/** Implements the base of the adapters, which replaces each array of numbers in a batch. */
+/** Implements the common part of the adapters, which replaces each array of numbers in a batch. */
 
 import { mustBe } from "../base/error.ts";
 import { type ColumnLike, isColumn } from "../schema/column.ts";
 import { type AnyArray, dtypeOf } from "../schema/dtype.ts";
 
-/** A batch, or a nest of columns, with a `T` in place of each array of numbers. Strings, keys, counts and methods are omitted. */
+/** A batch or a nest of columns in which a `T` replaces each array of numbers. Strings, keys, counts and methods are omitted. */
 export type MappedBatch<V, T> = unknown extends V
   ? unknown
   : V extends ColumnLike<"string">
@@ -24,7 +24,8 @@ type IsEmpty<H> = unknown extends H ? false : [H] extends [never] ? true : [keyo
 type Node = { readonly [name: string]: unknown };
 
 /**
- * Returns the batch with `convert(data, shape, path)` in place of each array of numbers. Rows from index `count` on are cut off, since they have no meaning.
+ * Returns a copy of the batch in which `convert(data, shape, path)` replaces each array of numbers. Rows from index `count` on are cut off, because their
+ * values have no meaning.
  */
 export function mapArrays<B extends object, T>(batch: B, convert: (data: AnyArray, shape: number[], path: string) => T): MappedBatch<B, T> {
   if (typeof batch !== "object" || batch === null || isColumn(batch)) throw mustBe(TypeError, "batch", "a batch, or a nest of columns", batch);
@@ -43,7 +44,7 @@ export function mapArrays<B extends object, T>(batch: B, convert: (data: AnyArra
     if (dtypeOf(value) !== undefined) {
       const data = value as AnyArray;
       if (keys.at(-1) === "keys") return undefined;
-      // Among the arrays that are not columns, the mask and returns of several numbers have more than one number per item.
+      // Among the arrays that are not columns, only the mask and vector returns have several numbers per item.
       const isMatrix = ArrayBuffer.isView(lengths) && (path === "mask" || (path === "nStep.returns" && data.length !== items(lengths)));
       return array(data, isMatrix ? [items(lengths), data.length / items(lengths)] : [data.length], path);
     }
@@ -57,7 +58,7 @@ export function mapArrays<B extends object, T>(batch: B, convert: (data: AnyArra
   return (part(batch, []) ?? {}) as MappedBatch<B, T>;
 }
 
-/** Returns the names of an object's fields. For a batch, these are the names of its getters. */
+/** Returns the names of an object's fields. In a batch, the fields are getters. */
 function namesOf(value: object): string[] {
   const names: string[] = [];
   for (const name in value) names.push(name);
@@ -66,7 +67,7 @@ function namesOf(value: object): string[] {
 
 const items = (lengths: unknown) => (lengths as Uint32Array).length;
 
-/** Returns integers as 32-bit integers. @throws RangeError if an integer does not fit */
+/** Converts integers to 32-bit integers. @throws RangeError if an integer does not fit */
 export function int32(data: AnyArray, path: string): Int32Array<ArrayBuffer> {
   const result = new Int32Array(data.length);
   for (let i = 0; i < data.length; i++) {

@@ -13,7 +13,7 @@ export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER):
   };
 }
 
-/** Parses a seed, a whole number of 64 bits. */
+/** Parses a seed, which is an unsigned 64-bit integer. */
 export function seed(text: string): bigint {
   if (!/^\d{1,20}$/.test(text) || BigInt(text) >= 2n ** 64n) throw new InvalidArgumentError("It must be a whole number from 0 to 2^64 - 1.");
   return BigInt(text);
@@ -38,7 +38,7 @@ export function repeatable(text: string, previous: readonly string[] | undefined
   return [...(previous ?? []), text];
 }
 
-/** The selectors that take an exponent, for messages. */
+/** The names of the selectors that take an exponent, for messages. */
 export const WITH_EXPONENT = SELECTORS.filter((kind) => SELECTOR_KINDS[kind].takesExponent);
 
 /** Parses the name of a selector, followed by a colon and an exponent if the selector takes an exponent. */

@@ -11,9 +11,9 @@ import { countText, escapeText } from "./text.ts";
 
 const FIRST_EXAMPLE = "  $ npx reprise check lerobot/pick_cube --without observation/image\n";
 
-/** The names of faults and warnings, as in the document of --json. */
+/** The names of faults and warnings, as in the output of --json. */
 const KINDS: readonly string[] = [...CHECK_FAULTS, ...CHECK_WARNINGS];
-/** The word for all warnings. */
+/** The word that stands for all warnings on the command line. */
 const WARNINGS = "warnings";
 
 const EXAMPLES = `
@@ -90,7 +90,7 @@ export function check(path: string, options: CheckCommandOptions, host: Host): P
   });
 }
 
-/** Returns the same reader, whose iteration Ctrl-C can stop between two episodes. */
+/** Returns a reader that Ctrl-C can stop between two episodes. It otherwise equals the given reader. */
 function withPauses(reader: RldsReader, { signal }: Host): RldsReader {
   return new Proxy(reader, {
     get: (target, key) => (key === Symbol.asyncIterator ? () => withYields(target, signal) : Reflect.get(target, key, target)),
@@ -101,7 +101,7 @@ interface Kinds {
   readonly [kind: string]: CheckFindings;
 }
 
-/** Returns the kinds with findings, in the words of the command line, without the ignored kinds. */
+/** Returns the kinds that have findings and are not ignored, in the words of the command line. */
 function listed(kinds: Kinds, ignore: readonly string[]): Kinds {
   const found = Object.entries(kinds).filter(([kind, { count }]) => count > 0 && !ignore.includes(kind));
   return Object.fromEntries(found.map(([kind, findings]) => [kind, { ...findings, places: findings.places.map(inWords) }]));
@@ -111,7 +111,7 @@ function inWords(finding: CheckFinding): CheckFinding {
   return { ...finding, text: rephrase(finding.text) };
 }
 
-/** Returns one line per place. If a kind has more places than are listed, one more line has their count. */
+/** Returns one line per place. If a kind has more places than are listed, an additional line states their number. */
 function textOf({ episodes, steps, complete }: CheckReport, faults: Kinds, warnings: Kinds): string {
   const lines = [...linesOf("fault", faults), ...linesOf("warning", warnings)];
   const total = (kinds: Kinds) => Object.values(kinds).reduce((sum, { count }) => sum + count, 0);

@@ -87,7 +87,7 @@ export interface ConvertOptions extends FormatOptions, SourceOptions, FinalStepO
   readonly strict?: true;
 }
 
-/** The formats of files, by the endings of their names. */
+/** The format for each ending of a file name. */
 const ENDINGS: readonly (readonly [ending: string, format: Format])[] = [
   [".parquet", "parquet"],
   [".jsonl", "jsonl"],
@@ -96,7 +96,7 @@ const ENDINGS: readonly (readonly [ending: string, format: Format])[] = [
   [".hdf5", "hdf5"],
   [".csv", "csv"],
 ];
-/** The endings of the names of files that contain a whole dataset. */
+/** The file name endings of datasets that consist of one file. */
 export const FILES: readonly string[] = ENDINGS.map(([ending]) => ending);
 /** The formats that each option applies to. */
 const OF_FORMAT: { readonly [option in keyof FormatOptions]-?: { readonly flag: string; readonly formats: readonly Format[] } } = {
@@ -148,7 +148,7 @@ export function convert(from: string, to: string, options: ConvertOptions, host:
   });
 }
 
-/** @throws UsageError for an option of another format */
+/** @throws UsageError for an option that does not apply to the format */
 export function checkFormatOptions(to: string, format: Format, options: FormatOptions): void {
   for (const [option, { flag, formats }] of Object.entries(OF_FORMAT))
     if (options[option as keyof FormatOptions] !== undefined && !formats.includes(format))
@@ -157,14 +157,14 @@ export function checkFormatOptions(to: string, format: Format, options: FormatOp
       );
 }
 
-/** Returns the reason why no step is left, if the report of the import shows the reason; otherwise an empty text. */
+/** Returns the reason why no step is left. Returns an empty text if the report of the import does not show a reason. */
 export function emptyRemedy({ episodes, kept, faults }: ImportReport): string {
   if (episodes === 0 || kept.steps > 0) return "";
   const [fault] = Object.entries(faults).find(([, { count }]) => count > 0) ?? [];
   return fault === undefined ? "" : `, because all ${episodes} episodes have faults. List the faults with reprise inspect`;
 }
 
-/** Returns the options for opening the source. In this command, `--split` is the split of the target. */
+/** Returns the options for opening the source. In this command, `--split` names the split of the target, not of the source. */
 export function openOptionsOf({ fromSplit, open, topics, rate, mode, without, only, rename, null: nulls }: SourceOptions): OpenOptions {
   return {
     mode,

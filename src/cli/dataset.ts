@@ -1,4 +1,4 @@
-/** Opens datasets for all commands, with their common options. */
+/** Opens datasets for all commands, and defines the options that the commands share. */
 import { readFile } from "node:fs/promises";
 import { setImmediate as turn } from "node:timers/promises";
 import { type Command, Option } from "commander";
@@ -30,7 +30,7 @@ export function addMode(command: Command): Command {
   return command.addOption(new Option("--mode <mode>", MODE).choices(["strict", "repair", "drop", "salvage"]).default("strict"));
 }
 
-/** Adds the option for commands that only read, so that faults are not errors. */
+/** Adds the option `--mode`, with which a command can read damaged files. */
 export function addSalvage(command: Command): Command {
   const mode = new Option("--mode <mode>", "strict stops at the first damage in a file, salvage reads the intact parts and reports the rest");
   return command.addOption(mode.choices(["strict", "salvage"]).default("strict"));
@@ -47,13 +47,13 @@ export function addFinalStep(command: Command): Command {
   return command.addOption(new Option("--final-step <what>", FINAL_STEP).choices(["observation", "transition", "drop", "refuse"]));
 }
 
-/** Returns the counts of changed last steps, one line each, or an empty text if no last step was changed. */
+/** Returns one line per kind of change to last steps, with its count, or an empty text if no last step was changed. */
 export function finalStepsText({ repeated, dropped }: FinalStepCounts): string {
   const repeatedText = repeated === 0 ? "" : `  no final observation in ${countText(repeated, "episode")}: the last observation is repeated\n`;
   return repeatedText + (dropped === 0 ? "" : `  no final observation in ${countText(dropped, "episode")}: the last transition is left out\n`);
 }
 
-/** The options that choose and rename columns. */
+/** The options that select and rename columns. */
 export interface SelectOptions {
   readonly without?: readonly string[];
   readonly only?: readonly string[];
@@ -87,7 +87,7 @@ export function addOpen(command: Command): Command {
     );
 }
 
-/** Adds the options that choose columns. Columns are named as in the file or in a step, with dots or slashes. */
+/** Adds the options that select columns. A column has its name from the file or from a step, with dots or slashes. */
 export function addSelect(command: Command): Command {
   return command
     .option("--without <column>", "a column to leave out without reading it, such as observation/instruction; may be repeated", repeatable)
@@ -100,7 +100,7 @@ export function addSelect(command: Command): Command {
     );
 }
 
-/** Returns the column options in the form of a reader. @throws UsageError */
+/** Returns the column options in the form that a reader takes. @throws UsageError */
 export function selectionOf({ without, only, rename, null: nulls }: SelectOptions): SelectionOptions {
   const pairs = (flag: string, texts: readonly string[]) =>
     texts.map((text) => {
@@ -117,7 +117,7 @@ export function selectionOf({ without, only, rename, null: nulls }: SelectOption
   };
 }
 
-/** Parses a number, true or false; any other value is a text. */
+/** Parses a number, true or false. Any other value is a text. */
 function nullOf(text: string): number | bigint | boolean | string {
   if (/^-?\d{16,20}$/.test(text)) return BigInt(text);
   const number = Number(text);
@@ -125,7 +125,7 @@ function nullOf(text: string): number | bigint | boolean | string {
   return text === "true" || text === "false" ? text === "true" : text;
 }
 
-/** Returns the data that could not be read, one line each; empty if everything was read. */
+/** Returns one line per loss of data that could not be read, or an empty text if everything was read. */
 export function lossesText(losses: readonly SourceLoss[] | undefined): string {
   if (losses === undefined || losses.length === 0) return "";
   const lines = losses.slice(0, MAX_SHOWN).map(({ code, reason }) => `  ${code}: ${escapeText(reason)}\n`);
@@ -134,7 +134,7 @@ export function lossesText(losses: readonly SourceLoss[] | undefined): string {
 
 const MAX_SHOWN = 20;
 
-/** The formats that commands read, for their help. */
+/** The formats that commands read, for the help texts. */
 export const SOURCES =
   "TFDS, Minari, D4RL, LeRobot, robots' HDF5, Parquet, JSONL, CSV, NPZ, Zarr, MCAP, TFRecord of TF-Agents, a recording, a journal or a snapshot";
 
@@ -150,7 +150,7 @@ export async function withDataset<T>(path: string, options: OpenOptions, { signa
   const mcap = { ...(topics !== undefined && { topics: await topicsIn(topics) }), ...(rate !== undefined && { rate }) };
   const selected = { ...Object.fromEntries(pairs), ...mcap, ...selectionOf(options), ...(mode === "salvage" && { salvage: true }) };
   const reader = await openRlds(path, { ...selected, signal, ...(split !== undefined && { split }) }).catch((error) => {
-    // The path is a string, so an argument of the wrong type must be an option.
+    // The path is always a string, so an argument of the wrong type must be an option.
     throw error instanceof TypeError ? new UsageError(error.message, { cause: error }) : error;
   });
   try {
@@ -160,7 +160,7 @@ export async function withDataset<T>(path: string, options: OpenOptions, { signa
   }
 }
 
-/** Reads the JSON file of a mapping. @throws UsageError if the file is missing or is not JSON */
+/** Reads the JSON file with the mapping of MCAP topics. @throws UsageError if the file is missing or is not JSON */
 async function topicsIn(path: string): Promise<{ readonly [leaf: string]: string }> {
   try {
     return JSON.parse(await readFile(path, "utf8")) as { readonly [leaf: string]: string };
@@ -220,7 +220,7 @@ function placeText({ episode, step, path }: { readonly episode?: number; readonl
 
 const YIELD_MS = 50;
 
-/** Iterates, and yields to the event loop from time to time. Without these pauses, Ctrl-C would wait for the end of a file. */
+/** Iterates over values and yields to the event loop from time to time. Without these pauses, Ctrl-C would have no effect before the end of a file. */
 export async function* withYields<T>(iterable: AsyncIterable<T> | Iterable<T>, signal: AbortSignal): AsyncGenerator<T, void, undefined> {
   let next = performance.now() + YIELD_MS;
   for await (const value of iterable) {

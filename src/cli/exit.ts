@@ -1,4 +1,4 @@
-/** Reports failures of the program as one line or one JSON document, and an exit code. */
+/** Reports failures of the program as one line or one JSON document, with an exit code. */
 import { CommanderError } from "commander";
 import { ReplayError } from "../index.ts";
 
@@ -7,7 +7,7 @@ export const WRONG_DATA = 1;
 export const WRONG_USAGE = 2;
 export const INTERRUPTED = 130;
 
-/** Reports wrong usage of the command line, such as an invalid option, or options that exclude each other. */
+/** Reports wrong usage of the command line, such as an invalid option, or options that cannot be combined. */
 export class UsageError extends Error {}
 
 /** Reports Ctrl-C. The message describes the state of the work. */
@@ -21,7 +21,7 @@ export class Interrupted extends Error {
 export function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
   if (error instanceof Interrupted) return INTERRUPTED;
-  // A value out of range came from the command line.
+  // A RangeError means that a value from the command line is out of range.
   return error instanceof UsageError || error instanceof RangeError ? WRONG_USAGE : WRONG_DATA;
 }
 
@@ -34,7 +34,7 @@ export function lineOf(error: unknown): string {
   return `reprise: ${code === undefined ? "" : `${code}: `}${lines.join(" ")}`;
 }
 
-/** Returns a failure as `{error: {code, message, file, offset, episode, step, pushed}}`, without unknown fields. */
+/** Returns a failure as `{error: {code, message, file, offset, episode, step, pushed}}`. Fields whose values are unknown are omitted. */
 export function failureValue(error: unknown): object {
   const { message = String(error), file, offset, episode, step, pushed } = (error ?? {}) as { [key: string]: unknown };
   return { error: { code: codeOf(error), message: rephrase(String(message)), file, offset, episode, step, pushed } };
@@ -49,7 +49,7 @@ function codeOf(error: unknown): string | undefined {
   return typeof code === "string" ? code : undefined;
 }
 
-/** Phrases of package messages, and their replacements. */
+/** Phrases in messages of the package, with their replacements. */
 const PHRASES: readonly (readonly [original: string, replacement: string])[] = [
   ["overwrite: true", "--overwrite"],
   ["salvage: true", "--mode salvage"],
@@ -73,7 +73,7 @@ const PHRASES: readonly (readonly [original: string, replacement: string])[] = [
   ["shards and shardBytes exclude each other", "--shards excludes shardBytes"],
 ];
 
-/** Patterns for messages that contain option names, and the replacements with flags. */
+/** Patterns for messages that contain names of options, with replacements that name flags instead. */
 const OPTION_PATTERNS: readonly (readonly [original: RegExp, replacement: string])[] = [
   [/\b[Ll]eave (it|the array|them) out (?:by|with) mapSteps/g, "Leave $1 out with --without"],
   [/bytes that maxBytes allows\. Increase maxBytes, or write Parquet/, "bytes that this format may take. Write Parquet instead"],
@@ -97,10 +97,10 @@ const OPTION_PATTERNS: readonly (readonly [original: RegExp, replacement: string
   [/\bthe option (infos=true) reads/, "--open $1 reads"],
 ];
 
-/** Matches the list of an unknown option and the known options. These names are not replaced, because `--open` takes the same names. */
+/** Matches the part of a message that lists an unknown option and the known options. These names are not replaced, because `--open` takes the same names. */
 const NAMES = / has no option ".*/s;
 
-/** Rephrases a message of the package for the command line, whose users have no options object. */
+/** Rephrases a message of the package for the command line, where options are flags. */
 export function rephrase(message: string): string {
   const options = NAMES.exec(message)?.[0] ?? "";
   const text = message.slice(0, message.length - options.length);

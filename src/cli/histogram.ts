@@ -1,8 +1,8 @@
-/** Computes the distribution of values in at most ten bins of equal width. */
+/** Computes a histogram with at most ten bins of equal width. */
 import { number } from "./text.ts";
 
 export interface Bin {
-  /** The values of the bin are >= from and < to; in the last bin, and if from = to, they are <= to. */
+  /** The bin contains values >= from and < to. The last bin, and a bin with from = to, also contains the value `to`. */
   readonly from: number;
   readonly to: number;
   readonly count: number;
@@ -18,7 +18,7 @@ export interface Histogram {
 const MAX_BINS = 10;
 const BAR = 32;
 
-/** Counts only finite numbers. @returns undefined if there are no finite numbers */
+/** Returns the histogram of the finite numbers, or undefined if there are none. */
 export function histogramOf(numbers: readonly number[]): Histogram | undefined {
   const values = numbers.filter(Number.isFinite);
   if (values.length === 0) return undefined;
@@ -31,7 +31,7 @@ export function histogramOf(numbers: readonly number[]): Histogram | undefined {
   }
   const mean = sum / values.length;
   if (min === max) return { min, max, mean, bins: [{ from: min, to: max, count: values.length }] };
-  // If all values are whole, the bins start at whole numbers.
+  // If all values are whole numbers, the bins start at whole numbers.
   const width = isWhole ? Math.ceil((max - min + 1) / MAX_BINS) : (max - min) / MAX_BINS;
   const count = isWhole ? Math.ceil((max - min + 1) / width) : MAX_BINS;
   const counts = new Array<number>(count).fill(0);

@@ -1,11 +1,11 @@
-/** Connects a command to the terminal: Ctrl-C, progress, width. */
+/** Connects a command to the terminal. Handles Ctrl-C, the progress and the width. */
 import { SingleBar } from "cli-progress";
 import type { Host, Progress } from "./result.ts";
 import { number } from "./text.ts";
 
 const WIDTH = 120;
 
-/** @returns the host, and `release`, which stops handling Ctrl-C. A second Ctrl-C ends the program as usual. */
+/** @returns the host, and `release`, which stops handling Ctrl-C. A second Ctrl-C ends the program immediately. */
 export function terminalHost(parts: Pick<Host, "version" | "program" | "show">): { readonly host: Host; release(): void } {
   const interrupt = new AbortController();
   const onSignal = () => interrupt.abort();

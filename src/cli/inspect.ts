@@ -32,7 +32,7 @@ export interface InspectOptions extends OpenOptions {
   readonly stats?: true;
 }
 
-/** Inspects a dataset. Without a mapping, an MCAP file has no steps yet, so its topics are shown. */
+/** Inspects a dataset. An MCAP file without a mapping has no steps yet, so its topics are shown instead. */
 export async function inspect(path: string, options: InspectOptions, host: Host): Promise<Result> {
   try {
     return await inspectSteps(path, options, host);
@@ -94,7 +94,7 @@ function inspectSteps(path: string, { stats, ...options }: InspectOptions, host:
   });
 }
 
-/** Collects lengths and returns of episodes that another consumer reads. */
+/** Collects the lengths and returns of episodes while another consumer reads the episodes. */
 class EpisodeCollector {
   readonly #lengths: number[] = [];
   readonly #returns: number[] = [];
@@ -114,7 +114,7 @@ class EpisodeCollector {
   }
 }
 
-/** Returns the sum of all rewards, except the rewards of final observations; undefined if a reward is not a single number. */
+/** Returns the sum of all rewards, except the rewards of final observations. Returns undefined if a reward is not a single number. */
 function returnOf({ steps, final_step }: ReadEpisode): number | undefined {
   const { reward, is_last } = steps.columns as { readonly [field: string]: { readonly data?: ArrayLike<number | bigint> } | undefined };
   if (reward?.data?.length !== steps.length || is_last?.data?.length !== steps.length) return undefined;

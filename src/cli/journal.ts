@@ -12,12 +12,12 @@ export function isJournal(path: string): boolean {
   return filesIn(path).some((name) => segmentOf(name) > 0);
 }
 
-/** Returns whether the folder contains other files. A journal needs a separate folder. */
+/** Returns whether the folder contains files that do not belong to a journal. A journal needs a folder of its own. */
 export function hasOtherFiles(path: string): boolean {
   return filesIn(path).some((name) => !name.startsWith("lock.") && segmentOf(name) === 0);
 }
 
-/** Removes a new journal, and its folder if it has no other contents. */
+/** Removes a new journal. Also removes its folder if the folder is then empty. */
 export function removeJournal(path: string): void {
   for (const name of filesIn(path)) if (name.startsWith("lock.") || segmentOf(name) > 0) rmSync(join(path, name));
   if (existsSync(path) && filesIn(path).length === 0) rmdirSync(path);
@@ -28,7 +28,8 @@ function filesIn(path: string): string[] {
 }
 
 /**
- * Opens the Replay that is on disk. If `losses` is passed, damage is added to it. Draws do not change the files, and another process may keep writing.
+ * Opens the Replay of a journal for reading. If `losses` is passed, damage is recorded in it. Draws do not change the files, and another process may keep
+ * writing.
  * @throws ReplayError NOT_FOUND, CORRUPT
  */
 export async function openReadOnly(path: string, signal: AbortSignal, losses?: Damage): Promise<OpenReplay> {
@@ -41,7 +42,7 @@ export function restoreFile(path: string, signal: AbortSignal): Promise<Replay> 
   return Replay.restore(createReadStream(path, { signal }), { logger: null });
 }
 
-/** The name of the writer of a push. */
+/** The name of the writer that a push uses. */
 export const PUSHING = "reprise push";
 
 /** Closes the writer of a push that was killed, so that the steps of its last episode become items. */

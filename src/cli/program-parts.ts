@@ -1,5 +1,5 @@
 /**
- * Exports the parts of the package that the command line needs in addition to the public entry. All parts are in one module, so that error classes exist only
+ * Exports the parts of the package that the command line needs in addition to the public entry. All parts are in one module, so each error class exists only
  * once.
  */
 

@@ -38,7 +38,7 @@ export async function run(args: readonly string[], version: string, folder: stri
     const code = exitCodeOf(error);
     if (code === 0) return 0;
     if (asJson) await write(process.stdout, json(failureValue(error)));
-    // Commander has printed its own errors already.
+    // Commander has already printed its own errors.
     if (!(error instanceof CommanderError)) await write(process.stderr, lineOf(error));
     if (verbose) await write(process.stderr, String((error as Partial<Error>)?.stack ?? error));
     return code;
@@ -84,7 +84,7 @@ function suggestWords(command: Command): void {
   }
 }
 
-/** Makes a second value of an option a usage error, unless the option may be repeated. By default, commander would silently use the last value. */
+/** Makes a second value of an option a usage error, unless the option may be repeated. By default, Commander would silently use the last value. */
 function refuseSecondValues(command: Command): void {
   for (const option of command.options) {
     if (option.isBoolean() || option.parseArg === repeatable) continue;
@@ -112,7 +112,7 @@ async function execute(command: Command, verb: Verb, args: readonly unknown[], o
   }
 }
 
-/** Waits until the text is written, because the program may end right after. */
+/** Writes a text and waits until it is written, because the program may end immediately afterwards. */
 function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
   return new Promise((resolve) => {
     stream.write(escapeLines(text.endsWith("\n") ? text : `${text}\n`), () => resolve());

@@ -23,7 +23,7 @@ export interface TableCounts {
   readonly size: number;
 }
 
-/** @param of the number of steps in the data, if known @throws ReplayError NOT_FOUND, IO, SPEC_MISMATCH */
+/** @param of the number of steps in the data, if it is known @throws ReplayError NOT_FOUND, IO, SPEC_MISMATCH */
 export async function pushToServer(
   server: string,
   data: RldsDataset,
@@ -33,11 +33,11 @@ export async function pushToServer(
 ): Promise<{ readonly pushed: number; readonly tables: readonly TableCounts[] }> {
   const { table, maxTextBytes } = options;
   const spec: Spec = await createTrajectoryDataSpec(data, undefined, { ...(maxTextBytes !== undefined && { maxTextBytes }) });
-  // The client is loaded only here, because pushing into journals does not need it.
+  // The client is loaded only here, because a push into a journal does not need it.
   const { ReverbClient } = await import("../reverb/index.ts");
   const client = clientOf(() => new ReverbClient<Spec>(server, { spec }));
   let itemCounts: ReadonlyMap<string, number> = new Map();
-  // The observer's writer is private, so this client counts the steps and items.
+  // This client counts the steps and items, because the observer's writer is private.
   const countingClient: StepClient = {
     spec,
     knows: (name) => client.knows(name),

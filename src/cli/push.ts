@@ -1,4 +1,4 @@
-/** `reprise push`: pushes a dataset into the tables of a journal, which programs open with `Replay.open({ dir })`, or of a Reverb server. */
+/** `reprise push`: pushes a dataset into the tables of a journal or of a Reverb server. Programs open the journal with `Replay.open({ dir })`. */
 import type { Command } from "commander";
 import { MAX_LENGTH, MAX_REPLAY_BYTES } from "../base/limits.ts";
 import {
@@ -144,7 +144,8 @@ async function pushToJournal({ steps, losses }: RldsReader, options: JournalOpti
     return resultOf(options.dir, { pushed, transitions, finalSteps: transitions ?? finals.finalSteps, losses }, counts, replay.journal.stats, data.report);
   } catch (error) {
     replay.dispose();
-    // The corrected call may need other tables or another spec, and items that were pushed before a fault would exist twice.
+    // A new journal is removed, because the corrected call may need other tables or another spec. In addition, items that were pushed before the failure would
+    // exist twice.
     if (isNew && !host.signal.aborted) removeJournal(options.dir);
     throw error;
   } finally {
@@ -185,7 +186,7 @@ function checkUsage(options: PushVerbOptions): void {
   if (!episodes && maxLength !== undefined) throw new UsageError("--max-length works only with --episodes. Remove it, or pass --episodes");
 }
 
-/** Opens the existing journal, or creates a journal. @throws ReplayError SPEC_MISMATCH if the existing journal has another spec or other tables */
+/** Opens the existing journal, or creates a new journal. @throws ReplayError SPEC_MISMATCH if the existing journal has another spec or other tables */
 async function openJournal(data: RldsDataset, options: JournalOptions, { signal }: Host): Promise<OpenReplay> {
   const { dir, table, sampler, maxSize, maxTextBytes, seed, nStep, takeOver = false, append = false } = options;
   if (isJournal(dir)) {
@@ -215,7 +216,7 @@ async function openJournal(data: RldsDataset, options: JournalOptions, { signal 
   return Replay.open<Spec, string>({ dir, spec, tables, ...(seed !== undefined && { seed }), takeOver, logger: null, signal });
 }
 
-/** Returns the largest power of ten, up to a million items, whose steps fit into the largest possible memory. */
+/** Returns the largest table size, a power of ten up to one million items, whose steps fit into the largest possible memory. */
 function largest(bytesOf: (maxSize: number) => number): number {
   let size = MAX_SIZE;
   while (size > 1 && bytesOf(size) > MAX_REPLAY_BYTES) size /= 10;
@@ -258,7 +259,7 @@ ${tableText([["table", "new items", "items"], ...rows])}${finalStepsText(finalSt
   return { value: { dir, pushed, transitions, finalSteps, tables, journal: { bytes: size, segments }, losses: counts.losses, report }, text };
 }
 
-/** Returns the counts in the form of a result; counts of transitions are reported separately. */
+/** Returns only the counts of final steps. Counts of transitions are reported separately. */
 function countsOf({ repeated, dropped }: FinalStepCounts): FinalStepCounts {
   return { repeated, dropped };
 }

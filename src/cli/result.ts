@@ -1,4 +1,4 @@
-/** Defines the environment of a command (`Host`), and its result (`Result`). */
+/** Defines the environment of a command (`Host`) and its result (`Result`). */
 
 /** A result for programs (`value`) and for people (`text`). */
 export interface Result {
@@ -10,7 +10,7 @@ export interface Result {
 
 /** The progress of a command, counted since its start. */
 export interface Progress {
-  /** @param of the total, if the total is known */
+  /** @param of the total, if it is known */
   at(done: number, of?: number): void;
   end(): void;
 }
@@ -21,11 +21,11 @@ export interface Host {
   readonly signal: AbortSignal;
   /** The width of the terminal in columns. */
   readonly width: number;
-  /** The version of the program, and its folder. */
+  /** The version of the program. `program` is its folder. */
   readonly version: string;
   readonly program: string;
   /** Prints a result immediately, while the command continues. */
   show(result: Result): Promise<void>;
-  /** Starts showing the progress of a long operation, only on a terminal. */
+  /** Starts to show the progress of a long operation. Has an effect only on a terminal. */
   progress(title: string): Progress;
 }

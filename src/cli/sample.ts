@@ -39,7 +39,7 @@ export interface SampleVerbOptions extends SelectOptions {
   readonly number: number;
 }
 
-/** The maximum number of values that a program can store as objects and text. */
+/** The maximum number of values to print. More values would not fit into memory as objects and text. */
 const MAX_PRINTED = 2 ** 24;
 
 interface Item {
@@ -61,7 +61,7 @@ export async function sample(dir: string, { table: name, number: n, mode, ...sel
     const table = tableOf(replay, name);
     const items: Item[] = [];
     let values = 0;
-    // Items are drawn one at a time, because the items of a table may have different lengths.
+    // Items are drawn one at a time, because they may have different lengths.
     while (items.length < n) {
       signal.throwIfAborted();
       const whole = drawItem(table);
@@ -82,7 +82,7 @@ export async function sample(dir: string, { table: name, number: n, mode, ...sel
   }
 }
 
-/** Returns the number of values of an item, including its information. */
+/** Returns the number of values in an item, including its info. */
 function valuesIn(spec: Spec, length: number): number {
   return 8 + length * leavesIn(spec).reduce((sum, { shape }) => sum + sizeOf(shape), 0);
 }
@@ -127,7 +127,7 @@ function itemText({ key, priority, probability, timesSampled, length, steps }: I
   return `${head}\n${lines.map((line) => (line.length > width ? `${line.slice(0, width - 1)}…` : line)).join("\n")}`;
 }
 
-/** Items with named columns are shown under these names. */
+/** Returns the columns of an item. If the item has named columns, these names are used as paths. */
 function columnsOf(spec: Spec, steps: unknown): { path: string; dtype: string; column: Column }[] {
   try {
     const columns = flatten(spec, steps) as Column[];

@@ -85,7 +85,7 @@ async function snapshotStats(path: string, options: OpenOptions, { signal }: Hos
   }
 }
 
-/** Returns the rows that journals and snapshots share. @throws RangeError for a column that no step has */
+/** Returns the statistics that journals and snapshots have in common. @throws RangeError for a column that no step has */
 function memoryStats(replay: Replay, options: OpenOptions) {
   const { steps, bytes: memory } = replay.stats();
   const { spec: wholeSpec } = replay.options;
@@ -118,7 +118,10 @@ function memoryStats(replay: Replay, options: OpenOptions) {
   };
 }
 
-/** Returns the priorities over all items; undefined if there are no items, or if the rate limiter allows no draw. Draws items, so the Replay must be a copy. */
+/**
+ * Returns statistics of the priorities of all items. Returns undefined if there are no items, or if the rate limiter allows no draw. This function draws items,
+ * so the Replay must be a copy.
+ */
 function prioritiesOf(table: Table, spec: Spec): { readonly min: number; readonly max: number; readonly mean: number } | undefined {
   const { size } = table;
   const [smallest] = leavesIn(spec).sort((a, b) => sizeOf(a) - sizeOf(b));

@@ -1,4 +1,4 @@
-/** Chooses the options of each format's writer, to keep as much of the source as the format can hold. */
+/** Chooses the options for the writer of each format, to keep as much of the source as the format allows. */
 import { basename } from "node:path";
 import {
   type LeRobotVersion,
@@ -40,13 +40,13 @@ export interface FormatOptions {
   readonly id?: string;
 }
 
-/** Options that all writers take. */
+/** The options that all writers take. */
 export type CommonOptions = Pick<WriteOptions, "signal" | "overwrite" | "strict" | "onProgress">;
 
-/** The options for films of LeRobot: encode leaves of pixels, and cut existing films. */
+/** The options for LeRobot films, which encode leaves of pixels and cut existing films. */
 export type FilmOptions = Pick<LeRobotWriteOptions, "videos" | "videoEncoder" | "cutFilm">;
 
-/** @param data the reader's episodes with all changes @param films the options for films of LeRobot */
+/** @param data the reader's episodes with all changes @param films the options for LeRobot films */
 export async function write(
   format: Format,
   data: RldsDataset,
@@ -81,22 +81,22 @@ export async function write(
 /** The keys that a reader derives from a TFDS folder. */
 const TFDS_KEYS = ["name", "version", "fileFormat", "file_format", "disableShuffling", "description"];
 
-/** Returns the metadata of the source for the target. The tables of a Replay are left out. */
+/** Returns the source's metadata for the target. The tables of a Replay are left out. */
 function aboutOf({ format, about }: RldsReader, target: Format): RldsReader["about"] {
   if (format === "journal" || format === "snapshot") return {};
-  // Unread data is not in the target.
+  // The list of unread data does not apply to the target.
   const { unread: _, ...kept } = about;
   return target === "tfds" ? Object.fromEntries(Object.entries(kept).filter(([name]) => !TFDS_KEYS.includes(name))) : kept;
 }
 
-/** Returns the data of the source that these options do not read. */
+/** Returns the data of the source that these options do not read, as losses. */
 export function unreadLosses({ unread = [], about }: RldsReader): Loss[] {
   const named = unread.map(({ what, remedy }) => ({ what, reason: `not read from the source; ${remedyText(remedy)}` }));
   const others = unreadPaths(about).filter((path) => !unread.some(({ what }) => what === path));
   return [...named, ...others.map((what) => ({ what, reason: "not read from the source; no option reads it" }))];
 }
 
-/** Returns the paths in the files that the reader does not read. */
+/** Returns the paths within the files that the reader does not read. */
 export function unreadPaths(about: RldsReader["about"]): string[] {
   return Array.isArray(about.unread) ? about.unread.map(String) : [];
 }
@@ -123,7 +123,7 @@ async function asLeRobot(data: RldsDataset, reader: RldsReader, to: string, opti
   });
 }
 
-/** Returns names of joints and similar values, in the form of LeRobot features. */
+/** Returns the names of joints and similar values, in the form of LeRobot features. */
 function namesOf({ about, stepSpec }: RldsReader): NonNullable<LeRobotWriteOptions["names"]> {
   const features = (about.features ?? {}) as { readonly [name: string]: { readonly names?: unknown } | null };
   const isTexts = (value: unknown): value is string[] => Array.isArray(value) && value.every((text) => typeof text === "string");
@@ -140,7 +140,7 @@ function namesOf({ about, stepSpec }: RldsReader): NonNullable<LeRobotWriteOptio
   );
 }
 
-/** Returns the folders below the named folder in which a format stores the dataset. */
+/** Returns the subfolders of the named folder in which a format stores the dataset. */
 export function datasetFolders(
   format: Format,
   reader: RldsReader,
@@ -187,7 +187,7 @@ async function* iterate(data: RldsDataset): AsyncGenerator<RldsEpisode, void, un
   yield* data as AsyncIterable<RldsEpisode>;
 }
 
-/** Returns the same episodes. A result without steps throws before anything is replaced. */
+/** Returns the same episodes. If there are no steps, the iteration throws before anything is replaced. */
 export function nonEmpty(data: RldsDataset, remedy: () => string): RldsDataset {
   const episodes = async function* (): AsyncGenerator<RldsEpisode, void, undefined> {
     let hasSteps = false;

@@ -1,6 +1,9 @@
-/** Formats text for people: tables, numbers, sizes. */
+/** Formats tables, numbers and sizes as text for people. */
 
-/** Returns foreign text in one line. Characters that control a terminal are escaped as in JSON: C0, DEL, C1, and characters that reverse text or end lines. */
+/**
+ * Returns foreign text as one line. Characters that control a terminal are escaped as in JSON. These are C0, DEL, C1, and characters that reverse text or end
+ * lines.
+ */
 export function escapeText(text: string): string {
   return text.replace(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, (control) => `\\u${(control.codePointAt(0) as number).toString(16).padStart(4, "0")}`);
 }
@@ -23,7 +26,7 @@ export function table(rows: readonly (readonly (string | number)[])[]): string {
   return cells.map((row) => `  ${line(row)}\n`).join("");
 }
 
-/** Formats a number, such as `10,040`, `0.1234` or `-1.5e-7`. Numbers that are not whole have five digits. */
+/** Formats a number, such as `10,040`, `0.1234` or `-1.5e-7`. Numbers that are not whole have at most five significant digits. */
 export function number(value: number): string {
   if (!Number.isFinite(value)) return String(value);
   if (Number.isInteger(value) && Math.abs(value) < 1e15) return value.toLocaleString("en-US");

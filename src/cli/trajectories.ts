@@ -1,4 +1,4 @@
-/** `reprise push`: pushes trajectories with an observer, to a journal or a server. */
+/** `reprise push`: pushes trajectories to a journal or a server, using an observer. */
 
 import { pushRldsToReverb, type RldsDataset } from "../datasets/rlds/index.ts";
 import { Replay, type Spec } from "../index.ts";
@@ -19,10 +19,10 @@ export interface TrajectoryOptions {
 const MAX_EPISODE_LENGTH = 10_000;
 
 /**
- * Pushes trajectories, and closes the observer, so that a journal keeps no writer with an open episode.
- * @param of the number of steps in the data, if known
- * @param describeInterrupt returns the message for Ctrl-C, given the number of trajectories of whole episodes pushed so far
- * @returns the number of trajectories, whose items are all in their tables
+ * Pushes trajectories and closes the observer, so that no writer with an open episode remains in the journal.
+ * @param of the number of steps in the data, if it is known
+ * @param describeInterrupt returns the message after Ctrl-C, given the number of trajectories from whole episodes that were pushed so far
+ * @returns the number of trajectories. All their items are in their tables
  */
 export async function pushTrajectories(
   client: Replay<Spec, string> | StepClient,
@@ -49,7 +49,7 @@ export async function pushTrajectories(
     return count;
   };
   try {
-    // A full table may never accept new items.
+    // A full table may never accept new items, so Ctrl-C must end the wait.
     return await Promise.race([pushAll(), rejectOnAbort(signal)]);
   } catch (error) {
     if (signal.aborted) throw new Interrupted(describeInterrupt(pushed));

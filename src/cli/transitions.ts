@@ -1,4 +1,4 @@
-/** `reprise push --n-step`: pushes the episodes of a dataset with a rule of `nStep`. */
+/** `reprise push --n-step`: pushes the episodes of a dataset with an `nStep` rule. */
 
 import { type FinalStepRule, type ImportReport, type PushedEpisodes, pushEpisodes, type RldsDataset } from "../datasets/rlds/index.ts";
 import type { OpenReplay } from "../index.ts";
@@ -15,8 +15,8 @@ export interface TransitionOptions {
 }
 
 /**
- * Pushes episodes with a rule of `nStep`, and closes the writer, so that the journal keeps no writer with an open episode.
- * @param of the number of steps in the data, if known
+ * Pushes episodes with an `nStep` rule and closes the writer, so that no writer with an open episode remains in the journal.
+ * @param of the number of steps in the data, if it is known
  */
 export async function pushTransitions(
   replay: OpenReplay,

@@ -1,4 +1,4 @@
-/** Stores the frames of steps in the log or in separate files. The separate files are synced before the log names the files. */
+/** Stores the frames of steps in the log or in separate files. Separate files are synced before the log refers to them. */
 
 import { crc32c } from "../base/crc32c.ts";
 import { ReplayError } from "../base/error.ts";
@@ -24,7 +24,7 @@ export class Frames {
   readonly #groupFiles: string[] = [];
   #syncError: Error | undefined;
 
-  /** @param encode encodes PNG; undefined for raw pixels */
+  /** @param encode the PNG encoder; undefined for raw pixels */
   constructor(directory: Directory, { frames }: RowLayout, { images, imagesIn }: RecordingAbout, encode: FrameEncoder | undefined) {
     this.#directory = directory;
     this.#leaves = frames;
@@ -42,7 +42,7 @@ export class Frames {
     if (this.#syncError !== undefined) throw ioError(`${this.#syncError.message}. The state of the disk is unknown. Open the recording again`, this.#syncError);
   }
 
-  /** Writes a step's frames. @throws ReplayError IO; `takeBack` then removes the frames that were written */
+  /** Writes a step's frames. @throws ReplayError IO. In that case, `takeBack` removes the frames that were written */
   write(log: Log, pixels: readonly Uint8Array[], episode: number, step: number): void {
     for (const { camera, leaf } of this.#leaves) {
       const [height, width, channels] = leaf.shape as readonly [number, number, number];
@@ -65,12 +65,12 @@ export class Frames {
       try {
         this.#directory.remove(name);
       } catch {
-        // The file is overwritten, or removed when the recording is opened again.
+        // The file will be overwritten, or removed when the recording is opened again.
       }
     }
   }
 
-  /** Syncs all files to the disk. @throws ReplayError IO; the state of the files is then unknown */
+  /** Syncs all files to the disk. @throws ReplayError IO. In that case, the state of the files is unknown */
   sync(): void {
     this.check();
     for (const [name, file] of this.#unsynced) {
@@ -90,7 +90,9 @@ export class Frames {
     this.#unsynced.clear();
   }
 
-  /** Removes frame files whose steps were lost in a crash: all files of episodes from `next` on, and files after the end of the previous episode. */
+  /**
+   * Removes the frame files of steps that a crash lost. These are all files of episodes from `next` on, and the files after the end of the previous episode.
+   */
   removeOrphans(next: number, length: number): void {
     if (this.#names === undefined) return;
     for (const name of withIoErrors("listing", this.#directory, "", () => this.#directory.list())) {
@@ -100,7 +102,7 @@ export class Frames {
     }
   }
 
-  /** Returns the log entry of a file: its size and checksum. */
+  /** Writes a file. Returns its log entry, which contains its size and checksum. */
   #file(name: string, bytes: Uint8Array): Uint8Array {
     if (this.#unsynced.size >= MAX_OPEN) this.sync();
     withIoErrors("writing", this.#directory, name, () => this.#directory.check?.());

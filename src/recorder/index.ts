@@ -1,4 +1,4 @@
-/** Exports reprise/record: a recorder for robots and games, and its recordings as datasets. */
+/** Exports reprise/record, a recorder for robots and games. */
 import "../base/host.ts";
 
 export type { Logger } from "../base/warnings.ts";

@@ -1,4 +1,4 @@
-/** Implements `open` of reprise/record, which creates a recorder over a new directory or continues an existing recording. */
+/** Implements `open` of reprise/record, which starts a new recording or continues an existing recording. */
 import { mustBe, ReplayError } from "../base/error.ts";
 import { loggerOf } from "../base/warnings.ts";
 import { leavesOf } from "../datasets/model/leaves.ts";
@@ -17,14 +17,14 @@ import { ResumeReader } from "./resume.ts";
 import { StagedStep } from "./staged.ts";
 
 /**
- * Opens a recording, and creates it if necessary. An episode that a crash or `close` cut off stays unfinished, and the next step starts a new episode. A new
+ * Opens a recording, and creates it if necessary. An episode that a crash or `close` cut off remains unfinished, and the next step starts a new episode. A new
  * recording requires `spec` and `fps`. For an existing recording, you can omit both options. If you pass them, their values must match. Reads only the two
  * newest files, so the cost is O(segmentBytes), regardless of the size of the recording.
  * @throws TypeError, RangeError if an option is invalid
  * @throws ReplayError SPEC_MISMATCH if the directory has other contents, or a recording with different settings
  * @throws ReplayError NOT_FOUND if there is no recording and `spec` or `fps` is omitted
  * @throws ReplayError LOCKED if another process records in the directory
- * @throws ReplayError CORRUPT if a file is damaged before its end (see `salvage`)
+ * @throws ReplayError CORRUPT if a file is damaged elsewhere than at its end (see `salvage`)
  * @throws ReplayError UNSUPPORTED if another version wrote the files
  * @throws ReplayError IO if a file cannot be read or written
  */
@@ -60,7 +60,7 @@ export async function open<const S extends Spec = Spec>(options: RecordOptions<S
     frames.removeOrphans(resumeState.nextEpisode, resumeState.cutLength > 0 ? resumeState.cutLength : Number.POSITIVE_INFINITY);
     const staged = new StagedStep(about.spec, rowLayout);
     const recorder = new Recorder<S>({ name: directory.name, about, log, staged, frames, resumeState, durability, logger: loggerOf(logger) });
-    // Cuts off the damaged data now, so that later openings need no salvage.
+    // The damaged data is cut off now, so later openings need no salvage.
     if (log.salvaged) log.flush();
     return recorder;
   } catch (error) {
@@ -76,13 +76,13 @@ function aboutOf(directory: Directory, options: PeekOptions): RecordingAbout {
   return parseAbout(directory.name, log.about);
 }
 
-/** @throws ReplayError UNSUPPORTED if the directory is a small pool of open files, which cannot hold one file per frame */
+/** @throws ReplayError UNSUPPORTED if the directory is limited to a small number of files, which excludes one file per frame */
 function checkPlace({ name, fewFiles }: Directory, { imagesIn }: RecordingAbout): void {
   if (imagesIn === "files" && fewFiles === true)
     throw new ReplayError("UNSUPPORTED", `${name} cannot store one file per frame (imagesIn: "files"). Use imagesIn: "rows"`);
 }
 
-/** The remedy for a setting that differs from the existing setting. */
+/** The remedy in the error for a setting that differs from the existing setting. */
 const REMEDY = "Omit it, or use another directory";
 
 /** @throws ReplayError SPEC_MISMATCH if a setting differs. The error names the setting */
@@ -90,7 +90,7 @@ function checkSame(name: string, settings: Partial<RecordingAbout>, existing: Re
   for (const key of ["fps", "images", "imagesIn"] as const) {
     if (settings[key] !== undefined && settings[key] !== existing[key]) throw differs(key, JSON.stringify(existing[key]), name, settings[key]);
   }
-  // The metadata is compared in the form in which it is stored.
+  // The metadata is compared in its stored form.
   if (settings.about !== undefined) checkSameJson(name, JSON.parse(JSON.stringify(settings.about)), existing.about, "about");
   if (settings.spec === undefined) return;
   const [requestedLeaves, existingLeaves] = [settings.spec, existing.spec].map(leavesIn) as [Map<string, string>, Map<string, string>];
@@ -105,7 +105,7 @@ function differs(path: string, existing: string, name: string, requested: unknow
   return mustBe("SPEC_MISMATCH", path, [`${existing} as in ${name}`, REMEDY], requested);
 }
 
-/** Compares values, regardless of the order of keys. @throws ReplayError SPEC_MISMATCH if a value differs. The error names the first such value */
+/** Compares values. The order of keys does not matter. @throws ReplayError SPEC_MISMATCH if a value differs. The error names the first such value */
 function checkSameJson(name: string, requested: unknown, existing: unknown, path: string): void {
   const isNest = [requested, existing].every((value) => typeof value === "object" && value !== null) && Array.isArray(requested) === Array.isArray(existing);
   if (isNest) {

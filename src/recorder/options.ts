@@ -11,30 +11,33 @@ export interface RecordOptions<S extends Spec = Spec> {
   /** The path of a folder (Node, Deno, Bun), or a directory from `opfs`, `sqlite` or `memory` of reprise/storage. */
   readonly dir: string | Directory;
   /**
-   * The spec of one step: an object of leaves with `observation` and `action`, and any other leaves, such as `reward`, `discount`, or `instruction: text({
-   * maxBytes })`. Leaves of u8 of the shape [height, width, 1, 3 or 4] are camera frames. Required for a new recording. Default: the spec of the existing
-   * recording.
+   * The spec of one step. It is an object with `observation`, `action` and any other leaves, such as `reward`, `discount`, or `instruction: text({ maxBytes
+   * })`. A u8 leaf of shape [height, width, 1], [height, width, 3] or [height, width, 4] is a camera frame. Required for a new recording. Default: the spec of
+   * the existing recording.
    */
   readonly spec?: S;
   /** The nominal number of steps per second. Required for a new recording. Default: the rate of the existing recording. */
   readonly fps?: number;
   /** The format of frames: "raw" for pixels (fast, full size), or "png" (lossless and smaller, but needs processor time). Default: "raw". */
   readonly images?: ImageFormat;
-  /** The place of frames: "rows" for the log, or "files" for one separate file per frame. Default: "rows". */
+  /** The place where frames are stored: "rows" for the log, or "files" for a separate file per frame. Default: "rows". */
   readonly imagesIn?: ImageStorage;
-  /** The metadata that readers return as `about`, such as robot, environment and licence. Must be JSON. */
+  /** The metadata that readers return as `about`, such as the robot, the environment or the licence. Must be JSON. */
   readonly about?: { readonly [key: string]: unknown };
-  /** The guarantee for when recorded steps are on the disk. Default: within one second. */
+  /** When recorded steps are guaranteed to be on the disk. Default: within one second. */
   readonly durability?: Durability;
   /** The approximate size of a file in bytes. Default: 16 MiB. */
   readonly segmentBytes?: number;
-  /** Whether to open a damaged recording. The data before the damage is kept, and the rest is cut off. Default: false. */
+  /** Whether to open a damaged recording. The data before the damage is kept, and all data after it is cut off. Default: false. */
   readonly salvage?: boolean;
-  /** Whether to take over the directory if Reprise cannot detect whether the owner has ended. Set only if you are sure. Default: false. */
+  /**
+   * Whether to take over the directory if Reprise cannot detect whether its owner has ended. Set it only if you are sure that the owner has ended. Default:
+   * false.
+   */
   readonly takeOver?: boolean;
-  /** Receives warnings, such as data that a crash cut off, or a full disk. Default: console.warn; null silences warnings. */
+  /** Receives warnings, for example about data that a crash cut off, or about a full disk. Default: console.warn. Pass null to silence warnings. */
   readonly logger?: Logger | null;
-  /** Another build of the core, for hosts that forbid compiling. Default: the core of the package. */
+  /** Another build of the core, for hosts that forbid compilation. Default: the core of the package. */
   readonly module?: WebAssembly.Module;
 }
 

@@ -1,4 +1,4 @@
-/** Implements the recorder, which appends each step to the open episode as one group of the log. */
+/** Implements the recorder, which writes each step of the open episode as one group of the log. */
 import { flag, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
 import { RECORDED_END, RECORDED_FINAL, RECORDED_INDEX, RECORDED_STEP } from "../base/kinds.ts";
 import type { FullLogger } from "../base/warnings.ts";
@@ -12,19 +12,19 @@ import type { Frames } from "./frames.ts";
 import type { ResumeState } from "./resume.ts";
 import type { StagedStep } from "./staged.ts";
 
-/** The end of an episode. */
+/** The options that describe the end of an episode. */
 export interface EndOptions<S = unknown> {
   /** Whether the task succeeded. Default: false. */
   readonly success?: boolean;
   /** A description of the task. Default: "". */
   readonly task?: string;
-  /** Whether the environment terminated, so that no step could follow: `is_terminal` of RLDS. Default: false. */
+  /** Whether the environment terminated, so that no further step was possible. Corresponds to `is_terminal` of RLDS. Default: false. */
   readonly terminated?: boolean;
   /** The observation after the last action. Omitted leaves are zeros. The observation becomes a step without an action. Default: none. */
   readonly final?: PartialStepOf<S>;
 }
 
-/** The parts that a recorder needs. */
+/** The parts from which a recorder is created. */
 export interface RecorderParts {
   readonly name: string;
   readonly about: RecordingAbout;
@@ -36,7 +36,7 @@ export interface RecorderParts {
   readonly logger: FullLogger;
 }
 
-/** The maximum number of bytes that may wait for a disk that accepts no data. */
+/** The maximum number of bytes that may wait while the disk accepts no data. */
 const MAX_WAITING = 1 << 22;
 
 /** A recorder of steps and episodes. A directory has at most one recorder at a time. */
@@ -76,7 +76,7 @@ export class Recorder<S extends Spec = Spec> {
     this.#episode = resumeState.nextEpisode;
     this.#episodeCount = resumeState.episodes;
     log.onSegment = () => this.#beginSegment();
-    // The log must never name a file that is not on the disk, regardless of the order in which the system writes.
+    // The system may write files in any order, but the log must never refer to a file that is not on the disk.
     log.onWrite = () => frames.sync();
     log.onTakeover = () => this.#onTakeover();
     const { index } = resumeState;
@@ -104,8 +104,9 @@ export class Recorder<S extends Spec = Spec> {
 
   /**
    * Records a step: an observation and an action. The first step after the end of an episode starts the next episode. The arguments are copied. If `durability`
-   * is "always", the step is on the disk when the call returns. Otherwise the step is on the disk within the set number of milliseconds, or after `flush` or
-   * `endEpisode`. If the call throws, the step is not recorded, and nothing else has changed. Costs O(bytes of the step), plus the time of the encoder for PNG.
+   * is "always", the step is on the disk when the call returns. Otherwise, the step is on the disk within the set number of milliseconds, or after `flush` or
+   * `endEpisode`. If the call throws, the step is not recorded, and nothing else has changed. Costs O(bytes of the step), plus the time of the PNG encoder, if
+   * one is used.
    * @throws ReplayError SPEC_MISMATCH if the step does not match the spec. The error includes the path of the leaf
    * @throws ReplayError INVALID_DATA if a value does not fit its dtype
    * @throws ReplayError IO if the step cannot be written
@@ -121,7 +122,7 @@ export class Recorder<S extends Spec = Spec> {
 
   /**
    * Ends the open episode. When the promise resolves, the whole episode is on the disk. With `durability: "manual"`, only `flush` guarantees this.
-   * @throws ReplayError EMPTY if no step was recorded since the last end
+   * @throws ReplayError EMPTY if no step was recorded since the end of the last episode
    * @throws ReplayError IO if the disk cannot be written. The episode is then still open, and you can call this method again
    * @throws the errors of `step`
    */
@@ -141,7 +142,7 @@ export class Recorder<S extends Spec = Spec> {
     if (this.#durability !== "manual") await this.#log.confirm();
   }
 
-  /** Ends the open episode and marks it as discarded, so that readers skip it. Its bytes remain in the files. @throws the errors of `endEpisode` */
+  /** Ends the open episode and marks it as discarded, so readers skip it. Its bytes remain in the files. @throws the errors of `endEpisode` */
   async discardEpisode(): Promise<void> {
     this.#open();
     this.#finishEpisode({ flags: ENDED | DISCARDED, task: "" }, false);
@@ -149,7 +150,7 @@ export class Recorder<S extends Spec = Spec> {
 
   /**
    * Resolves when everything recorded so far is on the disk.
-   * @throws ReplayError IO if a write failed. The data stays in memory, and later calls try again
+   * @throws ReplayError IO if a write failed. The data then stays in memory, and later calls try again
    * @throws ReplayError CLOSED after `close`
    */
   async flush(): Promise<void> {
@@ -158,7 +159,7 @@ export class Recorder<S extends Spec = Spec> {
     await this.#log.confirm();
   }
 
-  /** Flushes the recording, and releases the directory. An open episode stays unfinished. @throws ReplayError IO if flushing failed */
+  /** Flushes the recording and releases the directory. An open episode stays unfinished. @throws ReplayError IO if flushing failed */
   async close(): Promise<void> {
     this[Symbol.dispose]();
   }
@@ -182,7 +183,7 @@ export class Recorder<S extends Spec = Spec> {
       throw new ReplayError("OUT_OF_TURN", "the recorder was called while another call was reading its arguments. Wait until that call has returned");
   }
 
-  /** Locks the recorder while it reads the caller's arguments, because their getters may call the recorder. */
+  /** Locks the recorder while `read` reads the caller's arguments, because getters in the arguments may call the recorder. */
   #lockWhile(read: () => void): void {
     this.#isBusy = true;
     try {
@@ -212,7 +213,7 @@ export class Recorder<S extends Spec = Spec> {
   }
 
   /**
-   * Writes a group completely, or not at all.
+   * Writes a group either completely or not at all.
    * @param now whether the group is on the disk when this method returns
    * @throws ReplayError IO, OUT_OF_MEMORY if the group cannot be written. In this case, nothing has changed
    */
@@ -233,7 +234,7 @@ export class Recorder<S extends Spec = Spec> {
       write();
       log.commit(now);
     } catch (error) {
-      // If a group cannot be taken back, it may be on the disk and need its frames. Opening a recording removes frames that are not needed.
+      // If a group cannot be taken back, it may be on the disk and refer to its frames. The next opening of the recording removes frames that are not needed.
       if (log.takeBack(mark)) {
         this.#contents.takeBack();
         this.#frames.takeBack();
@@ -257,7 +258,7 @@ export class Recorder<S extends Spec = Spec> {
     try {
       this.#log.flush();
     } catch (error) {
-      // Without a timer, nothing would retry the write.
+      // Starts a timer, because nothing else would retry the write.
       if (typeof this.#durability === "object" && !this.#broken) this.#flushTimer.retry(this.#durability.everyMs);
       throw error;
     }
@@ -269,13 +270,13 @@ export class Recorder<S extends Spec = Spec> {
     try {
       this.#flush();
     } catch (error) {
-      // No caller waits for this write, so its failure is logged.
+      // No caller waits for this write, so its failure is only logged.
       if (!this.#isFailing) this.#logger.warn(`${(error as Error).message}. The recorded steps are kept in memory`);
       this.#isFailing = true;
     }
   }
 
-  /** Whether a sync failed, after which nothing is written. */
+  /** Whether a sync failed. After that, nothing is written. */
   get #broken(): boolean {
     return this.#log.broken || this.#frames.broken;
   }
@@ -294,7 +295,7 @@ export class Recorder<S extends Spec = Spec> {
     this.#releaseFrames();
   }
 
-  /** Syncs the frame files before the log names them. */
+  /** Syncs the frame files before the log refers to them. */
   #releaseFrames(): void {
     try {
       this.#frames.sync();

@@ -1,4 +1,4 @@
-/** Reads the state from which a recording continues, from its two newest segments and any unsealed segments. */
+/** Reads the state from which a recording continues. This requires its two newest segments and any unsealed segments. */
 import { ReplayError } from "../base/error.ts";
 import { RECORDED_END, RECORDED_FINAL, RECORDED_FRAME, RECORDED_INDEX, RECORDED_STEP } from "../base/kinds.ts";
 import { Contents, endOf } from "../datasets/model/recording/contents.ts";
@@ -8,9 +8,9 @@ export interface ResumeState {
   /** The contents of the newest segment. */
   readonly contents: Contents;
   readonly segment: number;
-  /** The index with which the newest segment should begin, if a crash prevented it from being written. */
+  /** The index that is missing at the beginning of the newest segment because of a crash. Undefined if no index is missing. */
   readonly index: { readonly previousSegment: number; readonly bytes: Uint8Array } | undefined;
-  /** The number of steps of the episode that a crash cut off; 0 if no episode was cut off. */
+  /** The number of steps in the episode that a crash cut off, or 0 if no episode was cut off. */
   readonly cutLength: number;
   /** The number of the next episode. */
   readonly nextEpisode: number;
@@ -23,7 +23,7 @@ export class ResumeReader {
   #contents: Contents | undefined;
   #segment = 0;
 
-  /** Reads a section of a whole group. @throws ReplayError CORRUPT */
+  /** Reads a section of a complete group. @throws ReplayError CORRUPT */
   visit(kind: number, id: number, payload: Uint8Array, segment: number): void {
     if (segment !== this.#segment) this.#contents = kind === RECORDED_INDEX ? new Contents(Contents.of(payload).after) : this.#begin(segment);
     this.#segment = segment;
@@ -48,7 +48,7 @@ export class ResumeReader {
     };
   }
 
-  /** Starts a segment without an index: the first segment, or a segment after a crash. */
+  /** Starts a segment without an index, which is the first segment or a segment after a crash. */
   #begin(segment: number): Contents {
     if (this.#contents !== undefined) return new Contents(this.#contents.after);
     if (segment === 1) return new Contents();

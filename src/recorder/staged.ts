@@ -1,4 +1,4 @@
-/** Holds a checked step as bytes, which are complete before any of them is written. */
+/** Stages a step as bytes. The step is checked completely before any of its bytes is written. */
 
 import type { RowLayout } from "../datasets/model/recording/row-layout.ts";
 import { countFitting, setterOf, type ViewTarget } from "../schema/copy-values.ts";
@@ -9,7 +9,7 @@ import { flattenPartial, type Visit, visitor } from "../schema/nest.ts";
 import type { Spec } from "../schema/spec.ts";
 import { textBytes } from "../schema/text.ts";
 
-/** The size of a text's length, in bytes. */
+/** The number of bytes that store the length of a text. */
 const HEAD = 4;
 
 export class StagedStep {
@@ -18,7 +18,7 @@ export class StagedStep {
   readonly #spec: Spec;
   readonly #row: Uint8Array<ArrayBuffer>;
   readonly #numberBytes: number;
-  /** Texts as the visitors write them, padded with zeros to their limit. */
+  /** The texts in the form that the visitors write, padded with zeros to their maximum length. */
   readonly #texts: readonly { readonly bytes: Uint8Array; readonly stride: number }[];
   readonly #leaves: readonly Visit[];
   readonly #visit: Visit;
@@ -65,7 +65,7 @@ export class StagedStep {
     this.#visit(step);
   }
 
-  /** Stages some leaves. All other leaves are zeros. @throws ReplayError as `take` */
+  /** Stages some leaves. All other leaves are zeros. @throws the errors of `take` */
   takePartial(step: unknown): void {
     const values = flattenPartial(this.#spec, step, "final");
     this.#row.fill(0);

@@ -1,9 +1,9 @@
-/** Runs tasks that may wait: a generator yields each promise that it waits for, and receives its value. */
+/** Runs tasks that may wait. A task is a generator that yields each promise it waits for, and receives the promise's value. */
 import type { Awaitable } from "./writers/step-client.ts";
 
 export type Task<T> = Generator<Promise<unknown>, T, unknown>;
 
-/** Runs a task to its end. Returns its result, or a promise if the task waits. */
+/** Runs a task to completion. Returns its result, or a promise of the result if the task waits. */
 export function toAwaitable<T>(task: Task<T>): Awaitable<T> {
   const first = task.next();
   return first.done ? first.value : finish(task, first);

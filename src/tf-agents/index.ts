@@ -1,4 +1,4 @@
-/** Exports reprise/agents: the observers and replay buffers of TF-Agents, as views on the Reprise engine. */
+/** Exports reprise/agents: the observers and replay buffers of TF-Agents, built on the Reprise engine. */
 import "../base/host.ts";
 
 export type { EncodeJpeg } from "../datasets/formats/tfrecord/example-writer.ts";

@@ -1,10 +1,10 @@
-/** Splits and joins nests of columns that carry their shape, along their first dimension. */
+/** Splits and joins nests of columns along their first dimension. */
 import { concatArrays } from "../base/bytes.ts";
 import { mustBe } from "../base/error.ts";
 import { Column, type ColumnLike, isColumn } from "../schema/column.ts";
 import { zip } from "../schema/nest.ts";
 
-/** Applies `combine` to the columns at the same place of several nests. The result is nested like the first nest. */
+/** Applies `combine` to the columns at each place of several nests. The result is nested like the first nest. */
 function zipColumns(nests: readonly unknown[], combine: (columns: readonly ColumnLike[], path: string) => unknown): unknown {
   const pathOf = (keys: readonly string[]) => ["items", ...keys].join(".");
   const isEnd = (node: unknown, keys: readonly string[]) => {
@@ -47,7 +47,7 @@ export function batchOfOne(nest: unknown): unknown {
   return mapColumns(nest, ({ data, shape }) => new Column(data, [1, ...shape]));
 }
 
-/** Stacks items of one shape to a batch. */
+/** Stacks items of the same shape into a batch. */
 export function stack(nests: readonly unknown[]): unknown {
   return concat(nests.map(batchOfOne));
 }
@@ -67,7 +67,7 @@ export function concat(nests: readonly unknown[]): unknown {
   });
 }
 
-/** Returns the first dimension of a nest's columns: rows of a batch, steps of a sequence. */
+/** Returns the length of the first dimension of a nest's columns, such as the rows of a batch or the steps of a sequence. */
 export function lengthOf(nest: unknown): number {
   let length: number | undefined;
   mapColumns(nest, ({ shape }, path) => {
@@ -82,6 +82,6 @@ export function lengthOf(nest: unknown): number {
 
 /** Returns numbers as a column. Its shape is [] for a single number outside a batch. */
 export function numbers(values: ArrayLike<number>, shape: number[] = [values.length]): Column<"f64"> {
-  // `Float64Array.from` is slower: it uses an iterator.
+  // `Float64Array.from` would be slower, because it uses an iterator.
   return new Column<"f64">(values instanceof Float64Array ? (values as Float64Array<ArrayBuffer>) : new Float64Array(values), shape);
 }

@@ -1,4 +1,4 @@
-/** Defines signatures: the columns that the items of a table have. */
+/** Defines signatures, which describe the columns of a table's items. */
 import { mustBe, ReplayError } from "../base/error.ts";
 import { isHalf } from "../schema/half.ts";
 import { leafText, type RowLeaf, shapeOf } from "../schema/leaf.ts";
@@ -8,7 +8,7 @@ import type { Spec } from "../schema/spec.ts";
 /** The columns of a table's items. The signature of a spec has the leaves of its steps, each with a first dimension of any length (null). */
 export type Signature = Nest<LeafSignature>;
 export interface LeafSignature {
-  /** The dtype in which the column is read. "unknown" for a column of a server's table that Reprise cannot read. */
+  /** The dtype as which the column is read, or "unknown" for a column of a server's table that Reprise cannot read. */
   readonly dtype: RowLeaf["dtype"] | "unknown";
   /** The shape of the column. A size of null allows any length, and a shape of null allows any shape. */
   readonly shape: readonly (number | null)[] | null;
@@ -16,7 +16,7 @@ export interface LeafSignature {
   readonly stored?: string;
 }
 
-/** A column of a future item. */
+/** The dtype and shape of a column in a future item. */
 export interface ColumnShape {
   readonly dtype: RowLeaf["dtype"];
   readonly shape: readonly number[];
@@ -39,7 +39,7 @@ export function signatureText({ dtype, shape, stored }: LeafSignature): string {
   return stored === undefined ? read : `${read} (${stored} on the server)`;
 }
 
-/** Caches the leaves of each signature, since many items are checked against it. */
+/** Caches the leaves of each signature, because many items are checked against the same signature. */
 const LEAVES = new WeakMap<object, ReturnType<typeof leaves<LeafSignature>>>();
 
 function leavesOf(signature: Signature) {
@@ -52,9 +52,9 @@ function leavesOf(signature: Signature) {
 }
 
 /**
- * Checks an item's columns against the signature of its table; the names of columns do not count.
+ * Checks an item's columns against the signature of its table. The names of the columns do not matter.
  * @param steps the leaves of the steps in the columns, if the signature may describe single steps instead
- * @throws ReplayError SPEC_MISMATCH if there is a signature and the number of columns differs, a column differs, or its data type cannot be written
+ * @throws ReplayError SPEC_MISMATCH if the number of columns differs from the signature, if a column differs, or if a data type cannot be written
  */
 export function mustFit(table: string, signature: Signature | undefined, columns: readonly ColumnShape[], steps?: readonly ColumnShape[]): void {
   if (signature === undefined) return;
@@ -77,7 +77,7 @@ export function mustFit(table: string, signature: Signature | undefined, columns
   }
 }
 
-/** Returns the names of a signature's columns, with their dtypes and shapes. */
+/** Returns the names of a signature's columns with their dtypes and shapes, as text. */
 function columnNames(signatureLeaves: ReturnType<typeof leavesOf>): string {
   return signatureLeaves.map(({ keys, leaf }) => [keys.join("."), signatureText(leaf)].filter((part) => part !== "").join(" ")).join(", ");
 }
@@ -114,12 +114,12 @@ export function mustAgree(subject: string, signature: Signature, spec: Signature
   });
 }
 
-/** Returns whether a column of dtype `stored` is read as `dtype`: half floats are also read as f32. */
+/** Returns whether a column of dtype `stored` can be read as `dtype`. Half floats can also be read as f32. */
 export function isReadAs(stored: string, dtype: string): boolean {
   return stored === dtype || (isHalf(stored) && dtype === "f32");
 }
 
-/** Returns whether some column fits both signatures. */
+/** Returns whether a column exists that fits both signatures. */
 function agree(a: LeafSignature, b: LeafSignature): boolean {
   if (!isReadAs(a.dtype, b.dtype)) return false;
   const { shape } = a;

@@ -20,9 +20,9 @@ export type Batched = number | ArrayLike<number>;
 
 export interface TimeStep<O = unknown> {
   readonly stepType: Batched;
-  /** The reward of the action that led to this step. 0 in a first step. */
+  /** The reward of the action that led to this step. 0 for the first step of an episode. */
   readonly reward: Batched;
-  /** The discount of future rewards. 0 if the episode terminated with this step, otherwise 1, or less if the future counts less. */
+  /** The discount of future rewards. 0 if the episode terminated with this step. Otherwise 1, or less if the future counts less. */
   readonly discount: Batched;
   readonly observation: O;
 }
@@ -36,12 +36,12 @@ export function restart<O>(observation: O, options: { readonly batchSize?: numbe
 }
 
 export interface StepOptions {
-  /** The batch dimensions, if the rewards do not determine them: `[]` for a single step whose reward is a vector, `[rows]` for a batch of such steps. */
+  /** The batch dimensions. They are necessary only if each reward is a vector: `[]` for a single step, `[rows]` for a batch of steps. */
   readonly outerDims?: readonly [] | readonly [rows: number];
 }
 
 /**
- * Returns a step in the middle of an episode. Its rewards determine the batch size, here and in the functions below; a single discount applies to every row.
+ * Returns a step in the middle of an episode. Here and in the functions below, the rewards determine the batch size. A single discount applies to every row.
  */
 export function transition<O>(observation: O, reward: Batched, discount: Batched = 1, options: StepOptions = {}): TimeStep<O> {
   return timeStep(StepType.MID, observation, reward, discount, options);
@@ -52,7 +52,7 @@ export function termination<O>(observation: O, reward: Batched, options: StepOpt
   return timeStep(StepType.LAST, observation, reward, 0, options);
 }
 
-/** Returns the last step of an episode that was truncated, usually by a time limit. The discount is not 0, so that the value of the future counts. */
+/** Returns the last step of an episode that was truncated, usually by a time limit. The discount is not 0, so the value of the future counts. */
 export function truncation<O>(observation: O, reward: Batched, discount: Batched = 1, options: StepOptions = {}): TimeStep<O> {
   return timeStep(StepType.LAST, observation, reward, discount, options);
 }
@@ -64,7 +64,7 @@ function timeStep<O>(stepType: StepType, observation: O, reward: Batched, discou
   return { stepType: types, reward, discount: rows === undefined ? discount : broadcast(discount, rows), observation };
 }
 
-/** Returns one step type per row of a batch like `like`; for columns, a column of the same shape. */
+/** Returns one step type per row of `like`. If `like` is a column, returns a column of the same shape. */
 export function stepTypes(stepType: StepType, like: Batched | ColumnLike, name = "reward"): Batched {
   if (isColumn(like)) return new Column(new Int32Array(sizeOf(like.shape)).fill(stepType), [...like.shape]) as unknown as Batched;
   const rows = rowsOf(name, like as Batched);

@@ -1,4 +1,4 @@
-/** Defines the record of one step of an agent: observation, action and result. Modelled on `trajectory` of TF-Agents. */
+/** Defines trajectories. A trajectory records one step of an agent: the observation, the action and the result. Modelled on `trajectory` of TF-Agents. */
 
 import { mustBe, onlyKeys } from "../base/error.ts";
 import { type Column, type ColumnLike, isColumn } from "../schema/column.ts";
@@ -9,7 +9,8 @@ import type { Spec } from "../schema/spec.ts";
 import { type Batched, StepType, stepTypes, type TimeStep } from "./time-step.ts";
 
 /**
- * A step and the result of its action. `N` is the type of its numbers: one number, or one per row. In batches with a time dimension, numbers are columns.
+ * A step and the result of its action. `N` is the type of its numbers, which is one number or one number per row. In batches with a time dimension, numbers are
+ * columns.
  */
 export interface Trajectory<O = unknown, A = unknown, P = unknown, N = Batched, R = N> {
   /** The step type of the observation. LAST marks a boundary, the step between two episodes. */
@@ -41,7 +42,7 @@ export interface TrajectorySpec<O extends Spec = Spec, A extends Spec = Spec, P 
   readonly nextStepType: Leaf<"i32", readonly []>;
   readonly reward: Leaf<"f32", readonly []>;
   readonly discount: Leaf<"f32", readonly []>;
-  // Allows a spec to be nested under any name.
+  // Without an index signature, this interface would not be assignable to `Spec`.
   readonly [name: string]: Spec;
 }
 
@@ -74,8 +75,8 @@ function createFactory(stepType: StepType, nextStepType: StepType): TrajectoryFa
 }
 
 /**
- * Creates a trajectory of the first step of an episode. Its discounts determine the batch size, here and in the functions below. A batch may also have a
- * time dimension. Its numbers are then columns.
+ * Creates a trajectory of the first step of an episode. Here and in the functions below, the discounts determine the batch size. If a batch also has a time
+ * dimension, its numbers are columns.
  */
 export const first: TrajectoryFactory = createFactory(FIRST, MID);
 /** Creates a trajectory in the middle of an episode. */
@@ -88,7 +89,7 @@ export const singleStep: TrajectoryFactory = createFactory(FIRST, LAST);
 export const boundary: TrajectoryFactory = createFactory(LAST, FIRST);
 
 /**
- * Creates a trajectory of the observation in `timeStep`, the action, and the result in `nextTimeStep`.
+ * Creates a trajectory from the observation in `timeStep`, the action, and the result in `nextTimeStep`.
  * @param action the output of a policy, or only the action
  */
 export function fromTransition<O, A, P = readonly []>(timeStep: TimeStep<O>, action: A | PolicyStep<A, P>, nextTimeStep: TimeStep<O>): Trajectory<O, A, P> {
@@ -99,7 +100,7 @@ export function fromTransition<O, A, P = readonly []>(timeStep: TimeStep<O>, act
   return { stepType, observation, action: policyStep.action, policyInfo: policyStep.info ?? ([] as unknown as P), nextStepType, reward, discount };
 }
 
-/** Returns a copy of a trajectory with other values in some fields. @throws RangeError if trajectories do not have the field */
+/** Returns a copy of a trajectory in which some fields have other values. @throws RangeError if trajectories do not have the field */
 export function replace<T extends Trajectory<unknown, unknown, unknown, unknown, unknown>, const F extends { readonly [K in keyof Trajectory]?: unknown }>(
   trajectory: T,
   fields: F,
@@ -120,7 +121,7 @@ function isPolicyStep<A, P>(action: unknown): action is PolicyStep<A, P> {
   return typeof action === "object" && action !== null && Object.hasOwn(action, "action");
 }
 
-/** The argument of these functions. Sampled batches qualify too: their arrays carry their shape. */
+/** The argument of the functions below: a time step, a trajectory, or a sampled batch. */
 interface Typed {
   readonly stepType: Batched | ColumnLike;
   readonly nextStepType?: Batched | ColumnLike;
@@ -146,7 +147,7 @@ export function isBoundary(trajectory: Typed): boolean | Uint8Array<ArrayBuffer>
   return mapStepTypes(trajectory, "stepType", (type) => type === LAST);
 }
 
-/** @param of the name of the step type to read; time steps have only one */
+/** @param of the name of the field to read; time steps have only `stepType` */
 function mapStepTypes(step: Typed, of: keyof Typed, is: (type: number, row: number, next: Batched | ColumnLike) => boolean): boolean | Uint8Array<ArrayBuffer> {
   checkStep("step", step);
   const { stepType, nextStepType = stepType } = step;
@@ -161,7 +162,7 @@ function mapStepTypes(step: Typed, of: keyof Typed, is: (type: number, row: numb
 }
 
 function at(types: Batched | ColumnLike, row: number): number {
-  // An int64 arrives as a bigint.
+  // An int64 value is a bigint.
   const type = typeof types === "object" ? valuesOf(types)[row] : types;
   if (typeof type !== "number" && typeof type !== "bigint") throw mustBe(TypeError, "a step type", "a number", type);
   return Number(type);

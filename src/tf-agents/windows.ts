@@ -12,10 +12,12 @@ import { type Selection, wholeOf } from "../schema/columns.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";
 import { pack } from "../schema/nest.ts";
 
-/** The layout of windows: one step, without a time dimension; all steps along one dimension; or each step as a separate batch. */
+/**
+ * The layout of windows: "single" for one step without a time dimension, "stacked" for all steps along one dimension, or "apart" for a separate batch per step.
+ */
 export type WindowLayout = "single" | "stacked" | "apart";
 
-/** Windows that were drawn: their streams, first steps and probabilities, and their steps as a batch. */
+/** Drawn windows, with their streams, first steps and probabilities, and with their steps as a batch. */
 export interface WindowDraw {
   readonly streams: Uint32Array;
   readonly starts: Uint32Array;
@@ -28,7 +30,7 @@ export class Windows {
   readonly #engine: Engine;
   readonly #allSteps: readonly Selection[];
   readonly #singleStep: readonly Selection[];
-  /** Batches that were returned to a caller. */
+  /** The pool of batches whose memory can be reused. */
   readonly #pool = new BatchPool();
 
   constructor(engine: Engine, options: StreamSetOptions) {
@@ -38,7 +40,7 @@ export class Windows {
     this.#singleStep = this.#allSteps.map((selection) => ({ ...selection, squeezed: true, steps: [0] }));
   }
 
-  /** Draws n windows of `width` steps; returns undefined if no stream is long enough. O(n (log streams + width) + bytes) */
+  /** Draws n windows of `width` steps. Returns undefined if no stream is long enough. O(n (log streams + width) + bytes) */
   draw(n: number, width: number, layout: WindowLayout, weighting: number = LEVEL): WindowDraw | undefined {
     // This is checked before the batch is allocated.
     if (this.streams.total(width, weighting) === 0) return undefined;
@@ -52,7 +54,7 @@ export class Windows {
     return { streams, starts, probabilities: info.probabilities, items: this.#nestSteps(steps, width, layout) };
   }
 
-  /** Draws n windows like `draw`, but returns their numbers without their steps: stream × `perStream` + first step. At least one stream must be long enough. */
+  /** Draws n windows like `draw`, but returns only their numbers, stream × `perStream` + first step. At least one stream must be long enough. */
   numbers(n: number, width: number, perStream: number): number[] {
     const buffer = itemBuffer(this.#engine, { n, width, selections: [], isWhole: false, holds: 0 });
     const draw = buffer.prepare();
@@ -63,7 +65,7 @@ export class Windows {
     return windowNumbers;
   }
 
-  /** Draws a stream by its weight, without steps; returns undefined if no stream has a weight. */
+  /** Draws a stream by its weight, without steps. Returns undefined if no stream has a weight. */
   drawStream(weighting: number): { readonly stream: number; readonly probability: number } | undefined {
     if (this.streams.total(0, weighting) === 0) return undefined;
     const buffer = itemBuffer(this.#engine, { n: 1, width: 0, selections: [], isWhole: false, holds: 0 });
@@ -82,7 +84,7 @@ export class Windows {
     return this.#readInto(this.#buffer(n, width, layout), streams, starts, width);
   }
 
-  /** Returns one leaf of single steps of the first stream, in any order. `stepNumbers` are positions in the stream's window. O(bytes) */
+  /** Returns one leaf of some steps of the first stream, in any order. `stepNumbers` are positions in the stream's window. O(bytes) */
   steps(leaf: PlacedLeaf, stepNumbers: readonly number[]): Column["data"] {
     const n = stepNumbers.length;
     const selections = [{ keys: ["0"], leaf, start: 0, step: 1, squeezed: true, steps: [0] }];
@@ -91,7 +93,7 @@ export class Windows {
     return (steps as { readonly 0: Column })[0].data;
   }
 
-  /** Returns one leaf of the first steps of some streams. The leaf must not be nested. O(bytes) */
+  /** Returns one leaf of the first `width` steps of some streams. The leaf must not be nested. O(bytes) */
   column(name: string, streams: readonly number[], width: number): Column["data"] {
     const selections = this.#allSteps.filter(({ leaf }) => leaf.path === name);
     const buffer = itemBuffer(this.#engine, { n: streams.length, width, selections, isWhole: false, holds: 0 });
@@ -99,7 +101,7 @@ export class Windows {
     return (steps as { readonly [name: string]: Column })[name]?.data as Column["data"];
   }
 
-  /** Frees the memory. Streams that the caller owns must be empty. */
+  /** Frees the memory. If the caller owns the streams, they must be empty. */
   close(): void {
     this.streams.close();
   }
@@ -125,7 +127,7 @@ export class Windows {
     return (mayCome ? this.#pool.give(buffer) : buffer.give()) as ItemBuffer["batch"];
   }
 
-  /** Returns a batch's columns, nested; a list of nests if the steps are apart. */
+  /** Returns a batch's columns as a nest, or as one nest per step if the steps are apart. */
   #nestSteps(steps: unknown, width: number, layout: WindowLayout): unknown {
     if (layout !== "apart") return steps;
     const leaves = this.#allSteps.length;

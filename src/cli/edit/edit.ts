@@ -32,7 +32,7 @@ interface Target {
   readonly format: Format;
   /** The file or folder that is replaced. */
   readonly path: string;
-  /** The target's path below the folder that is passed to a writer. */
+  /** The target's path relative to the folder that is passed to a writer. */
   readonly below: readonly string[];
   /** The name of the file, if the target is a file. */
   readonly file?: string;
@@ -40,7 +40,7 @@ interface Target {
 }
 
 export async function edit(from: string, to: string, options: EditOptions, host: Host): Promise<Result> {
-  // The source may have been the target of a killed edit.
+  // A killed edit may have moved the source aside.
   if (!isUrl(from)) await recover(from);
   const kind = memoryKind(from);
   if (kind !== undefined && options.format === undefined && !isFileName(to)) return editMemory(kind, from, to, options, host);
@@ -77,7 +77,7 @@ export async function edit(from: string, to: string, options: EditOptions, host:
   }
 }
 
-/** @param options the options of the first dataset and of the other datasets */
+/** @param options the options for the first dataset, and the options for the other datasets */
 async function withDatasets<T>(
   paths: readonly string[],
   [first, others]: readonly [OpenOptions, OpenOptions],
@@ -89,7 +89,7 @@ async function withDatasets<T>(
   return open(0, []);
 }
 
-/** Returns whether a dataset of that name is one file. */
+/** Returns whether a dataset with that name consists of one file. */
 function isFileName(name: string): boolean {
   return FILES.some((ending) => name.toLowerCase().endsWith(ending));
 }
@@ -106,16 +106,16 @@ function targetOf(from: string, to: string, options: EditOptions, reader: RldsRe
     throw new UsageError(`--split-into writes several datasets, but ${to} is one file. Pass a folder as OUT, and set --format ${format}`);
   if (shares !== undefined && options.split !== undefined) throw new UsageError("--split-into sets the names of the splits. Remove --split");
   if (isFile) return { format, path: to, below: [basename(to)], file: basename(to), options };
-  // Parts of Minari are folders of datasets.
+  // Each part of a Minari dataset is a folder with a whole dataset.
   const below = shares !== undefined && format !== "tfds" ? [] : datasetFolders(format, reader, options);
   return { format, path: join(to, ...below), below, options: keeps && isOlderLeRobot(reader) ? { ...OLDER, ...options } : options };
 }
 
-/** The formats that are folders. If OUT is a folder, a source with one of these formats keeps its format. */
+/** The formats that are folders. If OUT is a folder, a source in one of these formats keeps its format. */
 const FOLDER_FORMATS: readonly Format[] = ["tfds", "lerobot", "minari"];
-/** The format to write, for source formats that are written under another name. */
+/** The formats to write for source formats that are written under another name. */
 const OWN_FORMATS: { readonly [format: string]: string } = { robomimic: "hdf5" };
-/** The older version of LeRobot. A dataset of this version keeps the version if the format is kept. */
+/** The option for the older version of LeRobot. If the format is kept, a dataset of this version keeps its version. */
 const OLDER = { lerobotVersion: "2.1" } as const;
 
 /** Returns the target of an edit in place. @throws UsageError */
@@ -134,7 +134,7 @@ function ownPlace(to: string, options: EditOptions, reader: RldsReader, shares: 
   if (statSync(to).isFile())
     throw new UsageError(`edit can read ${to}, but cannot write it, because its name does not end with ${FILES.join(", ")}. Pass another OUT`);
   if (format === "tfds") return ownVersion(to, options, reader);
-  // A reader also finds a dataset below a folder, and the new dataset would be written next to it.
+  // A reader also finds a dataset in a subfolder. The new dataset would then be written next to that subfolder.
   if (format === "minari" && !MINARI_FILES.some((name) => existsSync(join(to, name)))) throw belowError(to);
   if (format === "jsonl") throw new UsageError(`${to} is a folder with a file of JSON lines. Pass that file as IN and OUT`);
   const below = datasetFolders(format, reader, {});
@@ -155,7 +155,7 @@ function belowError(to: string): UsageError {
 
 /** Checks that no unread data would be deleted with the dataset. @throws UsageError */
 function checkUnread(to: string, { open = [] }: EditOptions, { unread = [], about }: RldsReader): void {
-  // A user who sets an option accepts that this option leaves data out.
+  // A user who sets an option accepts that the option leaves data out.
   const lost = unread.filter(({ what }) => !open.some((option) => option.startsWith(`${what}=`)));
   const names = [...lost.map(({ what }) => what), ...unreadPaths(about)];
   if (names.length === 0) return;
@@ -166,7 +166,7 @@ function checkUnread(to: string, { open = [] }: EditOptions, { unread = [], abou
   );
 }
 
-/** Adds the unread data to the error of a path that no leaf has. */
+/** Adds the unread data to an error about a path that no leaf has. */
 function withUnread(error: unknown, readers: readonly RldsReader[]): unknown {
   const unread = new Map(readers.flatMap((reader) => (reader.unread ?? []).map(({ what, remedy }) => [what, remedy] as const)));
   if (!(error instanceof RangeError) || unread.size === 0 || !/ must be (a condition on one of|a leaf of the steps) /.test(error.message)) return error;
@@ -174,10 +174,10 @@ function withUnread(error: unknown, readers: readonly RldsReader[]): unknown {
   return Object.assign(error, { message: `${error.message}${error.message.endsWith("?") ? "" : "."} ${text}` });
 }
 
-/** A file that the folder of each version of a TFDS dataset contains. */
+/** A file in the folder of every version of a TFDS dataset. */
 const FEATURES = "features.json";
 
-/** Returns the version of TFDS that is read as the target. @throws UsageError */
+/** Returns a target that is the TFDS version from which the reader reads. @throws UsageError */
 function ownVersion(to: string, options: EditOptions, reader: RldsReader): Target {
   if (options.name !== undefined || options.version !== undefined)
     throw new UsageError("--name and --version cannot change in an edit in place. Remove them, or pass an OUT other than IN");
@@ -199,7 +199,7 @@ interface Parts {
   readonly flagged: readonly number[];
   /** The path as the user named it. */
   readonly to: string;
-  /** The temporary folder that is written to instead. */
+  /** The temporary folder that receives the files first. */
   readonly folder: string;
 }
 
@@ -246,10 +246,10 @@ async function writeParts(
   return resultOf({ to, format, sources, edited, reports, unread });
 }
 
-/** The endings of the formats that are single files. All other formats are folders. */
+/** The file name endings of the formats that are single files. All other formats are folders. */
 const PART_ENDINGS: { readonly [format: string]: string } = { jsonl: ".jsonl", npz: ".npz", hdf5: ".hdf5", csv: ".csv" };
 
-/** Returns the episodes of all passes; undefined if the number is unknown. */
+/** Returns the total number of episodes over all passes, or undefined if it is unknown. */
 function totalOf(sources: readonly FilmSource[], passes: number): number | undefined {
   const counts = sources.map(({ reader }) => reader.episodes);
   return counts.includes(undefined) ? undefined : (counts as number[]).reduce((a, b) => a + b, 0) * passes;
@@ -268,13 +268,13 @@ function changedReader(sources: readonly FilmSource[], { data }: EditedDataset, 
   const { stepSpec = reader.stepSpec, metadataSpec = reader.metadataSpec } = data;
   const about = resampleFps === undefined ? reader.about : { ...reader.about, fps: resampleFps };
   const films = format === "lerobot" && sources.length > 1 ? concatFilms(sources) : reader.films;
-  // Films that are encoded again are pixels at this point.
+  // At this point, films that will be encoded again consist of pixels.
   const isFilmed = filmReferences(stepSpec).some((keys) => films?.cameras.has(keys.join("/")));
   const { films: _, ...rest } = reader;
   return { ...rest, about, stepSpec, metadataSpec, ...(films && isFilmed && { films }) };
 }
 
-/** Returns the films that cannot be copied unchanged. @throws RldsError UNSUPPORTED without ffmpeg, with their names */
+/** Returns the paths of the films that cannot be copied unchanged. @throws RldsError UNSUPPORTED, with these paths, if ffmpeg is not installed */
 function encodedFilms({ films, stepSpec }: RldsReader, { resampleFps, swapChannels = [] }: EditOptions): readonly string[] {
   const paths = filmReferences(stepSpec)
     .map((keys) => keys.join("/"))
@@ -292,7 +292,7 @@ function encodedFilms({ films, stepSpec }: RldsReader, { resampleFps, swapChanne
   );
 }
 
-/** @throws UsageError if the sources state different rates, because LeRobot frames have only one */
+/** @throws UsageError if the sources state different frame rates, because a LeRobot dataset has only one */
 function checkRates(sources: readonly FilmSource[]): void {
   const [first, ...others] = sources as readonly [FilmSource, ...FilmSource[]];
   const rate = first.reader.about.fps;
@@ -339,7 +339,7 @@ function resultOf({ to, format, sources, edited, reports, unread }: Outcome): Re
   };
 }
 
-/** Returns the error with the path of the target in place of the temporary path. */
+/** Returns the error with the temporary path replaced by the path of the target. */
 function withTarget(error: unknown, replacement: Replacement): unknown {
   if (!(error instanceof RldsError)) return error;
   const { file } = error;

@@ -5,11 +5,11 @@ import { type FilmFrames, RldsError, type VideoEncoder, type VideoFormat } from 
 import { checkInside, isUrl } from "../program-parts.ts";
 
 export const PROGRAM = "ffmpeg";
-/** The container formats, as ffmpeg calls them. */
+/** The container formats, by their names in ffmpeg. */
 const FILM_FORMATS = "mov,mp4,matroska,webm,avi";
-/** The space in the output buffer beyond the requested pixels, in bytes. */
+/** The extra space in the output buffer, beyond the requested pixels, in bytes. */
 const SLACK = 1 << 20;
-/** The arguments for MP4. As in LeRobot, every second frame can be decoded without the frames before it. */
+/** The arguments for MP4. As in LeRobot, every second frame can be decoded without earlier frames. */
 export const MP4 = ["-g", "2", "-movflags", "frag_keyframe+empty_moov", "-f", "mp4"];
 /** The arguments for H.264. They forbid frames that refer to later frames, which would shift all times. */
 export const H264 = ["-c:v", "libx264", "-crf", "18", "-bf", "0"];
@@ -22,7 +22,7 @@ export function hasFfmpeg(): boolean {
 /**
  * Decodes frames to pixels, height × width × 3 each. Blocks until ffmpeg has ended.
  * @param folder the dataset: a path or a URL
- * @throws RldsError UNSUPPORTED if ffmpeg cannot decode the film, CORRUPT if the film does not have a frame
+ * @throws RldsError UNSUPPORTED if ffmpeg cannot decode the film, CORRUPT if the film lacks a requested frame
  */
 export function decodeFrames(folder: string, { path, times, fps, height, width }: FilmFrames): Uint8Array {
   const film = filmPlace(folder, path);
@@ -32,7 +32,7 @@ export function decodeFrames(folder: string, { path, times, fps, height, width }
   const distinct = [...new Set(numbers)].sort((a, b) => a - b);
   const select = distinct.map((number) => `eq(n,${number})`).join("+");
   const seek = first - 0.5 / fps;
-  // The time of a film's first frame may be rounded up.
+  // The time of a film's first frame may be rounded up, so ffmpeg does not seek to it.
   const start = seek > 0 ? ["-ss", seek.toFixed(6)] : [];
   const args = ["-v", "error", "-nostdin", ...start, ...inputOf(film), "-map", "0:v:0", "-vf", `select='${select}'`, "-fps_mode", "passthrough"];
   const output = ["-frames:v", String(distinct.length), "-s", `${width}x${height}`, "-pix_fmt", "rgb24", "-f", "rawvideo", "-"];
@@ -52,14 +52,14 @@ export function decodeFrames(folder: string, { path, times, fps, height, width }
 /** Returns the encoder of one film, for `videoEncoder` of writeLeRobot. */
 export async function ffmpegEncoder({ width, height, fps, write }: VideoFormat): Promise<VideoEncoder> {
   const input = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", `${width}x${height}`, "-r", String(fps), "-i", "-"];
-  // Colours have half the resolution, so an odd edge is repeated.
+  // Colours have half the resolution, so odd dimensions are padded to even ones.
   const even = width % 2 === 0 && height % 2 === 0 ? [] : ["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2"];
   const child = spawn(PROGRAM, ["-v", "error", ...input, ...even, ...ENCODING, "-"], { stdio: ["pipe", "pipe", "pipe"] });
   let message = "";
   child.stderr.on("data", (chunk) => {
     message += chunk;
   });
-  // The exit code reports a program that ends too early.
+  // If the program ends too early, its exit code reports the failure.
   child.stdin.on("error", () => {});
   const written = (async () => {
     for await (const chunk of child.stdout) await write(chunk as Uint8Array);
@@ -70,7 +70,7 @@ export async function ffmpegEncoder({ width, height, fps, write }: VideoFormat):
     child.on("close", (code) => (code === 0 ? resolve() : fail(lastLine(message) || `its exit status is ${code}`)));
   });
   const all = Promise.all([written, ended]);
-  // The next call of `add` or `finish` throws the error.
+  // The next call to `add` or `finish` throws the error.
   all.catch(() => {});
   return {
     codec: "h264",
@@ -95,7 +95,7 @@ export function filmPlace(folder: string, path: string): string {
   return isUrl(folder) ? new URL(inside, folder.endsWith("/") ? folder : `${folder}/`).href : join(folder, inside);
 }
 
-/** Returns the arguments that name a film. A playlist in its place could name any other file of this machine. */
+/** Returns the arguments that name a film. The format list excludes playlists, which could refer to any other file on this machine. */
 export function inputOf(film: string): string[] {
   return ["-format_whitelist", FILM_FORMATS, "-i", isUrl(film) ? film : `file:${film}`];
 }

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { type CutFilm, type FilmCut, RldsError } from "../../datasets/rlds/index.ts";
 import { filmPlace, H264, hasFfmpeg, inputOf, lastLine, MP4, PROGRAM } from "./ffmpeg.ts";
 
-/** Arguments of ffmpeg, by the codec's name in LeRobot. The quality is higher than in LeRobot, because the film is encoded for the second time. */
+/** The arguments for ffmpeg, by the codec's name in LeRobot. The quality is higher than in LeRobot, because the film is encoded a second time. */
 const ENCODERS: { readonly [codec: string]: readonly string[] } = {
   h264: H264,
   hevc: ["-c:v", "libx265", "-crf", "20", "-x265-params", "bframes=0:log-level=error", "-tag:v", "hvc1"],
@@ -12,12 +12,12 @@ const ENCODERS: { readonly [codec: string]: readonly string[] } = {
 };
 
 export interface FilmCutterOptions {
-  /** The folders of the datasets: paths or URLs. If there are several, each film's path begins with the number of its folder. */
+  /** The folders of the datasets: paths or URLs. If there are several folders, each film's path begins with the number of its folder. */
   readonly folders: readonly string[];
   readonly signal: AbortSignal;
 }
 
-/** Returns a function that cuts a film and waits for ffmpeg. It throws RldsError UNSUPPORTED if ffmpeg is not installed, or cannot cut the film. */
+/** Returns a function that cuts a film and waits for ffmpeg. The function throws RldsError UNSUPPORTED if ffmpeg is not installed or cannot cut the film. */
 export function filmCutter({ folders, signal }: FilmCutterOptions): CutFilm {
   return async (cut) => {
     const [number = "", ...rest] = cut.path.split("/");
@@ -62,7 +62,7 @@ async function encode(args: readonly string[], { write }: FilmCut, film: string,
     child.on("error", (error) => (signal.aborted ? reject(error) : fail(error.message)));
     child.on("close", (code, signalName) => (code === 0 ? resolve() : fail(lastLine(message) || `its exit status is ${code ?? signalName}`)));
   });
-  // The promise is awaited after everything is written.
+  // The promise is awaited only after all output is written.
   ended.catch(() => {});
   try {
     let size = 0;

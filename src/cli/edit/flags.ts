@@ -1,4 +1,4 @@
-/** Reads flags that were set in the page's room Look, from a JSON file. */
+/** Reads flagged episodes from a JSON file, which the room Look of the page creates. */
 import { readFile } from "node:fs/promises";
 import { RldsError } from "../../datasets/rlds/index.ts";
 import { parseJson } from "../program-parts.ts";
@@ -8,7 +8,7 @@ export interface Flags {
   readonly flagged: readonly number[];
 }
 
-/** @throws RldsError NOT_FOUND · CORRUPT if the file does not have flags */
+/** @throws RldsError NOT_FOUND · IO · CORRUPT if the file does not contain flags */
 export async function flagsOf(path: string): Promise<Flags> {
   const text = await readFile(path, "utf8").catch((cause: { readonly code?: string; readonly message: string }) => {
     throw new RldsError(cause.code === "ENOENT" ? "NOT_FOUND" : "IO", `the flags cannot be read: ${cause.message}`, { file: path }, { cause });

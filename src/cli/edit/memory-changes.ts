@@ -24,7 +24,7 @@ export function changesOf(
   { spec: saved, tables: savedTables, maxBytes, storedBytes }: SavedOptions,
   { rename = [], without = [], only, cast = [], add = [], ...options }: EditOptions,
 ): StateMigration {
-  // A spec is plain data.
+  // A spec is plain data, so JSON is enough to copy it.
   const spec = JSON.parse(JSON.stringify(saved)) as Node;
   const paths = leavesOf(saved).map(({ path }) => path);
   const renames = Object.fromEntries(rename.map((text) => pairOf("--rename", text, "OLD=NEW, such as act=action").map(pathOf) as [string, string]));
@@ -64,7 +64,7 @@ export function changesOf(
   return { spec: spec as Spec, rename: renames, migrate, tables };
 }
 
-/** Checks that the result can be opened. @throws UsageError; RangeError for an option of a table */
+/** Checks that the changed Replay can be opened. @throws UsageError; RangeError for an option of a table */
 function checkMemory({ spec, tables, maxBytes = MAX_REPLAY_BYTES, storedBytes }: SavedOptions<ResolvedTableOptions>): void {
   const { bytes } = planOf(layoutOf(leavesOf(spec)), tables, new Core(maxBytes), 0, undefined, storedBytes?.max);
   if (bytes <= maxBytes) return;
@@ -94,7 +94,7 @@ function setNew(spec: Node, path: string, part: unknown, flag: string): void {
   setPath(spec, keys, part);
 }
 
-/** Returns a path with slashes, as in datasets. */
+/** Converts a path with slashes, as in datasets, to a path with dots. */
 function pathOf(name: string): string {
   return name.replaceAll("/", ".");
 }

@@ -14,7 +14,7 @@ const EXPONENTS: { readonly [kind: string]: string } = { prioritized: "0.6", rec
 
 type Changes = { readonly [name: string]: Partial<TableOptions> };
 
-/** The constructors of rate limiters, and the possible counts of their arguments. */
+/** The constructors of rate limiters, each with the possible numbers of its arguments. */
 const LIMITERS: { readonly [kind: string]: { readonly counts: readonly number[]; readonly make: (...numbers: readonly number[]) => RateLimiter } } = {
   minSize: { counts: [1], make: (items) => minSize(items) },
   sampleToInsertRatio: {
@@ -47,7 +47,7 @@ export function tableChangesOf(
   return tables;
 }
 
-/** @param message the error's message if the text has the wrong form @throws UsageError */
+/** @param message the message of the error if the text has the wrong form @throws UsageError */
 function parsed(what: string, message: string, parse: () => unknown): unknown {
   let value: unknown;
   try {
@@ -89,7 +89,7 @@ function limiter(text: string): RateLimiter | undefined {
   return make !== undefined && counts?.includes(parts.length) && areNumbers ? make(...parts.map(Number)) : undefined;
 }
 
-/** @param tables the tables with their changes @throws UsageError for a limiter that never allows a draw */
+/** @param tables the tables after the changes @throws UsageError for a limiter that never allows a draw */
 export function checkLimiters(changes: Changes, tables: { readonly [name: string]: Pick<TableOptions, "maxSize" | "rateLimiter"> }): void {
   for (const name of Object.keys(changes)) {
     const { maxSize, rateLimiter } = tables[name] as { readonly maxSize: number; readonly rateLimiter: RateLimiter };

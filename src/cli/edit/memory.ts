@@ -1,4 +1,4 @@
-/** `reprise edit` for a snapshot or a journal: changes its steps or tables and keeps its format. */
+/** `reprise edit` for a snapshot or a journal: changes the steps or tables and keeps the format. */
 import { closeSync, copyFileSync, existsSync, linkSync, mkdirSync, openSync, readdirSync, readSync, realpathSync, rmSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -33,7 +33,7 @@ const OWN = ["add", "maxSize", "maxTimesSampled", "sampler", "remover", "rateLim
 const ALLOWED: readonly string[] = [...OWN, "rename", "without", "only", "cast", "overwrite", "json"];
 const CHUNK_BYTES = 1 << 20;
 
-/** Returns whether a path is a snapshot or a journal; undefined for anything else. */
+/** Returns "snapshot" or "journal" if a path is one, otherwise undefined. */
 export function memoryKind(path: string): MemoryKind | undefined {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat?.isDirectory()) return isJournal(path) && !readdirSync(path).includes("features.json") ? "journal" : undefined;
@@ -48,7 +48,7 @@ export function memoryKind(path: string): MemoryKind | undefined {
   return new TextDecoder("latin1").decode(head) === MAGIC ? "snapshot" : undefined;
 }
 
-/** @throws UsageError · RldsError NOT_FOUND if the path does not exist, because a mistyped path may be meant as a snapshot */
+/** @throws UsageError · RldsError NOT_FOUND if the path does not exist, because a mistyped path may have been meant to be a snapshot */
 export function checkNoMemoryOptions(from: string, options: EditOptions): void {
   const name = OWN.find((key) => options[key] !== undefined);
   if (name !== undefined && !isUrl(from) && !existsSync(from)) throw new RldsError("NOT_FOUND", "there is no such file or folder", { file: from });
@@ -87,7 +87,7 @@ async function editSnapshot(from: string, to: string, options: EditOptions, host
   const replacement = await Replacement.begin(to, [basename(to)]);
   try {
     const path = join(replacement.to, basename(to));
-    // The path may be another name of the replaced file.
+    // The path may be a link to the replaced file.
     rmSync(path, { force: true });
     const chunks = migrateSnapshot(chunksOf(from), changes);
     const file = await open(path, "wx");
@@ -116,7 +116,7 @@ async function editJournal(
   host: Host,
   onProgress: (done: number, of: number) => void,
 ): Promise<MigrationReport> {
-  // A journal is replaced as a whole. Until the new journal is complete, the folder holds the old journal.
+  // A journal is replaced as a whole. Until the new journal is complete, the folder contains the old journal.
   if (isInPlace) return migrateFolder(from, options, host, onProgress);
   const locks = [from, to].filter((path) => existsSync(path)).map((path) => node(path).lock(() => {}));
   let replacement: Replacement | undefined;
@@ -125,7 +125,7 @@ async function editJournal(
     const folder = join(replacement.to, basename(to));
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { recursive: true });
-    // Segments are only read, so links to them are enough.
+    // Existing segments are only read, so links to them are enough.
     for (const name of readdirSync(from)) if (segmentOf(name) > 0) linkOrCopy(join(from, name), join(folder, name));
     const report = await migrateFolder(folder, options, host, onProgress);
     for (const name of readdirSync(folder)) if (segmentOf(name) === 0) rmSync(join(folder, name), { recursive: true, force: true });

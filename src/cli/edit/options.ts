@@ -138,7 +138,7 @@ export function dtypesOf(casts: readonly string[]): { readonly [leaf: string]: D
   );
 }
 
-/** Returns the shares by the names of parts, in order. @throws UsageError */
+/** Returns the share of each part, by name and in order. @throws UsageError */
 export function sharesOf(text: string): { readonly [part: string]: number } {
   const shares = new Map<string, number>();
   for (const part of text.split(",")) {
@@ -151,9 +151,9 @@ export function sharesOf(text: string): { readonly [part: string]: number } {
   return Object.fromEntries(shares);
 }
 
-/** A task of some episodes, or of all episodes. */
+/** The task of some episodes, or of all episodes. */
 export interface TaskText {
-  /** The numbers as passed; undefined for all episodes. */
+  /** The episode numbers as the user passed them. Undefined for all episodes. */
   readonly episodes: string | undefined;
   readonly text: string;
 }

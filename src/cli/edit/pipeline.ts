@@ -25,7 +25,7 @@ import { dtypesOf, type EditOptions, tasksOf } from "./options.ts";
 
 export interface EditedDataset {
   readonly data: RldsDataset;
-  /** The reports of each source, in order. A pass fills the reports. */
+  /** Returns the report of each source, in order. A pass fills the reports. */
   readonly reports: () => readonly ImportReport[];
   /** Returns the number of episodes whose last transition was left out. */
   readonly dropped: () => number;
@@ -33,7 +33,7 @@ export interface EditedDataset {
 
 export interface PassSettings {
   readonly options: EditOptions;
-  /** The numbers of the episodes of the first source that are left out. */
+  /** The numbers of the episodes that are left out of the first source. */
   readonly flagged: readonly number[];
   /** Whether steps refer to the combined films of all sources. */
   readonly joinsFilms: boolean;
@@ -107,7 +107,7 @@ function changedSteps(data: RldsDataset, { name, reader }: FilmSource, { options
   let changed: RldsDataset<unknown> = data;
   if (cast !== undefined) changed = castLeaves(changed, dtypesOf(cast));
   if (resampleFps !== undefined) changed = resampleSteps(changed, { fps: resampleFps, ...rateOf(reader, sourceFps) });
-  // Only the remaining frames are decoded.
+  // Films are decoded at this point, so only the remaining frames are decoded.
   if (encoded.length > 0) changed = withFilmPixels(changed, { films: reader.films as Films, paths: encoded, decode: (frames) => decodeFrames(name, frames) });
   if (images !== undefined) changed = swapChannels(changed, images);
   if (tasks.length > 0) changed = withTask(changed, (_, number) => tasks.find(({ set }) => set?.has(number) ?? true)?.text);
@@ -121,7 +121,7 @@ interface TaskRule {
 }
 
 /**
- * Returns the rules in the order of precedence: rules for some episodes come before rules for all episodes, and later rules come before earlier rules.
+ * Returns the rules in order of precedence. Rules for some episodes precede rules for all episodes, and later rules precede earlier rules.
  * @param isFirst whether the episode numbers refer to this dataset
  * @throws RangeError · UsageError
  */

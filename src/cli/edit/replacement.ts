@@ -1,19 +1,19 @@
-/** Replaces a file or folder as a whole. The replacement is written next to the target, and moved into place when it is complete. */
+/** Replaces a file or folder as a whole. The replacement is written next to the target and moved into place when it is complete. */
 import { copyFile, link, lstat, mkdir, open, readdir, readlink, realpath, rename, rm, rmdir, symlink } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { attempt, lockFile } from "../program-parts.ts";
 
-/** The prefix of incomplete files of all writers, which readers ignore. */
+/** The prefix that all writers use for incomplete files. Readers ignore such files. */
 const PREFIX = ".incomplete-";
-/** The names of the new and the old target in the folder of an edit. */
+/** The names of the new and the old target in the temporary folder of an edit. */
 const NEW = "new";
 const OLD = "old";
 
 interface Places {
-  /** The folder that is written to, and the folder that it replaces. */
+  /** The folder to which writers write. `place` is the folder that it replaces. */
   readonly to: string;
   readonly place: string;
-  /** The path of the new target, in the folder that is written to. */
+  /** The path of the new target in `to`. */
   readonly staged: string;
   /** The temporary folder of this edit. */
   readonly folder: string;
@@ -21,7 +21,7 @@ interface Places {
 }
 
 export class Replacement {
-  /** The folder that is written to instead of the folder that the user named. */
+  /** The folder to which writers write, instead of the folder that the user named. */
   readonly to: string;
   readonly #place: string;
   readonly #target: string;
@@ -30,9 +30,9 @@ export class Replacement {
   readonly #release: () => Promise<void>;
 
   /**
-   * Starts with a copy of the target that consists of links to its files, so that writers that add to it find and keep existing files.
-   * @param target the file or folder that is replaced, if it exists @param below the path of the target in `to`; empty for `to` itself
-   * @throws RldsError IO if another edit is running, or nothing can be written
+   * Starts a replacement with a copy of the target that consists of links to its files. Writers that add to the target thus find and keep its existing files.
+   * @param target the file or folder that is replaced, if it exists @param below the path of the target in `to`, or empty for `to` itself
+   * @throws RldsError IO if another edit is running, or if nothing can be written
    */
   static async begin(target: string, below: readonly string[]): Promise<Replacement> {
     const path = await realpath(target).catch(() => resolve(target));
@@ -66,7 +66,7 @@ export class Replacement {
     this.#release = release;
   }
 
-  /** Moves the new target into place. A file is replaced in one system call; an old folder is moved aside, and removed once the new folder is in place. */
+  /** Moves the new target into place. A file is replaced in one system call. An old folder is moved aside, and removed after the new folder is in place. */
   commit(): Promise<void> {
     return attempt(this.#target, async () => {
       const stat = await lstat(this.#target).catch(() => undefined);
@@ -90,7 +90,7 @@ export class Replacement {
     await this.#end().catch(() => {});
   }
 
-  /** Returns a text with the path of the target in place of the temporary path. */
+  /** Returns the text with temporary paths replaced by the paths of the target. */
   named(text: string): string {
     return text.replaceAll(this.#staged, this.#target).replaceAll(this.to, this.#place);
   }
@@ -122,7 +122,7 @@ async function restore(target: string): Promise<void> {
   if (!(await exists(target)) && (await exists(old))) await rename(old, target);
 }
 
-/** @returns a function that releases the target, and removes folders that are no longer needed */
+/** Locks a target. @returns a function that releases the target and removes folders that are no longer needed */
 async function locked(target: string): Promise<() => Promise<void>> {
   const folder = dirname(target);
   const firstCreated = await mkdir(folder, { recursive: true });
@@ -152,7 +152,7 @@ async function copyLinks(from: string, to: string): Promise<void> {
   for (const name of await readdir(from)) if (!name.startsWith(PREFIX)) await copyLinks(join(from, name), join(to, name));
 }
 
-/** Syncs the names in a folder, so that they survive a power cut, if the system supports it. */
+/** Syncs a folder, if the system supports it, so that the names in the folder survive a power failure. */
 async function sync(folder: string): Promise<void> {
   const handle = await open(folder, "r").catch(() => undefined);
   await handle?.sync().catch(() => {});

@@ -1,4 +1,4 @@
-/** Finds the page. The page is the separate package `reprise-page`, so that a program that only imports Reprise does not download a web application. */
+/** Finds the page. The page is a separate package, `reprise-page`, so a program that only imports Reprise does not download a web application. */
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -7,10 +7,10 @@ import { UsageError } from "../exit.ts";
 const NAME = "reprise-page";
 
 /**
- * Returns the folder of the page that has the version of this program: the page built in a clone, or the installed package.
+ * Returns the folder of the page whose version equals that of this program. This is the page built in a clone, or the installed package.
  * @param program the folder of the program
  * @param user the folder in which the program was started
- * @throws UsageError if the package is not installed, or only in another version
+ * @throws UsageError if the package is not installed, or if only another version is installed
  */
 export function pageFolder(version: string, program: string, user: string = process.cwd()): string {
   const built = join(program, NAME, "package.json");

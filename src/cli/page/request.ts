@@ -1,6 +1,6 @@
 /** Parses and checks the path and the range of a request. */
 
-/** Returns the decoded parts of a path, or undefined if it is invalid. A trailing slash adds no part. */
+/** Returns the decoded parts of a path, or undefined if the path is invalid. A trailing slash adds no part. */
 export function segmentsOf(url: string): string[] | undefined {
   const [path = ""] = url.split(/[?#]/, 1);
   if (!path.startsWith("/")) return undefined;
@@ -24,14 +24,14 @@ export function isServable(segments: readonly string[]): boolean {
   return segments.length > 0 && segments.every((segment) => isName(segment) && !segment.startsWith("."));
 }
 
-/** Returns the Host headers of this server on a port. Browsers leave out port 80. */
+/** Returns the valid Host headers of this server on a port. Browsers omit port 80. */
 export function hostsOf(port: number): string[] {
   return ["127.0.0.1", "localhost"].flatMap((host) => (port === 80 ? [host, `${host}:80`] : [`${host}:${port}`]));
 }
 
 /**
- * Returns the range `from` … `to` - 1 of a Range header, "none" for bytes beyond the file, or undefined for the whole file. An unsupported header also means
- * the whole file.
+ * Returns the byte range of a Range header, `from` … `to` - 1. Returns "none" if the range lies beyond the end of the file. Returns undefined for the whole
+ * file, which an unsupported header also requests.
  */
 export function byteRange(header: string | undefined, size: number): { readonly from: number; readonly to: number } | "none" | undefined {
   const [found, first = "", last = ""] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? "") ?? [];

@@ -1,6 +1,6 @@
 /**
- * Lists and opens the files that a server may send: the files of a folder, or a single file. Links that lead out of the folder, hidden files, pipes and devices
- * are excluded.
+ * Lists and opens the files that a server may send, which are the files of a folder or a single file. Links that lead out of the folder, hidden files, pipes
+ * and devices are excluded.
  */
 import type { Dirent } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
@@ -14,7 +14,7 @@ export interface ServedFile {
   readonly size: number;
 }
 
-/** The paths of files and folders that exist and are not served. Hidden files are not listed. */
+/** The paths of files and folders that exist but are not served. Hidden files are not listed. */
 export interface Exclusions {
   /** Links that lead out of the folder, or to a missing file. */
   readonly links: readonly string[];
@@ -40,7 +40,7 @@ export interface ServedFiles {
 
 /** @throws RldsError NOT_FOUND */
 export async function servedFiles(path: string): Promise<ServedFiles> {
-  // The user may name the folder by a link.
+  // The path that the user passed may be a link.
   const root = await realpath(path).catch((cause) => {
     throw new RldsError("NOT_FOUND", "there is no such file or folder", { file: path }, { cause });
   });
@@ -66,7 +66,7 @@ async function openFile(top: string, name: string): Promise<SourceFile> {
   return file;
 }
 
-/** Returns whether a real path is in the folder and not hidden, since a link may lead to a hidden file. */
+/** Returns whether a real path is in the folder and not hidden. Links must be resolved first, because a link may lead to a hidden file. */
 function isServedPath(top: string, target: string): boolean {
   return isServable(relative(top, target).split(sep));
 }
@@ -97,7 +97,7 @@ async function listFiles(top: string): Promise<Listing> {
   }
 }
 
-/** Returns the entries of a folder. If the folder cannot be listed, notes its path and returns no entries. */
+/** Returns the entries of a folder. If the folder cannot be listed, records its path and returns no entries. */
 async function entriesOf(top: string, folder: readonly string[], unreadable: string[]): Promise<Dirent[]> {
   try {
     return await readdir(join(top, ...folder), { withFileTypes: true });

@@ -1,11 +1,11 @@
 /**
- * Serves the page and the files of one folder over loopback, for browsers with the token.
+ * Serves the page and the files of one folder over the loopback interface, to browsers that have the token.
  *
  * - `/…`: the page, which has no secrets
  * - `/TOKEN/data/index.json`: the list of all files, `[{ path, size }]`
  * - `/TOKEN/data/PATH`: a file, or a range of its bytes
  *
- * Other sites cannot read the files: the sites do not have the token, browsers block their requests without CORS headers, and a foreign name that resolves to
+ * Other sites cannot read the files. They do not have the token, and without CORS headers, browsers block their requests. A foreign host name that resolves to
  * this machine fails the check of the Host header.
  */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
@@ -18,7 +18,7 @@ import { type Exclusions, type ServedFiles, servedFiles } from "./served-files.t
 export interface PageServer {
   /** The address to open in a browser. */
   readonly address: string;
-  /** The files of the folder that are not served, as of the start. */
+  /** The files of the folder that are not served, as determined at the start. */
   readonly exclusions: Exclusions;
   /** Ends all requests. */
   close(): Promise<void>;
@@ -44,7 +44,7 @@ const COMMON = {
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
 };
-/** The page itself sets a stricter policy for its resources, but only a header can forbid frames. */
+/** The page itself sets a stricter policy for its resources, but only a header can forbid embedding in frames. */
 const PAGE_POLICY = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'";
 /** A served file may be a document, whose scripts must not run. */
 const DATA_POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox";
@@ -53,7 +53,7 @@ const TYPES: { readonly [ending: string]: string } = {
   ...{ html: "text/html; charset=utf-8", css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8", json: "application/json" },
   ...{ svg: "image/svg+xml", png: "image/png", txt: "text/plain; charset=utf-8", wasm: "application/wasm", woff2: "font/woff2" },
 };
-/** The types of files that the page plays or shows by their address; all other files are bytes. */
+/** The types of files that the page loads by address to play or show. All other files are served as bytes. */
 const DATA_TYPES: { readonly [ending: string]: string } = { mp4: "video/mp4", webm: "video/webm", png: "image/png", jpg: "image/jpeg", jpeg: "image/jpeg" };
 const BYTES = "application/octet-stream";
 
@@ -69,7 +69,7 @@ export async function pageServer({ page, path, port }: PageServerOptions): Promi
     server.once("error", (cause) => reject(new RldsError("IO", `listening on port ${port} of 127.0.0.1 failed: ${cause.message}`, {}, { cause })));
     server.listen(port, "127.0.0.1", resolve);
   });
-  // The name is encoded twice: for the path, and for the hash.
+  // The name is encoded twice, once for the path and once for the hash.
   const from = `/${token}/data/${data.singleFile === undefined ? "" : encodeURIComponent(encodeURIComponent(data.singleFile))}`;
   return {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}/#look?from=${from}`,
@@ -143,7 +143,7 @@ async function sendFile(request: IncomingMessage, response: ServerResponse, file
     if (request.method === "GET")
       for (let at = from; at < to && !response.destroyed; at += BLOCK) {
         const block = await file.read(at, Math.min(BLOCK, to - at));
-        // A client that has disconnected emits no drain event.
+        // The response to a disconnected client never emits a drain event.
         if (!response.write(block) && !response.destroyed) await untilDrained(response);
       }
     response.end();
@@ -162,7 +162,7 @@ function untilDrained(response: ServerResponse): Promise<void> {
   });
 }
 
-/** Responds to a failure, with 404 for a file that is not served, or with 500. If the response has already begun, ends the connection. */
+/** Responds to a failure with 404 if the file is not served, otherwise with 500. If the response has already begun, closes the connection. */
 function respondWithError(response: ServerResponse, error: unknown): void {
   if (response.headersSent) response.destroy();
   else if (error instanceof RldsError && error.code !== "IO") respondWithText(response, 404, "There is no such file.");
@@ -174,7 +174,7 @@ function respondWithText(response: ServerResponse, status: number, text: string)
   response.end(response.req.method === "HEAD" ? undefined : text);
 }
 
-/** Compares in constant time. */
+/** Returns whether two texts are equal. The comparison takes constant time. */
 function isSame(candidate: string, token: string): boolean {
   const [a, b] = [candidate, token].map((text) => createHash("sha256").update(text).digest()) as [Buffer, Buffer];
   return timingSafeEqual(a, b);

@@ -1,4 +1,4 @@
-/** Defines the metadata of a dataset, which all formats of Reprise keep as JSON. */
+/** Defines the metadata of a dataset, which Reprise stores as JSON in all formats. */
 import { mustBe } from "../../base/error.ts";
 
 /** The metadata of a dataset, as a JSON object. */
@@ -10,7 +10,7 @@ export function mustBeAbout(about: unknown): About {
   return jsonOf(about) as About;
 }
 
-/** Converts a value to JSON: typed arrays become lists, and integers beyond 2^53 become decimal strings. Values that JSON cannot represent are left out. */
+/** Converts a value to JSON. Typed arrays become lists, and integers beyond 2^53 become decimal strings. Values that JSON cannot represent are left out. */
 function jsonOf(value: unknown): unknown {
   if (typeof value === "bigint") return value > -(2n ** 53n) && value < 2n ** 53n ? Number(value) : String(value);
   if (typeof value === "number") return Number.isFinite(value) ? value : String(value);
@@ -21,7 +21,7 @@ function jsonOf(value: unknown): unknown {
   return Object.fromEntries(entries.filter(([, part]) => part !== undefined));
 }
 
-/** Returns the metadata nested under `about` in a file of Reprise, next to the metadata of the format. */
+/** Returns the metadata under `about` in a file that Reprise wrote. The file may also contain metadata of its format. */
 export function nestedAbout(value: unknown): About {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as About) : {};
 }

@@ -1,4 +1,4 @@
-/** Records damage that a salvaging reader found in its files. Data that a target format cannot store is a loss of the writer (sinks/losses.ts). */
+/** Records the damage that a salvaging reader finds in its files. The losses of a writer, which are data that a format cannot store, are in sinks/losses.ts. */
 import { flag } from "../../base/error.ts";
 import { type Place, RldsError, withEnding } from "../model/rlds-error.ts";
 
@@ -9,12 +9,12 @@ export interface SourceLoss extends Place {
   readonly reason: string;
 }
 
-/** The maximum number of listed parts. A file of garbage may have a damaged part in every line. */
+/** The maximum number of damaged parts that are listed. In a file of garbage, every line may be damaged. */
 const MAX_PARTS = 1000;
-/** The codes of damaged or missing data. All other errors, such as a full disk or an invalid option, are thrown. */
+/** The codes of errors for damaged or missing data. All other errors, such as a full disk or an invalid option, are thrown. */
 const CODES = ["CORRUPT", "NOT_FOUND", "SPEC_MISMATCH", "INVALID_DATA", "EMPTY"];
 
-/** The damage that a reader found. Reading a damaged place twice records it once. */
+/** The damage that a reader found. If a damaged place is read twice, it is recorded only once. */
 export class Damage {
   /** The damage so far. The list grows while the files are read. */
   readonly all: readonly SourceLoss[];
@@ -33,7 +33,7 @@ export class Damage {
     this.#note({ ...place, ...(step !== undefined && { step }), code, reason: message });
   }
 
-  /** Returns a logger that records the warnings of a log, each of which reports an abandoned part. */
+  /** Returns a logger for a log. It records each warning as damage, because each warning reports an abandoned part. */
   logger(file: string): { warn(message: string): void } {
     return { warn: (reason) => this.#note({ file, code: "CORRUPT", reason }) };
   }
@@ -47,24 +47,26 @@ export class Damage {
 
 const SALVAGE = ". Pass salvage: true to read the rest";
 
-/** Returns an error about damage with the option `salvage` as its remedy. Returns any other error unchanged. */
+/** Adds the option `salvage` as the remedy to an error about damage. Returns any other error unchanged. */
 export function withSalvageRemedy(error: unknown): unknown {
   const isDamage = error instanceof RldsError && (error.code === "CORRUPT" || error.code === "NOT_FOUND");
   return isDamage && !error.message.includes(SALVAGE) ? withEnding(error, SALVAGE) : error;
 }
 
-/** Records damage of a part if losses are allowed. @throws the error otherwise, with the option `salvage` as its remedy */
+/** Records the damage of a part if losses are allowed. @throws the error with the option `salvage` as its remedy otherwise */
 export function addDamage(losses: Damage | undefined, error: unknown): void {
   if (losses === undefined) throw withSalvageRemedy(error);
   losses.add(error);
 }
 
-/** Returns the damage list of a reader with the option `salvage`; undefined without it. @throws TypeError if `salvage` is not a boolean */
+/**
+ * Returns the damage list of a reader with the option `salvage`. Returns undefined if the option is not set. @throws TypeError if `salvage` is not a boolean
+ */
 export function damageOf(salvage: boolean | undefined): Damage | undefined {
   return salvage !== undefined && flag("salvage", salvage) === 1 ? new Damage() : undefined;
 }
 
-/** Returns the property `losses` of a reader, or an empty object without a damage list. */
+/** Returns an object with the property `losses` of a reader, or an empty object if there is no damage list. */
 export function withDamage(losses: Damage | undefined): { readonly losses?: readonly SourceLoss[] } {
   return losses === undefined ? {} : { losses: losses.all };
 }

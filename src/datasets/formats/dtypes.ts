@@ -1,4 +1,4 @@
-/** Maps each dtype to its names in file formats. A new dtype does not compile without an entry. */
+/** Maps each dtype to its names in file formats. If a new dtype has no entry, the code does not compile. */
 import type { Dtype } from "../../schema/dtype.ts";
 
 /** The names of a dtype in file formats. */
@@ -7,7 +7,7 @@ export interface FormatNames {
   readonly numpy: string;
   /** The storage type in Parquet, and the logical integer type if it differs. Files of Reprise contain the logical type only if it adds information. */
   readonly parquet: { readonly type: "BOOLEAN" | "INT32" | "INT64" | "FLOAT" | "DOUBLE" | "FIXED_LEN_BYTE_ARRAY"; readonly integer?: IntegerName };
-  /** The dtype that stores the numbers without loss, if neither format has this dtype. The names are those of the wider dtype. */
+  /** The wider dtype that stores the numbers without loss, if neither format has this dtype. The names are then those of the wider dtype. */
   readonly widened?: Dtype;
 }
 
@@ -29,7 +29,7 @@ export const FORMAT_NAMES: { readonly [D in Dtype]: FormatNames } = {
   bf16: { numpy: "float32", parquet: { type: "FLOAT" }, widened: "f32" },
 };
 
-/** Returns the dtypes by one of their names. Omits dtypes that are stored as a wider dtype. */
+/** Returns the dtypes, by their names in one format. Dtypes that are stored as a wider dtype are omitted. */
 export function dtypesBy(nameOf: (names: FormatNames) => string | undefined): { readonly [name: string]: Dtype } {
   const own = Object.entries(FORMAT_NAMES).filter(([, { widened }]) => widened === undefined);
   const pairs = own.map(([dtype, names]) => [nameOf(names), dtype] as const);

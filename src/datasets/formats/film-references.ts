@@ -1,4 +1,4 @@
-/** Defines the videos of a dataset. Leaves `{path, timestamp}` refer to their frames. */
+/** Defines the videos of a dataset. Steps refer to frames with leaves `{path, timestamp}`. */
 import { isLeaf } from "../../schema/leaf.ts";
 import type { StepLeaf, StepSpec } from "../model/dataset.ts";
 import type { Losses } from "./sinks/losses.ts";
@@ -6,17 +6,17 @@ import type { SourceFile } from "./sources/source.ts";
 
 /** The videos of one camera. */
 export interface Camera {
-  /** The name of the LeRobot feature, or the name set with `rename`: `observation.images.top`. */
+  /** The name of the LeRobot feature, or the name that is set with `rename`, such as `observation.images.top`. */
   readonly name: string;
-  /** The entry of the feature in meta/info.json: its dtype, shape, names and info. */
+  /** The entry of the feature in meta/info.json, which contains its dtype, shape, names and info. */
   readonly feature: { readonly [key: string]: unknown };
 }
 
 /** The videos of an open dataset, which the LeRobot writer copies. */
 export interface Films {
-  /** The number of frames per second. */
+  /** The frame rate, in frames per second. */
   readonly fps: number | undefined;
-  /** The cameras by the path of the leaf that refers to them: `observation/images/top`. */
+  /** The cameras, by the path of the leaf that refers to them, such as `observation/images/top`. */
   readonly cameras: ReadonlyMap<string, Camera>;
   /**
    * Opens a video.
@@ -27,7 +27,7 @@ export interface Films {
   /** Returns the frames of all source episodes in a video, in order. Returns undefined if the source does not list them. */
   spans?(path: string): readonly FilmSpan[] | undefined;
   /**
-   * Returns the statistics of a source episode, as in meta/episodes. The result has one list per statistic, with one element per channel. It is undefined if
+   * Returns the statistics of a source episode, as in meta/episodes. The result has one list per statistic, with one element per channel. Returns undefined if
    * the source has no statistics.
    */
   statistics(camera: string, episode: number): Promise<CameraStatistics | undefined>;
@@ -46,7 +46,7 @@ export interface CameraStatistics {
   readonly values: { readonly [statistic: string]: readonly number[] };
 }
 
-/** Returns the keys of leaves that refer to frames of a video. */
+/** Returns the keys of the leaves that refer to frames of a video. */
 export function filmReferences(spec: StepSpec, keys: readonly string[] = []): string[][] {
   if (isLeaf(spec) || Array.isArray(spec)) return [];
   const { path, timestamp } = spec as { readonly [name: string]: StepSpec };

@@ -1,11 +1,11 @@
-/** Parses and writes JSON of files from other programs. */
+/** Parses and writes the JSON in files of other programs. */
 import { MAX_JSON_DEPTH } from "../../base/file-limits.ts";
 
 const QUOTE = 34;
-/** The words that Python writes for numbers missing in JSON. */
+/** The words that Python writes for numbers that JSON cannot represent. */
 const LITERALS = ["NaN", "Infinity", "-Infinity"];
 
-/** Parses JSON in which NaN and Infinity may be words, which become strings. @throws SyntaxError if the text is not JSON or is nested too deeply */
+/** Parses JSON in which NaN and Infinity may be words. Such words become strings. @throws SyntaxError if the text is not JSON or is nested too deeply */
 export function parseJson(text: string): unknown {
   checkDepth(text);
   try {
@@ -17,14 +17,16 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Characters of Unicode's private area. A character that does not occur in a text marks the large integers of that text. */
+/** Characters from Unicode's private use area. One that does not occur in a text is used to mark the large integers of that text. */
 const MARKS = ["e000", "e001", "e002", "e003"].map((hex) => ({ hex, mark: String.fromCharCode(Number.parseInt(hex, 16)) }));
 /** Matches a possible large integer, which cannot follow a decimal point. */
 const LARGE_INTEGER = /(?:^|[[:,\s-])\d{16}/;
 const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const MINUS = 45;
 
-/** Parses JSON like `parseJson`. Integers that numbers cannot represent become bigints, within the range of i64 and u64. @throws SyntaxError like `parseJson` */
+/**
+ * Parses JSON like `parseJson`, but integers that numbers cannot represent become bigints, within the range of i64 and u64. @throws the errors of `parseJson`
+ */
 export function parseExactJson(text: string): unknown {
   if (!LARGE_INTEGER.test(text)) return parseJson(text);
   const lower = text.toLowerCase();
@@ -73,7 +75,7 @@ function checkDepth(text: string): void {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) at = endOfString(text, at);
-    // [ and {, ] and }
+    // The codes 91 and 123 are [ and {. The codes 93 and 125 are ] and }.
     else if (code === 91 || code === 123) depth++;
     else if (code === 93 || code === 125) depth--;
     if (depth > MAX_JSON_DEPTH) throw new SyntaxError(`the value is nested more than ${MAX_JSON_DEPTH} levels deep`);

@@ -1,6 +1,6 @@
-/** Computes values when they are first needed. */
+/** Computes values only when they are first needed. */
 
-/** Calls `find` once and caches its result. A failure is not cached: the next call tries again. */
+/** Returns a function that calls `find` once and caches its result. A failure is not cached, so the next call tries again. */
 export function lazy<T>(find: () => Promise<T>): () => Promise<T> {
   let pending: Promise<T> | undefined;
   return () => {

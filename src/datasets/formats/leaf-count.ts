@@ -4,7 +4,7 @@ import { isLeaf } from "../../schema/leaf.ts";
 import type { StepSpec } from "../model/dataset.ts";
 import { type Place, unsupportedFile } from "../model/rlds-error.ts";
 
-/** Checks the number of leaves in a spec. @param subject the parent of the leaves in messages @throws RldsError UNSUPPORTED if there are too many */
+/** Checks the number of leaves in a spec. @param subject the name of the spec in messages @throws RldsError UNSUPPORTED if there are too many */
 export function checkLeaves(spec: StepSpec, subject: string, place: Place): void {
   checkLeafCount(leafCount(spec), subject, place);
 }

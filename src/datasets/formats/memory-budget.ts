@@ -1,4 +1,4 @@
-/** Reserves the memory that a file may take before it is allocated. */
+/** Limits the memory that a file may take. Memory is reserved before it is allocated. */
 import { corruptFile } from "../model/rlds-error.ts";
 
 export class MemoryBudget {

@@ -1,6 +1,6 @@
 /**
- * Detects paths near a dataset: archives, parent and child folders, and files that describe a dataset. The error for such a path names the path to open
- * instead.
+ * Detects sources that are only near a dataset, such as archives, parent and child folders, and files that describe a dataset. The error states the path to
+ * open instead.
  */
 import { unsupportedFile } from "../model/rlds-error.ts";
 import { parseJson } from "./json.ts";
@@ -8,7 +8,7 @@ import { type FormatSign, isNamed, NAMES } from "./signs.ts";
 import type { SourceFile } from "./sources/source.ts";
 import { hasZarr, NO_EPISODE_ENDS } from "./zarr/signs.ts";
 
-/** Checks the paths in a folder. @throws RldsError UNSUPPORTED if the folder is a parent or a child of a dataset's folder */
+/** Checks the paths in a folder. @throws RldsError UNSUPPORTED if the folder is the parent or a child of a dataset's folder */
 export function checkParent(file: string, paths: readonly string[]): void {
   if (hasZarr(paths) && !paths.some((path) => NAMES.some(([name]) => isNamed(path, name)))) throw unsupportedFile({ file }, NO_EPISODE_ENDS);
   const roots = new Map<string, Set<FormatSign>>();
@@ -25,7 +25,7 @@ export function checkParent(file: string, paths: readonly string[]): void {
   if (paths.includes("info.json") && paths.some((path) => /^(tasks|episodes|stats)[./]/.test(path)))
     throw unsupportedFile({ file }, "the folder is the meta folder of a LeRobot dataset. Open its parent folder");
   const formats = new Set([...roots.values()].flatMap((found) => [...found]));
-  // Readers of a single format report the fault themselves, or use the dataset that exists.
+  // If there is a single format, its reader reports the fault itself, or opens the dataset that exists.
   if (roots.size === 0 || (!formats.has("lerobot") && (roots.size === 1 || formats.size === 1))) return;
   const names = [...roots.keys()].sort();
   const what =
@@ -55,24 +55,24 @@ export async function checkArchive(file: SourceFile, text: string): Promise<void
   throw unsupportedFile({ file: file.name }, `the file is ${what}. Unpack it, and open the resulting file or folder`);
 }
 
-/** The files that describe a dataset but do not contain its data: JSON objects with one of these keys. */
+/** The keys of files that describe a dataset but do not contain its data. Such a file is a JSON object with these keys. */
 const DESCRIPTIONS: readonly (readonly [keys: readonly string[], dataset: string, folder: string])[] = [
   [["codebase_version"], "LeRobot", "the folder that contains meta/info.json"],
   [["pythonClassName", "fileFormat"], "tensorflow_datasets", "the folder that contains features.json"],
   [["minari_version", "data_format"], "Minari", "the folder of the dataset, above data/metadata.json"],
 ];
-/** Keys of rows and episodes. A file with one line may have the keys of DESCRIPTIONS in addition to these keys. */
+/** The keys of rows and episodes. A data file with a single line may also have keys of DESCRIPTIONS. */
 const ROW_KEYS = ["rlds", "steps", "obs", "observation", "observations", "action", "actions"];
 const DESCRIPTION_BYTES = 1 << 20;
 
-/** Checks that a file does not only describe a dataset. @throws RldsError UNSUPPORTED if it is such a file */
+/** Checks that a file is not a description of a dataset. @throws RldsError UNSUPPORTED if it is one */
 export async function checkDescription(file: SourceFile): Promise<void> {
   if (file.size > DESCRIPTION_BYTES) return;
   let value: unknown;
   try {
     value = parseJson(new TextDecoder().decode(await file.read(0, file.size)));
   } catch {
-    // The file is JSON lines or not JSON, and its reader reports the fault.
+    // The file is either JSON lines, or not JSON, which its reader reports.
     return;
   }
   const found = typeof value === "object" && value !== null ? Object.keys(value) : [];

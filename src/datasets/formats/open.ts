@@ -28,7 +28,7 @@ import { isRecords } from "./tfrecord/record-sign.ts";
 import type { ZarrOptions } from "./zarr/open-zarr.ts";
 import { hasZarr } from "./zarr/signs.ts";
 
-/** The options of all formats. The function of the detected format rejects options of other formats. */
+/** The options of all formats. The reader of the detected format rejects the options of other formats. */
 export type RldsOptions = TfdsOptions &
   MinariOptions &
   D4rlOptions &
@@ -46,7 +46,7 @@ export type RldsOptions = TfdsOptions &
 
 type Opener = (from: Source, options: object) => Promise<RldsReader<unknown>>;
 
-/** Each opener is loaded when it is needed. */
+/** The functions that load the openers. Each opener is loaded only when it is needed. */
 const OPENERS = {
   tfds: async () => (await import("./tfds/open-tfds.ts")).openTfds,
   lerobot: async () => (await import("./lerobot/open-lerobot.ts")).openLeRobot,
@@ -65,11 +65,11 @@ const OPENERS = {
 
 type Format = keyof typeof OPENERS;
 
-/** The supported single files, for a message. */
+/** The supported kinds of single files, for a message. */
 const FILES =
   "the first bytes of HDF5, Parquet, MCAP, .npz, JSON lines, tables (.csv), records of TF-Agents (.tfrecord) and snapshots. For tensorflow_datasets, LeRobot, Minari and journals, pass the folder";
 
-/** The first bytes of files by format. */
+/** The first bytes of files, with their formats. */
 const MAGIC_BYTES: readonly (readonly [bytes: string, format: Format])[] = [
   ["\x89HDF\r\n\x1a\n", "hdf5"],
   ["PAR1", "parquet"],
@@ -84,16 +84,16 @@ const MAGIC_BYTES: readonly (readonly [bytes: string, format: Format])[] = [
 /**
  * Opens a dataset and detects its format. The source may be:
  * - a folder of tensorflow_datasets (`features.json`), LeRobot (`meta/info.json`) or Minari (`data/main_data.hdf5`, `data/metadata.json`);
- * - a folder or file of Parquet or MCAP;
+ * - a Parquet or MCAP file, or a folder of such files;
  * - an HDF5 file of Minari or D4RL, or an .npz file;
  * - a record file of TF-Agents with its spec;
  * - a JSON file (lines or an array), or a folder with a file of JSON lines;
  * - the folder of a Replay's journal or of reprise/record (`00000001.rpr`), or a snapshot.
  *
- * At a URL, these names are tried. The function of the detected format receives the options.
+ * If the source is a URL, these names are tried one after the other. The options are passed to the reader of the detected format.
  * @throws RldsError UNSUPPORTED if the source has none of these forms
  * @throws RldsError NOT_FOUND if the source does not exist
- * @throws the errors of the format's function
+ * @throws the errors of the format's reader
  */
 export async function openRlds<S = RldsStep>(from: Source, options: RldsOptions = {}): Promise<RldsReader<S>> {
   const { signal, fetch, maxBytes = MAX_SOURCE_BYTES, salvage } = options;
@@ -104,13 +104,13 @@ export async function openRlds<S = RldsStep>(from: Source, options: RldsOptions 
   return (await open(from, options)) as RldsReader<S>;
 }
 
-/** Opens a file that was decompressed. Its reader receives the decompressed file, and closes it. */
+/** Opens a file that was decompressed. The reader takes ownership of the decompressed file. */
 async function openDecompressed<S>(file: SourceFile, from: Source, options: RldsOptions): Promise<RldsReader<S>> {
   try {
     const format = await formatOf(file, options.maxBytes ?? MAX_SOURCE_BYTES);
     const open = (await OPENERS[format]()) as Opener;
     if (format === "tfrecord") {
-      // The spec is next to the file in its stored form.
+      // The spec is next to the compressed file, so the reader must open the original source.
       await file.close();
       return (await open(from, options)) as RldsReader<S>;
     }
@@ -187,7 +187,7 @@ async function formatOf(file: SourceFile, maxBytes: number): Promise<Format> {
   return format;
 }
 
-/** Returns whether a zip archive contains a Zarr store. Archives that cannot be read are left to NumPy's reader. */
+/** Returns whether a zip archive contains a Zarr store. Archives that cannot be read are left to the reader of NumPy archives. */
 async function isZarrArchive(file: SourceFile, maxBytes: number): Promise<boolean> {
   const { zipEntries } = await import("./npz/zip.ts");
   const entries = await zipEntries(file, maxBytes).catch((error) => {

@@ -1,11 +1,11 @@
-/** Wraps readers whose episodes differ from those in the files, for example with fewer or computed steps or other errors. */
+/** Wraps readers to change their episodes, for example to select or compute leaves, or to extend errors. */
 import type { StepSpec } from "../model/dataset.ts";
 import type { StepColumns } from "../model/step-columns.ts";
 import { stepsWithAbsentFields, withAbsentFields } from "./columns/absent-fields.ts";
 import { withSalvageRemedy } from "./damage.ts";
 import type { ReadEpisode, RldsReader } from "./reader.ts";
 
-/** Returns the reader with changed steps. Everything else is unchanged. @param change returns the same number of steps */
+/** Returns the reader with changed steps. All other properties are unchanged. @param change returns the same number of steps */
 export function changeSteps<S>(reader: RldsReader<S>, stepSpec: StepSpec, change: (episode: ReadEpisode<S>) => StepColumns<S>): RldsReader<S> {
   return changeEpisodes(reader, stepSpec, async function* (all) {
     for await (const episode of all) yield { ...episode, steps: change(episode) };
@@ -19,8 +19,8 @@ export function addAbsentFields<S>(reader: RldsReader<S>): RldsReader<S> {
 }
 
 /**
- * Returns the reader with errors that name the option `salvage`, unless the option is set. Used for files of several parts, since the other parts can still be
- * read.
+ * Returns the reader with errors that mention the option `salvage`, unless the option is set. Used if a dataset has several parts, because the other parts can
+ * still be read.
  */
 export function nameSalvage<S>(reader: RldsReader<S>): RldsReader<S> {
   if (reader.losses !== undefined || reader.episodes === 1) return reader;

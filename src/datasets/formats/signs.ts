@@ -1,6 +1,6 @@
 /** Defines the file names by which the format of a folder is detected. */
 
-/** A format that is detected by file names. A "log" belongs to a Replay or to a recorder, which only its first bytes show. */
+/** A format that is detected by file names. A "log" belongs to a Replay or to a recorder. Only its first bytes show to which. */
 export type FormatSign = "tfds" | "lerobot" | "parquet" | "hdf5" | "minari" | "npz" | "zarr" | "mcap" | "jsonl" | "csv" | "tfrecord" | "log";
 
 /** File names and their formats. The first name that exists determines the format. */
@@ -26,7 +26,7 @@ export const ENDINGS: readonly (readonly [ending: string, format: FormatSign])[]
   [".mcap", "mcap"],
   [".csv", "csv"],
   [".tsv", "csv"],
-  // The examples of TF-Agents have files without an extension, with `.spec` files next to them.
+  // The examples of TF-Agents have record files without an extension, with `.spec` files next to them.
   [".spec", "tfrecord"],
 ];
 

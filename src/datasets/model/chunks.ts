@@ -1,4 +1,4 @@
-/** Reads an episode's steps as columns, one chunk at a time. */
+/** Reads the steps of an episode as columns, one chunk at a time. */
 import { Collector } from "./collector.ts";
 import type { MaybeAsyncIterable, StepSpec } from "./dataset.ts";
 import { isLazy } from "./lazy-column.ts";
@@ -15,18 +15,18 @@ export interface Chunk {
 
 export interface ChunkOptions {
   readonly episode: number;
-  /** The maximum number of steps per chunk. Default: no limit */
+  /** The maximum number of steps per chunk. Default: no limit. */
   readonly max?: number;
   readonly signal?: AbortSignal;
 }
 
 /** The number of steps between two checks of the signal. */
 const STEPS_PER_CHECK = 1024;
-/** If the number of steps is limited, a chunk also stays below this many bytes plus one step. */
+/** If the number of steps per chunk is limited, a chunk also has less than this many bytes plus one step. */
 const PIECE_BYTES = 2 ** 24;
 
 /**
- * Yields the steps of an episode as chunks of columns. Columns that have the right form are cut without a copy; single steps are checked and copied. Yields
+ * Yields the steps of an episode as chunks of columns. Columns that match the spec are sliced without a copy. Single steps are checked and copied. Yields
  * nothing if there are no steps.
  * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error includes the episode, the step and the leaf
  */
@@ -63,7 +63,7 @@ export async function* readChunks(
     from = step;
     return chunk;
   };
-  // A synchronous source needs no await per step.
+  // The loop over a synchronous source avoids an await per step.
   if (Symbol.iterator in steps) {
     for (const value of steps) if (full(value)) yield takeChunk();
   } else {

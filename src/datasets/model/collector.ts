@@ -1,4 +1,4 @@
-/** Collects steps into columns; every value is checked against the spec and copied. */
+/** Collects steps into columns. Every value is checked against the spec and copied. */
 import { mustBe, type Rule } from "../../base/error.ts";
 import { type LeafTarget, put } from "../../schema/copy-values.ts";
 import { type AnyArray, DTYPES, type Dtype, type NumberArray, zeros } from "../../schema/dtype.ts";
@@ -20,7 +20,7 @@ export class Collector {
   #length = 0;
   #textBytes = 0;
   readonly #stepBytes: number;
-  /** The name and the place of the step being added, for messages. */
+  /** The name of the step that is being added, for messages. `#place` is its place. */
   #subject = "step";
   #place: Place = {};
 
@@ -42,12 +42,12 @@ export class Collector {
     return this.#length;
   }
 
-  /** The approximate number of bytes collected so far. */
+  /** The approximate number of bytes that were collected so far. */
   get bytes(): number {
     return this.#length * this.#stepBytes + this.#textBytes;
   }
 
-  /** @param subject the name of the value in messages @throws RldsError SPEC_MISMATCH with the place and the leaf's path */
+  /** @param subject the name of the value in messages @throws RldsError SPEC_MISMATCH with the place of the step and the path of the leaf */
   add(step: unknown, place: Place = {}, subject = "step"): void {
     if (this.#length === this.#capacity) this.#grow();
     this.#place = place;

@@ -3,8 +3,8 @@ import { setPart } from "../../schema/nest.ts";
 import { StepColumns } from "./step-columns.ts";
 
 /**
- * Returns the function that prepares a step to be kept. It copies steps that arrive one by one, since a generator may reuse its arrays, and returns the steps
- * of an array unchanged.
+ * Returns a function that makes a step safe to keep. It copies a step that arrives from a generator, because the generator may reuse its arrays. It returns a
+ * step of an array unchanged.
  */
 export function createStepCopier(steps: unknown): <T>(step: T) => T {
   return Array.isArray(steps) || steps instanceof StepColumns ? identity : copyArrays;
@@ -12,7 +12,7 @@ export function createStepCopier(steps: unknown): <T>(step: T) => T {
 
 const identity = <T>(value: T): T => value;
 
-/** Copies the arrays of a value and the objects and lists that contain them. All other values are shared. O(bytes) */
+/** Copies the arrays in a value, and the objects and lists that contain these arrays. All other values are shared. O(bytes) */
 function copyArrays<T>(value: T): T {
   if (typeof value !== "object" || value === null) return value;
   // Buffer.prototype.slice returns a view instead of a copy.

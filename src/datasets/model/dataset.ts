@@ -1,4 +1,4 @@
-/** Defines the types of an RLDS dataset: episodes with steps and metadata. Any object of this shape works. */
+/** Defines the types of an RLDS dataset, which consists of episodes with steps and metadata. Any object with this structure works. */
 import type { Leaf, TextLeaf } from "../../schema/leaf.ts";
 import type { Nest } from "../../schema/nest.ts";
 
@@ -8,7 +8,9 @@ export type MaybeAsyncIterable<T> = Iterable<T> | AsyncIterable<T>;
 // biome-ignore lint/suspicious/noExplicitAny: the content of a file is known only to the caller, who sets the type of steps, as in openRlds<S>
 export type AnyValue = any;
 
-/** A step with the field names of RLDS. Additional fields are metadata. Action, reward and discount belong to the observation of the same step. */
+/**
+ * A step with the field names of RLDS. Additional fields are metadata. The action, the reward and the discount follow from the observation of the same step.
+ */
 export interface RldsStep {
   readonly observation: AnyValue;
   readonly action: AnyValue;
@@ -20,7 +22,7 @@ export interface RldsStep {
   readonly [metadata: string]: AnyValue;
 }
 
-/** An episode: its steps, and metadata of the whole episode. */
+/** An episode with its steps and its metadata. */
 export interface RldsEpisode<S = RldsStep> {
   readonly steps: MaybeAsyncIterable<S>;
   readonly [metadata: string]: unknown;
@@ -28,14 +30,14 @@ export interface RldsEpisode<S = RldsStep> {
 
 export type StepLeaf = Leaf | TextLeaf;
 
-/** The spec of a step: a Spec that may also contain text. */
+/** The spec of a step. Unlike a Spec, it may contain text without a limit. */
 export type StepSpec = Nest<StepLeaf>;
 
-/** A dataset: an iterable of episodes. Each iteration starts from the first episode, unless the dataset is a generator. */
+/** A dataset, which is an iterable of episodes. Each iteration starts from the first episode, unless the dataset is a generator. */
 export type RldsDataset<S = RldsStep> = MaybeAsyncIterable<RldsEpisode<S>> & {
   /** The spec of the steps, if it is known before a step is read. */
   readonly stepSpec?: StepSpec;
-  /** The spec of the metadata of an episode. */
+  /** The spec of an episode's metadata. */
   readonly metadataSpec?: { readonly [name: string]: StepSpec };
 };
 

@@ -20,7 +20,7 @@ export function episodesOf<S>(rlds: RldsDataset<S>): MaybeAsyncIterable<RldsEpis
   return checkIterable<RldsEpisode<S>>("rlds", rlds);
 }
 
-/** Returns a derived schema whose specs are computed on first access, because computing a spec may call functions of the user. */
+/** Returns a derived schema whose specs are computed on first access, because computing a spec may call user functions. */
 export function deriveSchema(
   rlds: DatasetForm,
   changeSpec: (spec: StepSpec) => StepSpec | undefined = keepSpec,

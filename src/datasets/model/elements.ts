@@ -1,9 +1,9 @@
-/** Inspects the numbers in a leaf's value, regardless of its form. */
+/** Inspects the elements of a leaf's value, whether it is a single value, an array or a nest. */
 
 import { isList } from "../../schema/copy-numbers.ts";
 import { isShaped } from "../../schema/copy-values.ts";
 
-/** Calls `visit` with each single value, including those in nested arrays and objects, until it returns false. @returns whether `visit` never returned false */
+/** Calls `visit` with each single value, including values in nested arrays and objects, until it returns false. @returns whether every call returned true */
 export function everyElement(value: unknown, visit: (element: unknown) => boolean): boolean {
   if (isList(value)) {
     for (let i = 0; i < value.length; i++) if (!everyElement(value[i], visit)) return false;
@@ -14,7 +14,7 @@ export function everyElement(value: unknown, visit: (element: unknown) => boolea
   return parts.every((part) => everyElement(part, visit));
 }
 
-/** The number of elements that are NaN or infinite, and the first of these elements. */
+/** The number of elements that are NaN or infinite. `value` is the first of these elements. */
 export interface NonFinite {
   readonly count: number;
   readonly value: number;
@@ -36,7 +36,7 @@ export function nonFiniteIn(value: unknown): NonFinite | undefined {
   return count === 0 ? undefined : { count, value: first };
 }
 
-/** Returns whether a value has at least one element, and all of them are 0, false, 0n or empty text. */
+/** Returns whether a value has at least one element and all its elements are 0, false, 0n or empty text. */
 export function isAllZero(value: unknown): boolean {
   let count = 0;
   return everyElement(value, (element) => ++count > 0 && !element && !Number.isNaN(element)) && count > 0;
@@ -59,7 +59,7 @@ export function numberOf(value: unknown): number {
   return isList(value) && value.length === 1 ? numberOf(value[0]) : Number.NaN;
 }
 
-/** Returns a value of the same form with every element set to zero, or every element set to one. The types of the elements are kept: 0, 0n or false. */
+/** Returns a value with the same structure in which every element is zero, or every element is one. The elements keep their types, such as 0, 0n or false. */
 export function fillElements(value: unknown, isOne: boolean): unknown {
   if (typeof value === "boolean") return isOne;
   if (typeof value === "bigint") return isOne ? 1n : 0n;

@@ -1,8 +1,8 @@
-/** Keeps the numbers of episodes in their source, for messages. The numbers differ from the indices if a dataset contains only some of the episodes. */
+/** Keeps the number that each episode has in its source, for messages. The number differs from the index if a dataset contains only some of the episodes. */
 
 const NUMBERS = new WeakMap<object, number>();
 
-/** Returns an episode's number in its source. @param index the episode's index in the current dataset, returned if no number was set */
+/** Returns an episode's number in its source. @param index the episode's index in the current dataset, which is returned if no number was set */
 export function numberOfEpisode(episode: unknown, index: number): number {
   return (typeof episode === "object" && episode !== null ? NUMBERS.get(episode) : undefined) ?? index;
 }

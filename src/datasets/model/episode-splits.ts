@@ -3,7 +3,7 @@
 /** The key of the splits. A symbol does not count as metadata, but copies such as `{ ...episode }` keep its value. */
 const SPLITS = Symbol("splits");
 
-/** @param splits names; empty for an episode that belongs to no split */
+/** Returns a copy of an episode with its splits. @param splits the names of the splits, or an empty array for an episode that belongs to no split */
 export function withSplits<E extends object>(episode: E, splits: readonly string[]): E {
   return { ...episode, [SPLITS]: splits };
 }

@@ -1,4 +1,4 @@
-/** Adds final observations to episodes that end with a transition, or removes that transition. */
+/** Adds a final observation to an episode that ends with a transition, or removes that transition. */
 import type { NumberArray } from "../../schema/dtype.ts";
 import { blank } from "../../schema/leaf.ts";
 import { createStepCopier } from "./copy-steps.ts";
@@ -9,13 +9,13 @@ import { leavesOf } from "./leaves.ts";
 import { applyStage, type Stage } from "./maybe-async.ts";
 import { type ColumnData, StepColumns, slicedColumn } from "./step-columns.ts";
 
-/** The fields without a meaning in a final observation. */
+/** The fields that have no meaning in a final observation. */
 const OUTCOMES: readonly unknown[] = ["action", "reward", "discount"];
 /** The flags that move to the final observation. */
 const ENDS: readonly unknown[] = ["is_last", "is_terminal"];
 
 /**
- * Returns the columns of an episode with one more row, which repeats the last observation. The end flags move to that row; its action, reward and discount are
+ * Returns the columns of an episode with one more row, which repeats the last observation. The end flags move to that row. Its action, reward and discount are
  * zeros. O(bytes)
  */
 export function columnsWithFinal(spec: StepSpec, data: readonly ColumnData[], length: number): ColumnData[] {
@@ -47,7 +47,7 @@ export function stepsWithFinal<S>(steps: MaybeAsyncIterable<S>): MaybeAsyncItera
   ]);
 }
 
-/** Returns the steps without the last transition. The observation of that transition becomes the final one, and the episode is not terminal there. */
+/** Returns the steps without the last transition. The observation of that transition becomes the final observation, which is not terminal. */
 export function stepsWithoutLastTransition<S>(steps: MaybeAsyncIterable<S>): MaybeAsyncIterable<S> {
   const isCleared = (name: unknown) => OUTCOMES.includes(name) || name === "is_terminal";
   if (steps instanceof StepColumns) {
@@ -64,7 +64,7 @@ export function stepsWithoutLastTransition<S>(steps: MaybeAsyncIterable<S>): May
   return withLast(steps, (last) => [changed(last, (name, value) => (isCleared(name) ? fillElements(value, false) : value))]);
 }
 
-/** Returns whether the last step has `is_last` set, or undefined if steps arrive one by one. */
+/** Returns whether the last step has `is_last` set, or undefined if the steps arrive one by one. */
 export function lastFlagOf(steps: MaybeAsyncIterable<unknown>): boolean | undefined {
   const last = steps instanceof StepColumns ? (steps.length === 0 ? undefined : steps.at(steps.length - 1)) : Array.isArray(steps) ? steps.at(-1) : undefined;
   return last === undefined ? undefined : flagOf((last as Partial<RldsStep>)?.is_last) === true;

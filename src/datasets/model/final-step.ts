@@ -1,4 +1,4 @@
-/** Defines the two kinds of an episode's last step: a final observation or a transition. */
+/** Defines the two kinds of last steps of an episode, which are final observations and transitions. */
 import { mustBe } from "../../base/error.ts";
 import type { StepLeaf, StepSpec } from "./dataset.ts";
 import { numberLike } from "./episode-number.ts";
@@ -18,7 +18,7 @@ interface Metadata {
   readonly [name: string]: unknown;
 }
 
-/** Returns the spec of a reader's metadata with this key. */
+/** Returns the spec of a reader's metadata with the key for the kind of the last step. */
 export function finalStepSpec(spec: { readonly [name: string]: StepSpec } = {}): { readonly [name: string]: StepSpec } {
   return { ...spec, [FINAL_STEP]: spec[FINAL_STEP] ?? FINAL_STEP_LEAF };
 }
@@ -29,26 +29,26 @@ export function mustBeFinalStep(value: unknown): FinalStep {
   return value;
 }
 
-/** Returns the kind that an episode's metadata state, or undefined. */
+/** Returns the kind that the metadata of an episode state, or undefined. */
 export function statedFinalStep(metadata: Metadata): FinalStep | undefined {
   const value = metadata[FINAL_STEP];
   return isFinalStep(value) ? value : undefined;
 }
 
 /**
- * Returns the kind of an episode's last step. If neither the option nor the metadata states the kind, the rule of RLDS applies: a step with `is_last` is a
- * final observation. @param option overrides the metadata
+ * Returns the kind of an episode's last step. If neither the option nor the metadata states the kind, the RLDS rule applies, under which a step with `is_last`
+ * is a final observation. @param option overrides the metadata
  */
 export function finalStepOf(metadata: Metadata, isLast: boolean, option?: FinalStep): FinalStep {
   return option ?? statedFinalStep(metadata) ?? (isLast ? "observation" : "transition");
 }
 
-/** Returns metadata that state the kind. */
+/** Returns a copy of the metadata that states the kind. */
 export function withFinalStep<M extends Metadata>(metadata: M, finalStep: FinalStep): M {
   return numberLike({ ...metadata, [FINAL_STEP]: finalStep }, metadata);
 }
 
-/** Returns metadata, or their spec, without the kind, for formats that support only one kind. */
+/** Returns a copy of the metadata, or of their spec, without the kind, for formats that support only one kind. */
 export function withoutFinalStep<M extends Metadata>(metadata: M): M {
   const { [FINAL_STEP]: _, ...rest } = metadata;
   return rest as M;

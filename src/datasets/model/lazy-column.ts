@@ -9,11 +9,11 @@ export interface LazyValues {
   readonly size: number;
   /** Reads the values from … to - 1 into a new array. */
   read(from: number, to: number): AnyArray;
-  /** Runs before the whole column is read. @throws if the column takes too much memory */
+  /** Called before the whole column is read. @throws if the column takes too much memory */
   check(): void;
 }
 
-/** Replaces an array that is usually read in pieces. */
+/** A column that is used instead of an array and is usually read in pieces. */
 export class LazyColumn {
   readonly #values: LazyValues;
   /** The index of the column's first element among the elements of the source. */
@@ -27,12 +27,12 @@ export class LazyColumn {
     this.length = to - from;
   }
 
-  /** Returns a lazy column typed as the data of a leaf. Code that needs the whole column reads `all`. */
+  /** Returns a lazy column whose type is the data of a leaf. Code that needs the whole column reads `all`. */
   static of(values: LazyValues): ColumnData {
     return new LazyColumn(values) as unknown as ColumnData;
   }
 
-  /** Returns the elements from … to - 1: an array if the elements are one value, otherwise a lazy column. */
+  /** Returns the elements from … to - 1, as an array if they form exactly one value, otherwise as a lazy column. */
   subarray(from: number, to: number): AnyArray {
     if (this.#all !== undefined) return (this.#all as NumberArray).subarray(from, to) as AnyArray;
     const { size } = this.#values;
@@ -40,7 +40,7 @@ export class LazyColumn {
     return this.#values.read((this.#from + from) / size, (this.#from + to) / size);
   }
 
-  /** Reads the whole column into memory once, and caches it. */
+  /** The whole column as an array. It is read once and then cached. */
   get all(): AnyArray {
     if (this.#all !== undefined) return this.#all;
     const { size } = this.#values;
@@ -56,7 +56,7 @@ export class LazyColumn {
   }
 
   /**
-   * Returns a column whose pieces are changed as they are read. @param change receives the values of a piece and the index of the first value, and returns an
+   * Returns a column whose pieces are changed when they are read. @param change receives the values of a piece and the index of the first value, and returns an
    * array of the same length
    */
   map(change: (values: AnyArray, from: number) => AnyArray): LazyColumn {
@@ -87,7 +87,7 @@ export class LazyColumn {
     return new LazyColumn({ rows: rows.length, size, check: () => values.check(), read });
   }
 
-  /** Returns the column with its last value repeated. */
+  /** Returns the column with its last value repeated once. */
   withLastAgain(): LazyColumn {
     const { size, check } = this.#values;
     const rows = this.length / size;

@@ -1,16 +1,16 @@
-/** Iterates over sync and async iterables with one code path. A sync iterable remains sync, without a promise or await per value. */
+/** Provides operations for both sync and async iterables. A sync iterable remains sync, without a promise or await per value. */
 import { mustBe } from "../../base/error.ts";
 import type { MaybeAsyncIterable } from "./dataset.ts";
 
 /** One step of a pipeline. Each iteration creates a new stage. */
 export interface Stage<T, U> {
-  /** Adds the results of one more value to `output`. Returns false if no more values are needed; the source is then closed. */
+  /** Adds the results of one value to `output`. Returns false if no more values are needed. The source is then closed. */
   push(value: T, output: U[]): boolean | undefined;
   /** Adds the remaining results to `output` after the last value. Not called after `push` returned false. */
   end?(output: U[]): void;
 }
 
-/** Returns whether a value is a sync iterable. True for values that are both sync and async. */
+/** Returns whether a value is a sync iterable. Returns true for an iterable that is both sync and async. */
 export function isSync<T>(iterable: MaybeAsyncIterable<T>): iterable is Iterable<T> {
   return typeof (iterable as Iterable<T>)[Symbol.iterator] === "function";
 }
@@ -22,7 +22,7 @@ export function checkIterable<T>(subject: string, value: MaybeAsyncIterable<T>):
   throw mustBe(TypeError, subject, "an iterable or an async iterable", value);
 }
 
-/** Calls `visit` with each value and its index until it returns false. Returns a promise only if the iterable is async. */
+/** Calls `visit` with each value and its index until `visit` returns false. Returns a promise only if the iterable is async. */
 export function forEach<T>(iterable: MaybeAsyncIterable<T>, visit: (value: T, index: number) => unknown): Promise<void> | undefined {
   if (!isSync(iterable)) return forEachAsync(iterable, visit);
   let index = 0;

@@ -1,4 +1,4 @@
-/** Counts the frames of a video from the sample table of the first video track of an mp4 file. Frames are not read. */
+/** Counts the frames of an mp4 file using the sample table of its first video track. The frames themselves are not read. */
 
 /** A file with random access. */
 interface FilmFile {
@@ -6,12 +6,12 @@ interface FilmFile {
   read(at: number, length: number): Promise<Uint8Array>;
 }
 
-/** The largest box that is read. Sample tables are smaller. */
+/** The maximum size of a box that is read, in bytes. Sample tables are smaller. */
 const MAX_BOX_BYTES = 2 ** 28;
 
 interface Box {
   readonly type: string;
-  /** The offset of the box's content. */
+  /** The offset of the box's content. `to` is the end of the content. */
   readonly from: number;
   readonly to: number;
 }
@@ -83,7 +83,7 @@ function* boxesIn(parent: DataView): Generator<Box, void> {
   }
 }
 
-/** @param room bytes available from `at` on @throws Error, RangeError if the size is not valid */
+/** @param room the number of bytes from `at` on @throws Error, RangeError if the size is not valid */
 function boxAt(view: DataView, at: number, room: number): Box {
   const size = view.getUint32(at);
   const type = textAt(view, at + 4);

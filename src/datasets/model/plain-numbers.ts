@@ -1,4 +1,4 @@
-/** Handles numbers from text formats, which have no dtypes. The reader picks defaults, and a Replay with other dtypes still accepts the numbers. */
+/** Handles numbers from text formats, which have no dtypes. A reader chooses default dtypes, but a Replay with other dtypes also accepts these numbers. */
 import { mustBe } from "../../base/error.ts";
 import { put } from "../../schema/copy-values.ts";
 import { type Dtype, isDtype, type NumberArray, zeros } from "../../schema/dtype.ts";
@@ -10,18 +10,18 @@ import { mapIterable } from "./maybe-async.ts";
 import { type Place, RldsError } from "./rlds-error.ts";
 import { type ColumnData, StepColumns } from "./step-columns.ts";
 
-/** The leaves whose dtypes are defaults, by identity. Code that replaces a leaf also chooses the dtype. */
+/** The leaves whose dtypes are defaults, by identity. A leaf that replaces such a leaf has a chosen dtype and is not in this set. */
 const plainLeaves = new WeakSet<object>();
 
-/** Marks the number leaves of a spec as plain, and returns a copy of the spec. */
+/** Marks the number leaves of a spec as plain, and returns the spec. */
 export function plainSpec<S extends StepSpec>(spec: S): S {
   for (const { leaf } of leavesOf(spec)) if (isDtype(leaf.dtype) && leaf.dtype !== "bool") plainLeaves.add(leaf);
   return spec;
 }
 
 /**
- * Casts the plain numbers of steps to other dtypes. @param dtypeAt returns the dtype required for a leaf, if any @throws RldsError INVALID_DATA, during
- * iteration, if the dtype cannot represent a number
+ * Casts the plain numbers of steps to other dtypes. @param dtypeAt returns the required dtype of a leaf, if there is one @throws RldsError INVALID_DATA during
+ * iteration if the dtype cannot represent a number
  */
 export function castPlain<S>(rlds: RldsDataset<S>, dtypeAt: (keys: readonly string[]) => string | undefined): RldsDataset<S> {
   const castOf = (spec: StepSpec): Cast | undefined => {
@@ -89,7 +89,7 @@ function copyOf(value: unknown): unknown {
   return Array.isArray(value) ? value.slice() : { ...(value as object) };
 }
 
-/** Replaces a part of a copied object with a copy, and returns the new part. */
+/** Replaces a part of a copied object with a copy of the part, and returns that copy. */
 function ownPart(parent: object, key: string): object {
   const part = copyOf((parent as { readonly [key: string]: unknown })[key]) as object;
   setPart(parent, key, part);

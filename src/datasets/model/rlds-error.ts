@@ -1,19 +1,19 @@
 /** Defines the errors for faulty data, which include the place of the fault. */
 import { ReplayError, type ReplayErrorCode } from "../../base/error.ts";
 
-/** The place of a fault. Unknown parts are left out. Episodes and steps are numbered from 0. */
+/** The place of a fault. Unknown fields are omitted. Episodes and steps are numbered from 0. */
 export interface Place {
   readonly file?: string;
   /** The offset from the beginning of the file, in bytes. */
   readonly offset?: number;
   readonly episode?: number;
   readonly step?: number;
-  /** The number of trajectories pushed before the fault. */
+  /** The number of trajectories that were pushed before the fault. */
   readonly pushed?: number;
 }
 
 /**
- * A ReplayError with the place of the fault, in its fields and its message.
+ * A ReplayError whose fields and message include the place of the fault.
  *
  * Its codes are:
  * - CORRUPT: a file violates its format;
@@ -40,11 +40,11 @@ export class RldsError extends ReplayError implements Place {
 
 /** The place at which a file violates its format. */
 export interface Fault extends Place {
-  /** The faulty part of the file, such as an array or a line. The message begins with it. */
+  /** The faulty part of the file, such as an array or a line. The message begins with this text. */
   readonly subject?: string;
 }
 
-/** Returns the error for a file that violates its format. @param where the place, as the format describes it */
+/** Returns the error for a file that violates its format. */
 export function corruptFile({ subject, ...place }: Fault, what: string, cause?: unknown): RldsError {
   return new RldsError("CORRUPT", subject === undefined ? what : `${subject} ${what}`, place, { cause });
 }
@@ -55,14 +55,15 @@ export function unsupportedFile(place: Place, what: string, cause?: unknown): Rl
 }
 
 /**
- * Returns the end of a message about one column: the options that help. @param keys the column's path @param isNull whether a replacement for nulls also helps
+ * Returns the end of a message about one column, which names the options that help. @param keys the path of the column @param isNull whether replacing nulls
+ * also helps
  */
 export function columnRemedy(keys: readonly string[], isNull = false): string {
   const name = JSON.stringify(keys.join("/"));
   return `. Pass without: [${name}] to leave this column out${isNull ? `, or null: { ${name}: … } to replace nulls` : ""}`;
 }
 
-/** Returns an error about one column with the options that help; returns any other error unchanged. */
+/** Adds the options that help to an error about one column. Returns any other error unchanged. */
 export function withRemedy(error: unknown, keys: readonly string[], isNull = false): unknown {
   if (!(error instanceof RldsError) || !["CORRUPT", "UNSUPPORTED", "INVALID_DATA", "SPEC_MISMATCH"].includes(error.code)) return error;
   return withEnding(error, columnRemedy(keys, isNull));
@@ -83,7 +84,7 @@ export function withEnding(error: RldsError, ending: string): RldsError {
   return new RldsError(error.code, `${what}${ending}`, place, { cause });
 }
 
-/** Returns a place as text: ` (half_cheetah-train.tfrecord-00000-of-00003, byte 1024; episode 3, step 7; 20 trajectories came before it)` */
+/** Returns a place as text, such as ` (half_cheetah-train.tfrecord-00000-of-00003, byte 1024; episode 3, step 7; 20 trajectories came before it)` */
 export function describePlace({ file, offset, episode, step, pushed }: Place): string {
   const inFile = [file, offset === undefined ? undefined : `byte ${offset}`];
   const inData = [episode === undefined ? undefined : `episode ${episode}`, step === undefined ? undefined : `step ${step}`];

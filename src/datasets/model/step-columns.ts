@@ -1,4 +1,4 @@
-/** Stores the steps of one episode as whole columns, which readers fill and which are fast to iterate. */
+/** Stores the steps of one episode as whole columns. Readers fill the columns, and iterating over the steps is fast. */
 import { isLeaf, isText, sizeOf } from "../../schema/leaf.ts";
 import { pack, setPart } from "../../schema/nest.ts";
 import type { ColumnData } from "./column-data.ts";
@@ -8,7 +8,7 @@ import { type LeafEntry, leavesOf } from "./leaves.ts";
 
 export type { ColumnData };
 
-/** Returns the elements from … to - 1 of a column: a view of numbers, or a new list of text. */
+/** Returns the elements from … to - 1 of a column, as a view of numbers or a new list of texts. */
 export function slicedColumn(data: ColumnData, from: number, to: number): ColumnData {
   return Array.isArray(data) ? data.slice(from, to) : (data as Float32Array).subarray(from, to);
 }
@@ -20,8 +20,8 @@ export interface StepColumn {
 }
 
 /**
- * A sequence of steps that are created on access. A leaf of shape [] is a number, boolean, bigint (i64, u64) or text. Any other leaf is a typed array that
- * views its column. Copy the array before you change it. Each step costs O(leaves).
+ * A sequence of steps that are created on access. A leaf of shape [] is a number, boolean, bigint (i64, u64) or text. Any other leaf is a typed array that is a
+ * view of its column. Copy the array before you change it. Each step costs O(leaves).
  */
 export class StepColumns<S = RldsStep> implements Iterable<S> {
   readonly spec: StepSpec;
@@ -30,7 +30,7 @@ export class StepColumns<S = RldsStep> implements Iterable<S> {
   readonly #data: readonly ColumnData[];
   readonly #make: StepFactory;
 
-  /** Creates steps from columns. @param data one column per leaf, in the order of the spec's leaves, each with `length` values */
+  /** Creates a sequence of steps from columns. @param data one column per leaf, in the order of the spec's leaves, each with `length` values */
   constructor(spec: StepSpec, data: readonly ColumnData[], length: number) {
     this.spec = spec;
     this.length = length;
@@ -75,7 +75,7 @@ export class StepColumns<S = RldsStep> implements Iterable<S> {
     return this.#data;
   }
 
-  /** Returns step i. @throws RangeError if there is no such step */
+  /** Returns step i. @throws RangeError if the step does not exist */
   at(i: number): S {
     if (!(i >= 0 && i < this.length)) throw new RangeError(`step must be in 0 … ${this.length - 1}, got ${i}`);
     return this.#make(i) as S;
@@ -88,7 +88,7 @@ export class StepColumns<S = RldsStep> implements Iterable<S> {
 
 type StepFactory = (i: number) => unknown;
 
-/** Returns the function that creates step i. The function consists of one function per node, so that creating a step never inspects the spec. */
+/** Returns the function that creates step i. It consists of one function per node of the spec, so creating a step does not inspect the spec again. */
 function createStepFactory(spec: StepSpec, data: Iterator<ColumnData>): StepFactory {
   if (isLeaf(spec)) return createLeafFactory(spec, data.next().value as ColumnData);
   if (Array.isArray(spec)) {

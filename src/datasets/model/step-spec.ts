@@ -8,22 +8,22 @@ import { fold, nested, nodeRule } from "../../schema/nest.ts";
 import type { StepLeaf, StepSpec } from "./dataset.ts";
 import { type Place, RldsError } from "./rlds-error.ts";
 
-/** The values that a dataset may contain: the values that a writer accepts, and columns. */
+/** The options for values of datasets. Unlike a writer, a dataset may also contain columns. */
 export const DATA: PutOptions = { columns: true };
 
 const pathOf = (keys: readonly (string | number)[]) => keys.join("/") || "step";
 
 /**
  * Infers the spec of a step from its values:
- * - a typed array keeps its dtype, and is flat;
+ * - a typed array keeps its dtype, and has one dimension;
  * - the dtype is f32 for numbers, bool for booleans, i64 for bigints, and text for strings;
- * - nested arrays of these values have their nesting as shape;
- * - `{data, shape}` sets both;
- * - objects and arrays of objects nest.
+ * - nested arrays of these values determine the shape by their nesting;
+ * - `{data, shape}` determines both dtype and shape;
+ * - objects, and arrays of objects, are nests.
  *
- * Set `stepSpec` of a dataset for properties that cannot be inferred, such as an f64 passed as a number. Costs O(elements) for plain arrays, otherwise
- * O(leaves).
- * @param numbers the dtype of a number
+ * Set the `stepSpec` of a dataset for properties that cannot be inferred, such as an f64 that is passed as a number. Costs O(elements) for plain arrays,
+ * otherwise O(leaves).
+ * @param numbers the dtype of numbers
  * @throws RldsError SPEC_MISMATCH if an array is ragged, empty or mixed, or if a value is null or undefined. The error includes the path
  */
 export function stepSpecOf(step: unknown, place: Place = {}, numbers: "f32" | "f64" = "f32"): StepSpec {
@@ -62,7 +62,7 @@ export function stepSpecOf(step: unknown, place: Place = {}, numbers: "f32" | "f
   });
 }
 
-/** Returns whether a value is an object that nests or has a shape. An array of such objects is a tuple. */
+/** Returns whether a value is a nest or a column. An array of such objects is a tuple. */
 function isNode(value: unknown): boolean {
   return typeof value === "object" && !Array.isArray(value) && !ArrayBuffer.isView(value);
 }
@@ -76,7 +76,7 @@ export interface Mismatch {
 
 type Check = (value: unknown) => Mismatch | undefined;
 
-/** Returns a check for many steps against one spec. The check returns the first difference, or undefined. O(leaves) per step if values are typed arrays */
+/** Returns a function that checks steps against a spec. It returns the first difference, or undefined. O(leaves) per step if values are typed arrays */
 export function stepChecker(spec: StepSpec): Check {
   return fold<StepLeaf, Check>(
     spec,

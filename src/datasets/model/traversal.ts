@@ -1,4 +1,4 @@
-/** Controls one pass over a dataset's episodes: the pass can be stopped, yields to other tasks, and reports its progress. */
+/** Controls one pass over the episodes of a dataset. The pass can be stopped, yields to other tasks, and reports its progress. */
 import { mustBe } from "../../base/error.ts";
 import type { MaybeAsyncIterable, RldsEpisode } from "./dataset.ts";
 import { checkIterable, isSync } from "./maybe-async.ts";
@@ -10,7 +10,7 @@ export interface PassOptions {
   readonly onProgress?: (progress: { readonly episodes: number; readonly steps: number }) => void;
 }
 
-/** The number of steps between two pauses. Reading these steps takes some hundredths of a second. */
+/** The number of steps between two pauses. Reading that many steps takes a few hundredths of a second. */
 const STEPS_PER_PAUSE = 1 << 16;
 
 export class Pace {

@@ -4,24 +4,24 @@ import { lengthOf, slice, stack } from "../nest.ts";
 /** A window of an item. */
 interface Row<Of> {
   readonly of: Of;
-  /** Creates the window and its info as a nest of columns, only when a batch takes it. */
+  /** Creates the window and its info as a nest of columns. Called only when a batch takes the window. */
   create(): unknown;
 }
 
-/** A batch as a nest, and the item that each of its rows comes from. */
+/** A batch as a nest. `of` lists the item that each row comes from. */
 export interface WindowBatch<Of> {
   readonly nest: unknown;
   readonly of: readonly Of[];
 }
 
-/** Distributes windows over batches, in order or so that the rows of one batch come from different items. */
+/** Distributes windows over batches, either in order or with the rows of each batch from different items. */
 export class BatchWindows<Of> {
   readonly #rows: number | undefined;
   readonly #queues: Row<Of>[][];
   readonly #numSteps: number | undefined;
 
   /**
-   * @param rows the number of rows per batch; undefined for single rows
+   * @param rows the number of rows per batch; undefined if each element is a single row
    * @param numSteps the number of steps per window; undefined for whole items
    * @param isSeparate whether the rows of a batch come from different items
    */
@@ -35,14 +35,14 @@ export class BatchWindows<Of> {
   get missing(): number {
     const rowsPerQueue = (this.#rows ?? 1) / this.#queues.length;
     let missing = 0;
-    // The number of windows of an item is unknown until the item arrives.
+    // An item may contain several windows. Their number is unknown until the item arrives, so only one more item is requested.
     for (const { length } of this.#queues) if (length < rowsPerQueue) missing += this.#numSteps === undefined ? rowsPerQueue - length : 1;
     return missing;
   }
 
   /**
-   * Adds an item, as a nest of columns by step. Its windows go to the shortest queue; a remainder shorter than a window is dropped. Returns the number of
-   * windows.
+   * Adds an item, as a nest of columns with a leading time dimension. Its windows go to the shortest queue. A remainder shorter than a window is dropped.
+   * Returns the number of windows.
    */
   add(item: unknown, of: Of): number {
     const queue = this.#queues.reduce((min, candidate) => (candidate.length < min.length ? candidate : min));

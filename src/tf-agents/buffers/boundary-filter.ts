@@ -11,12 +11,12 @@ import { StepType } from "../time-step.ts";
 import { toElementSource } from "./iterate.ts";
 import type { AsDatasetOptions, Element } from "./replay-buffer.ts";
 
-/** The maximum number of draws among all windows for one element. After that, missing windows are drawn only among those that cross no boundary. */
+/** The maximum number of draws per element from all windows. After that, missing windows are drawn only from the windows that cross no boundary. */
 const MAX_DRAWS = 64;
-/** If fewer than one of this many windows is usable, the usable windows are listed before the first draw. */
+/** If less than one in this many windows is usable, the usable windows are listed before the first draw. */
 const FEW = 32;
 
-/** Checks that a dataset can omit the windows that cross a boundary. @throws ReplayError SPEC_MISMATCH, RangeError */
+/** Checks that a dataset can leave out the windows that cross a boundary. @throws ReplayError SPEC_MISMATCH, RangeError */
 export function checkBoundaries<S>(spec: Spec, { numSteps, sequencePreprocessFn }: AsDatasetOptions<S>): void {
   const { stepType } = spec as { readonly stepType?: unknown };
   if (!isLeaf(stepType) || stepType.dtype === "string" || shapeOf(stepType as never).length > 0)
@@ -31,7 +31,10 @@ export function checkBoundaries<S>(spec: Spec, { numSteps, sequencePreprocessFn 
     );
 }
 
-/** Returns which of `rows` windows cross no boundary, given `steps` step types per window. In such a window, only the last step may be of type LAST. */
+/**
+ * Returns the indices of the windows that cross no boundary, out of `rows` windows with `steps` step types each. In such a window, only the last step may be of
+ * type LAST.
+ */
 function rowsWithin(types: Column["data"], rows: number, steps: number): number[] {
   const within: number[] = [];
   for (let row = 0; row < rows; row++) {
@@ -57,20 +60,20 @@ export function windowsWithin(types: Column["data"], segments: number, steps: nu
   return windows;
 }
 
-/** Collects the windows that cross no boundary into elements of the original size. Surplus windows go to the next element. */
+/** Collects the windows that cross no boundary into elements of the original size. Surplus windows go into the next element. */
 export class BoundaryFilter<S> {
   readonly #size: number | undefined;
-  /** The remaining windows, each part [rows, steps, …]. The first part begins with its row #offset. */
+  /** The remaining windows, in parts of [rows, steps, …]. The rows of the first part before `#offset` are already taken. */
   #parts = new Fifo<Element<S>>();
   #offset = 0;
   #rows = 0;
 
-  /** @param size windows per element; undefined for elements of one window, without a dimension for windows */
+  /** @param size the number of windows per element; undefined for elements of one window, without a batch dimension */
   constructor(size: number | undefined) {
     this.#size = size;
   }
 
-  /** Takes the windows of an element. Returns how many of them are kept. */
+  /** Adds the windows of an element. Returns how many of them are kept. */
   add(element: Element<S>): number {
     const { data, shape } = stepTypes(element);
     const rows = this.#size === undefined ? 1 : (shape[0] as number);
@@ -89,7 +92,7 @@ export class BoundaryFilter<S> {
     return kept.length;
   }
 
-  /** Returns the next element, if there are enough windows for it. @param isShort whether fewer windows are enough, at the end of a pass */
+  /** Returns the next element if there are enough windows, otherwise undefined. @param isShort whether fewer windows suffice, as at the end of a pass */
   take(isShort = false): Element<S> | undefined {
     const size = this.#size ?? 1;
     if (this.#rows === 0 || (this.#rows < size && !isShort)) return undefined;
@@ -129,37 +132,36 @@ function stepTypes<S>([items]: Element<S>): Column {
   return (items as unknown as { readonly stepType: Column }).stepType;
 }
 
-/** Returns some windows of an element. A pass has no probabilities. */
+/** Returns the windows from `begin` to before `end` of an element. The elements of a pass have no probabilities. */
 function part<S>([items, info]: Element<S>, begin: number, end: number): Element<S> {
   const { ids, probabilities } = info;
   const rows = { ids: slice(ids, begin, end), probabilities: probabilities.data.length === 0 ? probabilities : slice(probabilities, begin, end) };
   return [slice(items, begin, end), rows] as unknown as Element<S>;
 }
 
-/** The numbers of the windows of a buffer that cross no boundary, and the number of all its windows. */
+/** The numbers of a buffer's windows that cross no boundary. `total` is the number of all its windows. */
 export interface FittingWindows {
   readonly windows: readonly number[];
   readonly total: number;
 }
 
-/** The draws of a buffer. */
+/** A buffer from which windows are drawn. */
 export interface WindowSource<S> {
-  /** Draws among all windows. @throws ReplayError EMPTY, TOO_FEW */
+  /** Draws from all windows. @throws ReplayError EMPTY, TOO_FEW */
   draw(): Element<S>;
-  /** Draws n of the given windows: an element of n windows, or one window if elements have no dimension for windows. */
+  /** Draws n of the given windows. The element has n windows, or is a single window if elements have no batch dimension. */
   drawAmong(fitting: FittingWindows, n: number): Element<S>;
-  /** A counter that changes whenever frames are cleared, which also invalidates their windows. */
+  /** Returns a counter that changes whenever frames are cleared, because clearing also invalidates their windows. */
   clears(): number;
-  /** A counter that changes whenever the frames change. */
+  /** Returns a counter that changes whenever the frames change. */
   version(): number;
   /** Lists the windows that cross no boundary. O(frames) @throws ReplayError EMPTY, TOO_FEW */
   fitting(): FittingWindows;
 }
 
 /**
- * Draws the next element among all windows and leaves out windows that cross a boundary. If few windows cross no boundary, it draws only among these windows,
- * so that every draw ends.
- * @returns the draw function @throws ReplayError EMPTY, TOO_FEW from that function
+ * Returns a function that draws the next element from all windows, without the windows that cross a boundary. If few windows are usable, it draws only from the
+ * usable windows, so every draw ends. @returns the draw function @throws ReplayError EMPTY, TOO_FEW from that function
  */
 export function drawWithin<S>(size: number | undefined, numSteps: number, buffer: WindowSource<S>): () => Element<S> {
   const filter = new BoundaryFilter<S>(size);
@@ -189,7 +191,7 @@ export function drawWithin<S>(size: number | undefined, numSteps: number, buffer
   };
 }
 
-/** Iterates over a pass without the windows that cross a boundary. The last element may be short, unless `dropsShort` is set. */
+/** Returns the elements of a pass without the windows that cross a boundary. The last element may be short, unless `dropsShort` is set. */
 export function passWithin<S>(size: number | undefined, elements: Iterable<Element<S>>, dropsShort: boolean): ElementSource<Element<S>> {
   const filter = new BoundaryFilter<S>(size);
   function* pass(): Generator<Element<S>, void> {

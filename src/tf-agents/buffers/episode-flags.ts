@@ -1,4 +1,4 @@
-/** Detects the beginnings and ends of episodes, with a program's functions or from the step types of trajectories. */
+/** Detects where episodes begin and end, using a program's functions or the step types of trajectories. */
 
 import { mustBe } from "../../base/error.ts";
 import type { StepsOf } from "../../batch/batch.ts";
@@ -8,19 +8,22 @@ import { StepType } from "../time-step.ts";
 import { type Batch, columnsOf } from "./frames.ts";
 import { optionalFunction } from "./replay-buffer.ts";
 
-/** A function that returns whether an episode begins or ends within a sequence, as one boolean. For a batch, it returns one boolean, or one per row. */
+/**
+ * A function that returns whether an episode begins or ends within the items. It returns one boolean for a sequence, and one boolean or one per row for a
+ * batch.
+ */
 export type EpisodeFn<S = Spec> = (items: StepsOf<S>) => unknown;
 
 const FIELDS = "action,discount,nextStepType,observation,policyInfo,reward,stepType";
 
 type Steps = { readonly stepType: ArrayLike<unknown>; readonly nextStepType: ArrayLike<unknown> };
 
-/** Returns a function that tests which rows of a trajectory's field have a step type. */
+/** Returns a function that tests, for each row of a trajectory, whether a field has the given step type. */
 function matchStepType(field: "stepType" | "nextStepType", type: number): (values: unknown) => boolean[] {
   return (values) => Array.from((values as Steps)[field], (stepType) => Number(stepType) === type);
 }
 
-/** Calls the begin or end function, or its default. */
+/** Calls a program's begin or end function, or the default test. */
 export class EpisodeFlag {
   readonly #name: string;
   readonly #spec: Spec;
@@ -35,17 +38,17 @@ export class EpisodeFlag {
     this.#fallback = Object.keys(spec).sort().join() === FIELDS ? fallback : undefined;
   }
 
-  /** Creates the test for begins. Default: an episode begins with a step of type FIRST. */
+  /** Creates the test for the beginning of an episode. By default, an episode begins with a step of type FIRST. */
   static begin(spec: Spec, callback: ((items: never) => unknown) | undefined): EpisodeFlag {
     return new EpisodeFlag("beginEpisodeFn", spec, callback, matchStepType("stepType", StepType.FIRST));
   }
 
-  /** Creates the test for ends. Default: an episode ends with a step whose next step is of type LAST. */
+  /** Creates the test for the end of an episode. By default, an episode ends with a step whose next step is of type LAST. */
   static end(spec: Spec, callback: ((items: never) => unknown) | undefined): EpisodeFlag {
     return new EpisodeFlag("endEpisodeFn", spec, callback, matchStepType("nextStepType", StepType.LAST));
   }
 
-  /** @throws TypeError if there is no function and items are not trajectories */
+  /** @throws TypeError if the program passed no function and the items are not trajectories */
   check(): void {
     if (this.#callback === undefined && this.#fallback === undefined)
       throw mustBe(TypeError, this.#name, "a function, because the data spec is not a trajectory", undefined);
@@ -75,7 +78,7 @@ export class EpisodeFlag {
     return flag;
   }
 
-  /** Converts the result of a function to one boolean per row, or to a single boolean. */
+  /** Converts a function's result to one boolean per row, or to a single boolean. */
   #rows(result: unknown, rows: number | undefined): boolean[] {
     const value = isColumn(result) ? (result.shape.length === 0 ? result.data[0] : result.data) : result;
     if (typeof value === "boolean" || typeof value === "number" || typeof value === "bigint") return new Array(rows ?? 1).fill(Boolean(value));

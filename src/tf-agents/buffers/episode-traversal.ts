@@ -1,4 +1,4 @@
-/** Traverses the episodes once, in the order of their ids: whole, in windows, or in batches of windows. */
+/** Traverses the episodes once, in the order of their ids. Yields whole episodes, windows or batches of windows. */
 import type { Spec } from "../../schema/spec.ts";
 import { lengthOf, numbers, slice, stack, unbatch } from "../nest.ts";
 import type { Windows } from "../windows.ts";
@@ -11,7 +11,7 @@ export interface TraversalOptions extends AsDatasetOptions<Spec> {
   readonly dropRemainder: boolean;
 }
 
-/** The steps of an episode that are read together. */
+/** A range of an episode's steps that is read in one call. */
 interface EpisodeSlice {
   readonly id: number;
   readonly location: number;
@@ -23,7 +23,7 @@ interface EpisodeSlice {
 
 type Element = readonly [items: unknown, info: BufferInfo];
 
-/** Yields the elements of a pass. Skips episodes that are overwritten or cleared during the pass, and steps that are added during the pass. */
+/** Yields the elements of a pass. Skips episodes that are overwritten or cleared during the pass, and ignores steps that are added during the pass. */
 export function* traverseEpisodes(episodes: EpisodeIds, windows: Windows, options: TraversalOptions): Generator<Element, void> {
   const { sampleBatchSize: k, numSteps, shift, dropRemainder, sequencePreprocessFn } = options;
   const read = (slices: readonly EpisodeSlice[]): unknown => {

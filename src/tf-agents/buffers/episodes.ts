@@ -1,6 +1,6 @@
 /**
- * Manages the episodes of a buffer. The episode with id e is at location e mod capacity, until a later id takes over the location. Each location is a stream of
- * a set; this file holds ids and flags. Writers check and stage the steps; they borrow the streams that they continue.
+ * Manages the episodes of a buffer. The episode with id e is at location e mod capacity, until a later id takes over the location. Each location has a stream
+ * of steps. Writers check the steps and append them. To continue an episode, a writer's lane borrows the stream of its location.
  */
 import { concatArrays } from "../../base/bytes.ts";
 import { ReplayError } from "../../base/error.ts";
@@ -18,42 +18,42 @@ export interface EpisodeMark {
   readonly id: number;
   readonly location: number;
   readonly steps: number;
-  /** The number of times that the location had been emptied. */
+  /** The number of times that the location had been emptied by then. */
   readonly clears: number;
 }
 
 type AnyWriter = Writer<Spec, never, boolean>;
 
-/** The destination of a lane's step: an existing episode, or a new episode. */
+/** The destination of a lane's step. `opens` is set if the step begins a new episode. */
 interface Target {
   readonly id: number;
   readonly opens: boolean;
   readonly row: number;
 }
 
-/** A copy of an episode that is added to an existing or a new episode: the position of the target's id, and the copied steps, if there are any. */
+/** A copy of an episode that is added to an existing or a new episode. `index` is the position of the target's id, and `batch` has the copied steps, if any. */
 export interface Copy {
   readonly index: number;
   readonly batch: Batch | undefined;
   readonly completed: boolean;
 }
 
-/** The ids to continue with, and the rows or copies that could not be written. */
+/** The ids to continue with. `skipped` lists the rows or copies that could not be written. */
 export interface Addition {
   readonly ids: number[];
   readonly skipped: readonly number[];
 }
 
-/** The number of batch sizes that get a separate writer. */
+/** The number of batch sizes that get their own writer. */
 const USUAL_SIZES = 2;
-/** The minimum number of steps that a sequence's writer keeps. */
+/** The minimum number of steps that the writer of sequences keeps. */
 const MIN_KEEP = 256;
 
 export class EpisodeIds {
   readonly capacity: number;
   /** The newest id; -1 before the first id. */
   last = -1;
-  /** The total of all episodes. */
+  /** The number of steps in all episodes. */
   frames = 0;
   readonly #engine: Engine;
   readonly #replay: Replay<Spec, never>;
@@ -62,9 +62,9 @@ export class EpisodeIds {
   readonly #completed: Uint8Array;
   /** The number of times that each location was emptied. */
   readonly #clears: Float64Array;
-  /** The writer of sequences, whose stream is as long as the longest sequence so far. */
+  /** The writer of sequences. Its stream is at least as long as the longest sequence so far. */
   #sequences: AnyWriter | undefined;
-  /** The writers of batches, by their number of lanes: the sizes of the first batches, and powers of two. */
+  /** The writers of batches, by number of lanes. These numbers are the sizes of the first batches, and powers of two. */
   readonly #batches = new Map<number, AnyWriter>();
 
   /** @param completedOnly whether only completed episodes can be drawn */
@@ -79,7 +79,7 @@ export class EpisodeIds {
     if (completedOnly) for (let location = 0; location < capacity; location++) streams.show(location, false);
   }
 
-  /** Returns whether an id's episode is still at its location. */
+  /** Returns whether the episode with this id is still at its location. */
   valid(id: number): boolean {
     return this.#validAfter(id, this.last);
   }
@@ -88,7 +88,7 @@ export class EpisodeIds {
     return id % this.capacity;
   }
 
-  /** Returns the id at a location; below 0 if the location was never used. */
+  /** Returns the id of the episode at a location, or a negative number if the location was never used. */
   idAt(location: number): number {
     const distance = (this.last - location) % this.capacity;
     return distance < 0 ? -1 : this.last - distance;
@@ -106,7 +106,7 @@ export class EpisodeIds {
     this.#completed[location] = Number(completed);
     if (!this.#completedOnly) return;
     this.#streams.show(location, completed);
-    // A waiting draw may use this episode now.
+    // A draw that waits may now be able to use this episode.
     if (completed) this.#engine.changed();
   }
 
@@ -124,7 +124,7 @@ export class EpisodeIds {
     return this.valid(id) && this.#clears[location] === clears;
   }
 
-  /** Drops the steps at a location. The episode's id stays valid. O(steps) */
+  /** Drops the steps at a location. The id of the episode stays valid. O(steps) */
   clear(location: number): void {
     this.frames -= this.steps(location);
     this.#streams.end(location);
@@ -151,10 +151,10 @@ export class EpisodeIds {
   }
 
   /**
-   * Adds one row to each of several episodes; an id of `undefined` starts a new episode. All new ids are assigned first, in the order of the rows. If a new id
+   * Adds one row to each of several episodes. An id of `undefined` starts a new episode. All new ids are assigned first, in the order of the rows. If a new id
    * takes over the location of another row's episode, that row is skipped. Nothing changes if the call throws.
    * @returns the ids, and the rows that were skipped
-   * @throws ReplayError STALE_KEY if no row can be written, or an id was never assigned; OUT_OF_MEMORY
+   * @throws ReplayError STALE_KEY if no row can be written, or if an id was never assigned · OUT_OF_MEMORY
    */
   addBatch(inputIds: readonly (number | undefined)[], { rows, values }: Batch): Addition {
     const { ids, last, leftOut: skipped } = this.#assign(inputIds, [...inputIds.keys()]);
@@ -171,18 +171,18 @@ export class EpisodeIds {
     const parts = rounds.flatMap((targets) => this.#parts(targets));
     for (const { writer, targets } of parts) {
       const step = targets.length === rows ? values : pickRows(values, rows, targets);
-      // A writer with a single lane expects no lane dimension, so the single row is appended as columns with one step.
+      // A writer with a single lane expects steps without a lane dimension, so the row is appended as columns of one step.
       this.#write(writer, targets, () => (targets.length === 1 ? writer.appendColumns(step as never) : writer.append(step as never)));
     }
-    // The last ids may belong to rows that were left out, so that nothing was written for them.
+    // The newest ids may belong to skipped rows, for which nothing was written.
     this.last = last;
     return { ids, skipped };
   }
 
   /**
-   * Adds copies one after the other, possibly several to the same episode; an id of `undefined` starts a new episode. All new ids are assigned first, in the
+   * Adds copies one after the other, possibly several to the same episode. An id of `undefined` starts a new episode. All new ids are assigned first, in the
    * order of `inputIds`. A copy whose episode is overwritten by a new id is skipped. Nothing changes if the call throws.
-   * @throws ReplayError STALE_KEY if no copy can be written, or an id was never assigned; OUT_OF_MEMORY
+   * @throws ReplayError STALE_KEY if no copy can be written, or if an id was never assigned · OUT_OF_MEMORY
    */
   extend(inputIds: readonly (number | undefined)[], copies: readonly Copy[]): Addition {
     const indices = copies.map(({ index }) => index);
@@ -192,7 +192,7 @@ export class EpisodeIds {
     const rows = new Map<number, number>();
     for (const copy of validCopies) rows.set(idOf(copy), (rows.get(idOf(copy)) ?? 0) + (copy.batch?.rows ?? 0));
     this.#reserve([...rows].map(([id, steps]) => ({ id, opens: id > this.last, rows: steps })));
-    // The additional memory of a sequence's writer: its stream, and a block of the columns.
+    // The writer of sequences also needs memory for its stream and for a block of columns.
     const longest = Math.max(0, ...validCopies.map(({ batch }) => batch?.rows ?? 0));
     if (longest > 0) this.#sequenceWriter(longest);
     if (longest > 0) this.#engine.reserveBlock(longest);
@@ -213,7 +213,7 @@ export class EpisodeIds {
 
   /**
    * Assigns new ids. `skipped` lists the positions that cannot be written, because the new ids overwrite their episodes.
-   * @throws ReplayError STALE_KEY if every position is skipped, or an id was never assigned
+   * @throws ReplayError STALE_KEY if every position is skipped, or if an id was never assigned
    */
   #assign(inputIds: readonly (number | undefined)[], indices: readonly number[]) {
     // An id that is used before it is assigned would seem valid once the new ids exist.
@@ -226,7 +226,7 @@ export class EpisodeIds {
     return { ids, last, leftOut: skipped };
   }
 
-  /** Returns whether an id is valid once all ids up to `last` are assigned. */
+  /** Returns whether an id will be valid after all ids up to `last` are assigned. */
   #validAfter(id: number, last: number): boolean {
     return id >= 0 && id <= last && id > last - this.capacity;
   }
@@ -236,7 +236,7 @@ export class EpisodeIds {
     this.last = Math.max(this.last, id);
   }
 
-  /** Reserves memory for additions. If memory runs out, this call throws and leaves all steps unchanged. */
+  /** Reserves memory for additions. If memory runs out, the call throws and all steps are unchanged. */
   #reserve(additions: readonly { readonly id: number; readonly opens: boolean; readonly rows: number }[]): void {
     let rows = 0;
     for (const addition of additions) {
@@ -255,7 +255,7 @@ export class EpisodeIds {
     this.#write(writer, [{ id, opens, row: 0 }], () => writer.appendColumns(values as never));
   }
 
-  /** Appends with a writer whose lanes borrow the streams. A new episode begins in its lane, and then takes over its location. */
+  /** Appends with a writer whose lanes borrow the streams. A new episode begins in its lane, then takes over its location. */
   #write(writer: AnyWriter, targets: readonly Target[], append: () => unknown): void {
     const lanes = writer.streams;
     for (const [lane, { id, opens }] of targets.entries()) if (!opens) this.#streams.lend(this.location(id), lanes[lane] as number);
@@ -268,7 +268,7 @@ export class EpisodeIds {
         if (opens && !appended) continue;
         if (opens) this.#begin(id);
         const previousSteps = this.steps(this.location(id));
-        // If nothing was appended, the streams go back unchanged.
+        // If nothing was appended, the streams return unchanged.
         this.#streams.take(this.location(id), lanes[lane] as number);
         this.frames += this.steps(this.location(id)) - previousSteps;
       }
@@ -287,8 +287,8 @@ export class EpisodeIds {
   }
 
   /**
-   * Splits the rows over one writer, or over a few writers with power-of-two sizes. A writer's memory is never fully freed, so one writer per number of rows
-   * would leak memory. These writers together take at most a few times the memory of the largest batch.
+   * Splits the rows over one writer, or over a few writers whose numbers of lanes are powers of two. A writer's memory is never fully freed, so a writer for
+   * every number of rows would leak memory. Together, these writers take at most a few times the memory of the largest batch.
    */
   #parts(targets: readonly Target[]) {
     const parts: { readonly writer: AnyWriter; readonly targets: readonly Target[] }[] = [];
@@ -304,7 +304,7 @@ export class EpisodeIds {
   }
 }
 
-/** Returns some rows of a batch. */
+/** Returns the rows of a batch that belong to these targets. */
 function pickRows(values: unknown, rows: number, targets: readonly Target[]): unknown {
   const isEnd = ArrayBuffer.isView(values) || (Array.isArray(values) && typeof values[0] === "string");
   if (!isEnd) {

@@ -1,7 +1,4 @@
-/**
- * Implements a buffer of whole episodes, including open episodes. Its windows never cross from one episode to the next. Modelled on `EpisodicReplayBuffer` of
- * TF-Agents.
- */
+/** Implements a buffer of whole episodes, including open episodes. A window never spans two episodes. Modelled on `EpisodicReplayBuffer` of TF-Agents. */
 
 import { BY_STEPS, UNIFORM } from "../../base/abi.ts";
 import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
@@ -40,7 +37,7 @@ export interface EpisodicOptions<S = Spec> extends StoreOptions {
   readonly capacity?: number;
   /** Whether draws, passes and `gatherAll` use only completed episodes. Default: false. */
   readonly completedOnly?: boolean;
-  /** The buffer size of TF-Agents, an integer >= 1. It is checked but has no effect, since every draw uses the newest state. */
+  /** The `buffer_size` of TF-Agents, an integer >= 1. The value is checked but has no effect, because every draw uses the newest state. */
   readonly bufferSize?: number;
   /**
    * Returns whether an episode begins with the items. The result is one boolean for a sequence, and one boolean or one per row for a batch. Default: an episode
@@ -55,9 +52,9 @@ export interface EpisodicOptions<S = Spec> extends StoreOptions {
 
 /** Copies of episodes, one per location. */
 export interface Episodes<S = Spec> {
-  /** The number of steps per episode. 0 for an empty location. */
+  /** The number of steps per episode, or 0 for an empty location. */
   readonly length: ArrayLike<number>;
-  /** The completion flags: 1 for each completed episode, otherwise 0. */
+  /** The completion flags: 1 for a completed episode, otherwise 0. */
   readonly completed: ArrayLike<number>;
   /** The steps of each episode, [T, …]. */
   readonly items: readonly StepsLike<S>[];
@@ -99,7 +96,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     integer("bufferSize", bufferSize, 1);
     const isCompletedOnly = flag("completedOnly", completedOnly) !== 0;
     if (typeof onWarning !== "function") throw mustBe(TypeError, "onWarning", "a function", onWarning);
-    // This checks the spec before other code reads it.
+    // This call checks the spec before other code reads it.
     leavesOf(dataSpec);
     this.dataSpec = dataSpec;
     this.#begin = EpisodeFlag.begin(dataSpec, beginEpisodeFn);
@@ -173,9 +170,9 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   }
 
   /**
-   * Adds copies of episodes (from `extract`) to the episodes of a list of ids. New ids are assigned in the order of the list. The copy determines whether its
-   * episode is then completed. If the call throws, nothing was added.
-   * @param indices for each copy, a position in `ids`
+   * Adds copies of episodes (from `extract`) to the episodes with the given ids. New ids are assigned in the order of the list. Each copy determines whether
+   * its target is then completed. If the call throws, nothing was added.
+   * @param indices the position in `ids` of each copy's target
    * @returns all ids, to continue with
    * @throws ReplayError SPEC_MISMATCH if the items do not match the spec
    * @throws ReplayError INVALID_DATA if a value does not fit its dtype
@@ -205,7 +202,8 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   }
 
   /**
-   * Returns copies of the episodes at some locations (id mod capacity). With `clearData`, their steps are dropped, but the ids stay valid. Costs O(bytes).
+   * Returns copies of the episodes at the given locations (id mod capacity). With `clearData`, the steps at these locations are dropped, but the ids stay
+   * valid. Costs O(bytes).
    * @throws RangeError if a location is invalid
    */
   extract(locations: ArrayLike<number>, clearData = false): ExtractedEpisodes<S> {
@@ -265,8 +263,8 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
 
   /**
    * Returns an endless series of draws like those of `getNext`. With `singleDeterministicPass`, returns one pass over the episodes in the order of their ids,
-   * as they were at its start. The pass returns whole episodes, or windows of numSteps. With sampleBatchSize = k, id mod k assigns each episode to one of k
-   * shards, and a batch takes one window from each shard. A pass over an empty buffer ends immediately.
+   * as they were at its start. The pass returns whole episodes, or windows of numSteps steps. With sampleBatchSize = k, the episodes are split into k shards by
+   * id mod k, and each batch takes one window from each shard. A pass over an empty buffer ends immediately.
    * @throws RangeError if a batch of whole episodes is requested
    * @throws ReplayError EMPTY during iteration if the buffer is empty
    * @throws ReplayError TOO_FEW during iteration if no episode is completed or long enough
@@ -283,7 +281,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     return elementsOf(() => drawEndlessly(draw, this.#engine.waiters, timeoutMs), options);
   }
 
-  /** Returns the steps of all episodes that can be drawn, in the order of their ids, concatenated: [1, ΣT, …], or [0, …] if there are no steps. */
+  /** Returns the concatenated steps of all episodes that can be drawn, in the order of their ids: [1, ΣT, …], or [0, …] if there are no steps. */
   gatherAll(): StepsOf<S> {
     this.#engine.open();
     refuseLists(this.dataSpec);
@@ -291,7 +289,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     return (parts.length === 0 ? this.#read(0, 0) : batchOfOne(concat(parts))) as StepsOf<S>;
   }
 
-  /** Drops all steps and completion flags. Ids stay valid, so that adding to an episode continues it. With `clearAllVariables`, ids restart at 0. */
+  /** Drops all steps and completion flags. Ids stay valid, so a program can continue to add steps to an episode. With `clearAllVariables`, ids restart at 0. */
   clear(options: ClearOptions = {}): void {
     this.#engine.open();
     const all = flag("clearAllVariables", onlyKeys("options", options, "clearAllVariables").clearAllVariables ?? false);
@@ -352,7 +350,7 @@ function integersOf(subject: string, rule: string, value: unknown, min: number, 
   return elementsIn(value).map((entry, i) => integer(`${subject}[${i}]`, entry, min, max));
 }
 
-/** Returns the error for a batch size of whole episodes, which have different lengths. */
+/** Returns the error for a batch of whole episodes, which cannot exist because episodes have different lengths. */
 function batchSizeError(kind: typeof RangeError | "UNSUPPORTED", value: unknown): Error {
   return mustBe(kind, "sampleBatchSize", ["omitted for whole episodes", "Omit it, or set numSteps"], value);
 }

@@ -1,4 +1,4 @@
-/** Holds the last frames of several environments in lock-step, in one segment per environment. Frames are drawn uniformly or read in order. */
+/** Stores the last frames of several environments that run in lock-step, in one segment per environment. Frames are drawn uniformly or read in order. */
 
 import { mustBe, ReplayError } from "../../base/error.ts";
 import type { StepsOf } from "../../batch/batch.ts";
@@ -23,7 +23,10 @@ import {
   type StoreOptions,
 } from "./replay-buffer.ts";
 
-/** The maximum number of rounds of random numbers per draw. Each round fails with a probability of at most one half, so that more are never needed. */
+/**
+ * The maximum number of rounds of random numbers per draw. Each round fails with a probability of at most one half, so more rounds are practically never
+ * needed.
+ */
 const MAX_ROUNDS = 64;
 
 export interface SegmentOptions extends StoreOptions {
@@ -41,11 +44,11 @@ export class FrameSegments<S extends Spec> {
   readonly #windows: Windows;
   readonly #dropRemainder: boolean;
   readonly #shift: number | undefined;
-  /** The number of addBatch calls since the segments were last empty. */
+  /** The number of frames added per segment since the segments were last empty. */
   #added = 0;
-  /** The number of clear calls, so that a read that takes several calls notices that its frames were dropped. */
+  /** The number of calls to `clear`. From it, a read that takes several calls detects that its frames were dropped. */
   #clears = 0;
-  /** The number of changes of the frames. */
+  /** A counter that increases with every change of the frames. */
   #version = 0;
 
   constructor(dataSpec: S, { batchSize, maxLength, datasetDropRemainder = false, datasetWindowShift, seed = 0, maxBytes, module }: SegmentOptions) {
@@ -70,13 +73,13 @@ export class FrameSegments<S extends Spec> {
     this.#append(1, () => this.#writer.append(values as never));
   }
 
-  /** Adds many frames to the only segment, as a flat typed array per leaf. Adds all frames or no frame. */
+  /** Adds several frames to the only segment, as one flat typed array per leaf. Adds either all frames or none. */
   appendRows(values: unknown, rows: number): void {
     this.#append(rows, () => this.#writer.appendColumns(values as never));
   }
 
   #append(steps: number, write: () => void): void {
-    // The steps are counted first, because code that waits for frames is resumed during the append.
+    // The steps are counted first, because code that waits for frames resumes during the append.
     this.#added += steps;
     this.#version++;
     try {
@@ -88,13 +91,13 @@ export class FrameSegments<S extends Spec> {
     }
   }
 
-  /** Draws windows, as described at `TFUniformReplayBuffer.getNext`. */
+  /** Draws windows, as described in `TFUniformReplayBuffer.getNext`. */
   getNext(options: GetNextOptions): Element<S> | SeparateElement<S> {
     this.#engine.open();
     return this.#draw(checkGetNext(options));
   }
 
-  /** Returns a dataset of windows that cross no boundary, as described at `UniformDatasetOptions`. The options are already checked. */
+  /** Returns a dataset of windows that cross no boundary, as described in `UniformDatasetOptions`. The caller has checked the options. */
   datasetWithin(options: AsDatasetOptions<S>): Dataset<Element<S>> {
     this.#engine.open();
     checkBoundaries(this.#dataSpec, options);
@@ -154,7 +157,7 @@ export class FrameSegments<S extends Spec> {
     return this.#batchSize * this.#span().steps;
   }
 
-  /** Returns the frames that a segment holds, by their time: the number of their `addBatch` call, which never wraps. */
+  /** Returns the range of frames in each segment: the time of the oldest frame, and the number of frames. The time of a frame is a counter that never wraps. */
   #span() {
     const steps = Math.min(this.#added, this.#maxLength);
     return { first: this.#added - steps, steps };
@@ -189,13 +192,13 @@ export class FrameSegments<S extends Spec> {
   }
 
   /**
-   * Draws n of the listed windows, from the same random number generator as all other draws. The probabilities are computed among all windows, as if the other
-   * windows had been drawn and then left out.
+   * Draws n of the listed windows with the same random number generator as all other draws. The probabilities are those of draws from all windows, as if the
+   * unlisted windows had been drawn and then left out.
    */
   #drawAmong({ windows, total }: FittingWindows, n: number, width: number, isUnbatched: boolean): Element<S> {
     const { first, steps } = this.#span();
     const perSegment = steps - width + 1;
-    // Numbers of the last, incomplete round through the list would favour its beginning.
+    // Numbers from the last, incomplete cycle through the list are rejected, because they would favour the beginning of the list.
     const limit = total - (total % windows.length);
     const chosen: number[] = [];
     for (let round = 0; chosen.length < n; round++)
@@ -221,7 +224,7 @@ export class FrameSegments<S extends Spec> {
     const shift = single ? 1 : (this.#shift ?? numSteps);
     for (const group of this.#groups(sampleBatchSize)) {
       if (this.#clears !== clears) return;
-      // Frames that were dropped in the meantime are left out; a preprocessing function receives only the remaining frames of each segment.
+      // Frames that were dropped in the meantime are left out. A preprocessing function receives only the remaining frames of each segment.
       const from = Math.max(this.#span().first - span.first, 0);
       if (from >= span.steps) return;
       const sequences = sequencePreprocessFn && this.#sequences(sequencePreprocessFn, group, span.first + from, span.steps - from);
@@ -242,7 +245,7 @@ export class FrameSegments<S extends Spec> {
     }
   }
 
-  /** Returns the results of a program's function for some segments, from a time on. */
+  /** Returns the results of a program's function for some segments. It receives `steps` frames of each segment, starting at `time`. */
   #sequences(fn: (items: StepsOf<S>) => unknown, group: readonly number[], time: number, steps: number): unknown[] {
     // Read all segments first, because the function may add frames.
     const read = this.#read(group, time, steps, "stacked");
@@ -257,7 +260,7 @@ export class FrameSegments<S extends Spec> {
     }
   }
 
-  /** Reads the frames of some segments from a time on: [segments, steps, …]. */
+  /** Reads `steps` frames of some segments, starting at `time`: [segments, steps, …]. */
   #read(segments: readonly number[], time: number, steps: number, layout: "single" | "stacked"): unknown {
     const start = time - this.#span().first;
     const starts = segments.map(() => start);
@@ -273,7 +276,7 @@ function tooFew(steps: number, width: number): ReplayError {
   return new ReplayError("TOO_FEW", `numSteps must be at most ${steps}, the number of frames in a segment, got ${width}. Add more frames`);
 }
 
-/** Returns the times of `steps` frames from each start on. Uses plain loops, because a draw must cost little more than copying its bytes. */
+/** Returns the times of `steps` frames from each start. Uses plain loops, because a draw must cost little more than copying its bytes. */
 function timesOf(starts: Uint32Array | Float64Array, first: number, steps: number, shape: number[]): Column<"f64"> {
   const data = new Float64Array(starts.length * steps);
   for (let i = 0, to = 0; i < starts.length; i++) for (let t = 0; t < steps; t++) data[to++] = first + (starts[i] as number) + t;

@@ -1,4 +1,7 @@
-/** Implements a store of frames by content: equal frames are stored once and reference-counted. A hash finds candidates, and a comparison of bytes decides. */
+/**
+ * Implements a content-addressed store of frames. Equal frames are stored once, with a reference count. A hash finds candidates, and a comparison of their
+ * bytes confirms a match.
+ */
 import { ReplayError } from "../../base/error.ts";
 import type { AnyArray, ArrayClass } from "../../schema/dtype.ts";
 
@@ -15,16 +18,18 @@ export class FrameStore {
   readonly #array: ArrayClass;
   /** The number of elements in a frame. */
   readonly #size: number;
-  /** The distance between frames in 32-bit words: the bytes of a frame, padded with zeros. */
+  /** The distance between frames, in 32-bit words. Each frame is padded with zeros to this size. */
   readonly #frameWords: number;
-  /** The number of frames per slab, as a power of 2. */
+  /** The base-2 logarithm of the number of frames per slab. */
   readonly #bits: number;
   readonly #maxBytes: number;
   /** Returns the memory that the buffer uses in addition to the frames. */
   readonly #otherBytes: () => number;
   readonly #scratch: FrameBlock;
   #blocks: FrameBlock[] = [];
-  /** The number of references, the hash, and the next frame in the bucket or in the free list, for each frame. Frame numbers start at 1; 0 means no frame. */
+  /**
+   * For each frame, the number of references, the hash, and the next frame in the bucket or in the free list. Frame numbers start at 1, and 0 means no frame.
+   */
   #refs = new Uint32Array(0);
   #hashes = new Uint32Array(0);
   #next = new Uint32Array(0);
@@ -68,7 +73,7 @@ export class FrameStore {
     return number;
   }
 
-  /** Removes a reference to a frame. The frame's place becomes free when no reference is left. Amortized O(1) */
+  /** Removes a reference to a frame. The frame's place is freed with its last reference. Amortized O(1) */
   release(number: number): void {
     const refs = (this.#refs[number] as number) - 1;
     this.#refs[number] = refs;
@@ -86,7 +91,7 @@ export class FrameStore {
     this.#count--;
   }
 
-  /** Writes a frame to an array, with its elements `stride` apart. O(bytes) */
+  /** Copies a frame to an array, with elements `stride` apart. O(bytes) */
   copy(number: number, to: AnyArray, start: number, stride: number): void {
     const { values } = this.#blocks[(number - 1) >> this.#bits] as FrameBlock;
     const first = this.#indexInBlock(number) * this.#perFrame;
@@ -146,7 +151,7 @@ export class FrameStore {
     this.#buckets[bucket] = number;
   }
 
-  /** Makes room for one more frame. @throws ReplayError OUT_OF_MEMORY before anything changes */
+  /** Makes room for one more frame. @throws ReplayError OUT_OF_MEMORY, in which case nothing has changed */
   #grow(): void {
     const frames = this.#high + 2 > this.#refs.length ? Math.max(FIRST_FRAMES, 2 * this.#refs.length) : this.#refs.length;
     const slabs = this.#high >> this.#bits < this.#blocks.length ? 0 : 1;
@@ -170,7 +175,7 @@ export class FrameStore {
     this.#hashes = hashes as Uint32Array<ArrayBuffer>;
     this.#next = next as Uint32Array<ArrayBuffer>;
     this.#buckets = buckets as Uint32Array<ArrayBuffer>;
-    // The table grows only when no place is free, so every place holds a frame.
+    // The table grows only when no place is free, so every place has a frame.
     for (let number = 1; number <= this.#high; number++) this.#link(number);
   }
 

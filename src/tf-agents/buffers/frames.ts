@@ -1,4 +1,4 @@
-/** Checks batches of items against the spec, and converts them to typed arrays, which writers append fastest. */
+/** Checks batches of items against the spec and converts them to typed arrays, the form that writers append fastest. */
 
 import { mustBe } from "../../base/error.ts";
 import { Column } from "../../schema/column.ts";
@@ -11,14 +11,14 @@ import type { IsAny, Spec } from "../../schema/spec.ts";
 
 type Nested = number | bigint | boolean | string | AnyArray | readonly Nested[];
 
-/** The accepted forms of items: each leaf has a leading batch or time dimension, as a flat typed array, a nested array, or a column. */
+/** The accepted forms of items. Each leaf has a leading batch or time dimension, and is a flat typed array, a nested array or a column. */
 export type ItemsOf<S> =
   IsAny<S> extends true ? unknown : S extends RowLeaf ? AnyArray | Column | readonly Nested[] : { readonly [K in keyof S]: ItemsOf<S[K]> };
 
 /** A batch that fits the spec. */
 export interface Batch {
   readonly rows: number;
-  /** Nested like the spec, with a flat typed array per leaf: the form that a writer accepts. */
+  /** The values, nested like the spec, with a flat typed array per leaf. Writers accept this form. */
   readonly values: unknown;
 }
 
@@ -30,8 +30,8 @@ export function columnsOf(spec: Spec, { rows, values }: Batch): unknown {
 const refuse: MakeError = (code, keys, rule, value) => mustBe(code, keys.join(".") || "items", rule, value);
 
 /**
- * Returns a function that checks batches of a spec. A leaf is a flat typed array, an array nested like its shape, or a column `{data, shape}`, each with a
- * leading dimension. A typed array of another dtype is converted in the same way as plain numbers.
+ * Returns a function that checks batches of a spec. Each leaf has a leading dimension, and is a flat typed array, an array nested like its shape, or a column
+ * `{data, shape}`. A typed array of another dtype is converted like plain numbers.
  */
 export function createBatchReader(spec: Spec): (items: unknown, rows?: number) => Batch {
   const flatten = flattener(spec, refuse);

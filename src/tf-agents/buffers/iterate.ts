@@ -1,4 +1,4 @@
-/** Iterates over buffers: endless draws, and traversals in order. */
+/** Provides the iterations over buffers, which are endless draws or traversals in order. */
 
 import { codeOf, mustBe } from "../../base/error.ts";
 import type { Waiters } from "../../base/wait.ts";
@@ -10,12 +10,12 @@ export function toElementSource<E>(elements: Iterator<E, void>): ElementSource<E
   return { next: () => elements.next().value ?? undefined };
 }
 
-/** Applies `change` to the elements, one at a time. */
+/** Yields the result of `change` for each element. */
 export function* mapElements<E, F>(elements: Iterable<E>, change: (element: E) => F): Generator<F, void> {
   for (const element of elements) yield change(element);
 }
 
-/** Returns endless draws. With a time-out, an async iteration waits until an element can be drawn. */
+/** Returns an endless source of draws. With a time limit, an async iteration waits until an element can be drawn. */
 export function drawEndlessly<E>(draw: () => E, waiters: Waiters, timeoutMs: number | undefined): ElementSource<E> {
   if (timeoutMs === undefined) return { next: draw };
   const attempt = (): E | undefined => {
@@ -29,7 +29,7 @@ export function drawEndlessly<E>(draw: () => E, waiters: Waiters, timeoutMs: num
   return { next: draw, later: async ({ signal }) => waiters.until(attempt, () => "a draw from the buffer", { signal, timeoutMs }), ahead: attempt };
 }
 
-/** Yields windows of n steps at a distance of `shift`. The short windows at the end are left out if `dropShort` is set. */
+/** Yields windows of n steps whose starts are `shift` steps apart. If `dropShort` is set, the short windows at the end are left out. */
 export function* iterateWindows(steps: number, n: number, shift: number, dropShort: boolean): Generator<readonly [begin: number, end: number], void> {
   for (let begin = 0; begin < steps; begin += shift) {
     const end = Math.min(begin + n, steps);
@@ -37,7 +37,7 @@ export function* iterateWindows(steps: number, n: number, shift: number, dropSho
   }
 }
 
-/** Yields one value of each source in turn, and skips sources that have ended. */
+/** Yields one value from each source in turn. Sources that have ended are skipped. */
 export function* roundRobin<T>(sources: readonly Iterator<T, void>[]): Generator<T, void> {
   let remaining = [...sources];
   while (remaining.length > 0) {

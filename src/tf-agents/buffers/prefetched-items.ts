@@ -1,7 +1,4 @@
-/**
- * Keeps the items that were drawn ahead, before a loop receives their elements. Each item counts when the loop receives the first element that contains the
- * item.
- */
+/** Tracks the items that were drawn ahead, until a loop receives their elements. An item counts when the loop receives the first element that contains it. */
 import type { Column } from "../../schema/column.ts";
 
 export interface PrefetchedItem {
@@ -13,12 +10,12 @@ export interface PrefetchedItem {
   isCounted: boolean;
 }
 
-/** Counts items by their keys. @param times receives how often each item has been drawn */
+/** Counts the items with these keys. @param times receives the number of times that each item has been drawn */
 type Count = (keys: Float64Array, times: Uint32Array) => void;
 
 export class PrefetchedItems {
   readonly #count: Count | undefined;
-  /** The items of an element, row by row; undefined for an item that counted immediately. */
+  /** The items of an element, one per row. Undefined for an item that counted immediately. */
   readonly #rows = new WeakMap<object, readonly (PrefetchedItem | undefined)[]>();
   #drawCount = 0;
 
@@ -31,19 +28,19 @@ export class PrefetchedItems {
     return { key: key as number, order: this.#drawCount++, times: timesSampled, isCounted: false };
   }
 
-  /** Stores which items an element has, one per row. */
+  /** Stores the items of an element, one per row. */
   set<E extends object>(element: E, rows: readonly (PrefetchedItem | undefined)[]): E {
     if (rows.some((item) => item !== undefined)) this.#rows.set(element, rows);
     return element;
   }
 
-  /** Counts the items of an element, and updates how often each has been drawn. */
+  /** Counts the items of an element, and updates `timesSampled` in its info. */
   countElement(element: readonly [unknown, { readonly timesSampled: Column<"f64"> }]): void {
     const rows = this.#rows.get(element);
     if (rows === undefined) return;
     this.#rows.delete(element);
     const fresh = [...new Set(rows)].filter((item) => item !== undefined && !item.isCounted) as PrefetchedItem[];
-    // If a key was drawn twice, its counts follow the order of its draws.
+    // If a key was drawn twice, its draws are counted in their order.
     fresh.sort((a, b) => a.order - b.order);
     const times = Uint32Array.from(fresh, (item) => item.times);
     const keys = Float64Array.from(fresh, (item) => item.key);

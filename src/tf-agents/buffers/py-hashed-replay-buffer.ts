@@ -19,7 +19,7 @@ type Fields = { readonly observation: AnyArray; readonly [field: string]: unknow
 
 export class PyHashedReplayBuffer<const S extends TrajectorySpec<Spec, Spec, Spec> = TrajectorySpec<Leaf, Spec, Spec>> extends PyBuffer<S> {
   readonly #toBatch: (items: unknown) => Batch;
-  /** The items, whose observations are numbers of frames. */
+  /** The items. Their observations consist of frame numbers. */
   readonly #items: PyItems<Spec>;
   readonly #frames: FrameStore;
   readonly #array: ArrayClass;
@@ -31,8 +31,8 @@ export class PyHashedReplayBuffer<const S extends TrajectorySpec<Spec, Spec, Spe
   #itemFrames = new Uint32Array(0);
 
   /**
-   * Creates an empty buffer. In addition to the stored data, the buffer takes 4 bytes per frame of a stack, and 16 bytes per different frame.
-   * @param dataSpec the spec of one trajectory. The last dimension of its observation, which is one leaf of numbers, counts frames
+   * Creates an empty buffer. In addition to the stored data, the buffer takes 4 bytes per frame of each stack, and 16 bytes per distinct frame.
+   * @param dataSpec the spec of one trajectory. Its observation must be one numeric leaf whose last dimension counts the frames
    * @throws TypeError, RangeError if an option is invalid
    * @throws ReplayError SPEC_MISMATCH if the observation is not one leaf of stacked frames
    */
@@ -55,12 +55,12 @@ export class PyHashedReplayBuffer<const S extends TrajectorySpec<Spec, Spec, Spe
     this.#frames = new FrameStore(this.#array, this.#size, options.maxBytes ?? Infinity, () => this.#items.bytes + this.#itemFrames.byteLength);
   }
 
-  /** The number of different frames stored. */
+  /** The number of distinct frames that are stored. */
   get distinctFrames(): number {
     return this.#frames.count;
   }
 
-  /** The memory allocated for these frames, in bytes. */
+  /** The memory allocated for frames, in bytes. */
   get frameBytes(): number {
     return this.#frames.bytes;
   }
@@ -91,7 +91,7 @@ export class PyHashedReplayBuffer<const S extends TrajectorySpec<Spec, Spec, Spe
   }
 
   /**
-   * Returns the numbers of the frames of some observations, and adds a reference to each frame. @throws ReplayError OUT_OF_MEMORY without adding any reference
+   * Returns the frame numbers of some observations, and adds a reference to each frame. @throws ReplayError OUT_OF_MEMORY, in which case no reference was added
    */
   #encode(observation: AnyArray, rows: number): Uint32Array<ArrayBuffer> {
     const numbers = new Uint32Array(rows * this.#stack);

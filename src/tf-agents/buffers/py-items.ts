@@ -1,4 +1,4 @@
-/** Implements the base of the two Python buffers of TF-Agents, which hold the last items in one sequence and draw them without an info. */
+/** Implements the base of the two Python buffers of TF-Agents. They store the last items in one sequence, and return draws without an info. */
 import { concatArrays } from "../../base/bytes.ts";
 import { integer, onlyKeys } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
@@ -13,11 +13,11 @@ import type { AsDatasetOptions, GetNextOptions } from "./replay-buffer.ts";
 export interface PyBufferOptions {
   /** The maximum number of items. If the buffer is full, the oldest items are evicted. */
   readonly capacity: number;
-  /** The seed of all random draws: a whole number, or a bigint below 2^64. Default: 0, so that two buffers without a seed draw the same items. */
+  /** The seed of all random draws: a whole number, or a bigint below 2^64. Default: 0, so two buffers without a seed draw the same items. */
   readonly seed?: number | bigint;
   /** The maximum memory in bytes. Default: 4 GiB. */
   readonly maxBytes?: number;
-  /** Another build of the core, such as `reprise/core.wasm` if the host forbids compiling. Default: the core of the package. */
+  /** Another build of the core, such as `reprise/core.wasm` for hosts that forbid compilation. Default: the core of the package. */
   readonly module?: WebAssembly.Module;
 }
 
@@ -49,7 +49,7 @@ export class PyItems<S extends Spec> {
     return this.#segment.bytes;
   }
 
-  /** Adds a batch that fits the spec, as a whole or not at all. @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY */
+  /** Adds a batch that fits the spec, either as a whole or not at all. @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY */
   add(values: unknown, rows: number): void {
     if (rows === 1) this.#segment.append(values);
     else this.#segment.appendRows(values, rows);
@@ -69,7 +69,7 @@ export class PyItems<S extends Spec> {
     return this.#segment.dataset({ ...(options as AsDatasetOptions<S>), sequencePreprocessFn }, ([items]) => items as unknown);
   }
 
-  /** Returns all items, [1, size, …], in the order of their places: in a full buffer, the newest items come before the oldest. O(bytes) */
+  /** Returns all items, [1, size, …], in the order of their places. In a full buffer, the newest items may come before the oldest. O(bytes) */
   all(): unknown {
     const items = this.#segment.gatherAll();
     const offset = this.#added > this.capacity ? this.#added % this.capacity : 0;
@@ -94,7 +94,7 @@ export class PyBuffer<S extends Spec> {
   readonly dataSpec: S;
   readonly #items: PyItems<Spec>;
 
-  /** Creates a buffer over stored items. @param items the stored items, whose spec may differ from `dataSpec` */
+  /** Creates a buffer that reads the given items. @param items the stored items, whose spec may differ from `dataSpec` */
   constructor(dataSpec: S, items: PyItems<Spec>) {
     this.dataSpec = dataSpec;
     this.#items = items;
@@ -111,8 +111,8 @@ export class PyBuffer<S extends Spec> {
   }
 
   /**
-   * Draws an item, or a window of `numSteps` adjacent items in order of time, uniformly and without an info. Costs O(sampleBatchSize × bytes of a window).
-   * @returns by (sampleBatchSize, numSteps): [D], [B, D], [T, D], [B, T, D]; without timeStacked an array of T
+   * Draws an item, or a window of `numSteps` consecutive items, uniformly and without an info. Costs O(sampleBatchSize × bytes of a window).
+   * @returns [D], [B, D], [T, D] or [B, T, D], depending on sampleBatchSize and numSteps; with `timeStacked: false`, an array of T items
    * @throws ReplayError EMPTY if the buffer is empty
    * @throws ReplayError TOO_FEW if there are fewer items than numSteps
    */
@@ -123,8 +123,8 @@ export class PyBuffer<S extends Spec> {
   }
 
   /**
-   * Returns an endless series of draws like those of `getNext`, or one pass in order of time with `singleDeterministicPass`. Elements are items without an
-   * info.
+   * Returns an endless series of draws like those of `getNext`. With `singleDeterministicPass`, returns one pass in chronological order. Elements are items
+   * without an info.
    * @throws ReplayError EMPTY during iteration if the buffer is empty
    * @throws ReplayError TOO_FEW during iteration if there are fewer items than numSteps
    */
@@ -132,7 +132,7 @@ export class PyBuffer<S extends Spec> {
     return this.#items.dataset(options as never) as Dataset<StepsOf<S>>;
   }
 
-  /** Returns all items, [1, size, …], in the order of their places. In a full buffer, the newest items may come first, since they replace the oldest. */
+  /** Returns all items, [1, size, …], in the order of their places. In a full buffer, the newest items may come first, because they replace the oldest. */
   gatherAll(): StepsOf<S> {
     return this.#items.all() as StepsOf<S>;
   }

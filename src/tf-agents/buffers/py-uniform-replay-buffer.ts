@@ -1,4 +1,7 @@
-/** Implements a buffer of the last items, drawn uniformly, one at a time or as windows of adjacent items. Modelled on `PyUniformReplayBuffer` of TF-Agents. */
+/**
+ * Implements a buffer of the last items. Draws are uniform, and return single items or windows of consecutive items. Modelled on `PyUniformReplayBuffer` of
+ * TF-Agents.
+ */
 
 import { hideFrames } from "../../base/stack-trace.ts";
 import type { Spec } from "../../schema/spec.ts";
@@ -23,8 +26,8 @@ export class PyUniformReplayBuffer<const S extends Spec = Spec> extends PyBuffer
   }
 
   /**
-   * Adds a batch: one item, or several consecutive items. If the buffer is full, the oldest items are evicted. Costs O(bytes). If the call throws, nothing was
-   * added.
+   * Adds a batch of one item or of several consecutive items. If the buffer is full, the oldest items are evicted. Costs O(bytes). If the call throws, nothing
+   * was added.
    * @param items nested like the data spec, each leaf [batch, …]: typed arrays, nested arrays, or columns {data, shape}; numbers are converted to the leaf's
    * dtype
    * @throws ReplayError SPEC_MISMATCH if the items do not match the spec

@@ -7,7 +7,7 @@ import type { Dataset } from "../../batch/iterate.ts";
 import type { Column } from "../../schema/column.ts";
 import type { Spec } from "../../schema/spec.ts";
 
-/** The info that is returned with the items of an element, as arrays with their shape. */
+/** The info that is returned with the items of an element, as columns. */
 export interface BufferInfo {
   /** The ids of the frames or episodes. */
   readonly ids: Column<"f64">;
@@ -17,17 +17,17 @@ export interface BufferInfo {
 
 /** The info that is returned with an element whose steps are separate. */
 export interface SeparateInfo {
-  /** The ids of the frames, in one column per step, or the ids of the episodes. */
+  /** The ids of the frames, as one column per step, or the ids of the episodes. */
   readonly ids: Column<"f64"> | readonly Column<"f64">[];
   readonly probabilities: Column<"f64">;
 }
 
 /**
- * An element of a dataset or of `getNext`: items nested like the data spec, and their info. If steps are separate, the items are a tuple with one nest per
- * step.
+ * An element of a dataset, or the result of `getNext`: items nested like the data spec, and their info. If the steps are separate, the items are a tuple with
+ * one nest per step.
  */
 export type Element<S> = readonly [items: StepsOf<S>, info: BufferInfo];
-/** An element of any buffer. The keys of a server's items are bigints. */
+/** An element of any buffer. The ids of a server's items are bigints. */
 export type DatasetElement<S> = readonly [items: StepsOf<S>, info: Omit<BufferInfo, "ids"> & { readonly ids: Column<"f64"> | Column<"u64"> }];
 export type SeparateElement<S> = readonly [items: readonly StepsOf<S>[], info: SeparateInfo];
 
@@ -36,25 +36,26 @@ export interface AsDatasetOptions<S = Spec> {
   readonly sampleBatchSize?: number;
   /** The number of steps per window. Default: single items, without a time dimension. */
   readonly numSteps?: number;
-  /** The number of parallel calls of TF-Agents, an integer >= 1. It is checked but has no effect. */
+  /** The `num_parallel_calls` of TF-Agents, an integer >= 1. The value is checked but has no effect. */
   readonly numParallelCalls?: number;
   /**
-   * A function that transforms the collected data before they are cut into windows and batched. It receives and returns columns, with steps along the first
+   * A function that transforms the collected data before the data are cut into windows and batched. It receives and returns columns, with steps along the first
    * dimension if there are several.
    */
   sequencePreprocessFn?(items: StepsOf<S>): unknown;
   /** Whether to read each step once, in order, and then end. Default: false, for endless random draws. */
   readonly singleDeterministicPass?: boolean;
   /**
-   * The number of elements that an async iteration draws ahead. Prefetched elements show the state at their draw, and count when the loop receives them, unless
-   * they come from a server. Nothing is prefetched from a table whose draws remove items (`maxTimesSampled`) or whose rate limiter counts draws. Default: 0.
+   * The number of elements that an async iteration draws ahead. Prefetched elements show the state at the time of their draw. They count when the loop receives
+   * them, unless they come from a server. Nothing is prefetched from a table whose draws remove items (`maxTimesSampled`) or whose rate limiter counts draws.
+   * Default: 0.
    */
   readonly prefetch?: number;
   /** A signal that aborts the iteration. The iteration throws the signal's reason. */
   readonly signal?: AbortSignal;
   /**
-   * The maximum wait of an async iteration of random draws for the next element, in milliseconds. The iteration then ends without an error. Default: no wait,
-   * so that the iteration throws EMPTY or TOO_FEW.
+   * The maximum wait of an async iteration of random draws for the next element, in milliseconds. After this time, the iteration ends without an error.
+   * Default: no wait, so the iteration throws EMPTY or TOO_FEW.
    */
   readonly timeoutMs?: number;
 }
@@ -62,10 +63,10 @@ export interface AsDatasetOptions<S = Spec> {
 /** The options of a dataset whose windows may cross the end of an episode. */
 export interface UniformDatasetOptions<S = Spec> extends AsDatasetOptions<S> {
   /**
-   * Whether to leave out windows that have a boundary step (`stepType` LAST) before their last step, so that no pair belongs to two episodes. The SAC example
-   * of TF-Agents does the same with `unbatch`, `filter` and `batch`. Elements remain full, and probabilities remain those among all windows. If few windows
-   * remain, only these are drawn, so that an element takes a bounded number of draws. Requires a `stepType` in the data spec and `numSteps` of 2 or more, and
-   * excludes `sequencePreprocessFn`. Default: false, as in TF-Agents.
+   * Whether to leave out windows that have a boundary step (`stepType` LAST) before their last step, so that no window spans two episodes. The SAC example of
+   * TF-Agents does the same with `unbatch`, `filter` and `batch`. Elements remain full, and probabilities remain those of draws from all windows. If few
+   * windows are usable, draws use only those windows, so an element takes a bounded number of draws. Requires a `stepType` in the data spec and `numSteps` of 2
+   * or more. Cannot be combined with `sequencePreprocessFn`. Default: false, as in TF-Agents.
    */
   readonly dropBoundaries?: boolean;
 }
@@ -83,7 +84,8 @@ export interface ClearOptions {
 }
 
 /**
- * The interface of replay buffers. With a spec `[D]`, B items and T steps, `getNext` returns [D], [B, D], [T, D] or [B, T, D], or tuples of T × [D] or [B, D].
+ * The interface of replay buffers. For a spec `[D]`, B items and T steps, `getNext` returns [D], [B, D], [T, D] or [B, T, D]. Without a stacked time dimension,
+ * it returns tuples of T × [D] or T × [B, D].
  */
 // biome-ignore lint/suspicious/noExplicitAny: without a spec it is the buffer of any, and takes functions of its items
 export interface ReplayBuffer<S = any> {
@@ -122,7 +124,7 @@ export function optionalCount(subject: string, value: unknown): void {
   if (value !== undefined) integer(subject, value, 1, MAX_LENGTH);
 }
 
-/** Checks the options of a dataset, and its spec. @param own the names of options that only this buffer has @throws TypeError, RangeError */
+/** Checks the options of a dataset, and its spec. @param own the names of additional options that only this buffer has @throws TypeError, RangeError */
 export function checkDataset<S>(spec: Spec, options: AsDatasetOptions<S>, own = ""): AsDatasetOptions<S> {
   refuseLists(spec);
   onlyKeys("options", options, own === "" ? DATASET : `${DATASET}, ${own}`);
@@ -151,15 +153,15 @@ export function optionalFunction(subject: string, value: unknown): void {
 
 /** The options of buffers that store steps themselves. */
 export interface StoreOptions {
-  /** Whether a pass in order leaves out short windows at an end, and a short last batch. Default: false. */
+  /** Whether a pass in order leaves out short windows at the end of an episode or segment, and a short last batch. Default: false. */
   readonly datasetDropRemainder?: boolean;
   /** The number of steps between the starts of two windows in a pass in order. Default: the length of a window. */
   readonly datasetWindowShift?: number;
-  /** The seed of all random draws: a whole number, or a bigint below 2^64. Default: 0, so that two buffers without a seed draw the same items. */
+  /** The seed of all random draws: a whole number, or a bigint below 2^64. Default: 0, so two buffers without a seed draw the same items. */
   readonly seed?: number | bigint;
   /** The maximum memory in bytes. Default: 4 GiB. */
   readonly maxBytes?: number;
-  /** Another build of the core, such as `reprise/core.wasm` if the host forbids compiling. Default: the core of the package. */
+  /** Another build of the core, such as `reprise/core.wasm` for hosts that forbid compilation. Default: the core of the package. */
   readonly module?: WebAssembly.Module;
 }
 

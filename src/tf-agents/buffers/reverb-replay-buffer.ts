@@ -25,14 +25,14 @@ import { type PrefetchedItem, PrefetchedItems } from "./prefetched-items.ts";
 import { type AsDatasetOptions, type BufferInfo, type ClearOptions, checkDataset, optionalCount, type ReplayBuffer } from "./replay-buffer.ts";
 import { type BufferTable, bufferTable, type Items, mapInfo } from "./reverb-table.ts";
 
-/** The source of a buffer's items: a client, or a Replay for its own tables. */
+/** The source of a buffer's items. A Replay stands for a client of its own tables. */
 export type BufferClient<S extends Spec = Spec> = SampleClient | Replay<S>;
 
 export interface ReverbBufferOptions<S extends Spec = Spec, C extends BufferClient<S> = BufferClient<S>> {
-  /** The client of the tables, or a Replay for its own tables. */
+  /** The client of the tables, or the Replay that has the tables. */
   readonly client: C;
   readonly tableName: string;
-  /** The number of steps of every item. Default: null, for items of different lengths. */
+  /** The number of steps in every item. Default: null, for items of different lengths. */
   readonly sequenceLength?: number | null;
   /** The time in milliseconds that an async dataset waits for the next item before it ends. Default: -1, for no limit. */
   readonly rateLimiterTimeoutMs?: number;
@@ -40,7 +40,7 @@ export interface ReverbBufferOptions<S extends Spec = Spec, C extends BufferClie
    * The number of items that each stream from a server prefetches, an integer >= 1. Default: three batches, or 1 in a pass.
    *
    * `numWorkersPerIterator` is the number of streams (default: 1). A stream is renewed after `maxSamplesPerStream` items. `maxCycleLength` has no effect. For
-   * tables in this process, all four settings of the TF-Agents pipeline are checked but have no effect.
+   * tables in this process, all four settings are checked but have no effect.
    */
   readonly datasetBufferSize?: number;
   readonly maxCycleLength?: number;
@@ -48,7 +48,7 @@ export interface ReverbBufferOptions<S extends Spec = Spec, C extends BufferClie
   readonly maxSamplesPerStream?: number;
 }
 
-/** The answer of a client: a plain value for tables in this process, and a promise for a server. `await` handles both. */
+/** The return type of a call to a client: a plain value for tables in this process, and a promise for a server. `await` handles both. */
 export type Reported<C, T> = [C] extends [never] ? T : C extends { serverInfo(...args: never): infer R } ? (R extends Promise<unknown> ? Promise<T> : T) : T;
 
 /** The dtype of a client's keys, and therefore of the columns `ids`. */
@@ -56,8 +56,8 @@ export type KeyDtype<C> = [C] extends [never] ? "f64" : C extends { readonly key
 type DtypeIn<D> = Extract<D, "f64" | "u64">;
 
 /**
- * The info about an element's items, with one value per step. `ids` are the keys of the items, for `updatePriorities`. They are numbers in this process. With a
- * server, whose keys have 64 bits, they are bigints in a `Column<"u64">`.
+ * The info about an element's items, with one value per step. `ids` contains the keys of the items, for `updatePriorities`. Keys in this process are numbers.
+ * Keys of a server have 64 bits, so they are bigints in a `Column<"u64">`.
  */
 export interface ReverbInfo<D extends "f64" | "u64" = "f64"> extends Pick<BufferInfo, "probabilities"> {
   readonly ids: D extends unknown ? Column<D> : never;
@@ -71,14 +71,14 @@ type ReverbElement<S, D extends "f64" | "u64"> = readonly [items: StepsOf<S>, in
 type AnyElement<S> = readonly [items: StepsOf<S>, info: ReverbInfo<"f64"> | ReverbInfo<"u64">];
 
 const OPTIONS = "client, tableName, sequenceLength, rateLimiterTimeoutMs, datasetBufferSize, maxCycleLength, numWorkersPerIterator, maxSamplesPerStream";
-/** If this many draws per item of the table yield no window, no item is long enough. */
+/** After this many draws per item of the table without a window, the buffer concludes that no item is long enough. */
 const MAX_EMPTY_ITEMS = 64;
 /** The default time that a pass waits for an item that the rate limiter holds back, in milliseconds. */
 const PASS_MS = 1000;
 
 type CountOf<D> = D extends "u64" ? undefined : number;
 
-/** A replay buffer on a table of a client. Its methods return promises if `serverInfo` of the client does, as for a server. */
+/** A replay buffer on a table of a client. Its methods return promises if the client's `serverInfo` returns a promise, as for a server. */
 export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferClient<S> = Replay<S>> implements ReplayBuffer<S> {
   readonly dataSpec: S;
   /** The client from which the buffer draws. Observers can write with the same client. For a Replay, it is always the same `LocalClient`. */
@@ -91,10 +91,10 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
   readonly #streams: Pick<ReverbBufferOptions, "datasetBufferSize" | "numWorkersPerIterator" | "maxSamplesPerStream">;
 
   /**
-   * Creates a buffer. The constructor sends no request to a server, so a missing table is reported with the first answer.
+   * Creates a buffer. The constructor sends no request to a server, so the first call to the server reports a missing table.
    * @throws TypeError, RangeError if an option is invalid
    * @throws ReplayError NOT_FOUND if a table of this process does not exist
-   * @throws ReplayError SPEC_MISMATCH if a table of this process has other steps
+   * @throws ReplayError SPEC_MISMATCH if the steps of a table of this process do not match `dataSpec`
    */
   constructor(dataSpec: S, options: ReverbBufferOptions<S, C>) {
     hideFrames(new.target);
@@ -115,7 +115,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
   /** The maximum number of items in the table. @throws the errors of `getTableInfo` */
   get capacity(): Reported<C, number> {
     const capacity = mapInfo(this.#table.info(), ({ maxSize }) => maxSize);
-    // Reading `capacity` without awaiting it (as debuggers do) must not cause an unhandled rejection.
+    // A debugger may read `capacity` without awaiting it. This must not cause an unhandled rejection.
     if (isPromise(capacity)) capacity.catch(() => {});
     return capacity as Reported<C, number>;
   }
@@ -126,7 +126,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
   }
 
   /**
-   * Returns information about the table: its entry in `client.serverInfo()`.
+   * Returns the table's entry in `client.serverInfo()`.
    * @throws ReplayError NOT_FOUND if the server has no such table
    * @throws ReplayError IO if the server cannot be reached
    */
@@ -142,9 +142,9 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
 
   /**
    * Sets priorities by key. If a key occurs twice, the last priority counts. Keys of evicted items are skipped.
-   * @param keys the keys from `ids`, as a column or its array
+   * @param keys the keys from `ids`, as a column or as the column's array
    * @returns the number of items that still existed; undefined with a server, which does not report this number
-   * @throws RangeError if a priority is invalid, or if there are fewer priorities than keys. In that case, nothing has changed
+   * @throws RangeError if a priority is invalid, or if there are fewer priorities than keys. In either case, nothing has changed
    * @throws ReplayError NOT_FOUND if the server has no such table
    * @throws ReplayError IO if the server cannot be reached
    */
@@ -158,20 +158,20 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
   /**
    * Returns a dataset of the table's items, cut into windows of numSteps. If the table's order is deterministic, windows are consecutive; otherwise the rows of
    * a batch come from different items. `for` ends when no whole element is available. `for await` waits, up to `rateLimiterTimeoutMs` or the option
-   * `timeoutMs`. A deterministic pass reads the existing items. If reading does not remove items, the pass reads each item once. It then draws all items
-   * together, so that all of them need memory at the same time.
+   * `timeoutMs`. A deterministic pass reads the existing items. If reading does not remove items, the pass draws all items in one go and reads each item once.
+   * All items then need memory at the same time.
    *
-   * Items of a server require `for await`. They are prefetched some batches ahead (`datasetBufferSize`) and show the state at their draw. Items that were
-   * prefetched when the loop ends count as sampled. Columns are identified by their order in the table's signature. If there is no signature, the order of the
-   * writer counts.
-   * @throws RangeError if numSteps does not divide sequenceLength, if there are more parallel calls than rows, or if a deterministic pass is over a table that
-   * draws at random. With a server, the last error is thrown during iteration
+   * Items of a server require `for await`. They are prefetched a few batches ahead (`datasetBufferSize`) and show the state at the time of their draw. Items
+   * that are prefetched but unread when the loop ends count as sampled. Columns are identified by their order in the table's signature. If there is no
+   * signature, they are identified by the order in which the writer wrote them.
+   * @throws RangeError if numSteps does not divide sequenceLength, if there are more parallel calls than rows, or if a deterministic pass is requested over a
+   * table that draws at random. With a server, the last error is thrown during iteration
    * @throws ReplayError SPEC_MISMATCH during iteration if an item does not have sequenceLength steps, or does not have the columns of dataSpec
    * @throws ReplayError TOO_FEW during iteration if no item is long enough
    * @throws ReplayError NOT_FOUND during iteration if the server has no such table
    * @throws ReplayError IO during iteration if the server cannot be reached
    * @throws ReplayError CORRUPT during iteration if an answer of the server is damaged
-   * @throws ReplayError UNSUPPORTED with a server, for `for` and for a pass over items that reading does not remove
+   * @throws ReplayError UNSUPPORTED with a server, if the dataset is read with `for`, or if a pass is over items that reading does not remove
    */
   asDataset(options: AsDatasetOptions<S> = {}): Dataset<ReverbElement<S, KeyDtype<C>>> {
     const { sampleBatchSize, numSteps, numParallelCalls = 1, singleDeterministicPass = false } = checkDataset(this.dataSpec, options);
@@ -200,7 +200,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     throw new ReplayError("UNSUPPORTED", "gatherAll does not exist for this buffer. Iterate asDataset({ singleDeterministicPass: true })");
   }
 
-  /** Returns a source that first requests the table's information from the client. */
+  /** Returns a source that requests the table's information from the client before its first element. */
   #createDeferredSource(options: AsDatasetOptions<S>): ElementSource<AnyElement<S>> {
     let source: ElementSource<AnyElement<S>> | undefined;
     const nextLater = async (wait: WaitOptions): Promise<AnyElement<S> | undefined> => {
@@ -223,9 +223,9 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     const isSeparate = !isCertain(info);
     const isUsedUp = info.maxTimesSampled > 0;
     const batchWindows = new BatchWindows<PrefetchedItem | undefined>(sampleBatchSize, numSteps, isSeparate);
-    /** Whether a draw of whole items is already a batch. */
+    /** Whether a draw of whole items already has the form of a batch. */
     const isWholeBatch = isSeparate && sequencePreprocessFn === undefined && this.#length !== undefined && (numSteps ?? this.#length) === this.#length;
-    /** The number of consecutive items without a window. */
+    /** The number of consecutive items that were too short for a window. */
     let emptyItems = 0;
     const addItems = ({ count, isAhead, batch, item }: Items): AnyElement<S> | undefined => {
       if (isWholeBatch && count === sampleBatchSize && batch !== undefined) {
@@ -256,7 +256,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
       timeoutMs: isSinglePass ? (timeoutMs ?? PASS_MS) : timeoutMs,
       maxSamples: isSinglePass ? info.currentSize * info.maxTimesSampled : -1,
       maxInFlightSamplesPerWorker: datasetBufferSize,
-      // The items of several streams arrive in no particular order.
+      // A pass needs a defined order, but items from several streams arrive in no particular order.
       numWorkersPerIterator: isSinglePass ? 1 : numWorkersPerIterator,
       maxSamplesPerStream,
     });
@@ -278,7 +278,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     };
     const nextLater = async ({ signal: wait }: WaitOptions): Promise<AnyElement<S> | undefined> => {
       for (let n = batchWindows.missing; n > 0; n = batchWindows.missing) {
-        // A whole batch may never be available in one go, so drawn items stay with the windows of this iterator.
+        // A whole batch may never be available in one go, so items that were drawn before stay in `batchWindows`.
         const tableItems = await draws.drawSome(n, wait);
         if (tableItems === undefined) return undefined;
         const element = addItems(tableItems);
@@ -315,7 +315,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     for (let i = 0; i < count; i++) if (lengths[i] !== length) this.#checkLength(lengths[i] as number);
     const { keys, probabilities, tableSizes, priorities, timesSampled } = info;
     const size = count * length;
-    // All five arrays share one allocation, as in a batch, because five allocations would cost more than filling the arrays.
+    // All five arrays share one allocation, because five allocations would cost more than filling the arrays.
     const memory = new ArrayBuffer(8 * 5 * size);
     const column = (place: number, values: Float64Array | Uint32Array) => {
       const data = new Float64Array(memory, 8 * place * size, size);

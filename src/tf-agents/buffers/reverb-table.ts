@@ -1,4 +1,4 @@
-/** Connects to the table of a `ReverbReplayBuffer`: a table in this process, which draws whole batches, or one that is reached through a client's calls. */
+/** Connects a `ReverbReplayBuffer` to its table. A table in this process can draw whole batches. Any other table is reached through its client's calls. */
 
 import { finite, mustBe, ReplayError } from "../../base/error.ts";
 import type { WaitOptions } from "../../base/wait.ts";
@@ -41,15 +41,15 @@ export interface Items {
 
 /** The draws of one iteration. */
 export interface ItemDraws {
-  /** Returns how many of `prefetch` elements may be drawn ahead, and warns if that is 0. */
+  /** Returns how many of the `prefetch` elements may be drawn ahead, and warns if the number is 0. */
   limitAhead(prefetch: number, info: TableInfo): number;
-  /** Draws n items in one go, or returns undefined if that is not possible now. @param isAhead whether they count only when `count` is called */
+  /** Draws n items in one go. Returns undefined if this is not possible now. @param isAhead whether the items count only when `count` is called */
   drawNow(n: number, isAhead?: boolean): Items | undefined;
   /** Draws as many items as the rate limiter allows, from 1 to n. Returns undefined after `maxSamples`. */
   drawSome(n: number, signal: AbortSignal | undefined): Awaitable<Items | undefined>;
   /** Returns every item of the table once, in the sampler's order. */
   all(): Items;
-  /** Counts items that were drawn ahead. @param times how often each was drawn by then; updated for items that still exist */
+  /** Counts items that were drawn ahead. @param times how often each item had been drawn by then; updated for items that still exist */
   count?(keys: Float64Array, times: Uint32Array): void;
   close(): void;
 }
@@ -72,12 +72,12 @@ export interface BufferTable {
   draws(options: DrawsOptions): ItemDraws;
 }
 
-/** Applies `of` to a table's info. */
+/** Applies `of` to a table's info, now or when the info arrives. */
 export function mapInfo<T>(info: Awaitable<TableInfo>, of: (info: TableInfo) => T): Awaitable<T> {
   return isPromise(info) ? info.then(of) : of(info);
 }
 
-/** Returns the table of a client from which a buffer draws. @throws ReplayError NOT_FOUND, SPEC_MISMATCH for a table in this process */
+/** Returns the table from which a buffer draws. @throws ReplayError NOT_FOUND, SPEC_MISMATCH for a table in this process */
 export function bufferTable(client: SampleClient, name: string, dataSpec: Spec): BufferTable {
   const leaves = leavesOf(dataSpec);
   const table = client.table?.(name);
@@ -156,7 +156,7 @@ class LocalTable implements BufferTable {
     return { columns: isWhole ? columns : this.#sortColumns(names, columns), info: infoAt(batch.info, i) };
   }
 
-  /** Sorts columns by their names, or keeps their order if the names do not match the data spec. */
+  /** Sorts columns by the leaves of the data spec. If the names of the columns do not match the leaves, the order is kept. */
   #sortColumns(names: readonly string[], columns: readonly unknown[]): readonly unknown[] {
     const indices = this.#leaves.map(({ path }) => names.indexOf(path || "value"));
     const ordered = indices.includes(-1) || columns.length !== indices.length ? columns : indices.map((index) => columns[index]);
@@ -214,7 +214,7 @@ class CalledTable implements BufferTable {
     return this.#client.reset(this.#name);
   }
 
-  /** Returns undefined, since a server does not report how many items still existed. */
+  /** Returns undefined or a promise of undefined, because a server does not report how many items still existed. */
   updatePriorities(keys: ArrayLike<ItemKey> | ColumnLike<"f64" | "u64">, priorities: ArrayLike<number> | ColumnLike): Awaitable<undefined> {
     const itemKeys = keyList("keys", keys);
     const values = checkedNumbers("priorities", dataBeside<Numbers>("priorities", priorities, keys), itemKeys.length);
@@ -233,7 +233,7 @@ class CalledTable implements BufferTable {
       sampler?.close(reason);
       sampler = undefined;
     };
-    // Closes the sampler even if no call waits for an item, because the server would continue to draw.
+    // Closes the sampler even if no call waits for an item. Otherwise, the server would continue to draw.
     const aborted = () => close(signal?.reason);
     return {
       limitAhead: (prefetch, { maxTimesSampled, rateLimiterInfo }) => {
@@ -256,7 +256,7 @@ class CalledTable implements BufferTable {
           close();
           return undefined;
         } catch (error) {
-          // The pending request is no longer needed; the next call starts again.
+          // The pending request is no longer needed. The next call starts a new sampler.
           close();
           throw error;
         }
@@ -271,7 +271,7 @@ class CalledTable implements BufferTable {
     };
   }
 
-  /** Returns an item without column names: its columns correspond to the leaves of the data spec by position. */
+  /** Returns an item whose columns have no names. They correspond to the leaves of the data spec by position. */
   #toTableItem({ info, columns }: DrawnItem): TableItem {
     const ordered = columns.map(({ column, isSqueezed }) => (isSqueezed ? undefined : column));
     const shapes = columns.map(({ column: { shape } }) => shape);
@@ -282,7 +282,7 @@ class CalledTable implements BufferTable {
   }
 }
 
-/** @param actual the columns as an error shows them @param isOf returns whether a column has a leaf's dtype @throws ReplayError SPEC_MISMATCH */
+/** @param actual the text for the columns in an error @param isOf returns whether a column has a leaf's dtype @throws ReplayError SPEC_MISMATCH */
 function mustHaveColumns(
   table: string,
   leaves: readonly FoundLeaf[],
@@ -299,7 +299,7 @@ function mustHaveColumns(
   });
 }
 
-/** Returns a spec as text with sorted keys, which is the same for equal specs. */
+/** Returns a spec as JSON with sorted keys, so equal specs have equal texts. */
 function canonical(spec: Spec): string {
   return JSON.stringify(spec, (_, node) => {
     if (typeof node !== "object" || node === null || Array.isArray(node)) return node;

@@ -15,7 +15,7 @@ export class StatefulEpisodicReplayBuffer<const S extends Spec = Spec> implement
   #ids: number | readonly number[];
 
   /**
-   * Creates a buffer that keeps the ids of the episodes in progress.
+   * Creates a buffer that stores the ids of the episodes in progress.
    * @param numEpisodes the number of parallel episodes, for `addBatch`; if omitted or 0, a single episode, for `addSequence`
    * @throws TypeError if an argument has the wrong type
    * @throws RangeError if `numEpisodes` exceeds the capacity of the buffer
@@ -27,7 +27,7 @@ export class StatefulEpisodicReplayBuffer<const S extends Spec = Spec> implement
     this.#ids = buffer.createEpisodeIds(numEpisodes as number);
   }
 
-  /** The ids of the episodes in progress. The id is -1 for an episode that has not begun. */
+  /** The ids of the episodes in progress. An episode that has not begun has the id -1. */
   get episodeIds(): number | readonly number[] {
     return this.#ids;
   }
@@ -61,7 +61,7 @@ export class StatefulEpisodicReplayBuffer<const S extends Spec = Spec> implement
     return ids;
   }
 
-  // All other methods forward to the buffer.
+  // The remaining methods forward to the buffer.
 
   createEpisodeIds(n?: undefined | 0): number;
   createEpisodeIds(n: number): number[];

@@ -1,4 +1,7 @@
-/** Implements a buffer of the last frames of several environments in lock-step, drawn uniformly. Modelled on `TFUniformReplayBuffer` of TF-Agents. */
+/**
+ * Implements a buffer of the last frames of several environments that run in lock-step. Frames are drawn uniformly. Modelled on `TFUniformReplayBuffer` of
+ * TF-Agents.
+ */
 
 import { flag, integer, onlyKeys } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
@@ -39,7 +42,7 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
   readonly #toBatch: (items: unknown, rows?: number) => Batch;
 
   /**
-   * Creates an empty buffer. Allocates 4 bytes per frame immediately. Each added frame takes its bytes and 12 more.
+   * Creates an empty buffer. The buffer allocates 4 bytes per frame immediately. Each added frame takes its own bytes plus 12 more.
    * @throws TypeError, RangeError if an option is invalid
    */
   constructor(dataSpec: S, options: UniformOptions) {
@@ -73,13 +76,14 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
   }
 
   /**
-   * Draws an item or a window uniformly from the newest state. Every segment, and every start of a window in it, is equally likely. No window crosses a
-   * segment.
+   * Draws an item or a window uniformly from the newest state. Every segment, and every start of a window in the segment, is equally likely. A window never
+   * spans two segments.
    *
-   * As in TF-Agents, a window may cross the end of an episode. A boundary step (`stepType` LAST) then comes before its last step, and another episode follows.
-   * `asDataset` leaves such windows out with `dropBoundaries`. The ids are the times of the frames, one per frame. Costs O(sampleBatchSize × bytes of a
-   * window).
-   * @returns [items, {ids, probabilities}]; by (sampleBatchSize, numSteps): [D], [B, D], [T, D], [B, T, D]; without timeStacked a tuple of T steps
+   * As in TF-Agents, a window may cross the end of an episode. Such a window has a boundary step (`stepType` LAST) before its last step, followed by steps of
+   * another episode. To leave such windows out, use `asDataset` with `dropBoundaries`. The ids are the times of the frames, one per frame. Costs
+   * O(sampleBatchSize × bytes of a window).
+   * @returns [items, {ids, probabilities}]. The items are [D], [B, D], [T, D] or [B, T, D], depending on sampleBatchSize and numSteps. With `timeStacked:
+   * false`, they are a tuple of T steps
    * @throws ReplayError EMPTY if the buffer is empty
    * @throws ReplayError TOO_FEW if there are fewer frames per segment than numSteps
    */
@@ -91,13 +95,13 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
   }
 
   /**
-   * Returns an endless series of draws like those of `getNext`. With `singleDeterministicPass`, returns one pass, segment by segment in order of time. With
-   * sampleBatchSize = k, a pass reads k segments in parallel. The ids of a pass are segment × maxLength + time, and a pass has no probabilities. Windows
+   * Returns an endless series of draws like those of `getNext`. With `singleDeterministicPass`, returns one pass, segment by segment in chronological order.
+   * With sampleBatchSize = k, a pass reads k segments in parallel. The ids of a pass are segment × maxLength + time, and a pass has no probabilities. Windows
    * shorter than numSteps occur at the end of a segment, but not in batches. Frames that are evicted during a pass are left out.
    *
-   * As in TF-Agents, windows may cross the end of an episode, so that a pair may consist of a boundary step and the first step of the next episode.
-   * `dropBoundaries` leaves such windows out, and fills elements with other windows. Only the last element of a pass is shorter, or is dropped with
-   * `datasetDropRemainder`.
+   * As in TF-Agents, windows may cross the end of an episode. For example, a window of two steps may consist of a boundary step and the first step of the next
+   * episode. `dropBoundaries` leaves such windows out and fills elements with other windows. Only the last element of a pass may be shorter.
+   * `datasetDropRemainder` drops that element.
    * @throws RangeError if the options can never return an element
    * @throws ReplayError SPEC_MISMATCH if `dropBoundaries` is set and the spec has no `stepType`
    * @throws ReplayError EMPTY during iteration if the buffer is empty

@@ -1,4 +1,4 @@
-/** Implements datasets of a table's items, whole or step by step: `TrajectoryDataset` and `TimestepDataset` of Reverb. */
+/** Implements datasets of a table's items, either whole or step by step. They correspond to `TrajectoryDataset` and `TimestepDataset` of Reverb. */
 import { hideFrames } from "../../base/stack-trace.ts";
 import type { Replay } from "../../replay/replay.ts";
 import type { Column } from "../../schema/column.ts";
@@ -42,7 +42,7 @@ function samples<Data>(
 
 /**
  * A dataset of whole items: `info`, and `data` nested like the spec, with columns that have a time dimension. An iteration ends after `maxSamples` items, or
- * when the rate limiter allows no draw for `rateLimiterTimeoutMs`. For batches of one size, `table.dataset` is faster.
+ * when the rate limiter has allowed no draw for `rateLimiterTimeoutMs`. For batches of a fixed size, `table.dataset` is faster.
  */
 // biome-ignore lint/suspicious/noExplicitAny: of any spec
 export class TrajectoryDataset<Data = any> extends SampleDataset<ReplaySample<Data>> {
@@ -83,8 +83,8 @@ function createTrajectoryDataset(client: DatasetClient, table: string, options: 
 }
 
 /**
- * A dataset of the steps of items. An element has the `info` of its item, and `data` nested like the spec of one step. Nothing marks the ends of items. An
- * iteration ends as in a TrajectoryDataset, and `maxSamples` counts items.
+ * A dataset of the steps of items. An element has the `info` of its item, and `data` nested like the spec of one step. The elements do not show where an item
+ * ends. An iteration ends as in a TrajectoryDataset, and `maxSamples` counts items.
  */
 // biome-ignore lint/suspicious/noExplicitAny: of any spec
 export class TimestepDataset<Data = any> extends SampleDataset<ReplaySample<Data>> {
@@ -100,7 +100,7 @@ export class TimestepDataset<Data = any> extends SampleDataset<ReplaySample<Data
     super(
       ...samples<Data>(client, table, options, (next, sampleOf) => {
         let item: DrawnItem | undefined;
-        /** The next step of the item. */
+        /** The index of the next step in the item. */
         let t = 0;
         let length = 0;
         return async (wait) => {

@@ -1,4 +1,4 @@
-/** Applies patterns to a stream of steps and yields the items, like a structured writer without a table: `PatternDataset` of Reverb. */
+/** Applies patterns to a stream of steps and yields the items, like a structured writer without a table. Corresponds to `PatternDataset` of Reverb. */
 
 import { flag, mustBe, onlyKeys } from "../../base/error.ts";
 import { hideFrames } from "../../base/stack-trace.ts";
@@ -15,24 +15,24 @@ import { iterate, readableOf } from "./readable.ts";
 import { RecentSteps } from "./recent-steps.ts";
 
 export interface PatternDatasetOptions<Step = unknown> {
-  /** Whether items must not span two episodes. */
+  /** Whether items that would span two episodes are left out. */
   readonly respectEpisodeBoundaries: boolean;
   /** Returns whether the episode ends with this step. */
   readonly isEndOfEpisode: (step: Step) => boolean;
 }
 
-/** A source of steps, each nested like the spec of the configs, with null for a missing value. */
+/** A source of steps. Each step is nested like the spec of the configs, with null for a missing value. */
 export type StepSource<Step = unknown> = Iterable<Step> | AsyncIterable<Step> | ReadableStream<Step>;
 
-/** A pattern with a column in the place of each node. */
+/** A pattern in which a column replaces each node. */
 export type TrajectoryOf<P> =
   // biome-ignore lint/suspicious/noExplicitAny: of any pattern, any column can be named
   Pattern extends P ? any : P extends PatternNode ? Column : P extends Pattern ? { readonly [K in keyof P]: TrajectoryOf<P[K]> } : never;
 
 /**
  * A dataset of the items that patterns select from steps. Use `for await (const item of dataset)`, `for (const item of dataset)` if the steps are synchronous,
- * or `dataset.stream()`. Each iteration restarts the steps, if the source allows it. Items own their memory. As in Reverb, a config waits for as many steps as
- * the longest of the configs up to it needs. Costs O(bytes) per item.
+ * or `dataset.stream()`. Each iteration restarts the steps, if the source allows it. Items own their memory. As in Reverb, a config is first applied after as
+ * many steps as it, or any config before it in the list, needs. Costs O(bytes) per item.
  */
 export class PatternDataset<P extends Pattern = Pattern, Step = unknown> implements AsyncIterable<TrajectoryOf<P>> {
   readonly #steps: Iterable<Step> | AsyncIterable<Step>;
@@ -88,7 +88,7 @@ export class PatternDataset<P extends Pattern = Pattern, Step = unknown> impleme
     for await (const step of this.#steps) yield* traversal.items(step) as Iterable<TrajectoryOf<P>>;
   }
 
-  /** Returns a web stream of the items. Each item is made when it is read. */
+  /** Returns a web stream of the items. Each item is created when it is read. */
   stream(): ReadableStream<TrajectoryOf<P>> {
     return readableOf(this);
   }
@@ -158,7 +158,7 @@ class StepTraversal {
   readonly #options: PatternDatasetOptions<never>;
   readonly #matcher: Matcher;
   readonly #recent: RecentSteps;
-  /** The number of the next step in its episode. */
+  /** The index of the next step in its episode. */
   #index = 0;
 
   constructor(spec: Spec, leaves: readonly FoundLeaf[], configs: readonly CompiledConfig[], options: PatternDatasetOptions<never>) {

@@ -1,4 +1,4 @@
-/** Converts an async iteration to a web stream, and the other way round. */
+/** Converts async iterations to web streams, and vice versa. */
 import { mustBe } from "../../base/error.ts";
 
 /** Returns a stream that pulls an element when its reader requests one. Cancelling the stream ends the iteration. */
@@ -16,12 +16,12 @@ export function readableOf<E>(elements: AsyncIterable<E>): ReadableStream<E> {
         await iterator?.return?.();
       },
     },
-    // No element is made before it is requested.
+    // No element is created before it is requested.
     { highWaterMark: 0 },
   );
 }
 
-/** Returns an iteration over an iterable or a stream, since streams are not async iterables in every browser. @throws TypeError for any other value */
+/** Returns an iteration over an iterable or a stream. Not every browser supports async iteration over streams. @throws TypeError for any other value */
 export function iterate<E>(subject: string, from: Iterable<E> | AsyncIterable<E> | ReadableStream<E>): AsyncIterable<E> | Iterable<E> {
   if (typeof from === "object" && from !== null) {
     if (Symbol.asyncIterator in from || Symbol.iterator in from) return from as AsyncIterable<E>;

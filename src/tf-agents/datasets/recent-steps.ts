@@ -1,4 +1,4 @@
-/** Keeps the last steps of a stream, field by field, from which the items of patterns are copied. */
+/** Keeps the last steps of a stream, field by field. The items of patterns are copied from these steps. */
 import { Column } from "../../schema/column.ts";
 import { type LeafTarget, mustPut, targetOf } from "../../schema/copy-values.ts";
 import type { NumberArray } from "../../schema/dtype.ts";
@@ -6,18 +6,18 @@ import { blank } from "../../schema/leaf.ts";
 import type { FoundLeaf } from "../../schema/spec.ts";
 import type { CompiledNode } from "../patterns/compile-config.ts";
 
-/** A field, and a ring of its values. */
+/** A field, with a ring buffer of its values. */
 interface LeafRing {
   readonly leaf: FoundLeaf;
   readonly target: LeafTarget;
   readonly steps: number;
   readonly ring: Column["data"];
-  /** One value, checked before any part of the step is stored. */
+  /** A buffer for one value, in which the value is checked before any part of the step is stored. */
   readonly draft: Column["data"];
 }
 
 export class RecentSteps {
-  /** The rings by leaf number; undefined for a leaf that no pattern uses. */
+  /** The rings, by leaf number. Undefined for a leaf that no pattern uses. */
   readonly #rings: readonly (LeafRing | undefined)[];
   #step = -1;
 
@@ -30,7 +30,9 @@ export class RecentSteps {
     });
   }
 
-  /** Adds a step, with one value per leaf; undefined for a missing value. @throws ReplayError SPEC_MISMATCH, INVALID_DATA. In that case, nothing has changed */
+  /**
+   * Adds a step with one value per leaf, or undefined for a missing value. @throws ReplayError SPEC_MISMATCH, INVALID_DATA. In that case, nothing has changed
+   */
   add(values: readonly unknown[]): void {
     this.#rings.forEach((leafRing, i) => {
       if (leafRing === undefined || values[i] === undefined) return;
@@ -43,7 +45,7 @@ export class RecentSteps {
     });
   }
 
-  /** Returns the column of a node, with the newest step at age 1. */
+  /** Returns the column of a node. The newest step has the age 1. */
   column({ leaf, node: { isSqueezed }, ages }: CompiledNode): Column {
     const { leaf: leafInfo, steps, ring } = this.#rings[leaf] as LeafRing;
     const { size, shape } = leafInfo;

@@ -1,4 +1,4 @@
-/** Implements datasets of samples, as async iterables and web streams, one by one or in batches. */
+/** Implements datasets of samples as async iterables and web streams. Elements are single samples or batches. */
 
 import { codeOf, flag, integer, onlyKeys } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
@@ -11,14 +11,14 @@ import type { ReplaySample, SampleInfo } from "../sampling/sample.ts";
 import type { LeafSignature, Signature } from "../signature.ts";
 import { readableOf } from "./readable.ts";
 
-/** The form of an element. */
+/** The signature of an element. */
 export interface ElementSpec {
-  /** The form of the info. Keys of a server are u64, and keys of this process are f64. */
+  /** The signature of the info. Keys of a server are u64, and keys of this process are f64. */
   readonly info: { readonly [K in keyof SampleInfo]: LeafSignature };
   readonly data: Signature;
 }
 
-/** A batch of samples. Each number of the info is a column [samples], and the data are columns [samples, …]. */
+/** A batch of samples. Each field of the info is a column [samples], and the data are columns [samples, …]. */
 // biome-ignore lint/suspicious/noExplicitAny: of any spec
 export interface SampleBatch<Data = any> {
   readonly info: { readonly [K in keyof SampleInfo]: ColumnLike };
@@ -44,7 +44,7 @@ class Elements<E> implements AsyncIterable<E> {
   }
 
   /**
-   * Starts an iteration with separate draws. An iteration that has ended restarts at the next call.
+   * Starts an iteration with its own draws. An iteration that has ended restarts at the next call to `next`.
    * @throws the errors of the source
    * @throws the signal's reason if the signal aborts
    */
@@ -52,7 +52,7 @@ class Elements<E> implements AsyncIterable<E> {
     return new Iteration(this.begin, this.signal);
   }
 
-  /** Returns a web stream of the elements, which draws only when it is read. Cancelling the stream ends the iteration. */
+  /** Returns a web stream of the elements. The stream draws an element only when it is read. Cancelling the stream ends the iteration. */
   stream(): ReadableStream<E> {
     return readableOf(this);
   }
@@ -63,7 +63,8 @@ export class SampleBatches extends Elements<SampleBatch> {}
 
 export class SampleDataset<E extends ReplaySample = ReplaySample> extends Elements<E> {
   /**
-   * Returns batches of n elements. The last batch is shorter, unless `dropRemainder` is set. If an error cuts a batch short, the next call throws the error.
+   * Returns batches of n elements. The last batch is shorter, unless `dropRemainder` is set. If an error cuts a batch short, the next call to `next` throws the
+   * error.
    * @throws TypeError, RangeError if an argument is invalid
    * @throws ReplayError SPEC_MISMATCH during iteration if elements have different shapes
    */
@@ -79,7 +80,7 @@ export class SampleDataset<E extends ReplaySample = ReplaySample> extends Elemen
   }
 }
 
-/** One traversal of the elements. When it ends for any reason, its source is closed; an error does not end it. */
+/** One traversal of the elements. When the traversal ends, its source is closed. An error does not end the traversal. */
 class Iteration<E> implements AsyncIterableIterator<E, undefined> {
   readonly #begin: () => ElementStream<E>;
   readonly #signal: AbortSignal | undefined;
@@ -142,7 +143,7 @@ export function infoSpec(keyDtype: LeafSignature["dtype"] = "f64"): ElementSpec[
   };
 }
 
-/** Collects elements into batches. Elements before an error are returned before the error. */
+/** Collects elements into batches. If an error occurs, the elements before it are returned first. */
 class Batches implements ElementStream<SampleBatch> {
   readonly #source: ElementStream<ReplaySample>;
   readonly #n: number;

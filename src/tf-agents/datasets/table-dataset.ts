@@ -17,12 +17,12 @@ import type { ElementStream } from "./sample-dataset.ts";
 export interface SignatureOptions extends SamplerOptions {
   /** A signal that aborts every iteration and the wait for the signature. Both throw the signal's reason. */
   readonly signal?: AbortSignal;
-  /** The time in seconds to wait for a server, and for its answer with the signature. Default: the default of `serverInfo`. */
+  /** The time in seconds to wait until a server is reachable and answers with the signature. Default: the default of `serverInfo`. */
   readonly getSignatureTimeoutSecs?: number;
 }
 
 export interface TableDatasetOptions extends Omit<SignatureOptions, "getSignatureTimeoutSecs"> {
-  /** The dtype and shape of each column, nested like the data. null stands for a dimension of any length. */
+  /** The dtype and shape of each column, nested like the data. null means a dimension of any length. */
   readonly spec: Signature;
 }
 
@@ -30,8 +30,8 @@ export interface TableDatasetOptions extends Omit<SignatureOptions, "getSignatur
 export type DatasetClient = SampleClient | Replay;
 
 /**
- * A client that answers without a request to a server. Declared structurally, because an overload for a class with an `any` spec would match only after the
- * overload for every client.
+ * A client that answers synchronously, without a request to a server. The type is structural, because an overload for a class with an `any` spec would be tried
+ * only after the overload for all clients.
  */
 export interface SyncClient {
   serverInfo(options?: ServerInfoOptions): { readonly [table: string]: TableInfo };
@@ -49,7 +49,7 @@ export function resolveOptions(client: DatasetClient, table: string, options: Ta
 }
 
 function checkSpec(spec: Signature): Signature {
-  // This rejects a value that is not a nest.
+  // `leaves` throws if the value is not a nest.
   leaves(spec as Nest<never>);
   const size = (n: unknown) => n === null || (Number.isInteger(n) && (n as number) >= 0);
   return map(spec as Nest<never>, (leaf: LeafSignature, keys): LeafSignature => {
@@ -76,7 +76,7 @@ export function itemsOf({ client, spec, signal, sampler }: ReturnType<typeof res
     }
     return items.next(wait.signal === undefined ? {} : { signal: wait.signal });
   };
-  // Closes the items even if no call waits for an item, because the server would continue to draw.
+  // Closes the sampler even if no call waits for an item. Otherwise, the server would continue to draw.
   const aborted = () => items.close(signal?.reason);
   signal?.addEventListener("abort", aborted);
   const close = () => {

@@ -1,4 +1,4 @@
-/** Implements `drive`, the loop between environment and policy as a function. Modelled on `PyDriver` of TF-Agents. */
+/** Implements `drive`, a function that runs the loop between an environment and a policy. Modelled on `PyDriver` of TF-Agents. */
 import { flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { toAwaitable } from "../awaitable.ts";
 import type { Awaitable } from "../writers/step-client.ts";
@@ -15,20 +15,19 @@ import {
 import { type DriveState, loop } from "./loop.ts";
 
 export interface DriveLimit<O = unknown, A = unknown> {
-  /** The maximum number of environment steps, without the steps between two episodes. In a batch, every row counts. */
+  /** The maximum number of environment steps, not counting the steps between two episodes. In a batch, every row counts. */
   readonly steps?: number;
   /** The maximum number of episodes, each with its boundary step. */
   readonly episodes?: number;
-  /** A signal that aborts the loop with its reason, between two steps or during a wait. */
+  /** A signal that aborts the loop between two steps or during a wait. The loop throws the signal's reason. */
   readonly signal?: AbortSignal;
-  /**
-   * The observers of transitions, called before the observers of trajectories. The action step of a transition has the policy's state from before the action.
-   */
+  /** The observers of transitions, called before the observers of trajectories. The action step of a transition has the policy state from before the action. */
   readonly transitionObservers?: readonly TransitionObserver<O, A>[];
-  /** The observers of the environment's `getInfo`, called after the other observers. */
+  /** The observers that receive the result of the environment's `getInfo`, called after the other observers. */
   readonly infoObservers?: readonly InfoObserver[];
   /**
-   * Whether an episode counts with its boundary step. If false, it counts with its last step, and the boundary step is left to the next drive. Default: true.
+   * Whether an episode counts as complete after its boundary step. If false, it counts after its last step, and the next drive produces the boundary step.
+   * Default: true.
    */
   readonly endEpisodeOnBoundary?: boolean;
 }
@@ -37,8 +36,8 @@ const LIMIT = "steps, episodes, signal, transitionObservers, infoObservers, endE
 
 /**
  * Lets a policy act in an environment, and passes every trajectory to every observer, in order. A boundary trajectory follows the last step of an episode, so
- * that observers see the end. The state of a policy object restarts with each episode. The result is a promise only if the environment, the policy or an
- * observer returns a promise, as observers do when a table has no room. Await it in that case. With `steps: 0`, returns the first step immediately.
+ * observers see the end of the episode. The state of a policy object restarts with each episode. The result is a promise only if the environment, the policy or
+ * an observer returns a promise. Observers do so while a table has no room. With `steps: 0`, returns the first step immediately.
  * @param from the result of an earlier drive, which this drive continues. Default: a new episode
  * @throws RangeError if no limit is set
  */

@@ -11,28 +11,28 @@ import { type DriveState, loop, type Start } from "./loop.ts";
 import { type RunOptions, startOf } from "./py-driver.ts";
 
 interface DynamicDriverOptions<O, A> {
-  /** The observers of transitions, called after the observers of trajectories. The action step of a transition has the policy's state from after the action. */
+  /** The observers of transitions, called after the observers of trajectories. The action step of a transition has the policy state from after the action. */
   readonly transitionObservers?: readonly TransitionObserver<O, A>[];
 }
 
 export interface DynamicStepDriverOptions<O = unknown, A = unknown> extends DynamicDriverOptions<O, A> {
-  /** The number of steps per run, without the steps between two episodes. In a batch every row counts, so a run may have a few more steps. Default: 1. */
+  /** The number of steps per run, not counting the steps between two episodes. In a batch, every row counts, so a run may have a few more steps. Default: 1. */
   readonly numSteps?: number;
 }
 
 export interface DynamicEpisodeDriverOptions<O = unknown, A = unknown> extends DynamicDriverOptions<O, A> {
-  /** The number of episodes per run, each with its boundary step. In a batch, every row counts. Default: 1. */
+  /** The number of episodes per run, each including its boundary step. In a batch, every row counts. Default: 1. */
   readonly numEpisodes?: number;
 }
 
 export interface DynamicRunOptions extends RunOptions {
-  /** The maximum number of times that all environments are stepped. */
+  /** The maximum number of times that the batch of environments is stepped. */
   readonly maximumIterations?: number;
 }
 
 const MODE = { transitionsFirst: false, statePhase: "after", stateReset: "never" } as const;
 
-/** The base of both drivers. The policy's state continues across episodes, and only the policy can reset the state. */
+/** The base of both drivers. The policy's state continues across episodes. Only the policy itself can reset it. */
 class DriverCore<O, A> {
   readonly environment: Environment<O, A>;
   readonly policy: Policy<O, A>;
@@ -123,7 +123,7 @@ export class DynamicEpisodeDriver<O = unknown, A = unknown> {
   }
 
   /**
-   * Lets the policy act for `numEpisodes` episodes over all rows, so that short episodes occur more often than long episodes. Returns a promise only if the
+   * Lets the policy act for `numEpisodes` episodes in total over all rows. Short episodes are therefore overrepresented. Returns a promise only if the
    * environment, the policy or an observer does.
    * @param timeStep the step to continue from. Default: a reset of the environment
    * @param policyState the policy's state. Default: its initial state

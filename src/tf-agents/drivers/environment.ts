@@ -1,4 +1,4 @@
-/** Defines the parts of a drive: environment, policy and observers. */
+/** Defines the interfaces of the environments, policies and observers that take part in a drive. */
 
 import { mustBe } from "../../base/error.ts";
 import { kindOf } from "../../base/typed-arrays.ts";
@@ -10,7 +10,7 @@ import type { PolicyStep, Trajectory } from "../trajectory.ts";
 import type { Transition } from "../transitions/transition.ts";
 import type { Awaitable } from "../writers/step-client.ts";
 
-/** The result of a step in a Gymnasium-like environment. Only for a single environment. */
+/** The result of a step in a Gymnasium-like environment. Batches of environments must return time steps instead. */
 export interface Outcome<O = unknown> {
   readonly observation: O;
   readonly reward: number;
@@ -18,18 +18,20 @@ export interface Outcome<O = unknown> {
   readonly truncated: boolean;
 }
 
-/** One environment, or a batch of them in lock-step. Each row of a batch resets automatically in the step after its last step. */
+/** One environment, or a batch of environments in lock-step. Each row of a batch resets automatically in the step after its last step. */
 export interface Environment<O = unknown, A = unknown> {
-  /** Returns the first time step, or its observation. */
+  /** Starts an episode. Returns its first time step, or only the first observation. */
   reset(): Awaitable<TimeStep<O> | O>;
   step(action: A): Awaitable<TimeStep<O> | Outcome<O>>;
   /** Returns the value that info observers receive after each step. */
   getInfo?(): Awaitable<unknown>;
-  /** Returns the current time step, from which a `DynamicStepDriver` continues. Without this method, the driver continues from the end of its last run. */
+  /**
+   * Returns the current time step, from which a `DynamicStepDriver` continues. If this method is missing, the driver continues from the end of its last run.
+   */
   currentTimeStep?(): Awaitable<TimeStep<O>>;
 }
 
-/** A policy: a function of the observation, or an object with the method `action` of TF-Agents. An object with a state also has `initialState`. */
+/** A policy: a function of the observation, or an object with a method `action`, as in TF-Agents. A policy with a state also has `initialState`. */
 export type Policy<O = unknown, A = unknown> =
   | ((observation: O, timeStep: TimeStep<O>) => Awaitable<A>)
   | { action(timeStep: TimeStep<O>, state: unknown): Awaitable<PolicyStep<A>>; initialState?(batchSize: number | undefined): unknown };
@@ -37,7 +39,7 @@ export type Policy<O = unknown, A = unknown> =
 /** A function that receives every trajectory. If it returns a promise, the next step waits for the promise. */
 export type Observer<O = unknown, A = unknown> = (trajectory: Trajectory<O, A, never>) => unknown;
 
-/** A function that receives every transition: both time steps, and the output of the policy between them. */
+/** A function that receives every transition, which consists of two time steps and the policy's output between them. */
 export type TransitionObserver<O = unknown, A = unknown> = (transition: Transition<TimeStep<O>, A, never>) => unknown;
 
 /** A function that receives the result of the environment's `getInfo`. */
@@ -67,12 +69,12 @@ export function functionsIn<F>(subject: string, list: readonly F[]): F[] {
   return called;
 }
 
-/** Returns a copy of a time step and its arrays, since an environment may overwrite them with its next observation. */
+/** Returns a copy of a time step and its arrays, because an environment may reuse the arrays for its next observation. */
 export function copyTimeStep<O>(timeStep: TimeStep<O>): TimeStep<O> {
   return Object.fromEntries(Object.entries(timeStep).map(([name, value]) => [name, copyArrays(value)])) as unknown as TimeStep<O>;
 }
 
-/** Returns a copy of the arrays in a nest. Values that are neither arrays nor plain objects are kept. */
+/** Returns a nest with copies of its arrays. Values that are neither arrays nor plain objects are not copied. */
 function copyArrays(value: unknown): unknown {
   if (kindOf(value) !== undefined) return (value as Uint8Array).slice();
   if (Array.isArray(value)) return value.map(copyArrays);

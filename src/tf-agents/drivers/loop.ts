@@ -23,8 +23,8 @@ export interface DriverMode {
   /** The policy state of a transition: before its action, or after it. */
   readonly statePhase: "before" | "after";
   /**
-   * The time at which the policy state restarts: at the end of an episode, or only when the next episode of the same run acts. For a batch, the loop never
-   * restarts the state, because the policy resets its rows itself.
+   * When the policy state restarts: at the end of an episode ("over"), or with the first action of the next episode in the same run ("acting"). For a batch,
+   * the loop never restarts the state, because the policy resets its rows itself.
    */
   readonly stateReset: "over" | "acting" | "never";
 }
@@ -34,12 +34,12 @@ export interface Limits {
   readonly episodes: number;
   /** The maximum number of iterations of the loop. */
   readonly iterations: number;
-  /** Whether an episode counts with its boundary step, rather than with its last step. */
+  /** Whether an episode counts after its boundary step, rather than after its last step. */
   readonly onBoundary: boolean;
   readonly signal: AbortSignal | undefined;
 }
 
-/** The start of a run: a time step and a policy state. By default, the environment is reset and the policy has its initial state. */
+/** The start of a run. By default, the environment is reset, and the policy has its initial state. */
 export interface Start<O> {
   readonly timeStep?: TimeStep<O> | undefined;
   readonly policyState?: { readonly is: unknown } | undefined;
@@ -90,12 +90,12 @@ export function* loop<O, A>(
   return { timeStep, policyState, steps, episodes };
 }
 
-/** Waits for a value if it is a promise, until the signal aborts. */
+/** Waits for a value that is a promise. The wait ends if the signal aborts. */
 function* awaitValue<T>(value: Awaitable<T>, signal: AbortSignal | undefined): Task<T> {
   if (!isPromise(value)) return value;
   if (signal === undefined) return (yield value) as T;
   const within = (source: Promise<unknown>) => abortable(source, "the next step", { signal });
-  // An item that the observer rejects after the driver stopped is reported by the observer's flush.
+  // If an observer's item is rejected after the driver has stopped, the observer's `flush` reports the error.
   return (yield value instanceof ItemPromise ? value.readWithin(within) : within(value)) as T;
 }
 

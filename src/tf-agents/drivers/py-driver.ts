@@ -1,4 +1,4 @@
-/** Implements `PyDriver` of TF-Agents, which is created once and run many times. */
+/** Implements `PyDriver` of TF-Agents, a driver that is created once and run many times. */
 
 import { flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { hideFrames } from "../../base/stack-trace.ts";
@@ -20,22 +20,23 @@ import {
 import { type DriveState, loop, type Start } from "./loop.ts";
 
 export interface PyDriverOptions<O = unknown, A = unknown> {
-  /**
-   * The observers of transitions, called before the observers of trajectories. The action step of a transition has the policy's state from before the action.
-   */
+  /** The observers of transitions, called before the observers of trajectories. The action step of a transition has the policy state from before the action. */
   readonly transitionObservers?: readonly TransitionObserver<O, A>[];
-  /** The observers of the environment's `getInfo`, called after the other observers. */
+  /** The observers that receive the result of the environment's `getInfo`, called after the other observers. */
   readonly infoObservers?: readonly InfoObserver[];
-  /** The maximum number of environment steps per run, without the steps between two episodes; in a batch, every row counts. Default: 0, for no limit. */
+  /** The maximum number of environment steps per run, not counting the steps between two episodes. In a batch, every row counts. Default: 0, for no limit. */
   readonly maxSteps?: number;
   /** The maximum number of episodes per run. Default: 0, for no limit. At least one of the two limits is required. */
   readonly maxEpisodes?: number;
-  /** Whether an episode counts with its boundary step. If false, transition observers see no boundary in a run of one episode. Default: true. */
+  /**
+   * Whether an episode counts as complete after its boundary step. If false, it counts after its last step, so transition observers see no boundary in a run of
+   * one episode. Default: true.
+   */
   readonly endEpisodeOnBoundary?: boolean;
 }
 
 export interface RunOptions {
-  /** A signal that aborts the run with its reason, between two steps or during a wait. */
+  /** A signal that aborts the run between two steps or during a wait. The run throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
@@ -74,7 +75,7 @@ export class PyDriver<O = unknown, A = unknown> {
 
   /**
    * Lets the policy act until a limit is reached. Returns a promise only if the environment, the policy or an observer does. For a single environment, the
-   * policy's state restarts with the first action of each episode, except the first episode of the run.
+   * policy's state restarts with the first action of each episode, except in the first episode of the run.
    * @param timeStep the step to continue from, such as the last step of an earlier run. Default: a reset of the environment
    * @param policyState the policy's state. Default: its initial state
    * @throws TypeError if an argument is invalid

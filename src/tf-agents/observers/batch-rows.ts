@@ -15,7 +15,7 @@ interface TypedArray extends ArrayLike<unknown> {
   slice(from: number, to: number): unknown;
 }
 
-/** Splits batches of one size. With the spec of one row, this class distinguishes tuples from lists of rows, and checks the shapes. */
+/** Splits batches of a fixed size. If the spec of a row is known, it is used to distinguish tuples from lists of rows, and to check the shapes. */
 export class BatchRows {
   readonly #size: number;
   readonly #spec: Spec | undefined;
@@ -27,7 +27,7 @@ export class BatchRows {
 
   /**
    * Returns one trajectory per row, nested like the batch. A row of a typed array or column has its own memory. If the step types of the batch are a column,
-   * its rows have columns.
+   * the leaves of its rows are columns.
    * @throws ReplayError SPEC_MISMATCH for a leaf without a batch dimension of this size, or a leaf that is not in the spec
    */
   of(batch: unknown): readonly unknown[] {
@@ -38,7 +38,7 @@ export class BatchRows {
     return Array.from({ length: this.#size }, (_, i) => row(i));
   }
 
-  /** Splits a list of leaves, whose order only observers know. */
+  /** Splits a flat list of leaves. Only observers know the order of the leaves. */
   #flat(leaves: readonly unknown[], hasColumns: boolean): Row {
     if (leaves.length === 0) throw mustBe("SPEC_MISMATCH", pathOf([]), TRAJECTORY_RULE, leaves);
     if (leaves.length > MAX_LEAVES) throw mustBe("SPEC_MISMATCH", pathOf([]), `a list of at most ${MAX_LEAVES} leaves`, leaves);
@@ -53,7 +53,7 @@ export class BatchRows {
       throw mustBe("SPEC_MISMATCH", pathOf(keys.slice(0, 4)), `nested at most ${MAX_NEST_DEPTH} deep, without a cycle`, at);
     const names = Object.keys((spec ?? at ?? {}) as object);
     const isNode = typeof at === "object" && at !== null && kindOf(at) === undefined && !(Array.isArray(at) && spec !== undefined && !Array.isArray(spec));
-    // Observers cannot receive the content of a Map, or missing data.
+    // Neither the content of a Map nor missing data can be passed to an observer.
     if (spec === undefined && (!isNode || (keys.length === 0 && names.length === 0) || isOpaque(at)))
       throw mustBe("SPEC_MISMATCH", pathOf(keys), keys.length === 0 ? TRAJECTORY_RULE : "a plain object, an array or a leaf", at);
     if (!isNode || Object.keys(at).length !== names.length || names.some((name) => !Object.hasOwn(at, name)))
@@ -97,7 +97,10 @@ export class BatchRows {
   }
 }
 
-/** Returns a function that extracts a row of a column. Outside columns, a row of one dimension or more loses its shape if the spec confirms that it fits. */
+/**
+ * Returns a function that extracts a row of a column. If rows are not columns, a row with dimensions becomes a flat array, provided that the spec confirms its
+ * shape.
+ */
 function columnRow({ data }: ColumnLike, rest: readonly number[], hasColumns: boolean, isChecked: boolean): Row {
   const step = sizeOf(rest);
   const part = (i: number) => data.slice(i * step, (i + 1) * step) as Column["data"];
@@ -107,7 +110,7 @@ function columnRow({ data }: ColumnLike, rest: readonly number[], hasColumns: bo
 }
 
 /**
- * Returns whether an array is the value of a leaf. Without a spec, an array of objects or columns, or an empty array, is a tuple. Any other array is a list of
+ * Returns whether a value is the value of a leaf, without a spec. An empty array, or an array of objects or columns, is a tuple. Any other array is a list of
  * rows.
  */
 function isLeafValue(at: unknown): boolean {
@@ -115,7 +118,7 @@ function isLeafValue(at: unknown): boolean {
   return isColumn(at) || !isObject(at);
 }
 
-/** Returns whether an object does not keep its content in keys, such as a Map, a Date or a promise. */
+/** Returns whether an object's content is not in its keys, as in a Map, a Date or a promise. */
 function isOpaque(value: object): boolean {
   const prototype = Object.getPrototypeOf(value);
   return !Array.isArray(value) && Object.keys(value).length === 0 && prototype !== null && Object.getPrototypeOf(prototype) !== null;

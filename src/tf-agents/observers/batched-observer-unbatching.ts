@@ -1,4 +1,4 @@
-/** Connects batched environments to observers of one environment each: `BatchedObserverUnbatching` of TF-Agents. */
+/** Connects a batch of environments to one observer per environment. Corresponds to `BatchedObserverUnbatching` of TF-Agents. */
 import { finite, flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
 import { abortable, checkSignal, type WaitOptions } from "../../base/wait.ts";
@@ -13,7 +13,7 @@ import { type ObserverFailure, type ObserversError, observersError } from "./fai
 /** An observer of one environment: any function, or a function with the methods of this package's observers. */
 export interface DelegatedObserver {
   (trajectory: never): unknown;
-  /** The client of an observer that writes to a table. Its spec describes the rows. */
+  /** The client of an observer that writes to a table. The client's spec describes one row. */
   readonly pyClient?: { readonly spec?: Spec };
   reset?(writeCachedSteps?: boolean): unknown;
   open?(): unknown;
@@ -22,35 +22,35 @@ export interface DelegatedObserver {
 }
 
 export interface BatchedObserverOptions {
-  /** The number of environments in a batch, and of observers that are created. */
+  /** The number of environments in a batch, which is also the number of observers that are created. */
   readonly batchSize: number;
   /**
-   * The spec of one row. It distinguishes tuples from lists of rows, and is used to check shapes. Default: the spec of the first observer's client, if the
+   * The spec of one row. It is used to distinguish tuples from lists of rows, and to check shapes. Default: the spec of the first observer's client, if the
    * client has a spec.
    */
   readonly spec?: Spec;
 }
 
-/** A trajectory whose every leaf has a leading dimension of `batchSize`: nested, or the flat list of leaves. */
+/** A trajectory in which every leaf has a leading dimension of `batchSize`. It is nested, or a flat list of leaves. */
 export type BatchedTrajectory = object;
 
-/** More environments than one process runs. */
+/** An upper limit on the batch size, larger than the number of environments that one process can run. */
 const MAX_BATCH = 65_536;
 
 /**
- * An observer that passes row i of a batched trajectory to observer i. Every observer receives its row even if another observer fails. A call returns nothing,
- * or a promise that resolves when all observers are done. If no program reads the promise, `flush` reports its failures.
+ * An observer that passes row i of a batched trajectory to observer i. Every observer receives its row, even if another observer fails. A call returns
+ * undefined, or a promise that resolves when all observers are done. If the promise is never read, `flush` reports its failures.
  */
 export class BatchedObserverUnbatching<F extends DelegatedObserver = DelegatedObserver> extends Callable<
   (batchedTrajectory: BatchedTrajectory) => Promise<void> | undefined
 > {
-  /** The observers, by the row of the batch. */
+  /** The observers, indexed by the row of the batch. */
   readonly delegatedObservers: readonly F[];
   readonly #calls: ObserverCalls;
 
   /**
    * Creates the observer and its delegated observers.
-   * @param createDelegatedObserverFn called `batchSize` times with 0, 1, …: creates the observer of that row, each with a separate writer
+   * @param createDelegatedObserverFn creates the observer of a row, with its own writer. It is called with 0, 1, …, batchSize - 1
    * @throws TypeError, RangeError if an argument is invalid
    * @throws the errors of the function. The observers created so far are closed first
    */
@@ -88,7 +88,8 @@ export class BatchedObserverUnbatching<F extends DelegatedObserver = DelegatedOb
 
   /**
    * Waits until no observer has a waiting call or item.
-   * @throws ObserversError if an observer fails, after all were called. It also reports, once, failures of earlier calls whose promises no program has read
+   * @throws ObserversError if an observer fails, after all were called. The error also reports, once, the failures of earlier calls whose promises were never
+   * read
    * @throws ReplayError TIMEOUT if the time limit ends the wait
    * @throws the signal's reason if the signal aborts
    */
@@ -108,14 +109,14 @@ function createObservers<F extends DelegatedObserver>(create: (index: number) =>
       const observer = create(i);
       const subject = `result ${i} of createDelegatedObserverFn`;
       if (typeof observer !== "function") throw mustBe(TypeError, subject, "an observer function", observer);
-      // Steps of several environments in one writer or one file would become one sequence. A plain function may serve all rows.
+      // Steps of several environments in one writer or one file would form a single sequence. A plain function, in contrast, may serve all rows.
       const same = keepsSteps(observer) ? rowOf.get(observer) : undefined;
       if (same !== undefined) throw new TypeError(`${subject} must be a different observer for each row, with its own writer, got the observer of row ${same}`);
       rowOf.set(observer, i);
       observers.push(observer);
     }
   } catch (error) {
-    // The error of the creation matters more than errors of closing.
+    // An error while closing must not hide the error of the creation.
     try {
       new ObserverCalls(observers).call((observer) => observer.close?.());
     } catch {}
@@ -124,7 +125,7 @@ function createObservers<F extends DelegatedObserver>(create: (index: number) =>
   return observers;
 }
 
-/** Returns whether an observer has a client, or a method that only an observer with a state needs. */
+/** Returns whether an observer has a client, or a method that only observers with a state have. */
 function keepsSteps(observer: DelegatedObserver): boolean {
   const { pyClient, reset, open, close, flush } = observer;
   return pyClient !== undefined || [reset, open, close, flush].some((method) => typeof method === "function");
@@ -133,9 +134,9 @@ function keepsSteps(observer: DelegatedObserver): boolean {
 /** Calls all observers, even if one fails. */
 class ObserverCalls {
   readonly #observers: readonly DelegatedObserver[];
-  /** Calls that are not done yet. They settle without an error. */
+  /** The calls that are not done yet. These promises never reject. */
   readonly #pending = new Set<Promise<void>>();
-  /** The errors of calls whose promises need not be read. */
+  /** The errors of calls whose promises the program does not have to read. */
   readonly #errors = new UntoldErrors();
 
   constructor(observers: readonly DelegatedObserver[]) {
@@ -158,7 +159,7 @@ class ObserverCalls {
     const before = this.#pending.size === 0 ? undefined : abortable(Promise.all(this.#pending), "letting all calls of the observers end", options);
     const { failures, pending } = this.#callEach((observer) => observer.flush?.(options));
     const report = () => {
-      // An aborted wait is expected by the caller; other failures must be reported.
+      // The caller expects its own abort, but all other failures must be reported.
       const { signal } = options;
       const own = signal?.aborted === true ? failures.filter(({ reason }) => reason !== signal.reason) : failures;
       for (const failure of this.#earlier()) if (!own.some(({ index }) => index === failure.index)) own.push(failure);
@@ -175,7 +176,7 @@ class ObserverCalls {
     return undefined;
   }
 
-  /** Returns the failures of earlier calls that were not read. */
+  /** Returns the failures of earlier calls whose promises were not read. */
   #earlier(): ObserverFailure[] {
     return this.#errors.take().flatMap((error) => (error as Partial<ObserversError>).failures ?? []);
   }
@@ -198,7 +199,7 @@ class ObserverCalls {
     return { failures, pending };
   }
 
-  /** Returns a promise that need not be read. */
+  /** Returns a promise that the program does not have to read. */
   #answer(done: Promise<void>): Promise<void> {
     const answer = ItemPromise.of([done]);
     const ending = done.catch((reason) => this.#errors.add(reason, answer)).then(() => void this.#pending.delete(ending));

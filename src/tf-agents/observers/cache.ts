@@ -1,6 +1,4 @@
-/**
- * Implements the base of the observers: a writer that can be opened and closed, the number of its steps, and a queue of calls that wait until a table has room.
- */
+/** Implements the base of the observers. It manages a writer that can be reopened, counts its steps, and queues calls until a table has room. */
 import { mustBe, ReplayError } from "../../base/error.ts";
 import { abortable, type WaitOptions } from "../../base/wait.ts";
 import { stateOf } from "../../replay/replay.ts";
@@ -19,7 +17,8 @@ import { Callable } from "./callable.ts";
 import { StepSchema } from "./step-schema.ts";
 
 /**
- * An observer is called with every step of one environment: nested, flattened, or with columns. Returns nothing, or a promise if it waits for room in a table.
+ * A call of an observer with one step of its environment. The step is nested, flattened, or has columns. Returns undefined, or a promise if the call waits for
+ * room in a table.
  */
 export type ObserverCall<S extends Spec> = (step: StepOf<S> | Trajectory | readonly unknown[]) => Promise<void> | undefined;
 
@@ -30,17 +29,17 @@ export class Cache<S extends Spec> {
   readonly tables: readonly string[];
   readonly client: StepClient<S>;
   readonly schema: StepSchema<S>;
-  /** Steps since the last reset, boundary or close. */
+  /** The number of steps since the last reset, boundary or close. */
   steps = 0;
   readonly #options: (tables: readonly string[]) => StepWriterOptions;
   #writer: StepWriter<S> | undefined;
-  /** Whether writers of an earlier run can be resumed. If so, a new writer is created only with the first step, unless `resume` is called first. */
+  /** Whether writers of an earlier run can be resumed. If so, a new writer is created with the first step, so `resume` can be called before. */
   #mayResume = false;
   /** Aborts waiting calls when the observer is closed. */
   #closing = new AbortController();
-  /** The last of the calls that wait for room; undefined if none waits. */
+  /** The last call that waits for room. Undefined if no call waits. */
   #queue: Promise<unknown> | undefined;
-  /** The errors of calls that had to wait. */
+  /** The errors of calls whose promises were not read. */
   readonly #errors = new UntoldErrors();
 
   /** @throws TypeError · ReplayError NOT_FOUND, SPEC_MISMATCH */
@@ -57,13 +56,13 @@ export class Cache<S extends Spec> {
     return this.#queue !== undefined;
   }
 
-  /** @throws ReplayError CLOSED, and the errors of `replay.writer` if this access creates the writer */
+  /** @throws ReplayError CLOSED after `close` · the errors of `replay.writer` if this access creates the writer */
   get writer(): StepWriter<S> {
     return this.#writer ?? this.#late();
   }
 
   /**
-   * Resumes a writer that was restored, and its open episode.
+   * Resumes a restored writer and its open episode.
    * @throws ReplayError OUT_OF_TURN while calls wait for room · SPEC_MISMATCH for a writer that was created for another purpose
    */
   resume(writer: Writer): void {
@@ -91,7 +90,7 @@ export class Cache<S extends Spec> {
     const writer = this.client.writer(this.#options(this.tables));
     this.#mayResume = false;
     this.#writer = writer;
-    // A writer with a name may have an open episode.
+    // A named writer may have an open episode.
     if (writer instanceof Writer) this.steps = writer.episodeSteps;
   }
 
@@ -112,13 +111,13 @@ export class Cache<S extends Spec> {
     this.#queue = undefined;
   }
 
-  /** Starts a new episode with the next step. Later items use no earlier steps. */
+  /** Ends the episode. Later items use no steps from before this call. */
   forget(): void {
     this.steps = 0;
     this.#writer?.endEpisode();
   }
 
-  /** @throws the errors of the writer's flush · once, the error of a call whose promise no program reads */
+  /** @throws the errors of the writer's `flush` · the error of a call whose promise was not read, once */
   flush(options: WaitOptions = {}): Promise<void> | undefined {
     const { writer } = this;
     const flushed = this.#queue === undefined ? writer.flush(options) : this.#flushQueue(writer, this.#queue, options);
@@ -139,7 +138,7 @@ export class Cache<S extends Spec> {
   async #flushQueue(writer: StepWriter<S>, queue: Promise<unknown>, options: WaitOptions): Promise<void> {
     const ended = new AbortController();
     try {
-      // If this wait has ended, the writer's errors are left for the next flush.
+      // If this wait has ended, the writer's errors remain for the next `flush`.
       const flushed = queue.then(() => writer.flush({ signal: ended.signal }));
       await abortable(flushed, "letting all items in", options);
     } finally {
@@ -148,8 +147,8 @@ export class Cache<S extends Spec> {
   }
 
   /**
-   * Runs a task that may have to wait for room, after all waiting tasks. Returns nothing, or a promise if the task waits. If no program reads the promise,
-   * `flush` reports its error.
+   * Runs a task after all waiting tasks. The task itself may also wait for room. Returns undefined, or a promise if the task waits. If the promise is never
+   * read, `flush` reports its error.
    */
   enqueue(task: () => Work): Promise<void> | undefined {
     const { signal } = this.#closing;
@@ -161,7 +160,7 @@ export class Cache<S extends Spec> {
     if (!isPromise(result)) return undefined;
     const answer = ItemPromise.of([result]);
     const ending = result.catch((reason) => {
-      // Tasks that `close` aborts are not reported.
+      // The failure of a task that `close` aborts is not reported.
       if (!signal.aborted || !isEndOfWait(reason, { signal })) this.#errors.add(reason, answer);
     });
     const queueTail: Promise<unknown> = ending.then(() => {
@@ -176,20 +175,20 @@ export class Cache<S extends Spec> {
     return this.#withRoom((writer) => writer.append(step));
   }
 
-  /** Creates an item of the last steps in every table. @returns a promise for the items that a server may reject after the call */
+  /** Creates an item of the last `length` steps in every table. @returns a promise for the items that a server may still reject */
   *createItems(length: number, priority: number): Task<Promise<void> | undefined> {
     const answers: ItemPromise[] = [];
     for (const table of this.tables) {
       yield* this.#withRoom((writer) => {
         const item = writer.createItem(table, { length, priority });
-        // A promise that waits for a rate limiter of this process is not collected.
+        // Other promises wait for a rate limiter of this process and are not collected.
         if (item instanceof ItemPromise) answers.push(item);
       });
     }
     return allOf(answers);
   }
 
-  /** If more items would wait for a rate limiter than the table allows, waits until the waiting items are inserted, and tries again. */
+  /** Makes a call. If more items would then wait for a rate limiter than the table allows, waits until the waiting items are inserted, and tries again. */
   *#withRoom(call: (writer: StepWriter<S>) => unknown): Work {
     const { writer } = this;
     const { signal } = this.#closing;
@@ -221,7 +220,7 @@ export class Cache<S extends Spec> {
   }
 }
 
-/** The rules that observers create. */
+/** The form of the rules that observers create. */
 interface WholeRule {
   readonly table: string;
   readonly length: number;
@@ -242,7 +241,7 @@ export function isLimited(error: unknown): boolean {
   return error instanceof ReplayError && error.code === "RATE_LIMITED";
 }
 
-/** The base class of all observers: a function of a step, and its cache. */
+/** The base class of all observers. An observer is a function of a step, with a cache of the writer's state. */
 export abstract class CachedObserver<S extends Spec, C extends ClientLike<S>> extends Callable<ObserverCall<S>> {
   readonly #cache: Cache<S>;
 
@@ -251,12 +250,12 @@ export abstract class CachedObserver<S extends Spec, C extends ClientLike<S>> ex
     this.#cache = cache;
   }
 
-  /** The client with which the observer writes. Other code can write and read with the same client. For a Replay, it is always the same `LocalClient`. */
+  /** The client with which the observer writes. Other code can use the same client to write and read. For a Replay, it is always the same `LocalClient`. */
   get pyClient(): ClientOf<C> {
     return this.#cache.client as ClientOf<C>;
   }
 
-  /** The number of steps since the last reset, boundary or close. At most `maxSequenceLength` if the episode is longer. */
+  /** The number of steps since the last reset, boundary or close, at most `maxSequenceLength`. */
   get cachedSteps(): number {
     return this.#cache.steps;
   }
@@ -278,7 +277,7 @@ export abstract class CachedObserver<S extends Spec, C extends ClientLike<S>> ex
   }
 
   /**
-   * Closes the observer and drops the cached steps. Existing items stay. For a server, call `flush` first, because only `flush` reports items that the server
+   * Closes the observer and drops the cached steps. Existing items remain. For a server, call `flush` first, because only `flush` reports items that the server
    * rejects.
    */
   close(): void {
@@ -290,7 +289,7 @@ export abstract class CachedObserver<S extends Spec, C extends ClientLike<S>> ex
    * @throws ReplayError CLOSED after `close`
    * @throws ReplayError TIMEOUT if the time limit ends the wait
    * @throws the signal's reason if the signal aborts
-   * @throws the error of an earlier call, once, if no program has read its promise, such as NOT_FOUND or SPEC_MISMATCH for an item
+   * @throws the error of an earlier call, once, if its promise was not read, such as NOT_FOUND or SPEC_MISMATCH for an item
    */
   flush(options?: WaitOptions): Promise<void> | undefined {
     return this.#cache.flush(options);

@@ -1,10 +1,10 @@
-/** Makes objects that are called as functions, like Python objects with `__call__`. */
+/** Creates objects that can be called as functions, like Python objects with `__call__`. */
 
 type Call = (...args: never[]) => unknown;
 
 /**
- * A base class whose instances are functions. An instance is the given function with the fields and methods of the class. The class does not compile code from
- * text.
+ * A base class whose instances are functions. An instance is the function that is passed to the constructor, with the fields and methods of the class. No code
+ * is compiled from text.
  */
 export const Callable = functions(
   class {
@@ -17,7 +17,7 @@ export const Callable = functions(
   call: F,
 ) => F;
 
-/** Adds the methods of functions to instances, including `bind` and `call`. */
+/** Adds the methods of functions, such as `bind` and `call`, to the instances of a class. */
 function functions<C extends new (...args: never[]) => object>(target: C): C {
   Object.setPrototypeOf(target.prototype, Function.prototype);
   return target;

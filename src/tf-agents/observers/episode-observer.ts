@@ -1,4 +1,4 @@
-/** Writes whole episodes: `ReverbAddEpisodeObserver` of TF-Agents. */
+/** Writes whole episodes. Corresponds to `ReverbAddEpisodeObserver` of TF-Agents. */
 import { finite, flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
 import type { Spec, StepOf } from "../../schema/spec.ts";
@@ -11,13 +11,13 @@ import { Cache, CachedObserver, type ObserverCall, type Work } from "./cache.ts"
 import { stepTypeOf } from "./step-schema.ts";
 
 export interface EpisodeObserverOptions {
-  /** The name of the table, or of several tables, each of which receives every item. */
+  /** The name of the table, or the names of several tables. Each table receives every item. */
   readonly tableName: string | readonly string[];
-  /** The maximum number of steps of an episode, including the boundary step. The observer allocates four bytes per step immediately. */
+  /** The maximum number of steps per episode, including the boundary step. The observer allocates four bytes per step immediately. */
   readonly maxSequenceLength: number;
   /** The priority of new items. Default: 1. */
   readonly priority?: number;
-  /** Whether to skip a longer episode with a warning, instead of throwing an error. Default: false. */
+  /** Whether to skip longer episodes with a warning instead of an error. Default: false. */
   readonly bypassPartialEpisodes?: boolean;
   /** Receives warnings. Default: console.warn. */
   readonly onWarning?: (message: string) => void;
@@ -31,7 +31,7 @@ export interface EpisodeObserverOptions {
 const OPTIONS = "tableName, maxSequenceLength, priority, bypassPartialEpisodes, onWarning, name";
 
 /**
- * An observer that creates one item per episode. It creates the item when the boundary step arrives, which has the type LAST and is part of the item. An
+ * An observer that creates one item per episode. It creates the item when the boundary step, of type LAST, arrives. The boundary step is part of the item. An
  * unfinished episode stays cached until `reset(true)`.
  */
 export class ReverbAddEpisodeObserver<S extends Spec = Spec, C extends ClientLike<S> = ClientLike<S>> extends CachedObserver<S, C> {
@@ -40,7 +40,7 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec, C extends ClientLik
   readonly #bypasses: boolean;
   readonly #warn: (message: string) => void;
   #priority: number;
-  /** Whether the episode is too long, so that its remaining steps are dropped. */
+  /** Whether the episode is too long. If so, its remaining steps are dropped. */
   #isTooLong = false;
 
   /**
@@ -87,7 +87,7 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec, C extends ClientLik
 
   #call(input: Parameters<ObserverCall<S>>[0]): Promise<void> | undefined {
     const cache = this.#cache;
-    // A closed observer throws, whatever the step.
+    // This access throws if the observer is closed, even if the step is also invalid.
     cache.writer;
     const step = cache.schema.nest(input);
     if (!cache.isWaiting) {
@@ -107,7 +107,7 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec, C extends ClientLik
     yield* this.#afterAppend(pending, this.#countStep(step));
   }
 
-  /** Continues after a step, once the other end of a port has accepted some steps. */
+  /** Continues after a step when the other end of a port has accepted earlier steps. */
   *#afterAppend(pending: Awaitable<unknown>, isEnd: boolean): Work {
     if (isPromise(pending)) yield pending;
     if (isEnd) yield* this.#end(true);
@@ -127,7 +127,7 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec, C extends ClientLik
     this.#isTooLong = !last;
     if (this.#isTooLong) cache.steps = steps;
     if (wasTooLong) return false;
-    // The digest of observers has these words.
+    // The digest in the observers' test contains this wording.
     const message = `an episode has more than maxSequenceLength = ${this.#max} steps, and is not written: raise maxSequenceLength`;
     if (!this.#bypasses) throw new RangeError(`${message}, or set bypassPartialEpisodes`);
     this.#warn(message);

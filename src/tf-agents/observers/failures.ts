@@ -8,7 +8,7 @@ export interface ObserverFailure {
   readonly reason: unknown;
 }
 
-/** The error of a call that failed in some observers. It has the class and code of the first failure, and lists all of them. */
+/** The error of a call that failed in some observers. It has the class and code of the first failure, and lists all failures. */
 export interface ObserversError extends Error {
   /** The failures, in the order of the observers. */
   readonly failures: readonly ObserverFailure[];

@@ -1,4 +1,4 @@
-/** Defines the forms in which observers accept a step: nested, as a flat list of leaves, or with columns that carry their shape. */
+/** Converts steps to the nested form. Observers also accept steps as a flat list of leaves, or with columns. */
 import { mustBe } from "../../base/error.ts";
 import { isShaped } from "../../schema/copy-values.ts";
 import { type Leaf, type RowLeaf, shapeOf, zeroOf } from "../../schema/leaf.ts";
@@ -10,7 +10,7 @@ import { StepType } from "../time-step.ts";
 const FIELDS = ["stepType", "observation", "action", "policyInfo", "nextStepType", "reward", "discount"];
 
 export class StepSchema<S extends Spec> {
-  /** A boundary step of zeros, with which episodes are padded. */
+  /** A boundary step of zeros, which is used to pad episodes. */
   readonly padding: StepOf<S>;
   readonly #spec: S;
   /** The leaf of the spec for each entry of a flat list. */
@@ -57,18 +57,18 @@ export class StepSchema<S extends Spec> {
       const leafShape = shapeOf(this.#leaves[i] as RowLeaf);
       if (!isShaped(column) || column.shape.join() !== leafShape.join())
         throw mustBe("SPEC_MISMATCH", "every leaf of the step", `a column {data, shape} with the shape of the spec, [${leafShape}]`, column);
-      // The plain number is not returned, because the class of the array carries the dtype.
+      // Returns the array even for a single number, because the array's class carries the dtype.
       return column.data;
     });
     return pack(this.#spec, values) as StepOf<S>;
   }
 }
 
-/** Returns the step type of a step. An int64 arrives as a bigint, and the value of a column arrives as an array. */
+/** Returns the step type of a step. An int64 value is a bigint, and the value of a column is an array. */
 export function stepTypeOf(step: unknown): number {
   const { stepType } = step as { stepType: number | bigint | ArrayLike<number> };
   return Number(typeof stepType === "object" ? stepType[0] : stepType);
 }
 
-/** More leaves than a spec may have. */
+/** One more than the maximum number of leaves in a spec. */
 const MAX_LEAVES = 4097;

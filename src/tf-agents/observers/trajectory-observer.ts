@@ -1,4 +1,4 @@
-/** Writes windows of fixed length: `ReverbAddTrajectoryObserver` and `ReverbTrajectorySequenceObserver` of TF-Agents. */
+/** Writes windows of fixed length. Corresponds to `ReverbAddTrajectoryObserver` and `ReverbTrajectorySequenceObserver` of TF-Agents. */
 import { finite, flag, integer, onlyKeys, ReplayError } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
 import type { Spec, StepOf } from "../../schema/spec.ts";
@@ -11,7 +11,7 @@ import { Cache, CachedObserver, isLimited, type ObserverCall, type Work } from "
 import { stepTypeOf } from "./step-schema.ts";
 
 export interface TrajectoryObserverOptions {
-  /** The name of the table, or of several tables, each of which receives every item. */
+  /** The name of the table, or the names of several tables. Each table receives every item. */
   readonly tableName: string | readonly string[];
   /** The number of steps per item. */
   readonly sequenceLength: number;
@@ -19,7 +19,9 @@ export interface TrajectoryObserverOptions {
   readonly strideLength?: number;
   /** The priority of new items. Default: 1. */
   readonly priority?: number;
-  /** Whether the end of an episode is padded with boundary steps of zeros, so that its last steps, or a short episode, also become an item. Default: false. */
+  /**
+   * Whether the end of an episode is padded with boundary steps of zeros, so that its last steps also become an item, even in a short episode. Default: false.
+   */
   readonly padEndOfEpisodes?: boolean;
   /** Whether padding continues until the last item begins with the episode's boundary step. Requires padEndOfEpisodes. Default: false. */
   readonly tileEndOfEpisodes?: boolean;
@@ -33,9 +35,9 @@ export interface TrajectoryObserverOptions {
 const OPTIONS = "tableName, sequenceLength, strideLength, priority, padEndOfEpisodes, tileEndOfEpisodes, name";
 
 /**
- * An observer that creates items of the last `sequenceLength` steps. It creates the first item as soon as there are enough steps, and the next ones every
- * `strideLength` steps. A step of type LAST ends the episode. Cached steps are then dropped, unless the ends are padded. No item spans two episodes. Each call
- * costs O(bytes + items), and allocates nothing.
+ * An observer that creates items of the last `sequenceLength` steps. It creates the first item as soon as there are enough steps, and another item every
+ * `strideLength` steps. A step of type LAST ends the episode. The cached steps are then dropped, unless the ends of episodes are padded. No item spans two
+ * episodes. Each call costs O(bytes + items), and allocates nothing.
  */
 export class ReverbAddTrajectoryObserver<S extends Spec = Spec, C extends ClientLike<S> = ClientLike<S>> extends CachedObserver<S, C> {
   /** Whether a step of type LAST ends the episode. */
@@ -81,8 +83,8 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec, C extends Client
 
   /**
    * Ends the episode, and opens the observer if it is closed.
-   * @param writeCachedSteps whether the cached steps are written. With padding they are padded. Without padding, the last `sequenceLength` steps become an
-   * item, even if these steps already are an item, as in TF-Agents
+   * @param writeCachedSteps whether the cached steps are written. With padding, the steps are padded. Without padding, the last `sequenceLength` steps become
+   * an item, even if they already form an item, as in TF-Agents
    * @throws ReplayError TOO_FEW if the cached steps are too few for an item and are not padded. The steps stay cached
    */
   reset(writeCachedSteps = true): Promise<void> | undefined {
@@ -108,7 +110,7 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec, C extends Client
     return isEnd ? cache.enqueue(() => this.#end(this.#pads)) : undefined;
   }
 
-  /** Appends a step after the calls that wait. The step is copied, because the caller may refill its arrays in the meantime. */
+  /** Appends a step after the waiting calls. The step is copied, because the caller may refill its arrays in the meantime. */
   #appendLater(input: StepOf<S>): Promise<void> | undefined {
     const cache = this.#cache;
     const step = structuredClone(input);
@@ -121,7 +123,7 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec, C extends Client
     });
   }
 
-  /** Continues after a step, once the other end of a port has accepted some steps. */
+  /** Continues after a step when the other end of a port has accepted earlier steps. */
   #afterAppend(pending: Promise<unknown>, isEnd: boolean): Promise<void> | undefined {
     const end = () => this.#end(this.#pads);
     return this.#cache.enqueue(function* () {
@@ -171,7 +173,9 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec, C extends Client
   }
 }
 
-/** A trajectory observer whose windows continue across steps of type LAST. Such steps neither end the episode nor are padded. Only `reset` ends an episode. */
+/**
+ * A trajectory observer whose windows continue across steps of type LAST. Such steps neither end the episode nor cause padding. Only `reset` ends an episode.
+ */
 export class ReverbTrajectorySequenceObserver<S extends Spec = Spec, C extends ClientLike<S> = ClientLike<S>> extends ReverbAddTrajectoryObserver<S, C> {
   static override readonly cutsAtBoundaries = false;
 }

@@ -1,4 +1,4 @@
-/** Prepares a config for its writer. It determines once which steps of which leaves, and which comparisons, the config uses. */
+/** Prepares a config for its writer. The steps, leaves and comparisons that the config uses are determined only once. */
 import { mustBe } from "../../base/error.ts";
 import type { ColumnOf } from "../../schema/columns.ts";
 import { leafText } from "../../schema/leaf.ts";
@@ -27,14 +27,14 @@ export interface CompiledConfig {
   /** The distance from the end of the item to the newest step. */
   readonly endOffset: number;
   readonly length: number;
-  /** The columns in the form of an item. */
+  /** The columns, in the form that an item uses. */
   readonly columns: { readonly [name: string]: ColumnOf };
   /** Whether the config applies only to the ends of episodes. */
   readonly atEnd: boolean;
   readonly ofIndex: readonly Test[];
   readonly ofSince: readonly Test[];
   readonly ofData: readonly { readonly leaf: number; readonly test: Test }[];
-  /** The leaf of the errors, and the ages of the last column with this leaf, if the priority is computed from errors. */
+  /** The leaf of the errors, the weight, and the ages of the last column with this leaf. Undefined unless the priority is computed from errors. */
   readonly errors: { readonly leaf: number; readonly weight: number; readonly ages: readonly number[] } | undefined;
 }
 
@@ -68,7 +68,7 @@ export function compileConfig(config: Config, leaves: readonly FoundLeaf[], subj
   };
 }
 
-/** Returns the number of the leaf with the same keys as another leaf. */
+/** Returns the number of the leaf in `leaves` that has the same path as the given leaf. */
 function leafNumber({ path, leaf, shape, keys }: FoundLeaf, leaves: readonly FoundLeaf[], subject: string): number {
   const text = leafText(leaf.dtype, shape);
   const number = leaves.findIndex((candidate) => candidate.path === path);

@@ -1,4 +1,4 @@
-/** Defines conditions for applying a config: comparisons of counts and of scalar fields. `Condition` of Reverb. */
+/** Defines the conditions under which a config applies, which compare counts or scalar fields. Corresponds to `Condition` of Reverb. */
 import { finite, integer, mustBe } from "../../base/error.ts";
 import { isDtype, isFloat } from "../../schema/dtype.ts";
 import { isHalf, roundHalf } from "../../schema/half.ts";
@@ -11,14 +11,14 @@ import { mapFields } from "./pattern.ts";
 export type Subject = "stepIndex" | "stepsSinceApplied" | "isEndEpisode" | "data";
 export type Comparison = "eq" | "ne" | "lt" | "le" | "gt" | "ge";
 
-/** The smallest 32-bit number; values to compare with must have 32 bits. */
+/** The smallest 32-bit integer. Conditions compare with 32-bit integers only. */
 const MIN = -(2 ** 31);
 const MAX = 2 ** 31 - 1;
 
 /** A complete comparison. */
 export class Condition {
   readonly of: Subject;
-  /** The index of the field, for a condition created by `data`. */
+  /** The field to compare, for a condition created by `data`. */
   readonly leaf: FoundLeaf | undefined;
   readonly mod: number | undefined;
   readonly comparison: Comparison;
@@ -34,14 +34,14 @@ export class Condition {
     Object.freeze(this);
   }
 
-  /** Compares the number of the newest step in its episode. The first step has the number 0. */
+  /** Compares the index of the newest step in its episode. The first step has the index 0. */
   static stepIndex(): Comparable {
     return new Comparable({ of: "stepIndex" });
   }
 
   /**
    * Compares the number of steps since the config last created an item, including the newest step. Before the first item, the number counts from the creation
-   * of the writer. Steps without a value in any field that the writer's configs name do not count.
+   * of the writer. A step does not count if it has no value in any of the fields that the writer's configs name.
    */
   static stepsSinceApplied(): Comparable {
     return new Comparable({ of: "stepsSinceApplied" });
@@ -53,7 +53,7 @@ export class Condition {
   }
 
   /**
-   * Compares a field of the newest step, which must be one number or flag. If the step leaves the field out, no comparison holds.
+   * Compares a field of the newest step, which must be one number or flag. If the step omits the field, no comparison holds.
    * @throws TypeError, RangeError if the spec is invalid
    * @throws RangeError if the field has several numbers or text
    */
@@ -74,7 +74,7 @@ interface Operand {
 }
 
 /**
- * A condition without its comparison. Each method throws TypeError or RangeError if the value is not a 32-bit number. For a float field, any finite number is
+ * A condition without its comparison. Each method throws TypeError or RangeError if the value is not a 32-bit integer. For a float field, any finite number is
  * allowed.
  */
 export class Comparable {
@@ -117,7 +117,7 @@ export class Comparable {
     const value = typeof threshold === "boolean" ? Number(threshold) : threshold;
     const subject = `the value of ${comparison} in ${this.#name}`;
     if (isFloat(leaf?.leaf.dtype)) finite(subject, value);
-    // A remainder is never negative, since no count is below 0.
+    // Comparing a remainder for equality with a negative value is an error, because counts are never negative.
     else integer(subject, value, mod !== undefined && (comparison === "eq" || comparison === "ne") ? 0 : MIN, MAX);
     return new Condition(this.#operand, comparison, value);
   }
@@ -134,10 +134,10 @@ export class Comparable {
   }
 }
 
-/** Returns the test of a number that a condition describes. */
+/** Returns a function that tests a number against a condition. */
 export function testOf({ comparison, mod, value: threshold, leaf }: Condition): (number: number | bigint) => boolean {
   const compare = COMPARISONS[comparison];
-  // A number that a leaf rounds is compared in its stored form, with a value that is rounded in the same way.
+  // If the leaf's dtype rounds numbers, both sides of the comparison are rounded to the stored precision.
   const round = roundingOf(leaf?.leaf.dtype);
   const value = round === undefined ? threshold : round(threshold);
   if (round !== undefined) return (number) => compare(mod === undefined ? round(Number(number)) : round(Number(number)) % mod, value);

@@ -1,17 +1,20 @@
-/** Defines the configs of a structured writer: items of a pattern, for a table, created whenever some conditions hold. `StructuredWriterConfig` of Reverb. */
+/**
+ * Defines the configs of a structured writer. A config creates an item from a pattern for a table whenever its conditions hold. Corresponds to
+ * `StructuredWriterConfig` of Reverb.
+ */
 import { mustBe, onlyKeys } from "../../base/error.ts";
 import { Comparable, Condition } from "./condition.ts";
 import { nodesOf, type Pattern } from "./pattern.ts";
 import { constantPriorityFn, PriorityFn } from "./priority.ts";
 
 export interface ConfigOptions {
-  /** The conditions, all of which must hold. Default: none, so that an item is created whenever there are enough steps. */
+  /** The conditions, all of which must hold. Default: none, so an item is created whenever there are enough steps. */
   readonly conditions?: readonly Condition[];
   /** Computes the priority of items. Default: always 1. */
   readonly priority?: PriorityFn;
 }
 
-/** A config of items, created by `createConfig`. */
+/** A config, created by `createConfig`. */
 export class Config<P extends Pattern = Pattern> {
   readonly pattern: P;
   readonly table: string;
@@ -29,7 +32,8 @@ export class Config<P extends Pattern = Pattern> {
 
 /**
  * Creates a config. Corresponds to `create_config` of Reverb.
- * @throws TypeError, RangeError if a pattern has no nodes, or two nodes of the same dotted name, if a table has no name, or if a condition has no comparison
+ * @throws TypeError, RangeError if the pattern has no nodes, if two of its nodes have the same dotted name, if the table has no name, or if a condition has no
+ * comparison
  */
 export function createConfig<P extends Pattern>(pattern: P, table: string, options: ConfigOptions = {}): Config<P> {
   const { conditions = [], priority = constantPriorityFn(1) } = onlyKeys("options", options, "conditions, priority");
@@ -48,13 +52,13 @@ export function createConfig<P extends Pattern>(pattern: P, table: string, optio
   return new Config(pattern, table, Object.freeze([...conditions]), priority);
 }
 
-/** Returns the pattern of a config, with its nesting. Corresponds to `unpack_pattern` of Reverb. @throws TypeError if the value is not a config */
+/** Returns the nested pattern of a config. Corresponds to `unpack_pattern` of Reverb. @throws TypeError if the value is not a config */
 export function unpackPattern<P extends Pattern>(config: Config<P>): P {
   if (!(config instanceof Config)) throw mustBe(TypeError, "config", "a result of createConfig", config);
   return config.pattern;
 }
 
-/** Returns the name of a node's column in batches: its dotted path. */
+/** Returns the name of a node's column in batches, which is its dotted path. */
 export function nameOf(keys: readonly string[]): string {
   return keys.join(".") || "value";
 }

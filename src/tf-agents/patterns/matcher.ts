@@ -1,39 +1,42 @@
-/** Finds the configs that apply to the newest step. It keeps the counts that this requires, but not the steps. */
+/** Finds the configs that apply to the newest step. The matcher keeps the necessary counts, but not the steps. */
 import type { CompiledConfig } from "./compile-config.ts";
 
-/** The values of a step, one per leaf; undefined for a leaf that the step left out. */
+/** The values of a step, one per leaf. Undefined for a leaf that the step omits. */
 type Values = readonly unknown[];
 
-/** The number that denotes "no step" among step numbers. */
+/** The step number that means "no step". */
 const NEVER = -1;
 
 export class Matcher {
   /** After `match` and `end`, the numbers of the configs that apply, in order. */
   readonly matches: Int32Array;
   readonly #configs: readonly CompiledConfig[];
-  /** The number of steps that each config waits for. */
+  /** The minimum number of steps before each config is applied. */
   readonly #minSteps: readonly number[];
   readonly #reach: number;
   /** The leaves that at least one config names. */
   readonly #configLeaves: readonly number[];
-  /** The number of the newest step since the beginning, the number of the first available step, and the newest step's number in its episode. */
+  /**
+   * The number of the newest step, counted since the creation. `#first` is the number of the first available step, and `#index` the index of the newest step in
+   * its episode.
+   */
   #step = NEVER;
   #first = 0;
   #index = 0;
-  /** The number of live steps so far (steps with a value in a leaf that a config names), and whether the newest step is live. */
+  /** The number of live steps so far. A step is live if it has a value in a leaf that a config names. `#isLive` is set if the newest step is live. */
   #live = 0;
   #isLive = false;
   /** For each config, the number of live steps and the number of the newest step when the config last created an item. */
   readonly #liveAt: Float64Array;
   readonly #stepAt: Float64Array;
-  /** Whether the conditions on data of each config with an end condition hold for the newest step. */
+  /** For each config with an end condition, whether its conditions on data hold for the newest step. */
   #isDataMatched: Uint8Array;
-  /** Whether any config has an end condition, and whether any config's priority is computed from errors. */
+  /** Whether any config has an end condition. `#hasErrors` is set if any config's priority is computed from errors. */
   readonly #hasEnds: boolean;
   readonly #hasErrors: boolean;
-  /** The leaves that each available step left out, by step number. */
+  /** The leaves that an available step omits, by step number. */
   readonly #gaps = new Map<number, ReadonlySet<number>>();
-  /** A ring of the absolute values of the errors' field, for each config whose priority is computed from errors. */
+  /** For each config whose priority is computed from errors, a ring buffer of the absolute errors. */
   readonly #errors: readonly (Float64Array | undefined)[];
   /** The results of `match`, which `push` takes over. */
   #nextStep = 0;
@@ -43,7 +46,7 @@ export class Matcher {
   #nextIsWhole = false;
   #isNextDataMatched: Uint8Array;
 
-  /** @param minSteps the number of steps that each config waits for. Default: the number that its pattern uses */
+  /** @param minSteps the minimum number of steps before each config is applied. Default: the reach of its pattern */
   constructor(configs: readonly CompiledConfig[], minSteps: readonly number[] = configs.map(({ reach }) => reach)) {
     const n = configs.length;
     this.#configs = configs;
@@ -66,10 +69,10 @@ export class Matcher {
   }
 
   /**
-   * Finds the configs that apply once a step is appended: fills `matches` and returns their number. Changes nothing else.
+   * Finds the configs that will apply after a step is appended. Fills `matches` and returns the number of matches. Changes nothing else.
    * @param values the step's values so far
    * @param isNew whether the values belong to a new step, rather than to the newest step
-   * @param index the step's number in the episode
+   * @param index the index of the step in its episode
    */
   match(values: Values, isNew: boolean, index: number): number {
     let present = 0;
@@ -84,7 +87,7 @@ export class Matcher {
     return present === 0 ? 0 : this.#match(this.#nextStep, index, this.#nextLive, values, this.#nextIsWhole && this.#gaps.size === 0);
   }
 
-  /** Takes over the step that was last passed to `match`. */
+  /** Accepts the step that was last passed to `match`. */
   push(values: Values): void {
     const step = this.#nextStep;
     const isNew = step !== this.#step;
@@ -113,12 +116,12 @@ export class Matcher {
     }
   }
 
-  /** Finds the configs with end conditions that apply to the newest step: fills `matches` and returns their number. */
+  /** Finds the configs with end conditions that apply to the newest step. Fills `matches` and returns the number of matches. */
   end(): number {
     return this.#isLive ? this.#match(this.#step, this.#index, this.#live, undefined, this.#gaps.size === 0) : 0;
   }
 
-  /** Notes that a config has created its item for the newest step. */
+  /** Records that a config has created its item for the newest step. */
   markApplied(k: number): void {
     this.#liveAt[k] = this.#live;
     this.#stepAt[k] = this.#step;
@@ -131,7 +134,7 @@ export class Matcher {
     this.#gaps.clear();
   }
 
-  /** Returns the priority of a config's item of the newest step. */
+  /** Returns the priority of a config's item that ends at the newest step. */
   priority(k: number): number {
     const { errors, config } = this.#configs[k] as CompiledConfig;
     if (errors === undefined) return config.priority.value;
@@ -187,7 +190,7 @@ function matchesData({ ofData }: CompiledConfig, values: Values): boolean {
   return true;
 }
 
-/** Returns a value of one element as a number; NaN for a value that no leaf accepts. Storing such a value fails later. */
+/** Returns a scalar value as a number. Returns NaN for a value that no leaf accepts, because storing such a value fails later. */
 export function scalarOf(value: unknown): number | bigint {
   if (typeof value === "number" || typeof value === "bigint") return value;
   if (typeof value === "boolean") return Number(value);

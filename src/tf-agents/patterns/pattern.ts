@@ -1,4 +1,4 @@
-/** Defines the patterns of a structured writer's items: steps of fields, counted from the newest step. */
+/** Defines the patterns of a structured writer's items. A pattern selects steps of fields, counted from the newest step. */
 import { integer, mustBe } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
 import type { RowLeaf } from "../../schema/leaf.ts";
@@ -12,13 +12,13 @@ export class PatternNode {
   readonly leaf: FoundLeaf;
   /** The index of the node's field among the leaves of the spec, sorted by their keys. */
   readonly flatSourceIndex: number;
-  /** The first step. -1 is the newest step. null if the node is the single step `stop`, without a time dimension. */
+  /** The first step, where -1 is the newest step. null if the node is the single step `stop`, without a time dimension. */
   readonly start: number | null;
-  /** The step after the last step. If the value is null or 0, the last step is the newest step. */
+  /** The end of the range, exclusive. If the value is null or 0, the range ends with the newest step. */
   readonly stop: number | null;
   readonly step: number | null;
 
-  /** Called by a field of a reference step. */
+  /** Called by the fields of a reference step. */
   constructor({ spec, leaf, flatSourceIndex }: Field, start: number | null, stop: number | null, step: number | null) {
     this.spec = spec;
     this.leaf = leaf;
@@ -34,7 +34,7 @@ export class PatternNode {
     return this.start === null;
   }
 
-  /** The ages of the steps, the oldest first. The newest step has the age 1. */
+  /** The ages of the steps, oldest first. The newest step has the age 1. */
   get ages(): readonly number[] {
     const { start, stop, step } = this;
     if (start === null) return [-(stop as number)];
@@ -73,8 +73,8 @@ export class ReferenceField implements Field {
   }
 
   /**
-   * Selects every `step`-th step from `start` to before `stop`. Corresponds to `ref[start:stop:step]` in Python. Without `stop`, selects up to the newest step.
-   * Without `start`, selects the single step `stop`, as in Reverb.
+   * Selects every `step`-th step from `start` up to, but not including, `stop`. Corresponds to `ref[start:stop:step]` in Python. If `stop` is omitted, the
+   * newest step is the last one. If `start` is omitted, only the step `stop` is selected, as in Reverb.
    * @throws TypeError, RangeError if no step is selected, or if `step` is negative
    */
   slice(start?: number | null, stop?: number | null, step?: number | null): PatternNode {
@@ -106,7 +106,7 @@ export type ReferenceStep<S> =
   // biome-ignore lint/suspicious/noExplicitAny: of any spec, any field can be named
   IsAny<S> extends true ? any : S extends RowLeaf ? ReferenceField : { readonly [K in keyof S]: ReferenceStep<S[K]> };
 
-/** Maps each leaf of a spec with `end`, and returns a nest like the spec. @throws TypeError, RangeError for an invalid spec */
+/** Applies `end` to each leaf of a spec, and returns the results nested like the spec. @throws TypeError, RangeError for an invalid spec */
 export function mapFields(spec: Spec, end: (leaf: FoundLeaf, index: number) => unknown): unknown {
   return fold<RowLeaf, unknown>(
     spec,
@@ -121,7 +121,7 @@ export function createReferenceStep<const S extends Spec>(spec: S): ReferenceSte
 }
 
 /**
- * Returns the pattern that a function makes from a reference step. Corresponds to `pattern_from_transform` of Reverb.
+ * Returns the pattern that a function creates from a reference step. Corresponds to `pattern_from_transform` of Reverb.
  * @throws TypeError, RangeError if the spec is invalid, or if a node has no steps
  */
 export function patternFromTransform<const S extends Spec, P extends Pattern>(spec: S, transform: (step: ReferenceStep<S>) => P): P {

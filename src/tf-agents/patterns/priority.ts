@@ -1,4 +1,4 @@
-/** Defines priorities of a config's items: a constant, or computed from the values of a field. */
+/** Defines the priorities of a config's items, which are constant or computed from the values of a field. */
 import { finite, mustBe } from "../../base/error.ts";
 import { isDtype } from "../../schema/dtype.ts";
 import { leafText } from "../../schema/leaf.ts";
@@ -8,7 +8,7 @@ import { createReferenceStep, ReferenceField, type ReferenceStep } from "./patte
 
 /** The rule that computes the priority of an item, created by `constantPriorityFn` and `tdError`. */
 export class PriorityFn {
-  /** The constant priority, or the weight of the largest value against the mean. */
+  /** The constant priority, or the weight of the largest value relative to the mean. */
   readonly value: number;
   /** The field of the errors. Undefined for a constant priority. */
   readonly leaf: FoundLeaf | undefined;
@@ -27,7 +27,7 @@ export function constantPriorityFn(value: number): PriorityFn {
 
 /**
  * Returns the priority of R2D2: `weight` × the largest absolute value of a field + (1 - weight) × the mean of its absolute values, over the steps of that field
- * in the item. If several columns have the field, the last column counts; if no column has the field, the priority is 0. See
+ * in the item. If several columns have the field, the last of these columns counts. If no column has the field, the priority is 0. See
  * https://openreview.net/pdf?id=r1lyTjAqYX.
  * @param weight a number >= 0, usually in 0 … 1
  * @param field returns the field of a step

@@ -1,4 +1,4 @@
-/** Samples of a client, whole or step by step: `ReplaySample` of Reverb. */
+/** Defines the samples that a client returns, whole or step by step. Corresponds to `ReplaySample` of Reverb. */
 
 import { mustBe } from "../../base/error.ts";
 import { Column } from "../../schema/column.ts";
@@ -6,7 +6,7 @@ import type { RowLeaf } from "../../schema/leaf.ts";
 import { leaves, type Nest, pack } from "../../schema/nest.ts";
 import { matchesColumn, type Signature, signatureText } from "../signature.ts";
 
-/** The permanent key of an item: a number in this process, a bigint on a server. */
+/** The permanent key of an item. Keys are numbers in this process, and bigints on a server. */
 export type ItemKey = number | bigint;
 
 /** Information about a sample. */
@@ -15,7 +15,7 @@ export interface SampleInfo {
   readonly key: ItemKey;
   /** The probability of the item in this draw. */
   readonly probability: number;
-  /** The number of items in the table at the draw. */
+  /** The number of items in the table at the time of the draw. */
   readonly tableSize: number;
   readonly priority: number;
   /** The number of times that the item has been drawn, including this draw. */
@@ -50,8 +50,7 @@ export function wholeColumns({ columns }: DrawnItem): readonly Column[] {
 }
 
 /**
- * Returns the number of steps of the columns, which must be the same for all columns. @param allowsSqueezed whether a column without a time dimension is one
- * step
+ * Returns the number of steps, which must be the same for all columns. @param allowsSqueezed whether a column without a time dimension counts as one step
  * @throws ReplayError SPEC_MISMATCH if the numbers differ
  */
 export function stepsOf(table: string, { columns }: DrawnItem, allowsSqueezed: boolean): number {
@@ -63,7 +62,7 @@ export function stepsOf(table: string, { columns }: DrawnItem, allowsSqueezed: b
   throw mustBe("SPEC_MISMATCH", `an item of table ${table}`, rule, `columns of shapes ${shapes}`);
 }
 
-/** Returns step t of every column, on the same memory. */
+/** Returns views of step t of every column. */
 export function stepColumns({ columns }: DrawnItem, t: number): readonly Column[] {
   return columns.map(({ column: { data, shape }, isSqueezed }) => {
     if (isSqueezed) return new Column(data, shape);
@@ -74,7 +73,7 @@ export function stepColumns({ columns }: DrawnItem, t: number): readonly Column[
   });
 }
 
-/** Nests columns like a signature, in order. @throws ReplayError SPEC_MISMATCH if their number differs */
+/** Nests columns like a signature, in order. @throws ReplayError SPEC_MISMATCH if the number of columns differs */
 export function nestColumns(table: string, signature: Signature, columns: readonly Column[]): unknown {
   mustHave(table, leaves(signature).length, columns.length);
   return pack(signature as Nest<RowLeaf>, columns);

@@ -1,23 +1,23 @@
-/** Defines the interface of samplers of any table, and their options. */
+/** Defines the interface and the options of samplers. */
 import { integer, mustBe } from "../../base/error.ts";
 import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
 import type { WaitOptions } from "../../base/wait.ts";
 import type { DrawnItem } from "./sample.ts";
 
-/** The options for drawing from a table. -1 stands for the default of an option. */
+/** The options for drawing from a table. -1 means the default of an option. */
 export interface SamplerOptions {
   /** The maximum number of items. Default: no limit. */
   readonly maxSamples?: number;
-  /** The time in milliseconds that the sampler waits for the rate limiter before it ends. Default: no limit. */
+  /** The time in milliseconds that the sampler waits for the rate limiter before it stops. Default: no limit. */
   readonly rateLimiterTimeoutMs?: number;
   /**
-   * The maximum number of items in flight from a server per stream. In this process nothing is prefetched, so this option and the options below are checked but
-   * have no effect.
+   * The maximum number of items in flight from a server per stream. In this process, nothing is prefetched, so this option and the two options below are
+   * checked but have no effect.
    */
   readonly maxInFlightSamplesPerWorker?: number;
   /** The number of streams from a server. */
   readonly numWorkersPerIterator?: number;
-  /** The number of items per stream, after which a new stream replaces it. */
+  /** The number of items after which a new stream replaces a stream. */
   readonly maxSamplesPerStream?: number;
 }
 
@@ -31,7 +31,7 @@ export interface Sampler {
    */
   next(options?: Pick<WaitOptions, "signal">): DrawnItem | undefined | Promise<DrawnItem | undefined>;
   /**
-   * Closes the sampler and ends its streams. In this process, items that were not requested are still in the table.
+   * Closes the sampler and ends its streams. In this process, items that were not requested remain in the table.
    * @param reason the error for waiting calls. Default: CLOSED
    */
   close(reason?: unknown): void;

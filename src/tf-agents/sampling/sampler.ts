@@ -1,4 +1,4 @@
-/** Draws items one after the other, in this process or from a server: `Sampler` of Reverb. */
+/** Draws items one after the other, in this process or from a server. Corresponds to `Sampler` of Reverb. */
 import { ReplayError } from "../../base/error.ts";
 import type { WaitOptions } from "../../base/wait.ts";
 import type { SinkKind } from "../../tables/step-sink.ts";
@@ -9,13 +9,13 @@ import type { Sampler } from "./sampler-options.ts";
 type NextOptions = Pick<WaitOptions, "signal">;
 type Next<K> = K extends "server" ? Promise<DrawnItem | undefined> : Awaitable<DrawnItem | undefined>;
 
-/** The source of a sampler's items: a table of this process, streams of a server, or several servers. */
+/** The source of a sampler's items, which is a table of this process, the streams of a server, or several servers. */
 export interface ItemSource {
-  /** Whether `maxSamples` items were returned. */
+  /** Whether `maxSamples` items have been returned. */
   readonly isOver: boolean;
-  /** Prepares a source on a server for its first item. @param closing also aborts the wait */
+  /** Prepares a source on a server for its first item. @param closing a signal that also aborts the wait */
   prepare?(options: WaitOptions, closing: AbortSignal): Promise<void>;
-  /** Returns the next item; undefined after the last item. */
+  /** Returns the next item, or undefined after the last item. */
   next(options: NextOptions): Awaitable<DrawnItem | undefined>;
   /** @param reason the error with which waiting calls reject */
   close(reason: unknown): void;
@@ -32,9 +32,9 @@ export class ItemSampler<K extends SinkKind = "process"> implements Sampler {
   }
 
   /**
-   * Returns the next item. With several servers, the item comes from the next server that has an item. After an error, the next call tries again. Items in
-   * flight from a server when the sampler is closed count as sampled; `maxInFlightSamplesPerWorker` limits their number. If a stream is then waiting for the
-   * rate limiter, a server of version 0.14 still delivers the next item that the limiter allows, unless `rateLimiterTimeoutMs` ends first.
+   * Returns the next item. With several servers, the item comes from the next server that has an item. After an error, the next call tries again. Items that
+   * are in flight from a server when the sampler is closed count as sampled. `maxInFlightSamplesPerWorker` limits their number. If a stream is then waiting for
+   * the rate limiter, a server of version 0.14 still delivers the next item that the limiter allows, unless `rateLimiterTimeoutMs` expires first.
    * @throws ReplayError TIMEOUT if the rate limiter allows no draw in time · with a server NOT_FOUND, IO, CORRUPT, UNSUPPORTED for data that is neither numbers
    * nor texts, OUT_OF_MEMORY for an item of more than `maxMessageBytes` · CLOSED, or the signal's reason
    */

@@ -1,10 +1,10 @@
-/** Declares the definition and counts of a table: `TableInfo` of Reverb. */
+/** Declares the definition and the counts of a table. Corresponds to `TableInfo` of Reverb. */
 import type { RateLimiter } from "../../schema/rate-limiter.ts";
 import type { Selector } from "../../schema/selector.ts";
 import type { ResolvedTableOptions, Table } from "../../tables/table.ts";
 import type { Signature } from "../signature.ts";
 
-/** A selector of a table. It is unknown if the server supports more selectors than this version. */
+/** A selector of a table. The kind is "unknown" if the server uses a selector that this version does not support. */
 export type TableSelector = Selector | { readonly kind: "unknown" };
 
 export interface TableInfo {
@@ -12,7 +12,7 @@ export interface TableInfo {
   readonly sampler: TableSelector;
   readonly remover: TableSelector;
   readonly maxSize: number;
-  /** The maximum number of draws per item. 0 for no limit. */
+  /** The maximum number of draws per item, or 0 for no limit. */
   readonly maxTimesSampled: number;
   readonly rateLimiterInfo: RateLimiterInfo;
   /** The table's signature, if the table has a signature. */
@@ -26,7 +26,7 @@ export interface TableInfo {
   readonly numUniqueSamples: number;
 }
 
-/** The limiter's bounds, and the number of calls that the limiter has allowed. */
+/** The limiter's bounds, and the numbers of inserts and samples that the limiter has allowed. */
 export interface RateLimiterInfo extends Omit<RateLimiter, "minSize"> {
   readonly minSizeToSample: number;
   readonly insertStats: { readonly completed: number };
@@ -36,7 +36,7 @@ export interface RateLimiterInfo extends Omit<RateLimiter, "minSize"> {
 /** The counts of an unused table. */
 const NO_COUNTS = { size: 0, episodes: 0, deletedEpisodes: 0, uniqueSamples: 0, inserts: 0, samples: 0 };
 
-/** Returns the information about a table. @param counts the counts of a table in use. Default: zeros */
+/** Returns the information about a table. @param counts the counts of the table, if it is in use. Default: zeros */
 export function infoOf(
   name: string,
   { sampler, remover, maxSize, maxTimesSampled, rateLimiter }: Omit<ResolvedTableOptions, "maxSteps" | "maxPending">,
@@ -63,7 +63,7 @@ export function tableInfo(table: Table, signature: Signature | undefined): Table
   return infoOf(table.name, table.options, signature, table.stats());
 }
 
-/** Returns a limiter with the names of Reverb. */
+/** Returns the information about a limiter, with the field names of Reverb. */
 export function limiterInfo({ samplesPerInsert, minSize, minDiff, maxDiff }: RateLimiter, inserts: number, samples: number): RateLimiterInfo {
   return { samplesPerInsert, minSizeToSample: minSize, minDiff, maxDiff, insertStats: { completed: inserts }, sampleStats: { completed: samples } };
 }

@@ -33,8 +33,8 @@ export class TableSource implements ItemSource {
   }
 
   /**
-   * Returns the next item without waiting, or undefined if the rate limiter allows none now.
-   * @throws ReplayError RATE_LIMITED if the rate limiter cannot allow this draw before other draws
+   * Returns the next item without waiting, or undefined if the rate limiter allows no draw now.
+   * @throws ReplayError RATE_LIMITED if the rate limiter requires other draws first
    */
   now(): DrawnItem | undefined {
     if (this.#left === 0) return undefined;

@@ -1,4 +1,4 @@
-/** Declares the definition of a table, in the form that Reverb servers list: `Table` of Reverb. */
+/** Implements the definition of a table, in the form that Reverb servers list. Corresponds to `Table` of Reverb. */
 
 import { integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { MAX_ITEMS } from "../../base/limits.ts";
@@ -15,15 +15,17 @@ export interface NamedTable extends TableOptions {
   readonly signature?: Signature | undefined;
 }
 
-/** The arguments of a table. All except the name are options of tables in `new Replay`. `maxTimesSampled: 0` means no limit. */
+/**
+ * The arguments of a table. All of them, except the name and the signature, are also options of tables in `new Replay`. `maxTimesSampled: 0` means no limit.
+ */
 export type TableArguments = NamedTable;
 
 const OPTIONS = "name, maxSize, sampler, remover, rateLimiter, maxTimesSampled, maxSteps, maxPending, signature";
 
-/** The information about tables in use, by their definitions. */
+/** Functions that return the information about tables in use, by table definition. */
 const live = new WeakMap<Table, () => TableInfo>();
 
-/** Connects a definition with the table that a client made from it. */
+/** Connects a definition to the table that a client created from it. */
 export function setInfo(table: Table, info: () => TableInfo): void {
   live.set(table, info);
 }
@@ -58,7 +60,7 @@ export class Table implements NamedTable {
     this.remover = remover;
     checkRateLimiter("rateLimiter", rateLimiter);
     this.rateLimiter = rateLimiter;
-    // Omitted values get no field, because clients pass these on as options.
+    // An omitted option gets no field, because clients pass the fields of a definition on as options.
     const limits = { ...rest, ...(integer("maxTimesSampled", maxTimesSampled, 0) > 0 && { maxTimesSampled }) };
     for (const [key, value] of Object.entries(limits)) if (value !== undefined) Object.assign(this, { [key]: value });
     Object.freeze(this);
@@ -83,8 +85,8 @@ export class Table implements NamedTable {
   }
 
   /**
-   * The definition and the counts of the table. The counts are those of the table that the newest client created from this definition, or zeros if there is no
-   * such table.
+   * The definition and the counts of the table. The counts come from the table that the newest client created from this definition. They are zeros if there is
+   * no such table.
    */
   get info(): TableInfo {
     const { name, maxTimesSampled = Number.MAX_SAFE_INTEGER, signature } = this;

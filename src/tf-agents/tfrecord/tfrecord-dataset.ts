@@ -14,9 +14,9 @@ import { batchOfOne, stack } from "../nest.ts";
 
 export interface TfrecordDatasetOptions<S extends Spec = Spec> {
   /**
-   * Whether an element is a pair of consecutive records, the form that an agent's `train` accepts. A last record without a partner is omitted. For several
-   * files, set `numParallelReads: 1`. Otherwise the files are read in turn, and the records of a pair come from two files, as in TF-Agents. Pairs may also
-   * cross the end of an episode or of a file. Default: false.
+   * Whether an element is a pair of consecutive records, which is the form that an agent's `train` accepts. A last record without a partner is omitted. For
+   * several files, set `numParallelReads: 1`. Otherwise, the files are read in turn, and the two records of a pair come from different files, as in TF-Agents.
+   * Pairs may also span two episodes or two files. Default: false.
    */
   readonly asExperience?: boolean;
   /** Whether elements, and the dataset's `spec`, are trajectories, even if the spec is a tuple of their seven fields. Default: false. */
@@ -24,8 +24,8 @@ export interface TfrecordDatasetOptions<S extends Spec = Spec> {
   /** Whether an element has a leading dimension of 1, if it is not a pair. Default: true. */
   readonly addBatchDim?: boolean;
   /**
-   * A function that decodes a record, instead of the spec. It returns an element: a nest of columns, or a promise of a nest. Without `addBatchDim` and
-   * `asExperience`, it may return any value.
+   * A function that decodes a record. It replaces decoding with the spec. The function returns an element, which is a nest of columns, or a promise of an
+   * element. If neither `addBatchDim` nor `asExperience` is set, it may return any value.
    */
   readonly decoder?: (record: Uint8Array) => unknown;
   /** The number of files that are read in turn, one record from each. 1 reads the files one after the other. Default: all files. */
@@ -35,7 +35,7 @@ export interface TfrecordDatasetOptions<S extends Spec = Spec> {
   /** The spec of a record. Default: the spec in the spec files, which must all be equal. */
   readonly spec?: S;
   /**
-   * The folder of the files: a directory handle, a Map of files, or a directory of reprise/storage. Default: none, so that each path is a path of the system,
+   * The folder of the files: a directory handle, a Map of files, or a directory of reprise/storage. Default: none, so each path is a path in the file system,
    * or a URL.
    */
   readonly from?: FileSource;
@@ -58,8 +58,8 @@ const OPTIONS = "asExperience, asTrajectories, addBatchDim, decoder, numParallel
 export type TrajectoriesSpec<S extends Spec> = S extends readonly unknown[] ? Spec : S;
 
 /**
- * Opens files that `TFRecordObserver` has written, here or in Python. Half floats become f32. Keeps one record per file that is read in turn, and blocks of
- * about 128 MiB in total. At most 144 files are open at the same time.
+ * Opens files that `TFRecordObserver` has written, here or in Python. Half floats become f32. Memory holds one record of each file that is read in turn, and
+ * blocks of about 128 MiB in total. At most 144 files are open at the same time.
  * @param datasetFiles the paths of the files. Each file needs a `.spec` file next to it, unless a decoder or a spec is passed
  * @throws TypeError, RangeError if an argument is invalid
  * @throws ReplayError SPEC_MISMATCH if TF-Agents cannot write the spec, or if the spec does not describe trajectories
@@ -98,7 +98,7 @@ export async function loadTfrecordDataset<S extends Spec = Spec>(
   const elementSpec = asTrajectories && spec !== undefined ? (toTrajectory(spec, "spec") as Spec) : spec;
   const { recordsOf } = await import("../../datasets/formats/tfrecord/records-of.ts");
   const paths = [...datasetFiles];
-  // Files that are read over a network are not open files.
+  // Files that are read over the network do not count as open files.
   const openFiles = [from ?? paths].flat().every(files.isHttp) ? Number.POSITIVE_INFINITY : undefined;
   return {
     spec: elementSpec,
@@ -161,7 +161,7 @@ function checkColumns(element: unknown): void {
 }
 
 /**
- * Returns the fields of a trajectory, in the order that a tuple has in TF-Agents.
+ * Returns the fields of a trajectory, in the order of the tuple in TF-Agents.
  * @param subject the name of the element in errors
  * @throws ReplayError SPEC_MISMATCH
  */

@@ -11,13 +11,13 @@ import { Callable } from "../observers/callable.ts";
 
 export interface TFRecordObserverOptions {
   /**
-   * Whether a call passes one trajectory, as a PyDriver does. If false, it passes a batch of one trajectory, in which every leaf has a leading dimension of 1.
-   * Default: false.
+   * Whether a call passes one trajectory, as a PyDriver does. If false, a call passes a batch of one trajectory, in which every leaf has a leading dimension of
+   * 1. Default: false.
    */
   readonly pyMode?: boolean;
   /**
-   * A function that encodes images as JPEG: the leaves of u8 with three dimensions, of which the last is 1 or 3. The function determines the quality, and may
-   * reuse its memory. Default: no compression.
+   * A function that encodes images as JPEG. An image is a u8 leaf with three dimensions whose last dimension is 1 or 3. The function determines the quality,
+   * and may reuse its memory. Default: no compression.
    */
   readonly compressImage?: EncodeJpeg;
   /** The folder of `outputPath`: a directory handle, a Map of files, or a custom folder. Default: the file system. */
@@ -25,9 +25,9 @@ export interface TFRecordObserverOptions {
 }
 
 /**
- * An observer that appends a record per call to the file at `outputPath`, and writes the spec to the file with the same name plus `.spec`. Existing files are
+ * An observer that appends one record per call to the file at `outputPath`, and writes the spec to a file with the same name plus `.spec`. Existing files are
  * overwritten, even through links. If a pipe, a device or a folder has one of these names, the next call throws `IO`. A call copies its values. It returns
- * nothing, or a promise if much data waits to be written. The file is complete after `close`.
+ * undefined, or a promise if much data waits to be written. The file is complete after `close`.
  */
 export class TFRecordObserver<S extends Spec = Spec> extends Callable<(data: StepOf<S>) => Promise<void> | undefined> {
   readonly outputPath: string;
@@ -70,7 +70,7 @@ export class TFRecordObserver<S extends Spec = Spec> extends Callable<(data: Ste
     this.#file = file;
   }
 
-  /** Appends a record, like a call of the observer. */
+  /** Appends a record, like a call to the observer. */
   write(data: StepOf<S>): Promise<void> | undefined {
     return (this as unknown as (data: StepOf<S>) => Promise<void> | undefined)(data);
   }

@@ -1,4 +1,4 @@
-/** Reads, checks and cuts columns whose first dimensions are batch and time, or only one of these two. */
+/** Reads, checks and cuts columns whose first dimensions are batch, time, or both. */
 
 import { mustBe } from "../../base/error.ts";
 import { kindOf, typedLength } from "../../base/typed-arrays.ts";
@@ -13,7 +13,7 @@ type Nested = number | readonly Nested[];
 /** Numbers of a known dtype: a column, a one-dimensional typed array, or plain numbers nested like their shape. */
 export type Numbers = ColumnLike | ArrayLike<number> | Nested;
 
-/** The columns of a nest. Columns stay the same, and a flat typed array becomes a column. */
+/** A nest of columns. Columns keep their types, and a flat typed array becomes a column. */
 export type ColumnsIn<N> = N extends ColumnLike ? N : N extends AnyArray ? Column : { readonly [K in keyof N]: ColumnsIn<N[K]> };
 
 /** The columns of a nest without the time dimension. */
@@ -24,10 +24,10 @@ export type WithoutTime<N> =
       ? Column
       : { readonly [K in keyof N]: WithoutTime<N[K]> };
 
-/** The dimensions before the dimensions of a leaf. */
+/** The dimensions that precede the dimensions of a leaf. */
 export type OuterShape = readonly number[];
 
-/** Returns numbers as a column of their own shape. @throws TypeError, SPEC_MISMATCH */
+/** Returns numbers as a column that has their shape. @throws TypeError, SPEC_MISMATCH */
 export function numbersIn(subject: string, value: unknown, dtype: Dtype): Column {
   if (isColumn(value)) return checkColumn(subject, value);
   if (kindOf(value) !== undefined) return new Column(value as Column["data"], [typedLength(value as Uint8Array)]);
@@ -83,7 +83,7 @@ export function stepsOf(column: ColumnLike, from: number, to: number, isSqueezed
   return new Column(data, isSqueezed ? [rows, ...rest] : [rows, to - from, ...rest]);
 }
 
-/** The position of rows: each is copied from `from` + row × `stride` to `to` + row × `toStride`. */
+/** The positions of rows to copy. Each row is copied from `from` + row × `stride` to `to` + row × `toStride`. */
 interface Rows {
   readonly rows: number;
   readonly from: number;
@@ -93,7 +93,7 @@ interface Rows {
   readonly rowSize: number;
 }
 
-/** The number of elements from which a separate copy is faster than a loop. */
+/** The number of elements from which a call to `set` is faster than a loop. */
 const LONG = 64;
 
 export function copyRows(from: Column["data"], to: Column["data"], { rows, from: first, stride, to: start, toStride, rowSize }: Rows): void {
@@ -112,7 +112,7 @@ export function copyRows(from: Column["data"], to: Column["data"], { rows, from:
   }
 }
 
-/** Returns an array of the same class; numbers are zeros. */
+/** Returns an array of the same class, filled with zeros or empty texts. */
 export function blankLike(data: Column["data"], length: number): Column["data"] {
   if (Array.isArray(data)) return new Array<string>(length).fill("") as never;
   return new (data.constructor as new (length: number) => Float32Array<ArrayBuffer>)(length) as Column["data"];

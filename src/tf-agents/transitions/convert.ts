@@ -1,4 +1,4 @@
-/** Converts experience to the form that a learner needs, and checks it against its spec. Modelled on `data_converter` of TF-Agents. */
+/** Converts experience to the form that a learner needs, and checks the experience against a spec. Modelled on `data_converter` of TF-Agents. */
 
 import { flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
@@ -25,8 +25,8 @@ export interface AsTrajectoryOptions {
 }
 
 /**
- * Returns a trajectory that is checked against the spec, without keys that are not in the spec. A transition becomes the trajectory of its first step. Nothing
- * is copied.
+ * Returns a trajectory after checking it against the spec. Keys that are not in the spec are removed. A transition becomes the trajectory of its first step.
+ * Nothing is copied.
  * @throws TypeError if the experience is neither a trajectory nor a transition
  * @throws ReplayError SPEC_MISMATCH if the structure, the shape, the dtype or the number of steps differs
  */
@@ -41,7 +41,7 @@ export function asTrajectory<const S extends Specs>(spec: S, value: Experience, 
 }
 
 export interface AsTransitionOptions {
-  /** Whether transitions have no time dimension. The experience is then a trajectory of two steps, or a transition [B]. Default: false. */
+  /** Whether to remove the time dimension. The experience must then be a trajectory of two steps, or a transition [B]. Default: false. */
   readonly squeezeTimeDim?: boolean;
   /** Whether the first observation is prepended to the next observations, for networks that read sequences. Default: false. */
   readonly prependT0ToNextTimeStep?: boolean;
@@ -64,9 +64,9 @@ export function asTransition(spec: Specs, value: Experience, options: AsTransiti
 }
 
 /**
- * Returns every step of a trajectory [B, T] as a transition whose next observation is unknown and set to zeros, f32 [B, T]. A value that is a
- * transition must already have this form.
- * @param options squeezeTimeDim: whether transitions have no time dimension, which requires trajectories of one step. Default: false
+ * Returns every step of a trajectory [B, T] as a transition. The next observation is unknown and replaced by zeros, f32 [B, T]. If the experience is a
+ * transition, it must already have this form.
+ * @param options squeezeTimeDim: whether to remove the time dimension, which requires trajectories of one step. Default: false
  * @throws the errors of asTrajectory
  */
 export function asHalfTransition(spec: Specs, value: Experience, options: Omit<AsTransitionOptions, "prependT0ToNextTimeStep"> = {}): Transition {
@@ -82,9 +82,9 @@ export function asHalfTransition(spec: Specs, value: Experience, options: Omit<A
 export interface AsNStepTransitionOptions {
   /** The discount per step, a finite number. */
   readonly gamma: number;
-  /** The number of steps that a transition must span. A trajectory must have one more step. Default: any number. */
+  /** The number of steps that a transition must span. A trajectory must then have n + 1 steps. Default: any number. */
   readonly n?: number;
-  /** The spec of a policy's state, as for asTransition. */
+  /** The spec of a policy's state, as in `asTransition`. */
   readonly policyStateSpec?: Spec;
 }
 
@@ -133,7 +133,7 @@ function fitTransition(spec: Specs, value: Transition<unknown>, outer: Outer, st
   ) as never as Transition;
   const hasNoState = !isLeaf(state) && Object.keys(state).length === 0;
   const [batch] = (columns.timeStep as unknown as { readonly discount: Column }).discount.shape;
-  // A state has no time dimension. Without a policyStateSpec, a state is an error.
+  // A state has no time dimension. If there is no policyStateSpec, a state is an error.
   if (hasNoState && Object.keys(policyState as object).length > 0)
     throw mustBe("SPEC_MISMATCH", "value.actionStep.state", "omitted, or described by policyStateSpec", policyState);
   const fittedState = hasNoState ? [] : fitColumns(state, policyState, { subject: "value.actionStep.state", outer: 1, rows: batch });
@@ -148,7 +148,7 @@ function toTrajectoryBatch({ timeStep, actionStep, nextTimeStep }: Transition<un
   return { stepType, observation, action, policyInfo: actionStep?.info ?? [], nextStepType, reward, discount } as unknown as TrajectoryBatch;
 }
 
-/** Prepends the first observation to the next observations: [B, T + 1, …]. Without steps there is no observation: [B, 0, …]. */
+/** Prepends the first observation to the next observations, [B, T + 1, …]. If there are no steps, the result is [B, 0, …]. */
 function prependFirst(transition: Transition<unknown>, isPrepended: boolean): Transition {
   if (!isPrepended) return transition as Transition;
   const { timeStep, nextTimeStep } = transition as Transition<{ readonly observation: unknown }>;

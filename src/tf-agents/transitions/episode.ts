@@ -18,8 +18,8 @@ export interface Episode<O = unknown, A = unknown, P = readonly []> {
 }
 
 /**
- * Returns the trajectory of an episode, each array [T, …]. The first step is FIRST, and the step after the last step is LAST. Arrays are not copied.
- * `toTransition` omits the last step, so add one more step if its reward counts. An episode without steps is a trajectory without steps.
+ * Returns the trajectory of an episode, each array [T, …]. The first step has the type FIRST, and the next step type of the last step is LAST. Arrays are not
+ * copied. `toTransition` omits the last step, so add one more step if the last reward matters. An episode without steps is a trajectory without steps.
  * @throws RangeError if an array has no time dimension
  * @throws TypeError if an array is not a column
  * @throws ReplayError SPEC_MISMATCH if the arrays differ in the number of steps

@@ -8,7 +8,7 @@ import { isLeaf, leafText, type RowLeaf, shapeOf, sizeOf } from "../../schema/le
 import type { Spec } from "../../schema/spec.ts";
 import { leading } from "./columns.ts";
 
-/** The number of dimensions before the dimensions of a leaf: 1 for a batch, or 2 for a batch with time. */
+/** The number of dimensions that precede the dimensions of a leaf: 1 for a batch, or 2 for a batch with a time dimension. */
 export type Outer = 1 | 2;
 
 /** A batch that fits a spec: its columns, nested like the spec. */
@@ -23,8 +23,8 @@ interface FitOptions {
 }
 
 /**
- * Returns the columns of a nested value for the leaves of a spec, without copying. All columns must have the same outer dimensions, followed by the shape of their
- * leaf, and the dtype of their leaf. @throws ReplayError SPEC_MISMATCH
+ * Returns the columns of a nested value, nested like the spec, without copying. All columns must have the same outer dimensions, and the shape and dtype of
+ * their leaf. @throws ReplayError SPEC_MISMATCH
  */
 export function fitColumns<S extends Spec>(spec: S, value: unknown, { subject, outer, rows, steps }: FitOptions): SpecColumns<S> {
   const outerShape: (number | undefined)[] = outer === 1 ? [rows] : [rows, steps];
@@ -53,7 +53,7 @@ function columnOf(leaf: RowLeaf, value: unknown, outerShape: readonly (number | 
   const rule = `a column of ${leafText(dtype, [...outerShape.map((n, i) => n ?? (names[i] as string)), ...shape])}`;
   const isKnownShape = outerShape.every((n) => n !== undefined);
   const array = dtype === "string" ? Array : DTYPES[dtype].array;
-  // A flat typed array has the shape of its leaf if the first dimensions are known; the size of a batch follows from its length.
+  // A flat typed array is accepted if its outer dimensions are known, or if its length determines the batch size.
   const column: ColumnLike | undefined = isColumn(value)
     ? value
     : value instanceof array && (isKnownShape || outerShape.length === 1)

@@ -10,10 +10,10 @@ import { outerShapeOf, type StepColumns, type TrajectoryBatch, type Transition }
 const { LAST } = StepType;
 
 /**
- * Returns one transition of a trajectory [B, T] over its T - 1 steps: reward r_0 + γ d_0 r_1 + γ² d_0 d_1 r_2 + …, discount γ^(T - 2) d_0 d_1 …, and the last
- * observation. Rewards of another episode never count. If an episode ends within the trajectory, the transition ends with its last observation, after fewer
- * steps. Costs O(bytes).
- * @param gamma the discount per step; the learner multiplies the result's discount by gamma once more
+ * Returns, for each row of a trajectory [B, T], one transition over its T - 1 steps: reward r_0 + γ d_0 r_1 + γ² d_0 d_1 r_2 + …, discount γ^(T - 2) d_0 d_1 …,
+ * and the last observation. Rewards of another episode never count. If an episode ends within the trajectory, the transition ends with its last observation,
+ * after fewer steps. Costs O(bytes).
+ * @param gamma the discount per step. The learner multiplies the discount of the result by gamma once more
  * @returns the transitions, [B, …]. The reward and the discount of `timeStep` are unknown, and are NaN
  * @throws RangeError if the discount does not have the rank of [B, T]
  * @throws ReplayError SPEC_MISMATCH if there are fewer than two steps
@@ -37,7 +37,7 @@ export function toNStepTransition<O, A, P>(
   const lasts = new Uint32Array(rows);
   for (let row = 0; row < rows; row++) {
     let sum = 0;
-    // The factors of the next reward: the product of the discounts, and the power of γ.
+    // The next reward has two factors: the product of the discounts (`remaining`) and the power of γ (`power`).
     let remaining = 1;
     let power = 1;
     let t = 0;
@@ -75,17 +75,17 @@ export function toNStepTransition<O, A, P>(
 }
 
 export interface DiscountedReturnOptions {
-  /** The value after the last step: one per row, or one for all rows. Default: 0. */
+  /** The value after the last step, as one number per row or one number for all rows. Default: 0. */
   readonly finalValue?: Numbers;
   /** Whether time comes before the batch. Default: true. */
   readonly timeMajor?: boolean;
-  /** Whether to return the sum from each step on, rather than only from the first step. Default: true. */
+  /** Whether to return the sums that start at each step, rather than only the sum that starts at the first step. Default: true. */
   readonly provideAllReturns?: boolean;
 }
 
 /**
  * Returns discounted sums of rewards: R_t = r_t + d_t R_(t+1). Costs O(steps).
- * @param rewards the rewards, [T, B] or [T]; [B, T] if time is not first
+ * @param rewards the rewards, [T, B] or [T], or [B, T] if `timeMajor` is false
  * @returns the sums, in the shape of `rewards`, or without the time dimension
  * @throws RangeError if `rewards` has another rank
  * @throws ReplayError SPEC_MISMATCH if the discounts have another shape, or if there are no steps

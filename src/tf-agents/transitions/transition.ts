@@ -1,4 +1,4 @@
-/** Defines transitions: observation, action and next observation. Modelled on `trajectory.to_transition` of TF-Agents. */
+/** Defines transitions, which consist of an observation, an action and the next observation. Modelled on `trajectory.to_transition` of TF-Agents. */
 
 import { flag, mustBe, onlyKeys } from "../../base/error.ts";
 import { Column, type ColumnLike } from "../../schema/column.ts";
@@ -22,7 +22,7 @@ export interface StepColumns<O = unknown, R = Column> {
   readonly observation: O;
 }
 
-/** A trajectory as a batch [B, T] or [B]. Each of its arrays is a column, or a flat typed array; step types, rewards and discounts may be plain numbers. */
+/** A trajectory as a batch [B, T] or [B]. Each array is a column or a flat typed array. Step types, rewards and discounts may also be plain numbers. */
 export interface TrajectoryBatch<O = unknown, A = unknown, P = unknown, R = Numbers> {
   readonly stepType: Numbers;
   readonly observation: O;
@@ -39,8 +39,8 @@ export type TrajectoryColumns<O = unknown, A = unknown, P = unknown, R = Column>
 type Transitions<O, A, P> = Transition<StepColumns<ColumnsIn<O>>, ColumnsIn<A>, ColumnsIn<P>, StepColumns<ColumnsIn<O>>, readonly []>;
 
 /**
- * Returns the T - 1 transitions of a trajectory [B, T] as [B, T - 1], including those over a boundary. If the following trajectory is also passed, returns one
- * transition per step, [B] or [B, T]. The arrays are then not copied, and the next observation comes from the following trajectory. Costs O(bytes).
+ * Returns the T - 1 transitions of a trajectory [B, T] as [B, T - 1], including transitions that cross a boundary. If the following trajectory is also passed,
+ * returns one transition per step, [B] or [B, T]. The arrays are then not copied, and the next observation comes from the following trajectory. Costs O(bytes).
  * @returns the transitions. The reward and the discount of `timeStep` are unknown, and are zeros
  * @throws RangeError if the discount has another rank
  * @throws TypeError if an array is not a column
@@ -145,7 +145,7 @@ export function trajectoryColumns<T>(
   };
 }
 
-/** Makes transitions of columns without copying. Zeros replace the unknown values of the first time step. */
+/** Creates transitions from columns without copying. Zeros replace the unknown values of the first time step. */
 export function transitionOf<N>(trajectory: Trajectory<unknown, unknown, unknown, Column, unknown>, observation: N): Transition<StepColumns> {
   const { stepType, nextStepType, reward, discount, action, policyInfo } = trajectory;
   const zeros = eachColumn("reward", reward, [], zerosLike);

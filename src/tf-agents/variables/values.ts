@@ -1,4 +1,4 @@
-/** Checks nests of variables against a signature before they go to a table, and assigns the values of a table to them. */
+/** Checks nests of variables against a signature before they are written to a table, and assigns the values of a table to variables. */
 import { mustBe, ReplayError } from "../../base/error.ts";
 import { MAX_NEST_DEPTH } from "../../base/limits.ts";
 import { kindOf, typedLength } from "../../base/typed-arrays.ts";
@@ -14,7 +14,7 @@ import { utf8Bytes } from "../../schema/text.ts";
 import { isPromise } from "../awaitable.ts";
 import { type LeafSignature, matchesColumn, type Signature, signatureText } from "../signature.ts";
 
-/** An object to which `update` can assign values, in addition to columns and typed arrays. */
+/** An object to which `update` can assign a value. `update` also accepts columns and typed arrays. */
 export interface Variable {
   /**
    * Assigns a value to the variable.
@@ -24,17 +24,17 @@ export interface Variable {
   assign(value: Column): unknown;
 }
 
-/** The value of one leaf of a signature, with the leaf of the step that would hold the value. */
+/** The value of one leaf of a signature, with the leaf of the step in which the value would be stored. */
 export interface VariableValue extends FoundLeaf {
   readonly value: unknown;
 }
 
-/** Longer than any text in one message. */
+/** A limit larger than any text in one message. */
 const MAX_TEXT_BYTES = 2 ** 30;
 
 /**
  * Returns the leaves of a nest that has the structure of a signature. @param subject the name of the nest in errors
- * @throws ReplayError SPEC_MISMATCH if the structure of a node differs from the signature's. Names must match; lists and tuples are equivalent
+ * @throws ReplayError SPEC_MISMATCH if the structure of a node differs from the signature's. Names must match, and lists and tuples are equivalent
  */
 export function leavesIn(
   subject: string,
@@ -116,7 +116,7 @@ function shapeIn({ shape }: LeafSignature, at: unknown): readonly number[] | und
   return nested;
 }
 
-/** Returns the form that a writer accepts: the data of a column, or the only element of the column. */
+/** Returns the data of a column, or its only element, which are the forms that a writer accepts. */
 function elementsOf(at: unknown, shape: readonly number[]): unknown {
   if (!isColumn(at)) return at;
   return shape.length === 0 && Array.isArray(at.data) ? at.data[0] : at.data;
@@ -134,7 +134,7 @@ export interface VariableTarget {
 }
 
 /**
- * Returns the variables of a nest, checked as far as the signature allows.
+ * Returns the variables of a nest, after checking them as far as the signature allows.
  * @throws ReplayError SPEC_MISMATCH
  */
 export function targetsOf(table: string, signature: Signature, variables: unknown): VariableTarget[] {
@@ -168,9 +168,9 @@ function canBe({ leaf, assign, data, shape }: VariableTarget): boolean {
 }
 
 /**
- * Assigns values to variables after checking all of them: first to objects, one after the other, then to arrays. If an object's `assign` throws, the objects
- * before it have their new values, and everything else is unchanged.
- * @throws ReplayError SPEC_MISMATCH · the error of an `assign` · the signal's reason, once it is aborted
+ * Assigns values to variables after checking all variables. Values are assigned first to objects, one after the other, and then to arrays. If an object's
+ * `assign` throws, the objects before it have their new values, and everything else is unchanged.
+ * @throws ReplayError SPEC_MISMATCH · the error of an `assign` · the signal's reason if the signal aborts
  */
 export async function assignValues(table: string, targets: readonly VariableTarget[], values: readonly Column[], signal: AbortSignal): Promise<void> {
   const mustFitAll = () => {
@@ -183,7 +183,7 @@ export async function assignValues(table: string, targets: readonly VariableTarg
     const assigned = assign(values[i] as Column);
     if (!isPromise(assigned)) continue;
     await assigned;
-    // In the meantime, the wait may have ended, or an array may have been detached.
+    // While `assign` was awaited, the wait may have ended, or an array may have been detached.
     mustFitAll();
   }
   targets.forEach(({ data }, i) => {

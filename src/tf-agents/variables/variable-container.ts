@@ -1,4 +1,4 @@
-/** Passes variables from a learner to actors: `ReverbVariableContainer` of TF-Agents. */
+/** Passes variables from a learner to actors. Corresponds to `ReverbVariableContainer` of TF-Agents. */
 import { mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
 import { hideFrames } from "../../base/stack-trace.ts";
 import { abortable, checkWait, type WaitOptions } from "../../base/wait.ts";
@@ -41,19 +41,19 @@ interface Known {
 }
 
 /**
- * A container of nests of variables in tables of size 1. A learner pushes values, and actors pull the newest values. Containers in Python can share a server's
- * tables. Tables must have a signature. In this process, the default signature is the spec of the Replay.
+ * A container that stores nests of variables in tables of size 1. A learner pushes values, and actors pull the newest values. Containers in Python can share a
+ * server's tables. Tables must have a signature. In this process, the default signature is the spec of the Replay.
  */
 export class ReverbVariableContainer {
   readonly #client: SampleClient;
   readonly #tables: ClientTables<Spec>;
   readonly #names: readonly string[];
   #known: Promise<ReadonlyMap<string, Known>> | undefined;
-  /** The last push to each table. The next push waits for the last push, since the newest values must arrive last. */
+  /** The last push to each table. The next push waits for it, because the newest values must arrive last. */
   readonly #pushes = new Map<string, Promise<void>>();
 
   /**
-   * Creates a container. Tables of this process are checked immediately, and tables of a server with the first call.
+   * Creates a container. Tables of this process are checked immediately. Tables of a server are checked by the first call.
    * @throws TypeError, RangeError if an argument is invalid
    * @throws ReplayError NOT_FOUND if a table does not exist
    * @throws RangeError if the `maxSize` of a table is not 1
@@ -121,7 +121,7 @@ export class ReverbVariableContainer {
   }
 
   /**
-   * Returns the newest values, nested like the table's signature, as columns that the caller owns. Waits until there are values.
+   * Returns the newest values, nested like the table's signature, as columns that the caller owns. Waits until values have been pushed.
    * @throws ReplayError NOT_FOUND if the container does not have the table
    * @throws the errors of the constructor
    * @throws ReplayError TIMEOUT if the time limit ends the wait
@@ -136,9 +136,9 @@ export class ReverbVariableContainer {
   }
 
   /**
-   * Assigns the newest values to variables in place, so that all holders of the variables see them. Waits like `pull`. Nothing is assigned before all values
-   * and variables are checked. Objects are assigned first, one after the other, and the result of their `assign` is awaited; columns and typed arrays follow.
-   * If an `assign` fails, or the wait ends in the meantime, the objects before it have their new values, and everything else is unchanged.
+   * Assigns the newest values to variables in place, so all code that uses the variables sees the new values. Waits like `pull`. Nothing is assigned before all
+   * values and variables are checked. Objects are assigned first, one after the other, and the result of their `assign` is awaited; columns and typed arrays
+   * follow. If an `assign` fails, or the wait ends in the meantime, the objects before it have their new values, and everything else is unchanged.
    * @param variables nested like the table's signature, with the same names; a leaf is a column or typed array of the same dtype and shape, or an object with
    * `assign(value)`
    * @throws ReplayError SPEC_MISMATCH if the structure, a dtype or a shape differs. In that case, nothing has changed
@@ -168,7 +168,7 @@ export class ReverbVariableContainer {
         const item = await sampler.next({ signal });
         if (item === undefined || stepsOf(table, item, true) !== 1)
           throw mustBe("SPEC_MISMATCH", `the item of table ${table}`, "one step, as push writes it", item && `${stepsOf(table, item, true)} steps`);
-        // Once the wait has ended, nothing is assigned.
+        // If the wait has ended in the meantime, nothing is assigned.
         signal.throwIfAborted();
         return await use(stepColumns(item, 0), signal);
       } finally {
@@ -185,7 +185,7 @@ export class ReverbVariableContainer {
     return { table, wait };
   }
 
-  /** Requests a table's information from a server once, and again if the request failed. */
+  /** Returns the information about a table. Requests it from a server only once, unless the request fails. */
   async #find(table: string, signal: AbortSignal): Promise<Known> {
     if (this.#known === undefined) {
       const info = this.#client.serverInfo({ signal });

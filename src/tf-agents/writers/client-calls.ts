@@ -1,4 +1,4 @@
-/** Implements the calls of a client. Arguments are checked here, for tables in this process and on servers alike. */
+/** Implements the methods of a client. Arguments are checked here, both for tables in this process and for tables on servers. */
 import { finite, flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { checkSignal, checkWait, type WaitOptions } from "../../base/wait.ts";
 import type { Dataset } from "../../batch/iterate.ts";
@@ -29,11 +29,11 @@ type Samples<K, T> = K extends "server" ? AsyncIterable<T> : Dataset<T>;
 
 /** The options with which a writer opens its sink. */
 export interface SinkRequest {
-  /** The client's method that makes the writer. */
+  /** The client method that creates the writer. */
   readonly maker: "legacyWriter" | "structuredWriter" | "trajectoryWriter";
   /** The number of steps in the longest item. */
   readonly keep: number;
-  /** Whether items must fit their table's signature. Default: true. */
+  /** Whether items must fit the signature of their table. Default: true. */
   readonly validates?: boolean;
   /** The options of a legacy writer. */
   readonly legacy?: ResolvedLegacyOptions;
@@ -45,7 +45,7 @@ export interface InsertedStep {
   readonly values: Values;
   /** The leaves with a value. */
   readonly leaves: readonly PlacedLeaf[];
-  /** The columns of the items, with their time dimension and without it. */
+  /** The columns of the items with a time dimension. `stepShapes` describes the same columns without it. */
   readonly shapes: readonly ColumnShape[];
   readonly stepShapes: readonly ColumnShape[];
   readonly priorities: readonly (readonly [table: string, priority: number])[];
@@ -57,7 +57,7 @@ export interface ClientTables<S extends Spec> {
   readonly fields: Fields<S>;
   /** The longest `timeout` of `serverInfo`, in seconds. */
   readonly maxTimeout: number;
-  /** Runs a call and returns its result, or a promise of the result. Errors are thrown, or reject the promise. */
+  /** Runs a call and returns its result, or a promise of the result. An error is thrown, or rejects the promise. */
   answer<T>(call: () => Awaitable<T>): Awaitable<T>;
   /** @throws TypeError · ReplayError NOT_FOUND, for tables in this process */
   mustBeTable(name: unknown): void;
@@ -65,12 +65,12 @@ export interface ClientTables<S extends Spec> {
   mustKnow(names: readonly string[]): void;
   sink(request: SinkRequest): StepSink;
   /**
-   * Returns the leaves with which one step of a table is written, for leaves of the table's signature.
+   * Returns the leaves with which one step is written to a table, given the leaves of the table's signature.
    * @throws ReplayError SPEC_MISMATCH in this process, if a leaf is not in the spec
    */
   leavesFor(table: string, leaves: readonly FoundLeaf[]): readonly PlacedLeaf[];
   insert(step: InsertedStep, options: WaitOptions): Awaitable<void> | undefined;
-  /** @param read converts an item of a table with this signature to the value that is returned for it */
+  /** @param read converts an item of a table with this signature to the value that is returned for the item */
   samples(
     table: string,
     count: number,
@@ -85,7 +85,7 @@ export interface ClientTables<S extends Spec> {
 
 const SAMPLER = "maxSamples, rateLimiterTimeoutMs, maxInFlightSamplesPerWorker, numWorkersPerIterator, maxSamplesPerStream";
 
-/** The tables of each client, for code that writes steps of another form than the client's spec. */
+/** The tables of each client, for code that writes steps whose form differs from the client's spec. */
 const tablesOf = new WeakMap<object, ClientTables<Spec>>();
 
 /** Returns the tables of a client of this package, or undefined for any other value. */
@@ -134,8 +134,8 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
   }
 
   /**
-   * Inserts one step, as an episode by itself, into each table. Fields that the step omits are also missing in the items. If one table rejects the step,
-   * no table receives the step. Costs O(bytes + tables).
+   * Inserts one step, as an episode of its own, into each table. Fields that the step omits are also missing from the items. If one table rejects the step, no
+   * table receives the step. Costs O(bytes + tables).
    * @returns `undefined`, or a promise. In this process, the promise resolves when no item of these tables waits for a rate limiter; with a server, when all
    * items are confirmed.
    * @throws RangeError if no table is named, or if a priority is invalid
@@ -171,7 +171,8 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
 
   /**
    * Iterates over items, each drawn separately by the table's sampler. In this process, items are drawn lazily. `for` ends when the rate limiter allows no
-   * draw, and `for await` waits. With a server, items that were prefetched when the loop ends count as sampled. Costs O(log size + steps + bytes) per item.
+   * draw, and `for await` waits. With a server, items that are prefetched but unread when the loop ends count as sampled. Costs O(log size + steps + bytes) per
+   * item.
    * @param numSamples the number of items, or -1 for no limit. Default: 1
    * @throws TypeError, RangeError if an argument is invalid
    * @throws ReplayError NOT_FOUND if the table does not exist. With a server, the error is thrown during iteration
@@ -209,7 +210,7 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
   }
 
   /**
-   * Returns information about every table, by name. With several servers, counts and sizes are sums over the servers that answer; all other values come from
+   * Returns information about every table, by name. With several servers, counts and sizes are sums over the servers that answer. All other values come from
    * one of these servers. Waits for a server that is not reachable yet, up to `timeout` seconds, or up to `reconnectTimeoutMs` if `timeout` is omitted. In this
    * process, the call never waits. Costs O(tables).
    * @throws ReplayError TIMEOUT if no server answers in time

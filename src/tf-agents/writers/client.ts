@@ -40,7 +40,7 @@ export interface SampleCallOptions {
   readonly emitTimesteps?: boolean;
   /** Whether `data` is nested like the table's signature, if the table has one. If false, `data` is a flat list of columns. Default: false. */
   readonly unpackAsTableSignature?: boolean;
-  /** A signal that aborts the iteration. The iteration throws the signal's reason. */
+  /** A signal that aborts the iteration. The iteration then throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
@@ -58,7 +58,7 @@ export interface PriorityChanges {
 
 export interface ServerInfoOptions {
   /**
-   * The time in seconds to wait for a server and its answer. Default: no limit for an answer, and `reconnectTimeoutMs` of the client for a server that is not
+   * The time in seconds to wait for a server and its answer. Default: no limit for the answer, and the client's `reconnectTimeoutMs` for a server that is not
    * reachable.
    */
   readonly timeout?: number;
@@ -69,7 +69,7 @@ export interface ServerInfoOptions {
 /** A checkpoint: a path on a server's disk, or the bytes of a snapshot for `Replay.restore` in this process. */
 export type Checkpoint = string | Iterable<Uint8Array<ArrayBuffer>>;
 
-/** The part of a client that datasets and buffers use to draw from its tables. Every call throws NOT_FOUND if the table does not exist. */
+/** The part of a client that datasets and buffers use to draw from tables. Every call throws NOT_FOUND if the table does not exist. */
 export interface SampleClient {
   /** The dtype of item keys: "u64" on a server, whose keys are bigints. Default: "f64". */
   readonly keyDtype?: "f64" | "u64";
@@ -90,13 +90,13 @@ export interface SampleClient {
   mutatePriorities(table: string, changes: PriorityChanges): Awaitable<void>;
   /** Removes every item of a table and sets its counts to 0. */
   reset(table: string): Awaitable<void>;
-  /** Returns the table, if the client has it in this process. Whole batches can be drawn from it synchronously. */
+  /** Returns a table of this process, from which whole batches can be drawn synchronously. */
   table?(name: string): Table;
 }
 
 /**
- * The client interface of Reverb, for tables in this process and on servers. Servers answer with promises, and this process mostly answers with plain values.
- * `await` handles both. Every call throws NOT_FOUND if the table does not exist.
+ * The client interface of Reverb, for tables in this process and on servers. For a server, methods return promises. For this process, most methods return plain
+ * values. `await` handles both. Every call throws NOT_FOUND if the table does not exist.
  */
 export interface Client<S extends Spec = Spec, N extends string = string> extends StepClient<S>, SampleClient {
   /**
@@ -110,8 +110,8 @@ export interface Client<S extends Spec = Spec, N extends string = string> extend
   /** Opens a writer of items that span the last steps. Corresponds to `client.writer` of Reverb. @throws TypeError, RangeError if an argument is invalid */
   legacyWriter(options: LegacyWriterOptions): AnyLegacyWriter<S>;
   /**
-   * Inserts one step, as an episode by itself, into each table.
-   * @returns nothing, or, if a rate limiter makes the item wait, a promise that resolves when the item is inserted
+   * Inserts one step, as an episode of its own, into each table.
+   * @returns undefined, or a promise that resolves when the item is inserted, if a rate limiter makes the item wait
    * @throws RangeError if no table is named, or if a priority is invalid
    * @throws ReplayError SPEC_MISMATCH if the step does not match the spec
    * @throws ReplayError INVALID_DATA if a value does not fit its dtype
@@ -119,7 +119,7 @@ export interface Client<S extends Spec = Spec, N extends string = string> extend
    */
   insert(step: PartOf<StepOf<S>>, priorities: { readonly [K in N]?: number }, options?: WaitOptions): Promise<void> | undefined;
   /**
-   * Iterates over items, each drawn when the rate limiter allows it. Items are drawn lazily.
+   * Iterates over items. Each item is drawn lazily, when the rate limiter allows the draw.
    * @param numSamples the number of items, or -1 for no limit. Default: 1
    * @throws TypeError, RangeError if an argument is invalid
    * @throws ReplayError SPEC_MISMATCH during iteration if an item is not a sequence of steps, with `emitTimesteps`. The item counts as sampled
@@ -129,7 +129,7 @@ export interface Client<S extends Spec = Spec, N extends string = string> extend
   checkpoint(): Awaitable<Checkpoint>;
 }
 
-/** A client whose tables are in this process and answer synchronously. */
+/** A client whose tables are in this process. Its methods answer synchronously. */
 export interface TableClient<S extends Spec = Spec, N extends string = string> extends Client<S, N> {
   serverInfo(options?: ServerInfoOptions): { readonly [table: string]: TableInfo };
   /** Returns the table of this name. @throws ReplayError NOT_FOUND if the table does not exist */

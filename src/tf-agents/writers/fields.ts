@@ -1,4 +1,4 @@
-/** Splits steps that may leave fields out into one value per leaf, and joins the values again. */
+/** Splits steps, which may omit fields, into one value per leaf, and joins the values again. */
 import { flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
 import type { PlacedLeaf } from "../../schema/layout.ts";
@@ -7,7 +7,7 @@ import { fold, pack, type Visit, visitor } from "../../schema/nest.ts";
 import type { Spec, StepOf } from "../../schema/spec.ts";
 
 /**
- * A step, or a part of it. A field that is omitted, null or undefined has no value. An array of variable length is the value of a leaf, and an array of fixed
+ * A step, or a part of a step. A field that is omitted, null or undefined has no value. An array of variable length is the value of a leaf. An array of fixed
  * length is a tuple of fields.
  */
 export type PartOf<T> = T extends ArrayBufferView
@@ -20,13 +20,13 @@ export type PartOf<T> = T extends ArrayBufferView
       ? { readonly [K in keyof T]?: PartOf<T[K]> } | null | undefined
       : T | null | undefined;
 
-/** Stores the parts of a step at the indices of their leaves. */
+/** A function that stores the parts of a step at the indices of their leaves. */
 type VisitField = (value: unknown, values: unknown[]) => void;
 
 /** Thrown by the fast visitor, and caught in this file. */
 const NOT_WHOLE = new Error("a node of the step lacks keys, or has unknown keys");
 
-/** The number of steps for which a field is kept, and the maximum number of its steps in a chunk. */
+/** The number of steps for which a field is kept. `maxChunkLength` is the maximum number of its steps in a chunk. */
 export interface KeepOptions {
   readonly numKeepAliveRefs: number;
   readonly maxChunkLength?: number | null;
@@ -38,7 +38,7 @@ export type Values = readonly unknown[];
 export class Fields<S extends Spec> {
   readonly spec: Spec;
   readonly leaves: readonly PlacedLeaf[];
-  /** Splits any step; `#visitWhole` is faster, but requires a key for each leaf. */
+  /** Splits any step. `#visitWhole` is faster, but requires a key for each leaf. */
   readonly #visit: VisitField;
   readonly #visitWhole: Visit;
   #values: unknown[] = [];
@@ -71,7 +71,7 @@ export class Fields<S extends Spec> {
   }
 
   /**
-   * Reads the arguments of a writer's `configure`: the number of a field, and how long the field is kept.
+   * Resolves the arguments of a writer's `configure` to the number of a field and the time for which the field is kept.
    * @throws RangeError, TypeError · ReplayError NOT_FOUND if the field is not in the spec
    */
   resolveKeepOptions(
@@ -94,7 +94,7 @@ export class Fields<S extends Spec> {
     return { leaf, numKeepAliveRefs, maxChunkLength: maxChunkLength ?? undefined };
   }
 
-  /** Whether the last step that was split has a key for each leaf. */
+  /** Whether the most recently split step has a key for each leaf. */
   get hasKeys(): boolean {
     return this.#hasKeys;
   }
@@ -103,7 +103,7 @@ export class Fields<S extends Spec> {
   take(step: unknown): Values {
     if (step === null || step === undefined) throw mustBe("SPEC_MISMATCH", "step", "nested like the spec", step);
     const values: unknown[] = [];
-    // A getter of the step may split another step.
+    // A getter of the step may call this method for another step.
     const outer = this.#values;
     this.#values = values;
     let hasKeys = true;
@@ -121,7 +121,7 @@ export class Fields<S extends Spec> {
     return values;
   }
 
-  /** Returns, per leaf, whether a step has a key for it, regardless of its value. */
+  /** Returns, for each leaf, whether a step has a key for the leaf, regardless of the value. */
   presentFields(step: unknown): readonly boolean[] {
     return this.leaves.map(({ keys }) => {
       let at = step;
@@ -139,7 +139,7 @@ export class Fields<S extends Spec> {
     return pack(this.spec, all) as StepOf<S>;
   }
 
-  /** Returns zeros of a leaf, for one step or for `steps` steps. */
+  /** Returns zeros in the form of a leaf, for one step or for `steps` steps. */
   zeros(leaf: number, steps?: number): unknown {
     const { size, leaf: leafSpec } = this.leaves[leaf] as PlacedLeaf;
     if (steps !== undefined) return blank(leafSpec, steps * size);
@@ -153,7 +153,7 @@ export function alreadySet({ path }: PlacedLeaf, value: unknown): Error {
   return mustBe("SPEC_MISMATCH", path || "step", "omitted, because an earlier append of this step set it", value);
 }
 
-/** Whether an append leaves its step open. */
+/** Returns whether an append leaves its step open. */
 export function isPartial(options: { readonly partialStep?: boolean }): boolean {
   const { partialStep = false } = onlyKeys("options", options, "partialStep");
   return flag("partialStep", partialStep) === 1;

@@ -1,4 +1,4 @@
-/** Holds the steps that a writer still has, field by field: `TrajectoryWriter.history` of Reverb. */
+/** Provides the steps that a writer still has, field by field. Corresponds to `TrajectoryWriter.history` of Reverb. */
 import { mustBe, ReplayError } from "../../base/error.ts";
 import type { PlacedLeaf } from "../../schema/layout.ts";
 import type { RowLeaf } from "../../schema/leaf.ts";
@@ -10,26 +10,26 @@ import { type ColumnSource, TrajectoryColumn } from "./trajectory-column.ts";
 
 /** One field of the available steps. Indices follow Python: 0 is the first step of the episode, -1 the newest. */
 export interface HistoryColumn {
-  /** The number of steps of the open episode, including steps without this field. Earlier steps also count if `endEpisode` kept them. */
+  /** The number of steps in the open episode, including steps without this field. Steps of earlier episodes also count if `endEpisode` kept them. */
   readonly length: number;
   /**
    * Returns one step, without a time dimension.
-   * @throws RangeError if the index is outside of -length … length - 1, if the step is no longer kept, or if it has no value of the field
+   * @throws RangeError if the index is outside of -length … length - 1, if the step is no longer kept, or if it has no value for the field
    */
   at(index: number): TrajectoryColumn;
   /**
-   * Returns every `step`-th step from `start` to before `stop`, backwards if `step` is negative.
+   * Returns every `step`-th step from `start` up to, but not including, `stop`. If `step` is negative, the order is backwards.
    * @throws RangeError if `start` is before the first step, or if no step is selected
    * @throws the errors of `at`
    */
   slice(start?: number | null, stop?: number | null, step?: number | null): TrajectoryColumn;
   /** Returns the steps at the given indices, in that order. An index may repeat. @throws the errors of `at` */
   list(indices: readonly number[]): TrajectoryColumn;
-  /** Yields `at(0)`, `at(1)` …. Yields null for a step that is not kept, or that has no value of the field. */
+  /** Yields `at(0)`, `at(1)` …. Yields null for a step that is not kept, or that has no value for the field. */
   [Symbol.iterator](): Generator<TrajectoryColumn | null, void>;
 }
 
-/** A history, nested like the spec, with the fields that steps have had so far. */
+/** A history, nested like the spec, with the fields that have occurred in steps so far. */
 export type HistoryOf<S> = IsAny<S> extends true ? unknown : S extends RowLeaf ? HistoryColumn : { readonly [K in keyof S]: HistoryOf<S[K]> };
 
 export class History implements ColumnSource {
@@ -37,7 +37,7 @@ export class History implements ColumnSource {
   total = 0;
   /** The first step to which an index can refer. */
   start = 0;
-  /** Steps before this one are no longer kept. */
+  /** No step before this step is available. */
   #oldest = 0;
   /** The number of steps for which each leaf is kept. */
   readonly #keeps: number[];
@@ -46,7 +46,7 @@ export class History implements ColumnSource {
   readonly #columns: (HistoryColumn | undefined)[] = [];
   readonly #spec: Spec;
   readonly #leaves: readonly PlacedLeaf[];
-  /** Copies steps of a leaf. */
+  /** Returns a copy of some steps of a leaf. */
   readonly read: ColumnSource["read"];
   #nested: unknown;
 
@@ -62,18 +62,18 @@ export class History implements ColumnSource {
     return this.#keeps.reduce((max, keep) => Math.max(max, keep), 0);
   }
 
-  /** Returns the value of `keep` if one leaf were kept for `steps` steps. */
+  /** Returns the value that `keep` would have if one leaf were kept for `steps` steps. */
   longest(leaf: number, steps: number): number {
     return this.#keeps.reduce((max, keep, i) => Math.max(max, i === leaf ? 0 : keep), steps);
   }
 
-  /** @param oldest the first step that is still available; earlier steps stay unavailable, however long the leaf is kept from now on */
+  /** @param oldest the first step that is still available. Earlier steps remain unavailable, even if the leaf is now kept for more steps */
   keepLeaf(leaf: number, steps: number, oldest: number): void {
     this.#keeps[leaf] = steps;
     this.#oldest = Math.max(this.#oldest, oldest);
   }
 
-  /** Returns the columns of the fields seen so far, nested. @throws ReplayError EMPTY before the first step */
+  /** Returns the columns of the fields that have occurred so far, nested like the spec. @throws ReplayError EMPTY before the first step */
   get columns(): unknown {
     if (this.#columns.length === 0) throw new ReplayError("EMPTY", "the history is empty. Call append() first");
     const columns = this.#leaves.map((_, i) => this.#columns[i]);
@@ -112,7 +112,7 @@ export class History implements ColumnSource {
     if (rule !== undefined) throw mustBe(RangeError, `a step of ${subject}`, rule, step - this.start);
   }
 
-  /** Returns the rule that an unavailable step of a leaf breaks, or undefined for an available step. */
+  /** Returns the rule that a step breaks if it is unavailable for a leaf, or undefined if the step is available. */
   #refusal(leaf: PlacedLeaf, step: number): string | undefined {
     const keep = this.#keeps[leaf.index] as number;
     if (step < this.start) return "of the open episode";
@@ -157,7 +157,7 @@ export class History implements ColumnSource {
   }
 }
 
-/** Marks the columns, since a spec may have fields of any name. */
+/** The set of all columns. It distinguishes columns from nests, because a spec may have fields of any name. */
 const COLUMNS = new WeakSet<object>();
 
 /** Returns a nest without the undefined values of its objects, or undefined if nothing is left. */

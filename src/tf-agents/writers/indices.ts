@@ -1,11 +1,11 @@
-/** Implements Python indexing: the steps that an index, a slice or a list names in a history or in one of its columns. */
+/** Implements Python indexing. Converts an index, a slice or a list to positions in a history or in a column. */
 import { integer, mustBe } from "../../base/error.ts";
 
 const MAX = Number.MAX_SAFE_INTEGER;
 
-/** Returns the position of an index among `length` steps; negative indices count from the end. @throws RangeError outside of -length … length - 1 */
+/** Returns the position of an index among `length` steps. Negative indices count from the end. @throws RangeError outside of -length … length - 1 */
 export function stepAt(subject: string, index: number, length: number): number {
-  // `-length` would be minus zero for an empty history, and the message would show it.
+  // For an empty history, `-length` would be minus zero and would appear as such in the message.
   integer(subject, index, 0 - length, length - 1);
   return index < 0 ? index + length : index;
 }
@@ -13,8 +13,8 @@ export function stepAt(subject: string, index: number, length: number): number {
 type Bound = number | null | undefined;
 
 /**
- * Returns the positions of a slice. `stop` may be any integer; `start` must be at least `min`, by default the first step that exists.
- * @throws RangeError, also if `step` is 0
+ * Returns the positions of a slice. `stop` may be any integer, but `start` must be at least `min`. By default, `min` refers to the first existing step.
+ * @throws RangeError if `start` is too small, or if `step` is 0
  */
 export function stepsOfSlice(start: Bound, stop: Bound, step: Bound, length: number, min = 0 - length): number[] {
   const by = integer("step", step ?? 1, -MAX, MAX);

@@ -1,4 +1,4 @@
-/** Infers the signature of a table from the configs that create its items: `infer_signature` of Reverb. */
+/** Infers the signature of a table from the configs that create its items. Corresponds to `infer_signature` of Reverb. */
 import { mustBe, show } from "../../base/error.ts";
 import { zip } from "../../schema/nest.ts";
 import { leavesOf, type Spec } from "../../schema/spec.ts";
@@ -8,10 +8,10 @@ import { PatternNode } from "../patterns/pattern.ts";
 import { type LeafSignature, type Signature, signatureText } from "../signature.ts";
 
 /**
- * Infers a table's signature from its configs. A column whose length differs between configs has a first dimension of any length, which is null.
+ * Infers a table's signature from its configs. If the length of a column differs between configs, its first dimension is null, which means any length.
  * @param stepSpec the spec of the steps
  * @throws TypeError, RangeError if there is no config, or if the items of the configs cannot share a batch (tables, names, dtypes or shapes differ)
- * @throws ReplayError SPEC_MISMATCH if the steps have other fields
+ * @throws ReplayError SPEC_MISMATCH if the fields of the configs are not in `stepSpec`
  */
 export function inferSignature(configs: readonly Config[], stepSpec: Spec): Signature {
   mustBeConfigs(configs);

@@ -1,4 +1,4 @@
-/** Reads the columns of an item: the steps and leaves that a trajectory names. */
+/** Reads the columns of an item from a trajectory, which names their leaves and steps. */
 import { mustBe } from "../../base/error.ts";
 import type { ColumnOf } from "../../schema/columns.ts";
 import { leaves, type Nest } from "../../schema/nest.ts";
@@ -9,13 +9,13 @@ import { type ColumnSource, TrajectoryColumn } from "./trajectory-column.ts";
 /** The columns of an item, nested like the item. */
 export type ItemColumns = TrajectoryColumn | readonly ItemColumns[] | { readonly [name: string]: ItemColumns };
 
-/** A value that is not a nest ends the walk. Errors name such a value by its path. */
+/** Stops the traversal at a value that is not a nest. An error then includes the path of that value. */
 const isEnd = (node: unknown) => typeof node !== "object" || node === null || node instanceof TrajectoryColumn;
 
-/** Reads the trajectories of one writer. Names that equal those of the last trajectory are not sorted again. */
+/** Reads the trajectories of one writer. If a trajectory has the same names as the previous one, the names are not sorted again. */
 export class ColumnReader {
   readonly #source: ColumnSource;
-  /** The column names of the last item, in the order of the trajectory and sorted. */
+  /** The column names of the last item, in the order of the trajectory. `#sorted` has the same names in sorted order. */
   #names: readonly string[] = [];
   #sorted: readonly string[] = [];
 
@@ -64,7 +64,7 @@ export function shapeOf({ leaf, steps, isSqueezed }: Pick<ItemColumn, "leaf" | "
   return { dtype: leaf.leaf.dtype, shape: isSqueezed ? leaf.shape : [steps.length, ...leaf.shape] };
 }
 
-/** Returns a column in the form that a Replay's item uses, for an item of `length` steps that begins with step `first`. */
+/** Returns a column in the form that an item of a Replay uses. The item has `length` steps and begins with step `first`. */
 export function columnOf({ leaf: { path }, steps, isSqueezed }: ItemColumn, first: number, length: number): ColumnOf {
   const [from = 0, next = from + 1] = steps;
   if (isSqueezed) return { leaf: path, at: nearest(from - first, length) };
@@ -75,8 +75,8 @@ export function columnOf({ leaf: { path }, steps, isSqueezed }: ItemColumn, firs
 }
 
 /**
- * Returns a step of a run of `length`, counted from the nearer end. Items of different lengths then share a column layout if their columns have the same
- * meaning.
+ * Returns the index of a step among `length` steps, counted from the nearer end. Items of different lengths can then share a column layout if their columns
+ * have the same meaning.
  */
 function nearest(at: number, length: number): number {
   return at < length / 2 ? at : at - length;

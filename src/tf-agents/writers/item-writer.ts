@@ -1,4 +1,4 @@
-/** Implements the base of all writers of items, in this process and to a server: flush, close, and episode ends that may wait. */
+/** Implements the base of all writers of items, in this process and to a server. It provides `flush`, `close`, and episode ends that may wait. */
 import { flag, onlyKeys, ReplayError } from "../../base/error.ts";
 import type { WaitOptions } from "../../base/wait.ts";
 import { ItemPromise } from "../../tables/item-promise.ts";
@@ -6,7 +6,7 @@ import type { Flushed, FlushOptions, SinkKind, StepSink } from "../../tables/ste
 import { isEndOfWait } from "../../tables/untold-errors.ts";
 
 export interface EndEpisodeOptions extends WaitOptions {
-  /** Whether later items cannot reach back over the end of the episode. Default: true. */
+  /** Whether to prevent later items from reaching back over the end of the episode. Default: true. */
   readonly clearBuffers?: boolean;
 }
 
@@ -18,12 +18,12 @@ export class ItemWriter<K extends SinkKind> {
   }
 
   /**
-   * Waits until at most `blockUntilNumItems` items of this writer are pending. In this process, a pending item waits for a rate limiter. With a server, a
-   * pending item waits for the confirmation.
-   * @returns a promise; in this process `undefined` if no more items are pending
+   * Waits until at most `blockUntilNumItems` items of this writer are pending. In this process, a pending item waits for a rate limiter. With a server, it
+   * waits for confirmation.
+   * @returns a promise. In this process, returns `undefined` if no more than `blockUntilNumItems` items are pending
    * @throws TypeError, RangeError if an argument is invalid
    * @throws ReplayError TIMEOUT if the time limit ends the wait
-   * @throws ReplayError NOT_FOUND, SPEC_MISMATCH once if the server rejected an item whose `createItem` promise no program reads
+   * @throws ReplayError NOT_FOUND, SPEC_MISMATCH, once, if the server rejected an item and the promise from `createItem` was not read
    * @throws the error that ended the stream to a server
    * @throws the signal's reason if the signal aborts
    */
@@ -32,7 +32,7 @@ export class ItemWriter<K extends SinkKind> {
   }
 
   /**
-   * Closes the writer and releases its steps. Items stay, including items that wait. The stream to a server ends when its items are confirmed, or when the
+   * Closes the writer and releases its steps. Items remain, including items that wait. The stream to a server ends when its items are confirmed, or when the
    * client closes. `close` never throws for items that a server rejects. To see these errors, call `flush` first, or await `[Symbol.asyncDispose]`. The
    * client's logger receives each rejection that no promise reported.
    */
@@ -45,7 +45,7 @@ export class ItemWriter<K extends SinkKind> {
   }
 
   /**
-   * Waits until a server has confirmed all items, then closes the writer. Items that wait for a rate limiter in this process don't need the writer.
+   * Waits until a server has confirmed all items, then closes the writer. In this process, items that wait for a rate limiter don't need the writer.
    * @throws the errors of `flush`
    */
   async [Symbol.asyncDispose](): Promise<void> {
@@ -69,7 +69,7 @@ export class EpisodeEnds {
     this.#isExclusive = isExclusive;
   }
 
-  /** @throws ReplayError OUT_OF_TURN while an end waits, and the errors of the sink's `check` */
+  /** @throws ReplayError OUT_OF_TURN while an end waits · the errors of the sink's `check` */
   check(): void {
     this.#sink.check();
     if (this.#isWaiting) throw new ReplayError("OUT_OF_TURN", "the episode is still ending. Await the promise from endEpisode() before this call");
@@ -82,7 +82,7 @@ export class EpisodeEnds {
   }
 
   /**
-   * Ends an episode by calling `end`. If there is a time limit or a signal, the episode ends after all items are in their tables.
+   * Ends an episode by calling `end`. If there is a time limit or a signal, first waits until all items are in their tables.
    * @param room resolves when there is room for the items that the end has created
    * @returns a promise that the caller need not await
    */

@@ -1,4 +1,4 @@
-/** Changes by key, as lists whose values are all checked before anything changes. */
+/** Converts changes by key to lists. All values are checked before anything changes. */
 import { finite, mustBe, onlyKeys } from "../../base/error.ts";
 import { type ColumnLike, dataOf, isColumn } from "../../schema/column.ts";
 import { checkKeyArray, elementsIn, isKey, isList, keyError } from "../../schema/copy-numbers.ts";
@@ -15,10 +15,10 @@ export interface KeyChanges {
 
 const PAIRS_RULE = "a Map, or pairs [key, priority]";
 
-/** Keys of this process are numbers; keys of a server are bigints. */
+/** Keys of this process are numbers, and keys of a server are bigints. */
 const RULE = "whole numbers from 0 to 2^53 - 1, or bigints below 2^64, as samples return them";
 
-/** Returns the changes by key, checked. @throws TypeError, RangeError */
+/** Returns the changes by key, after checking them. @throws TypeError, RangeError */
 export function keyChangesOf(changes: PriorityChanges): KeyChanges {
   const { updates = [], deletes = [] } = onlyKeys("changes", changes, "updates, deletes");
   if (isColumn(updates)) throw mustBe(TypeError, "updates", PAIRS_RULE, updates);
@@ -32,8 +32,8 @@ export function keyChangesOf(changes: PriorityChanges): KeyChanges {
 
 /**
  * Returns the keys in an array or another iterable.
- * @throws TypeError if the array's type cannot hold every key exactly, or if the array holds values that are not keys · RangeError for a value that cannot be a
- * key
+ * @throws TypeError if the array's type cannot represent every key exactly, or if the array contains values that are not keys · RangeError for a number that
+ * cannot be a key
  */
 export function keyList(subject: string, keys: Iterable<ItemKey> | ArrayLike<ItemKey> | ColumnLike<"f64" | "u64">): readonly ItemKey[] {
   const values = dataOf<Iterable<ItemKey> | ArrayLike<ItemKey>>(subject, keys);

@@ -1,4 +1,4 @@
-/** Checks options of the older writers, in this process and to a server. */
+/** Checks the options of legacy writers, in this process and to a server. */
 import { flag, integer, onlyKeys } from "../../base/error.ts";
 import { MAX_ITEMS, MAX_LENGTH } from "../../base/limits.ts";
 
@@ -10,8 +10,8 @@ export interface LegacyWriterOptions {
    */
   readonly chunkLength?: number | null;
   /**
-   * Whether integers go to a server as differences of consecutive steps, which compress better. In this process, the value is checked but has no effect.
-   * Default: false.
+   * Whether integers are sent to a server as differences between consecutive steps, which compress better. In this process, the value is checked but has no
+   * effect. Default: false.
    */
   readonly deltaEncoded?: boolean;
   /**
@@ -26,7 +26,7 @@ export interface ResolvedLegacyOptions {
   readonly maxSequenceLength: number;
   readonly chunkLength: number;
   readonly deltaEncoded: boolean;
-  /** The maximum number of items in flight. Undefined for the client's own limit. */
+  /** The maximum number of items in flight. Undefined means the client's own limit. */
   readonly maxInFlightItems: number | undefined;
 }
 

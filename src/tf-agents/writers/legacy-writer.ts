@@ -1,4 +1,4 @@
-/** Writes items of the last steps, with all of their fields: the older `Writer` of Reverb. */
+/** Writes items that consist of the last steps with all of their fields. Corresponds to the older `Writer` of Reverb. */
 
 import { finite, integer, mustBe, ReplayError } from "../../base/error.ts";
 import { hideFrames } from "../../base/stack-trace.ts";
@@ -12,7 +12,7 @@ export class LegacyWriter<S extends Spec = Spec, K extends SinkKind = "process">
   readonly #fields: Fields<S>;
   readonly #sink: StepSink;
   readonly #maxSequenceLength: number;
-  /** The fields of the first step, which all later steps must have. */
+  /** The fields of the first step. All later steps must have the same fields. */
   #present: readonly boolean[] | undefined;
 
   /** Called by `client.legacyWriter`. @param sink the target of the steps, which is closed with this writer */
@@ -26,7 +26,7 @@ export class LegacyWriter<S extends Spec = Spec, K extends SinkKind = "process">
 
   /**
    * Appends a step. The first step decides which fields of the spec are present. Costs O(bytes). If the call throws, nothing has changed.
-   * @returns nothing. With a server, if a chunk is full and too many items are in flight, returns a promise that resolves when there is room
+   * @returns undefined. With a server, if a chunk is full and too many items are in flight, returns a promise that resolves when there is room
    * @throws ReplayError SPEC_MISMATCH if the step does not match the spec
    * @throws ReplayError INVALID_DATA if a value does not fit its dtype
    * @throws ReplayError OUT_OF_MEMORY if memory runs out
@@ -60,11 +60,11 @@ export class LegacyWriter<S extends Spec = Spec, K extends SinkKind = "process">
    * Creates an item of the last `numTimesteps` steps. As in Reverb, a server receives the item when the chunk with its last step is full: after `chunkLength`
    * steps, or at `flush`. Costs O(numTimesteps + log size).
    * @returns `undefined`, or a promise. In this process, the promise resolves when the rate limiter allows the item. With a server, it resolves when the table
-   * is known and there is room for the item in flight.
+   * is known and another item may be in flight.
    * @throws TypeError, RangeError if an argument is invalid
    * @throws ReplayError NOT_FOUND if the table does not exist
-   * @throws ReplayError SPEC_MISMATCH if the item does not fit the table's signature. If a server's table is not known yet, the promise rejects instead, or the
-   * next `flush` throws if no program reads the promise
+   * @throws ReplayError SPEC_MISMATCH if the item does not fit the table's signature. If a server's table is not known yet, the promise rejects instead. If the
+   * promise is not read, the next `flush` throws
    * @throws ReplayError RATE_LIMITED if too many items are waiting
    * @throws ReplayError OUT_OF_MEMORY if memory runs out
    */
@@ -78,7 +78,10 @@ export class LegacyWriter<S extends Spec = Spec, K extends SinkKind = "process">
     return sink.createLast(table, length, priority, leaves);
   }
 
-  /** Returns which fields are present, as in the earlier steps. @throws ReplayError SPEC_MISMATCH if the step has other fields, or no fields */
+  /**
+   * Returns which fields are present. They must be the same as in the earlier steps. @throws ReplayError SPEC_MISMATCH if the step has other fields, or no
+   * fields
+   */
   #fieldsOf(values: Values): readonly boolean[] {
     const present = values.map((value) => value !== undefined);
     const wrong = this.#fields.leaves.find((_, i) => present[i] !== (this.#present ?? present)[i]);

@@ -18,7 +18,7 @@ import { ReplayTables } from "./replay-tables.ts";
 import type { StepClient, StepWriterOptions } from "./step-client.ts";
 
 export interface LocalClientOptions<N extends string = string> {
-  /** The signatures that items must fit, by table. Items of other tables are not checked. Default: none. */
+  /** The signatures that items must fit, by table. The items of all other tables are not checked. Default: none. */
   readonly signatures?: { readonly [K in N]?: Signature };
 }
 
@@ -43,8 +43,8 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
   }
 
   /**
-   * Creates the client of a new Replay, whose tables are passed as a list. Corresponds to `reverb.Server(tables)`. A `Table` in the list then reports the
-   * counts of its new table.
+   * Creates the client of a new Replay, whose tables are passed as a list. Corresponds to `reverb.Server(tables)`. The `info` of a `Table` in the list then
+   * reports the counts of its new table.
    * @throws RangeError if there are no tables, or if two tables have the same name
    * @throws the errors of `new Replay`
    */
@@ -94,8 +94,8 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
   }
 
   /**
-   * Returns all tables as the bytes of a snapshot, in chunks of about 64 KiB. `Replay.restore` turns them into a Replay. Don't change the tables until the last
-   * chunk is read. Signatures are not included, so pass them to the new client.
+   * Returns all tables as the bytes of a snapshot, in chunks of about 64 KiB. `Replay.restore` turns them into a Replay. Don't change the tables before the
+   * last chunk is read. Signatures are not included, so pass them to the new client.
    * @throws ReplayError OUT_OF_TURN if the tables changed before the last chunk was read
    */
   checkpoint(): Iterable<Uint8Array<ArrayBuffer>> {
@@ -131,7 +131,7 @@ export function clientOf<S extends Spec, N extends string>(client: ClientLike<S,
   return local as unknown as LocalClient<S, N>;
 }
 
-/** Returns the client of a value that is only drawn from. @throws TypeError */
+/** Returns the client of a value from which a program only draws. @throws TypeError */
 export function sampleClientOf(client: SampleClient | Replay): SampleClient {
   if (client instanceof Replay) return clientOf(client as ClientLike) as LocalClient;
   if (typeof client?.sampler !== "function") throw mustBe(TypeError, "client", "a Replay, or a client with the function sampler", client);

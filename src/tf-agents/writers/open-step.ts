@@ -1,4 +1,4 @@
-/** Collects the parts of a step that takes several appends. */
+/** Collects the parts of a step that is appended in several calls. */
 import { CoreStream } from "../../memory/stream.ts";
 import { engineOf, type Replay } from "../../replay/replay.ts";
 import type { Spec } from "../../schema/spec.ts";
@@ -7,7 +7,7 @@ import { alreadySet, type Fields, type Values } from "./fields.ts";
 
 export class OpenStep<S extends Spec> {
   readonly #fields: Fields<S>;
-  /** Checks the fields, and holds them as a separate step. */
+  /** A writer that checks the fields and stores them as a separate step. */
   readonly #draft: Writer<S, string>;
   readonly #stream: CoreStream;
   #values: unknown[] = [];
@@ -18,7 +18,7 @@ export class OpenStep<S extends Spec> {
     this.#stream = new CoreStream(engineOf(replay), this.#draft.streams[0] as number);
   }
 
-  /** Returns all fields that were passed so far. */
+  /** All fields that were passed so far. */
   get values(): Values {
     return this.#values;
   }

@@ -1,4 +1,4 @@
-/** Implements a client of the tables at the other end of a port. It has one writer: the remote writer of one environment. */
+/** Implements a client of the tables at the other end of a port. The client has only one writer, the remote writer of one environment. */
 import { mustBe, ReplayError, show } from "../../base/error.ts";
 import type { WaitOptions } from "../../base/wait.ts";
 import type { RemoteWriter } from "../../remote/writer.ts";
@@ -47,7 +47,7 @@ export class RemoteClient<S extends Spec = Spec> implements StepClient<S> {
   }
 }
 
-/** The remote writer while an observer uses it. The observer's rules are applied here, since the other end does not know the observer. */
+/** The remote writer while an observer uses it. The observer's rules are applied here, because the other end has no information about the observer. */
 class RemoteSteps<S extends Spec> implements StepWriter<S> {
   readonly #remote: RemoteWriter<S>;
   readonly #rules: readonly ItemRule[];
@@ -93,7 +93,7 @@ class RemoteSteps<S extends Spec> implements StepWriter<S> {
     try {
       this.#remote.endEpisode();
     } catch {
-      // The writer is already closed, which also ended the episode.
+      // The remote writer is already closed. Closing it also ended the episode.
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Writes steps to a Replay in this process, as rows of an engine's writer. An open step is added only when an item needs it. */
+/** Writes steps to a Replay in this process, as rows of the engine's writer. An open step is written only when an item needs it. */
 import { integer, mustBe, ReplayError, show } from "../../base/error.ts";
 import type { WaitOptions } from "../../base/wait.ts";
 import type { Engine } from "../../memory/engine.ts";
@@ -24,7 +24,7 @@ import { shapesOf } from "./structure.ts";
 export interface ReplaySinkOptions {
   /** The number of steps in the longest item. */
   readonly keep: number;
-  /** Whether items may span episodes. If so, the engine's writer is created with the first step, since `keep` may lengthen its window until then. */
+  /** Whether items may span episodes. If so, the engine's writer is created only with the first step, because `keep` may lengthen its window until then. */
   readonly across: boolean;
   /** The client method that opens such writers, for errors. */
   readonly maker: string;
@@ -32,13 +32,13 @@ export interface ReplaySinkOptions {
   readonly signatures: (table: string) => Signature | undefined;
 }
 
-/** A pattern with the data that its items are made from. */
+/** A pattern with the data that is needed to create its items. */
 interface PreparedPattern {
   readonly pattern: ItemPattern;
   readonly table: AnyTable;
-  /** The number of its column layout. */
+  /** The number of the pattern's column layout. */
   readonly layout: number;
-  /** The end of the last item in the pattern's table. */
+  /** The end of the item that ends last in the pattern's table. */
   readonly lastEnd: ItemEnd;
 }
 
@@ -47,7 +47,7 @@ interface ItemEnd {
   rows: number;
 }
 
-/** The sink notes up to this number of waiting items before it checks which items are now in their tables. */
+/** The sink records up to this number of waiting items before it checks which of them are now in their tables. */
 const FEW = 64;
 
 export class ReplaySink<S extends Spec> implements StepSink {
@@ -63,7 +63,7 @@ export class ReplaySink<S extends Spec> implements StepSink {
   #writer: Writer<S, string> | undefined;
   #internals: WriterInternals | undefined;
   #stream: CoreStream | undefined;
-  /** Reads steps before they are in any item. */
+  /** Reads steps that are not in an item yet. */
   #windows: Windows | undefined;
   #step: OpenStep<S> | undefined;
   #isOpen = false;
@@ -72,7 +72,7 @@ export class ReplaySink<S extends Spec> implements StepSink {
   /** For each table, the end of the item that ends last. */
   readonly #ends = new Map<string, ItemEnd>();
   #patterns: readonly PreparedPattern[] = [];
-  /** The layout of each pattern. The layouts keep their numbers as long as the engine knows this list. */
+  /** The layout of each pattern. The engine references this list, so the layouts keep their numbers. */
   readonly #layouts: number[] = [];
   /** Items that wait for a rate limiter, and some items that no longer wait. */
   #items: { readonly table: string; readonly key: number }[] = [];
@@ -115,7 +115,7 @@ export class ReplaySink<S extends Spec> implements StepSink {
   appendColumns(values: Values): undefined {
     const leaf = values.findIndex((value) => value !== undefined);
     const column = values[leaf] as ArrayLike<unknown>;
-    // A flat array holds all steps in sequence.
+    // A flat array contains all steps in sequence.
     const steps = typeof column?.[0] === "object" ? column.length : column.length / (this.leaves[leaf] as PlacedLeaf).size;
     const columns = values.map((value, i) => value ?? this.#fields.zeros(i, Math.max(Math.ceil(steps), 1)));
     const rows = this.#begin().appendColumns(this.#fields.completeStep(columns) as ColumnsOf<S>);
@@ -138,7 +138,7 @@ export class ReplaySink<S extends Spec> implements StepSink {
     const writer = this.#begin();
     this.#writeOpen(steps);
     this.#windows ??= new Windows(this.#engine, { seed: 0, streams: writer.streams });
-    // The window holds the last steps.
+    // The window contains only the last steps.
     const first = this.#rows - writer.length;
     const places = steps.map((step) => step - first);
     return this.#windows.steps(leaf, places);
@@ -226,7 +226,7 @@ export class ReplaySink<S extends Spec> implements StepSink {
     const { pattern, table, layout, lastEnd } = this.#patterns[k] as PreparedPattern;
     const writer = this.#begin();
     if (pattern.endOffset === 0) this.#writeNewest();
-    // An open step that no item has needed yet is not among the rows.
+    // An open step is not among the rows if no item has needed it yet.
     const endOffset = pattern.endOffset - (this.total - this.#rows);
     const end = this.#rows - endOffset;
     const isIn = (this.#internals as WriterInternals).insert(table, pattern.length, priority, endOffset, layout, Number(end < lastEnd.rows));
@@ -293,7 +293,7 @@ export class ReplaySink<S extends Spec> implements StepSink {
 
   /**
    * Replaces the engine's writer with a new writer that has a longer window. The new writer takes over the steps and the episode. @throws ReplayError
-   * OUT_OF_MEMORY without any change
+   * OUT_OF_MEMORY, in which case nothing has changed
    */
   #widen(writer: Writer<S, string>, keep: number): void {
     const wide = this.#made(keep);
@@ -336,7 +336,7 @@ export class ReplaySink<S extends Spec> implements StepSink {
     this.#step?.reset();
   }
 
-  /** @throws RangeError for a priority that its table does not accept, such as a priority that is too large for the table's exponent */
+  /** @throws RangeError if a table does not accept a priority, for example because the priority is too large for the table's exponent */
   #mustTake(patterns: readonly ItemPattern[]): void {
     patterns.forEach(({ config: { table, priority } }, i) => {
       const { value, leaf } = priority;
@@ -350,7 +350,7 @@ export class ReplaySink<S extends Spec> implements StepSink {
     });
   }
 
-  /** Notes an item that waits. */
+  /** Records an item that waits. */
   #note(table: string, key: number): void {
     if (this.#items.length >= this.#limit) this.#limit = Math.max(FEW, 2 * this.#count());
     this.#items.push({ table, key });

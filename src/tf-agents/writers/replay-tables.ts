@@ -68,7 +68,7 @@ export class ReplayTables<S extends Spec> implements ClientTables<S> {
     const before = replay.writers.length;
     const names = priorities.map(([table]) => table);
     const writer = this.#inserter(names, leaves);
-    // The step is written as columns of one step, so that either the whole step or nothing is written.
+    // The step is written as columns of one step, so either the whole step or nothing is written.
     const columns = this.fields.leaves.map((_, i) => {
       const value = values[i];
       return value === undefined ? this.fields.zeros(i, 1) : ArrayBuffer.isView(value) ? value : [value];
@@ -163,7 +163,7 @@ function insertersOf(replay: object): Map<string, Writer> {
   return known;
 }
 
-/** Returns a key in the form of this process. Server keys that cannot occur here become 0, which is not the key of any item. */
+/** Returns a key as a number. Keys that cannot occur in this process become 0, which is not the key of any item. */
 function ownKey(key: ItemKey): number {
   return Number(key) <= Number.MAX_SAFE_INTEGER ? Number(key) : 0;
 }

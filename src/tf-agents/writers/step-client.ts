@@ -5,7 +5,7 @@ import type { ItemRule } from "../../tables/rules.ts";
 import type { StepWriter } from "../../tables/step-sink.ts";
 import type { Signature } from "../signature.ts";
 
-/** A value, or a promise if the value comes from another process or has to wait. */
+/** A value, or a promise of the value if it comes from another process or has to wait. */
 export type Awaitable<T> = T | Promise<T>;
 
 export interface StepWriterOptions {
@@ -20,13 +20,15 @@ export interface StepWriterOptions {
 export interface StepClient<S extends Spec = Spec> {
   /** The spec of one step. */
   readonly spec: S;
-  /** Returns whether the table exists. Returns undefined if only a server knows. */
+  /** Returns whether the table exists. Returns undefined if only a server can tell. */
   knows(table: string): boolean | undefined;
   signature(table: string): Awaitable<Signature>;
   writer(options: StepWriterOptions): StepWriter<S>;
 }
 
-/** Returns the names of one table or several, and checks those that the client knows. @throws TypeError · ReplayError NOT_FOUND */
+/**
+ * Returns the names of one or more tables, after checking whether the tables exist, as far as the client can tell. @throws TypeError · ReplayError NOT_FOUND
+ */
 export function tableNames(client: Pick<StepClient, "knows">, tableName: unknown): readonly string[] {
   const names: readonly unknown[] = Array.isArray(tableName) ? tableName : [tableName];
   for (const name of names) {

@@ -1,4 +1,4 @@
-/** Checks a step and its configs before a structured writer takes the step, in this process and to a server. */
+/** Checks a step and its configs before a structured writer accepts the step, in this process and to a server. */
 import { mustBe, ReplayError, show } from "../../base/error.ts";
 import type { Spec } from "../../schema/spec.ts";
 import type { ItemPattern } from "../../tables/step-sink.ts";
@@ -9,9 +9,9 @@ import type { Fields, Values } from "./fields.ts";
 export class Structure<S extends Spec> {
   readonly matcher: Matcher;
   readonly #fields: Fields<S>;
-  /** The fields whose values must be finite, because priorities are computed from them. */
+  /** The fields whose values must be finite, because priorities are computed from these values. */
   readonly #errors: readonly number[];
-  /** The fields for which steps have a key. The first step determines them. */
+  /** For each field, whether steps have a key for the field. The first step determines these values. */
   #keyed: readonly boolean[] | undefined;
   /** Whether the last step had every field. If so, the next step needs no check if it has a value for each field. */
   #isWhole = false;
@@ -26,11 +26,11 @@ export class Structure<S extends Spec> {
   }
 
   /**
-   * Finds the configs that apply once a step is appended: fills `matcher.matches` and returns their number. Changes nothing else.
+   * Finds the configs that will apply after a step is appended. Fills `matcher.matches` and returns the number of matches. Changes nothing else.
    * @param stepValues the step's values, one per leaf
-   * @param open the values so far if the step is open; undefined for a new step
-   * @param index the step's number in the episode
-   * @throws ReplayError SPEC_MISMATCH if the step has other fields than the earlier steps, INVALID_DATA if no priority can be computed from a value
+   * @param open the values that an open step already has; undefined for a new step
+   * @param index the index of the step in its episode
+   * @throws ReplayError SPEC_MISMATCH if the fields of the step differ from the earlier steps · INVALID_DATA if no priority can be computed from a value
    */
   match(step: unknown, stepValues: Values, open: Values | undefined, index: number): number {
     this.#nextKeyed = this.#isWhole && this.#fields.hasKeys ? this.#keyed : this.#checkSameFields(step);
@@ -40,7 +40,7 @@ export class Structure<S extends Spec> {
     return this.matcher.match(values, open === undefined, index);
   }
 
-  /** Takes over the step that was last passed to `match`. */
+  /** Accepts the step that was last passed to `match`. */
   push(): void {
     if (this.#keyed !== this.#nextKeyed) {
       this.#keyed = this.#nextKeyed;

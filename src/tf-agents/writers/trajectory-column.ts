@@ -1,4 +1,7 @@
-/** Implements a column of a future item, with selected steps of one leaf of a writer's history: `TrajectoryColumn` of Reverb. Indices follow Python. */
+/**
+ * Implements a column of a future item. It selects steps of one leaf from a writer's history. Corresponds to `TrajectoryColumn` of Reverb. Indices follow
+ * Python.
+ */
 
 import { mustBe } from "../../base/error.ts";
 import { Column } from "../../schema/column.ts";
@@ -15,7 +18,7 @@ export class TrajectoryColumn {
   /** Step numbers, counted since the writer was created. */
   readonly #steps: readonly number[];
 
-  /** Called by the columns of a history. @throws RangeError if there is no step, if a step is no longer kept, or if a step has no value of the field */
+  /** Called by the columns of a history. @throws RangeError if there is no step, if a step is no longer kept, or if a step has no value for the field */
   constructor(source: ColumnSource, leaf: PlacedLeaf, steps: readonly number[], isSqueezed: boolean) {
     this.#source = source;
     this.#leaf = leaf;
@@ -24,7 +27,7 @@ export class TrajectoryColumn {
     this.#mustBeHeld(leaf.path || "the history", source);
   }
 
-  /** The number of steps. 1 if the column is squeezed. */
+  /** The number of steps, which is 1 if the column is squeezed. */
   get length(): number {
     return this.#steps.length;
   }
@@ -39,7 +42,7 @@ export class TrajectoryColumn {
   }
 
   /**
-   * Returns a column of every `step`-th step from `start` to before `stop`, backwards if `step` is negative.
+   * Returns a column of every `step`-th step from `start` up to, but not including, `stop`. If `step` is negative, the order is backwards.
    * @throws TypeError if an argument is not a number
    * @throws RangeError if no step is selected
    */
@@ -77,14 +80,14 @@ export class TrajectoryColumn {
 
   /**
    * Returns a copy of the values. Corresponds to `numpy()` of Reverb. Costs O(bytes).
-   * @throws RangeError if a step is no longer kept, or has no value of the field
+   * @throws RangeError if a step is no longer kept, or has no value for the field
    */
   values(): Column {
     this.#mustBeHeld("this column", this.#source);
     return new Column(this.#source.read(this.#leaf, this.#steps), this.shape);
   }
 
-  /** Returns this column as a column of an item, if the writer's history holds all its steps. @throws RangeError if a step is no longer available */
+  /** Returns this column as a column of an item. All its steps must still be in the writer's history. @throws RangeError if a step is no longer available */
   itemColumn(name: string, subject: string, source: ColumnSource): ItemColumn {
     this.#mustBeHeld(subject, source);
     return { name, leaf: this.#leaf, steps: this.#steps, isSqueezed: this.isSqueezed };
@@ -102,7 +105,7 @@ function createColumn(source: ColumnSource, leaf: PlacedLeaf, steps: readonly nu
   return new TrajectoryColumn(source, leaf, steps, isSqueezed);
 }
 
-/** The source of columns: a writer's history. */
+/** The source of a column's values, which is a writer's history. */
 export interface ColumnSource {
   /** @throws RangeError if the step of the leaf is not available */
   mustHoldStep(subject: string, leaf: PlacedLeaf, step: number): void;

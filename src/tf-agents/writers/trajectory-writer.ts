@@ -1,4 +1,4 @@
-/** Writes items whose columns each select any available steps: `TrajectoryWriter` of Reverb. */
+/** Implements a writer of items whose columns can each select any available steps. Corresponds to `TrajectoryWriter` of Reverb. */
 
 import { finite, flag, integer, onlyKeys } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
@@ -46,7 +46,7 @@ export class TrajectoryWriter<S extends Spec = Spec, K extends SinkKind = "proce
     this.#ends = new EpisodeEnds(sink, sink.isExclusiveAtEnd);
   }
 
-  /** Returns the available steps, nested like the spec, with the fields that were set so far. @throws ReplayError EMPTY before the first step */
+  /** The available steps, nested like the spec, with the fields that were set so far. @throws ReplayError EMPTY before the first step */
   get history(): HistoryOf<S> {
     return this.#history.columns as HistoryOf<S>;
   }
@@ -59,7 +59,7 @@ export class TrajectoryWriter<S extends Spec = Spec, K extends SinkKind = "proce
   /**
    * Sets the number of steps for which one field is kept. Steps that are already dropped are not restored.
    * @param path the keys that lead to the field
-   * @param options.maxChunkLength the maximum number of steps per chunk of the field on a server; in this process the value is checked but has no effect
+   * @param options.maxChunkLength the maximum number of steps per chunk of the field on a server; in this process, the value is checked but has no effect
    * @throws TypeError, RangeError if an argument is invalid
    * @throws ReplayError NOT_FOUND if the field is not in the spec
    */
@@ -73,8 +73,8 @@ export class TrajectoryWriter<S extends Spec = Spec, K extends SinkKind = "proce
   /**
    * Appends a step, whole or without some of its fields. Nothing is sent to a server before an item needs it. Costs O(bytes). If the call throws, nothing has
    * changed.
-   * @param options.partialStep leaves the step open: the next append continues it
-   * @throws ReplayError SPEC_MISMATCH if the step has another form, or if an earlier append has set a field
+   * @param options.partialStep leaves the step open, so the next append continues the step
+   * @throws ReplayError SPEC_MISMATCH if the step does not match the spec, or if an earlier append has already set a field
    * @throws ReplayError INVALID_DATA if a value does not fit its dtype
    * @throws ReplayError OUT_OF_MEMORY if memory runs out
    */
@@ -89,15 +89,15 @@ export class TrajectoryWriter<S extends Spec = Spec, K extends SinkKind = "proce
   }
 
   /**
-   * Creates an item from columns of this writer's history. The item holds all steps from the oldest to the newest step in the columns. Batches name the item's
-   * columns by their dotted paths. Items may use any number of different column sets. A server receives only the steps that it does not have yet. Costs
-   * O(columns + steps between + log size).
+   * Creates an item from columns of this writer's history. The item spans all steps from the oldest to the newest step in the columns. Batches name the item's
+   * columns by their dotted paths. The number of different column sets is unlimited. A server receives only the steps that it does not have yet. Costs
+   * O(columns + spanned steps + log size).
    * @returns `undefined`, or a promise. In this process, the promise resolves when the rate limiter allows the item. With a server, it resolves when the table
-   * is known and there is room for the item in flight. `flush` waits for confirmations
+   * is known and another item may be in flight. `flush` waits for confirmations
    * @throws RangeError if a column has no steps, if one of its steps is not available, or if the priority is invalid
    * @throws ReplayError NOT_FOUND if the table does not exist
-   * @throws ReplayError SPEC_MISMATCH if the item does not fit the table's signature. With a server, the promise for the first item of a table rejects instead,
-   * or the next `flush` throws if no program reads the promise
+   * @throws ReplayError SPEC_MISMATCH if the item does not fit the table's signature. With a server, the promise for the first item of a table rejects instead.
+   * If that promise is not read, the next `flush` throws
    * @throws ReplayError RATE_LIMITED if too many items are waiting
    * @throws ReplayError OUT_OF_MEMORY if memory runs out
    */
@@ -109,9 +109,9 @@ export class TrajectoryWriter<S extends Spec = Spec, K extends SinkKind = "proce
   }
 
   /**
-   * Ends the episode, and with it an open step. With a time limit or a signal, the episode ends when all items of this writer are in their tables. Until then,
-   * every other call of a writer in this process throws OUT_OF_TURN. If the wait fails, the episode continues with all its steps.
-   * @param options.clearBuffers whether later items cannot reach back over the end. Default: true
+   * Ends the episode, and the open step if there is one. With a time limit or a signal, the episode ends when all items of this writer are in their tables. In
+   * this process, every other call to the writer throws OUT_OF_TURN until then. If the wait fails, the episode continues with all its steps.
+   * @param options.clearBuffers whether to prevent later items from reaching back over the end. Default: true
    * @returns `undefined` if the episode has ended and, in this process, no item waits for a rate limiter; otherwise a promise. Without a limit, the promise
    * does not report items that a server rejects, but `flush` does
    * @throws ReplayError TIMEOUT if the time limit ends the wait

@@ -1,4 +1,4 @@
-/** Supplies fields that a file lacks: a reward of 0, and a discount of 1 (0 if the environment terminated the episode). */
+/** Supplies the rewards and discounts that a file lacks. Rewards are 0. Discounts are 1, or 0 if the environment terminated the episode. */
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import type { FinalStep } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
@@ -10,12 +10,12 @@ import { Column } from "./column.ts";
 export const ABSENT: StepLeaf = { dtype: "f32", shape: [] };
 const ABSENT_FIELDS: readonly string[] = ["reward", "discount"];
 
-/** Returns a reward of 0 per row. */
+/** Returns a column with a reward of 0 per row. */
 export function absentReward(rows: number): Column {
   return new Column({ path: "reward", leaf: ABSENT, rows, rowBytes: 4, read: async (from, to) => new Float32Array(to - from) });
 }
 
-/** Returns the discounts of RLDS steps. The discount is 0 in a terminal step and in the step before, whose action led to it. */
+/** Returns the discounts of RLDS steps. The discount is 0 in a terminal step and in the step before it, whose action led to the terminal step. */
 export function discountsOf(isLast: ArrayLike<number>, isTerminal: ArrayLike<number>): Float32Array<ArrayBuffer> {
   const { length } = isTerminal;
   return Float32Array.from({ length }, (_, i) => (isLast[i] === 1 || isTerminal[i] === 1 || (i + 1 < length && isTerminal[i + 1] === 1) ? 0 : 1));

@@ -7,19 +7,19 @@ import type { ColumnData } from "../../model/step-columns.ts";
 
 /** The values of one leaf in all rows. */
 export class Column {
-  /** The name in messages. */
+  /** The name of the column in messages. */
   readonly path: string;
-  /** The leaf of a row. */
+  /** The leaf of one row. */
   readonly leaf: StepLeaf;
   /** The number of rows. Undefined for a single value without rows. */
   readonly rows: number | undefined;
-  /** The number of bytes per row; an estimate for text without a fixed width. */
+  /** The number of bytes per row, which is an estimate for text without a fixed width. */
   readonly rowBytes: number;
-  /** The number of rows stored together as a chunk. Reading fewer rows reads a chunk more than once. */
+  /** The number of rows that are stored together as a chunk. If fewer rows are read at a time, a chunk is read repeatedly. */
   readonly chunkRows: number;
   /**
-   * Reads the rows from … to - 1. A single value is returned for any range. @param target an array of the right length, which the column may fill and return
-   * instead of a new one
+   * Reads the rows from … to - 1. If the column is a single value, any range returns that value. @param target an array of the right length, which the column
+   * may fill and return instead of a new array
    */
   readonly read: (from: number, to: number, target?: ColumnData) => Promise<ColumnData>;
 
@@ -33,7 +33,7 @@ export class Column {
   }
 }
 
-/** Returns a column of zeros, for numbers that a file lacks. */
+/** Returns a column of zeros, in place of numbers that a file lacks. */
 export function zeroColumn(path: string, rows: number): Column {
   return new Column({ path, leaf: { dtype: "f32", shape: [] }, rows, rowBytes: 4, read: async (from, to) => new Float32Array(to - from) });
 }
@@ -43,7 +43,7 @@ export type ColumnTree = Nest<Column>;
 
 const isColumn = (node: unknown) => node instanceof Column;
 
-/** Returns a spec with the result of `toLeaf` for each column. */
+/** Returns a spec in which the result of `toLeaf` replaces each column. */
 export function mapColumns(tree: ColumnTree, toLeaf: (column: Column) => StepLeaf): StepSpec {
   return zip([tree], isColumn, ([column]) => toLeaf(column as Column));
 }
@@ -58,7 +58,7 @@ export function columnsOf(tree: ColumnTree): Column[] {
   return leaves(tree, isColumn).map(({ leaf }) => leaf);
 }
 
-/** Joins pieces of a column, and adds blank rows up to `rows`. */
+/** Joins the pieces of a column. Adds blank rows up to a total of `rows`. */
 export function joined(leaf: StepLeaf, chunks: readonly ColumnData[], rows: number): ColumnData {
   const [first] = chunks;
   const length = rows * sizeOf(leaf.shape);

@@ -1,4 +1,4 @@
-/** Reads episodes as ranges of rows from columns over the transitions of all episodes. */
+/** Reads episodes as ranges of rows, from columns that contain the transitions of all episodes. */
 import type { StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
@@ -8,17 +8,17 @@ import { type EndedSteps, type Ending, episodeSteps, type TransitionSpec } from 
 
 /** The rows of an episode in the columns of a file. */
 export interface EpisodeRange {
-  /** The rows of the actions: from … to - 1. */
+  /** The rows of the actions are from … to - 1. */
   readonly from: number;
   readonly to: number;
   /** The row of the first observation. */
   readonly observedFrom: number;
-  /** Whether a final observation follows the observations of the actions. */
+  /** Whether a final observation comes after the observations of the actions. */
   readonly finalStep: boolean;
   readonly ending: Ending;
 }
 
-/** The columns of the observation, action, reward and metadata. */
+/** The columns of the observation, the action, the reward and metadata. */
 export interface TransitionTree {
   readonly observation: ColumnTree;
   readonly action: ColumnTree;

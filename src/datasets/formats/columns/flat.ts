@@ -1,4 +1,4 @@
-/** Reads flat transitions in the form of D4RL: consecutive rows with flags that mark the ends of episodes. */
+/** Reads flat transitions, as in D4RL, which are consecutive rows with flags that mark the ends of episodes. */
 import { mustBe } from "../../../base/error.ts";
 import { blank } from "../../../schema/leaf.ts";
 import { leavesOf } from "../../model/leaves.ts";
@@ -13,7 +13,7 @@ export interface FlatTable {
   readonly transition: { readonly observation: ColumnTree; readonly action: ColumnTree; readonly reward: ColumnTree; readonly [metadata: string]: ColumnTree };
   readonly terminals: Column;
   readonly timeouts?: Column;
-  /** Whether `terminals` mark every end of an episode, like `done`. The rows after the last end are then an open episode. */
+  /** Whether `terminals` mark every end of an episode, as `done` does. In that case, the rows after the last end are an open episode. */
   readonly areEnds?: boolean;
   readonly nextObservation?: ColumnTree;
 }
@@ -21,8 +21,8 @@ export interface FlatTable {
 /**
  * The rule for the final step of an episode.
  * - `rlds`: follows the RLDS importer of D4RL. The final step is read from `next_observations` if they exist. Otherwise, an episode that terminated gets a
- *   final step with an observation of zeros, so that its last transition is not lost. A truncated episode gets no final step.
- * - `next`: reads the final step from `next_observations`, which are required.
+ * final step with an observation of zeros, so its last transition is not lost. A truncated episode gets no final step.
+ * - `next`: reads the final step from `next_observations`, which must exist.
  * - `none`: adds no final step. The last transition is the last step.
  */
 export type FinalObservation = "rlds" | "next" | "none";
@@ -37,7 +37,7 @@ export function checkFinalObservation(value: FinalObservation): void {
 /** The options for reading a flat table. */
 export interface FlatOptions {
   readonly finalObservation: FinalObservation;
-  /** The number of steps after which an episode is truncated, if there are no timeouts. */
+  /** The number of steps after which an episode is truncated, if the file has no timeouts. */
   readonly maxEpisodeSteps?: number;
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
@@ -89,7 +89,7 @@ export async function* flatEpisodes(table: FlatTable, options: FlatOptions, row 
     for (let at = from; at < to; ) {
       options.signal?.throwIfAborted();
       if (to - at >= slices.height && !slices.has(at)) {
-        // Rows that all belong to one episode need no slice.
+        // If all rows of a slice belong to one episode, they are read without a slice.
         const end = at + slices.height;
         for (const [k, { size }] of leaves.entries()) await readInto(columns[k] as Column, at, end, data[k] as ColumnData, (at - from) * size, size);
         at = end;
@@ -110,7 +110,7 @@ export async function* flatEpisodes(table: FlatTable, options: FlatOptions, row 
   }
 }
 
-/** Returns the first rows and lengths of the episodes. Reads only their flags. O(rows) @throws RldsError CORRUPT if the flags are damaged */
+/** Returns the first rows and lengths of the episodes. Reads only the flags. O(rows) @throws RldsError CORRUPT if the flags are damaged */
 export async function flatIndex(table: FlatTable, options: FlatOptions): Promise<FlatIndex> {
   const hasNext = nextColumns(table.nextObservation, options).length > 0;
   const rows: number[] = [];
@@ -143,7 +143,7 @@ async function* flatRanges(table: FlatTable, options: FlatOptions, row: number):
       block = await readColumns(flags, from, to);
     } catch (error) {
       if (height <= Math.max(SLICE_ROWS, chunkRows)) throw error;
-      // With smaller blocks, more of the episodes before damaged flags can be read.
+      // With smaller blocks, more episodes before the damaged flags can be read.
       height = Math.max(SLICE_ROWS, chunkRows);
       continue;
     }
@@ -177,7 +177,7 @@ function* findEpisodeEnds(
   }
 }
 
-/** Returns the ending of an episode that the end of the data cuts off. The episode is open, unless the file cannot mark truncations. */
+/** Returns the ending of an episode that stops with the data. The episode is open, unless the file has no way to mark truncations. */
 function tailEnding(marksCuts: boolean, { maxEpisodeSteps }: FlatOptions): Ending {
   return !marksCuts && maxEpisodeSteps === undefined ? "truncated" : "open";
 }
@@ -197,11 +197,11 @@ interface Slice {
   readonly data: readonly ColumnData[];
 }
 
-/** Reads columns slice by slice, so that a slice with several episodes is read only once. */
+/** Reads columns slice by slice, so a slice with several episodes is read only once. */
 class Slices {
   readonly #columns: readonly Column[];
   readonly #rows: number;
-  /** The number of rows of a slice: whole chunks, unless a chunk is too large. */
+  /** The number of rows per slice. A slice consists of whole chunks, unless a chunk is too large. */
   readonly height: number;
   #current: Slice = { from: 0, to: 0, data: [] };
 
@@ -213,12 +213,12 @@ class Slices {
     this.height = Math.max(1, Math.min(preferredRows, Math.floor(SLICE_BYTES / rowBytes)));
   }
 
-  /** Returns whether the slice that contains this row was already read. */
+  /** Returns whether the current slice contains a row. */
   has(row: number): boolean {
     return row >= this.#current.from && row < this.#current.to;
   }
 
-  /** Returns the slice that has a row. */
+  /** Returns the slice that begins with a row, or the current slice if it contains the row. */
   async at(row: number): Promise<Slice> {
     if (this.has(row)) return this.#current;
     const to = Math.min(this.#rows, row + this.height);
@@ -239,7 +239,7 @@ async function readInto(column: Column, from: number, to: number, all: ColumnDat
   if (data !== target) copyColumn(column.leaf, all, at, data);
 }
 
-/** Reads columns one after the other, because a file allows one read at a time. */
+/** Reads columns one after the other, because a file allows only one read at a time. */
 async function readColumns(columns: readonly Column[], from: number, to: number): Promise<ColumnData[]> {
   const data: ColumnData[] = [];
   for (const column of columns) data.push(await column.read(from, to));

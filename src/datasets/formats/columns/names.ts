@@ -1,6 +1,6 @@
 /** Maps the field names of other programs to those of RLDS. Every reader uses this table, and docs/reference/formats.md shows it. */
 
-/** The names of RLDS, and names for fields that RLDS lacks. */
+/** The field names of RLDS, and names for fields that RLDS lacks. */
 export type Field =
   | "observation"
   | "action"
@@ -18,8 +18,8 @@ export type Field =
   | "lengths";
 
 /**
- * Names in the singular; case and underscores do not matter. If a file has several names of a field, the name listed first here is the field, and the other
- * names are metadata.
+ * The names of each field, in the singular. Case and underscores do not matter. If a file has several names of a field, the name that is listed first here is
+ * the field, and the other names are metadata.
  */
 export const FIELD_NAMES: { readonly [field in Field]: readonly string[] } = {
   observation: ["observation", "obs", "state"],
@@ -40,7 +40,7 @@ export const FIELD_NAMES: { readonly [field in Field]: readonly string[] } = {
 
 const bare = (name: string) => name.replaceAll("_", "").toLowerCase();
 
-/** The field of each bare name, and its rank among the names of that field. */
+/** The field of each bare name, and the rank of the name among the names of that field. */
 const PLACES = new Map(
   Object.entries(FIELD_NAMES).flatMap(([field, names]) => names.map((name, rank) => [bare(name), { field: field as Field, rank }] as const)),
 );
@@ -50,7 +50,10 @@ function placeOf(name: string): { readonly field: Field; readonly rank: number }
   return PLACES.get(bareName) ?? PLACES.get(bareName.replace(/s$/, ""));
 }
 
-/** Returns the field of a name: `observations`, `obs` and `Observation` are the observation. Undefined for metadata of a step, which keep their name. */
+/**
+ * Returns the field of a name. For example, `observations`, `obs` and `Observation` are the observation. Returns undefined for metadata of a step, which keep
+ * their name.
+ */
 export function fieldOf(name: string): Field | undefined {
   return placeOf(name)?.field;
 }
@@ -69,8 +72,8 @@ export function fieldsOf(names: readonly string[]): ReadonlyMap<string, Field> {
 }
 
 /**
- * Returns whether a name counts as a field only if no other name of that field exists. Rows of JSON may have a state next to the observation. If two other
- * names of one field exist, they contradict each other.
+ * Returns whether a name counts as a field only if no other name of that field exists. For example, rows of JSON may have a state in addition to the
+ * observation. Two other names of one field contradict each other.
  */
 export function isWeakName(name: string): boolean {
   return /^(next)?states?$/.test(bare(name));

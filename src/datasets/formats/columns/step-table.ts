@@ -1,4 +1,4 @@
-/** Reads RLDS steps from a table of columns, whose ranges of rows are episodes. Missing columns are computed from the other columns. */
+/** Reads RLDS steps from a table of columns in which each episode is a range of rows. Missing columns are computed from the other columns. */
 
 import { isText } from "../../../schema/leaf.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
@@ -16,11 +16,13 @@ export interface Range {
   readonly to: number;
 }
 
-/** The number of flags checked before other tasks run. */
+/** The number of flags that are checked before other tasks run. */
 const SLICE_ROWS = 1 << 22;
 const FLAG = { dtype: "bool", shape: [] } as const;
 
-/** The row ranges of episodes, which begin at `is_first` or after `is_last`. Computed on the fly, since each row may be an episode. */
+/**
+ * The row ranges of episodes. An episode begins at `is_first` or after `is_last`. The ranges are computed during iteration, because each row may be an episode.
+ */
 export class FlaggedRanges implements Iterable<Range> {
   readonly #rows: number;
   readonly #isFirst: Uint8Array | undefined;
@@ -72,7 +74,7 @@ export async function flagsOf(column: Column, file: string, signal?: AbortSignal
 
 /** The columns and flags of the steps in all episodes. */
 export interface StepTable {
-  /** The columns that are used unchanged: observation, action, reward, optionally discount, and metadata. */
+  /** The columns that are used unchanged. They are the observation, the action, the reward, metadata, and optionally the discount. */
   readonly tree: { readonly [name: string]: ColumnTree };
   readonly isFirst?: Uint8Array;
   readonly isLast?: Uint8Array;

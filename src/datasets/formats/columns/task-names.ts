@@ -1,4 +1,4 @@
-/** Lists the paths of task texts in a step or in metadata. The first nonempty text is used. */
+/** Lists the possible paths of the task text in a step or in metadata. The first nonempty text is used. */
 export const TASKS: readonly string[] = [
   "task",
   "language_instruction",

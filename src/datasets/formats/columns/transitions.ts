@@ -1,4 +1,4 @@
-/** Converts transitions of environments to RLDS steps, with flags, discounts, and an optional final step. */
+/** Converts an environment's transitions to RLDS steps, with flags, discounts and an optional final step. */
 
 import { pack, valueAt } from "../../../schema/nest.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
@@ -7,10 +7,10 @@ import { leavesOf } from "../../model/leaves.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { joined } from "./column.ts";
 
-/** How an episode ends: the environment terminated it, a time limit or a similar cause truncated it, or the data ends. */
+/** How an episode ends. The environment terminated it, a time limit or a similar cause truncated it, or the data stops before its end. */
 export type Ending = "terminated" | "truncated" | "open";
 
-/** The specs of observation, action, reward and metadata, and optionally of a discount. */
+/** The specs of the observation, the action, the reward and metadata, and optionally of a discount. */
 export interface TransitionSpec {
   readonly observation: StepSpec;
   readonly action: StepSpec;
@@ -27,7 +27,7 @@ export interface Transitions {
   /** Whether a step with the final observation follows. */
   readonly finalStep: boolean;
   readonly ending: Ending;
-  /** A flag per row: 1 if the environment terminated there, even in the middle of an episode. */
+  /** One flag per row, which is 1 if the environment terminated there, even in the middle of an episode. */
   readonly terminated?: ColumnData;
 }
 
@@ -39,14 +39,14 @@ export interface EndedSteps {
   readonly [FINAL_STEP]: FinalStep;
 }
 
-/** Returns the spec of the steps. Does not throw: names that RLDS uses for flags are replaced by the flags. */
+/** Returns the spec of the steps. Never throws, because the flags replace any fields with the same names. */
 export function stepSpecOf(transition: TransitionSpec): StepSpec {
   return { discount: { dtype: "f32", shape: [] }, ...transition, is_first: BOOL, is_last: BOOL, is_terminal: BOOL };
 }
 
 /**
- * Returns the steps of an episode. The reward that led to the end is in the step before the final one, with a discount of 0 if the environment terminated; the
- * final step has zeros. Existing discounts do not change. Without a final step, the last transition is the last step, and keeps its action and reward.
+ * Returns the steps of an episode. If there is a final step, it has zeros, and the step before it has the last reward, with a discount of 0 if the environment
+ * terminated. Existing discounts do not change. If there is no final step, the last transition is the last step and keeps its action and reward.
  */
 export function episodeSteps(transition: TransitionSpec, { data, length, finalStep, ending, terminated }: Transitions): EndedSteps {
   const steps = length + (finalStep ? 1 : 0);

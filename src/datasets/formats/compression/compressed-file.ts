@@ -1,4 +1,4 @@
-/** Presents a single file compressed with gzip or Zstandard as the original file. */
+/** Presents a file that is compressed with gzip or Zstandard as the original file. */
 import { corruptFile } from "../../model/rlds-error.ts";
 import { bytesFile } from "../sources/bytes-source.ts";
 import type { SourceFile } from "../sources/source.ts";
@@ -21,13 +21,13 @@ const CODECS: readonly (readonly [magic: readonly number[], pieces: Pieces, endi
 ];
 const MAGIC_BYTES = 4;
 
-/** The number of bytes that show whether a file is text, the only content that is streamed. No format that needs random access begins with text. */
+/** The number of bytes that determine whether a file is text. Only text is streamed, because no format that requires random access begins with text. */
 const HEAD_BYTES = 64;
 const BINARY_NAMES = ["PAR1", "REPRISE1", "PK\x03\x04", "PK\x05\x06"];
 
 /**
- * Returns the decompressed file, or undefined if the file is not compressed. Text is decompressed while it is read, and once before that to determine its size.
- * Other content is decompressed into memory, up to maxBytes. Takes ownership of the file. @throws RldsError CORRUPT
+ * Returns the decompressed file, or undefined if the file is not compressed. Text is decompressed once to determine its size, and again while it is read. Other
+ * content is decompressed into memory, up to maxBytes. Takes ownership of the file. @throws RldsError CORRUPT
  */
 export async function decompressedFile(file: SourceFile, options: CompressedOptions): Promise<SourceFile | undefined> {
   const head = await file.read(0, Math.min(file.size, MAGIC_BYTES));
@@ -48,7 +48,7 @@ export async function decompressedFile(file: SourceFile, options: CompressedOpti
   return bytesFile(name, bytes);
 }
 
-/** Reads the file once. */
+/** Reads the file once to determine the size of its content. */
 async function measure(file: SourceFile, pieces: Pieces, { maxBytes, signal, salvage }: CompressedOptions): Promise<{ size: number; isText: boolean }> {
   let size = 0;
   let head = "";
@@ -82,10 +82,10 @@ function isTextual(head: string): boolean {
   return true;
 }
 
-/** The number of bytes kept before the newest bytes, since a reader inspects the beginning of the file before it reads from there. */
+/** The number of bytes that are kept before the newest bytes, because a reader inspects the beginning of the file before it reads from there. */
 const MAX_BACK = 1 << 20;
 
-/** Reads forward. To reach a place before the kept bytes, decompression restarts from the beginning. */
+/** A decompressed file that is read forward. A read before the kept bytes restarts the decompression from the beginning. */
 class StreamedFile implements SourceFile {
   readonly name: string;
   readonly size: number;
@@ -93,11 +93,11 @@ class StreamedFile implements SourceFile {
   readonly #pieces: Pieces;
   readonly #signal: AbortSignal | undefined;
   #source: AsyncGenerator<Uint8Array, void, undefined> | undefined;
-  /** The kept pieces, and their offset. */
+  /** The kept pieces. `#keptFrom` is the offset of the first of them. */
   #kept: Uint8Array[] = [];
   #keptFrom = 0;
   #end = 0;
-  /** Serializes reads. */
+  /** The last read, after which the next read starts. */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(name: string, size: number, file: SourceFile, pieces: Pieces, signal: AbortSignal | undefined) {
@@ -128,7 +128,7 @@ class StreamedFile implements SourceFile {
     return this.#copy(at, length);
   }
 
-  /** Releases whole pieces before a place. */
+  /** Releases all pieces that end before a place. */
   #forget(place: number): void {
     let count = 0;
     while (count < this.#kept.length && this.#keptFrom + (this.#kept[count] as Uint8Array).length <= place) {

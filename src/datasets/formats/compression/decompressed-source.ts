@@ -1,13 +1,13 @@
-/** Opens sources of readers for single files, which may be compressed as a whole. */
+/** Opens sources in which a single file may be compressed as a whole. */
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import { type Source, type SourceOptions, sourceOf } from "../sources/open-source.ts";
 import type { SourceTarget } from "../sources/source.ts";
 import { decompressedFile } from "./compressed-file.ts";
 
-/** A source whose single file is presented in decompressed form. */
+/** A source in which a single file is presented in decompressed form. */
 export type DecompressedTarget = SourceTarget & { readonly wasCompressed: boolean };
 
-/** Opens a source, and decompresses a single compressed file. @throws RldsError NOT_FOUND, CORRUPT, and the errors of `sourceOf` */
+/** Opens a source, and decompresses its file if it is a single compressed file. @throws RldsError NOT_FOUND, CORRUPT · the errors of `sourceOf` */
 export async function decompressedSource(from: Source, options: SourceOptions & { readonly salvage?: boolean } = {}): Promise<DecompressedTarget> {
   const { maxBytes = MAX_SOURCE_BYTES, signal, fetch, salvage } = options;
   const target = await sourceOf(from, { signal, fetch, maxBytes });

@@ -5,12 +5,12 @@ import { yieldToEventLoop } from "../../model/traversal.ts";
 import { crc32 } from "../npz/zip.ts";
 import type { SourceFile } from "../sources/source.ts";
 
-/** The numbers of bytes that are read together, and inflated together. A slice inflates to at most 16 MiB. */
+/** The number of bytes that are read together. `SLICE` bytes are inflated together, to at most 16 MiB. */
 const BLOCK = 1 << 20;
 const SLICE = 1 << 14;
-/** The number of bytes between two pauses, in which other tasks run. */
+/** The number of bytes between two pauses during which other tasks can run. */
 const BYTES_PER_PAUSE = 1 << 23;
-/** The size of a member's trailer: checksum and size. */
+/** The number of bytes in a member's trailer, which contains the checksum and the size. */
 const TRAILER = 8;
 
 interface Member {
@@ -23,7 +23,7 @@ export async function* gunzipPieces(file: SourceFile, signal?: AbortSignal): Asy
   const { Gunzip } = await import("fflate");
   let output: Uint8Array[] = [];
   let member: Member = { crc: 0, size: 0 };
-  /** The complete members, and their ends. */
+  /** The complete members, with the offsets of their ends. */
   let ended: { readonly member: Member; readonly end: number }[] = [];
   const gunzip = new Gunzip((chunk) => {
     member.crc = crc32(chunk, member.crc);
@@ -60,7 +60,7 @@ export async function* gunzipPieces(file: SourceFile, signal?: AbortSignal): Asy
       }
     }
   }
-  // All data before the cut has been passed on.
+  // The stream is only ended at this point, because all data before the cut has already been passed on.
   push(new Uint8Array(0), file.size, true);
   yield* output;
   await checkMember(file, member, file.size);

@@ -9,7 +9,7 @@ import { isEndlessTable } from "./huffman-weights.ts";
 const MAGIC = 0xfd2fb528;
 /** The first of the 16 numbers that mark skippable frames. */
 const SKIPPABLE = 0x184d2a50;
-/** The window limit of the command zstd. */
+/** The maximum window size, in bytes, as in the command zstd. */
 const MAX_WINDOW = 2 ** 27;
 const MAX_BLOCK = 2 ** 17;
 const CHECKSUM = 4;
@@ -24,12 +24,12 @@ interface Frame {
   readonly bytes: Uint8Array;
   /** The number of output bytes to which later blocks may refer. */
   readonly window: number;
-  /** The size of the output, if the head contains it. */
+  /** The size of the output, if the head states it. */
   readonly size: number | undefined;
   readonly hasChecksum: boolean;
 }
 
-/** Yields the decompressed bytes in pieces: blocks of at most 128 KiB. @throws RldsError CORRUPT */
+/** Yields the decompressed bytes in blocks of at most 128 KiB. @throws RldsError CORRUPT */
 export async function* unzstdPieces(file: SourceFile, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
   const { Decompress } = await import("fzstd");
   const input = new ReadAhead(file, { signal });
@@ -78,7 +78,7 @@ export async function* unzstdPieces(file: SourceFile, signal?: AbortSignal): Asy
 
 type MakeError = (what: string, cause?: unknown) => RldsError;
 
-/** Returns undefined for a skippable frame. @throws RldsError CORRUPT */
+/** Returns the head of a frame, or undefined for a skippable frame. @throws RldsError CORRUPT */
 async function frameOf(input: ReadAhead, error: MakeError): Promise<Frame | undefined> {
   const magic = dataView(await input.read(4)).getUint32(0, true);
   if ((magic & ~15) >>> 0 === SKIPPABLE) {
@@ -99,7 +99,7 @@ async function frameOf(input: ReadAhead, error: MakeError): Promise<Frame | unde
   const size = sizeBytes === 0 ? undefined : sizeOf(rest.subarray(Number(!isSingle)), sizeKind === 1);
   const base = 2 ** (10 + (descriptor >> 3));
   const window = isSingle ? (size as number) : base + (base / 8) * (descriptor & 7);
-  // The checksum is read here, so its flag is cleared in the head for the decoder.
+  // This module reads the checksum itself, so the decoder receives a head without the checksum flag.
   const bytes = Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, flags & ~4, ...rest);
   return { bytes, window, size, hasChecksum: (flags & 4) !== 0 };
 }

@@ -1,11 +1,11 @@
-/** Converts cells of a table to values. All cells of a column together determine whether the column contains numbers, flags or texts. */
+/** Converts the cells of a table to values. The cells of a column together determine whether the column contains numbers, flags or texts. */
 
 /** The kind of a column's cells. */
 export type CellKind = "number" | "flag" | "text";
 
 const NUMBER = /^[-+]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?$/;
 const FLAG = /^(?:true|false)$/i;
-/** Words for numbers, as in NumPy, pandas and other programs. */
+/** The words for numbers that NumPy, pandas and other programs write. */
 const WORDS: { readonly [word: string]: number } = {
   nan: Number.NaN,
   inf: Number.POSITIVE_INFINITY,
@@ -48,7 +48,7 @@ function numberOf(text: string): number | bigint | undefined {
   if (!NUMBER.test(text)) return Object.hasOwn(WORDS, text.toLowerCase()) ? WORDS[text.toLowerCase()] : undefined;
   const value = Number(text);
   if (Number.isSafeInteger(value) || !/^[-+]?\d{16,20}$/.test(text)) return value;
-  // Integers are exact within i64 and u64, as in JSON lines.
+  // Integers within the range of i64 or u64 are exact, as in JSON lines.
   const integer = BigInt(text.replace(/^\+/, ""));
   return integer >= -(2n ** 63n) && integer < 2n ** 64n ? integer : value;
 }

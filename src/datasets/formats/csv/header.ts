@@ -1,9 +1,9 @@
-/** Maps the names in the first line of a table to leaves: `action.0` and `action.1` form an action of two numbers. */
+/** Maps the names in the first line of a table to leaves. For example, `action.0` and `action.1` form an action of two numbers. */
 import { MAX_LEAVES } from "../../../base/limits.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import { corruptFile, type Place, unsupportedFile } from "../../model/rlds-error.ts";
 
-/** A leaf and the columns of its elements, with the last dimension varying fastest. */
+/** A leaf and the columns of its elements, in row-major order. */
 export interface TableLeaf {
   readonly keys: readonly string[];
   /** The shape, which is empty for a single value. */
@@ -13,7 +13,7 @@ export interface TableLeaf {
 
 /** The name that pandas uses for an unnamed index. */
 const INDEX = "index";
-/** The patterns that match the last index in `a/b.0.1`, `a_0`, `a[0]`, `a[0][1]`. */
+/** The patterns that match the last index in names such as `a/b.0.1`, `a_0`, `a[0]` and `a[0][1]`. */
 const PLACES = [/[._](\d{1,6})$/, /\[(\d{1,6})\]$/];
 /** The maximum number of dimensions of a leaf in a table. */
 const MAX_PLACES = 16;
@@ -25,7 +25,7 @@ interface Part {
   readonly place: readonly number[];
 }
 
-/** Splits a name into its base and the indices at its end, which all have the same form. */
+/** Splits a name into its base and the indices at its end. All these indices must have the same notation. */
 function partOf(name: string): Pick<Part, "base" | "place"> {
   for (const last of PLACES) {
     const place: number[] = [];
@@ -39,7 +39,10 @@ function partOf(name: string): Pick<Part, "base" | "place"> {
   return { base: name, place: [] };
 }
 
-/** Returns the leaves that the column names describe. @throws RldsError CORRUPT for a duplicate name · UNSUPPORTED for a line without names, or too many leaves */
+/**
+ * Returns the leaves that the column names describe. @throws RldsError CORRUPT for a duplicate name · UNSUPPORTED for a line without names, or for too many
+ * leaves
+ */
 export function leavesOfHeader(names: readonly string[], place: Place): TableLeaf[] {
   if (names.every((name) => /^\s*[-+.\d]/.test(name) || name === ""))
     throw unsupportedFile(place, "the first line must contain the names of the columns. Add names such as observation.0, action, reward");
@@ -56,7 +59,7 @@ export function leavesOfHeader(names: readonly string[], place: Place): TableLea
   for (const part of parts) {
     const group = bases.get(part.base) ?? [];
     const array = part.place.length === 0 || single.has(part.base) ? undefined : arrayOf(group);
-    // Numbers that do not form a complete range from 0 are parts of names.
+    // If the indices do not form a complete range from 0, they are parts of the names.
     const name = array === undefined ? part.name : part.base;
     if (!leaves.has(name)) leaves.set(name, array ?? { keys: keysOf(name), shape: [], columns: [part.column] });
   }
@@ -64,7 +67,7 @@ export function leavesOfHeader(names: readonly string[], place: Place): TableLea
   return withoutGroups([...leaves]);
 }
 
-/** Keeps names unsplit if one of them is a leaf and also the parent of other leaves. */
+/** Leaves a name unsplit if one of its parents is also a leaf. */
 function withoutGroups(leaves: readonly (readonly [name: string, leaf: TableLeaf])[]): TableLeaf[] {
   const paths = new Set(leaves.map(([, { keys }]) => keys.join("/")));
   return leaves.map(([name, leaf]) => (leaf.keys.some((_, i) => i > 0 && paths.has(leaf.keys.slice(0, i).join("/"))) ? { ...leaf, keys: [name] } : leaf));

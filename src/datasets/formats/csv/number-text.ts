@@ -1,9 +1,9 @@
-/** Formats numbers as the shortest decimals that restore their values. */
+/** Formats numbers with the fewest digits that restore their values. */
 
-/** The maximum number of digits of an f32. */
+/** The maximum number of digits that an f32 requires. */
 const F32_DIGITS = 9;
 
-/** Returns the digits of a number. Floats of up to four bytes have the digits of f32: 0.1 instead of 0.10000000149011612. */
+/** Returns a number as text. Floats of up to four bytes are formatted as f32, so 0.1 is not written as 0.10000000149011612. */
 export function numberText(value: number, dtype: string): string {
   if (Object.is(value, -0)) return "-0";
   if (!Number.isFinite(value) || Number.isInteger(value) || !["f32", "f16", "bf16"].includes(dtype)) return String(value);

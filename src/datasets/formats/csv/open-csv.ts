@@ -22,7 +22,7 @@ import { type RowOptions, type TableForm, type TableRow, tableForm, tableRows } 
 
 /** The options of `openCsv`. */
 export interface CsvOptions extends ReadOptions {
-  /** The specs of step fields by RLDS name, for fields whose form the file does not show. */
+  /** The specs of step fields, by RLDS name, for fields whose form the file does not determine. */
   readonly stepSpec?: { readonly [name: string]: StepSpec };
   /** The rule for the final step if the rows are transitions, as in `openD4rl`. Default: `rlds`. */
   readonly finalObservation?: FinalObservation;
@@ -31,22 +31,22 @@ export interface CsvOptions extends ReadOptions {
 }
 
 /**
- * Opens a file of values separated by commas, tabs, semicolons or vertical bars. For a folder, opens the only file of this kind in the folder. The first line contains
- * the names of the columns, and each row is a step.
+ * Opens a file of values separated by commas, tabs, semicolons or vertical bars. If the source is a folder, opens its only file of this kind. The first line
+ * contains the names of the columns, and each row is a step.
  *
- * Columns `observation.0`, `observation.1` … form one leaf. Names such as `observation_0` and `observation[0]` have the same effect, and `image.0.1` has two
- * dimensions. Columns `observation.position.0` and `observation/position.0` are nested. Field names, ends of episodes and dtypes of numbers follow the
- * rules of `openJsonl`: `episode`, `done`, `terminated`, `truncated`, `is_first` …
+ * Columns `observation.0`, `observation.1` … form one leaf. Names such as `observation_0` and `observation[0]` have the same effect, and names such as
+ * `image.0.1` form a leaf of two dimensions. Names such as `observation.position.0` and `observation/position.0` form nested leaves. The field names (such as
+ * `episode`, `done` or `is_first`), the ends of episodes and the dtypes of numbers follow the rules of `openJsonl`.
  *
- * A column contains numbers or flags (`true`, `False`) if all of its cells do. Any other column contains text. An empty cell is a missing value. It is NaN in
- * metadata and in a leaf of several numbers. In a field of a step, it requires the option `null`.
+ * A column contains numbers or flags (`true`, `False`) if all of its cells do. Any other column contains text. An empty cell is a missing value. In metadata
+ * and in a leaf of several numbers, it is NaN. In other fields of a step, it requires the option `null`.
  *
- * Opening reads the file twice. Keeps one episode in memory, at most maxBytes of text.
+ * Opening reads the file twice. Keeps one episode in memory, with at most maxBytes of text.
  * @throws RldsError NOT_FOUND if the file or folder does not exist
  * @throws RldsError EMPTY if the file has no rows
  * @throws RldsError UNSUPPORTED if the columns cannot be recognized
  * @throws RldsError CORRUPT if a line is damaged
- * @throws RldsError SPEC_MISMATCH if a cell does not fit its column. The error names the file, the byte and the line
+ * @throws RldsError SPEC_MISMATCH if a cell does not fit its column. The error includes the file, the byte and the line
  */
 export async function openCsv<S = RldsStep>(from: Source, options: CsvOptions = {}): Promise<RldsReader<S>> {
   const known = onlyKeys("options", options, `stepSpec, finalObservation, fetch, ${READ_OPTIONS}`);
@@ -92,7 +92,7 @@ export async function openCsv<S = RldsStep>(from: Source, options: CsvOptions = 
   }
 }
 
-/** Returns the only table in a folder. @throws RldsError UNSUPPORTED if the folder has no table, or several */
+/** Returns the only table in a folder. @throws RldsError UNSUPPORTED if the folder has no table or several tables */
 async function onlyFile(folder: SourceFolder): Promise<SourceFile> {
   const paths = (await folder.list())?.filter((path) => /\.(csv|tsv)$/i.test(path)) ?? [];
   const [path] = paths;
@@ -102,13 +102,13 @@ async function onlyFile(folder: SourceFolder): Promise<SourceFile> {
 
 interface KindLeaf extends TableLeaf {
   readonly kind: CellKind;
-  /** Whether an empty cell is left out, like a name that a JSON line does not have. */
+  /** Whether an empty cell is left out, as if it were a missing name in a JSON line. */
   readonly isOptional: boolean;
   /** The replacement for an empty cell among the elements of a leaf. */
   readonly blank: NullValue;
 }
 
-/** Presents rows as the objects of JSON lines. */
+/** Presents the rows of a table as objects, as in JSON lines. */
 class CsvTable {
   readonly #file: SourceFile;
   readonly #form: TableForm;
@@ -116,7 +116,7 @@ class CsvTable {
   readonly #width: number;
   readonly #leaves: readonly KindLeaf[];
 
-  /** Reads the file once, since all cells together determine the kinds of columns. */
+  /** Opens a table. Reads the file once, because all cells together determine the kinds of columns. */
   static async open(file: SourceFile, options: RowOptions, selection: Selection): Promise<CsvTable> {
     const form = await tableForm(file);
     let leaves: readonly TableLeaf[] | undefined;
@@ -132,7 +132,7 @@ class CsvTable {
           for (const [i, { columns }] of leaves.entries()) for (const column of columns) (kinds[i] as CellKinds).add(row.cells[column] as string);
       }
     } catch (error) {
-      // The error is thrown with its place when a reader gets to that row.
+      // The error is thrown again, with its place, when a reader reaches the row.
       if (leaves === undefined || !(error instanceof RldsError)) throw error;
     }
     if (leaves === undefined) throw new RldsError("EMPTY", "the file has no lines", { file: file.name });
@@ -173,7 +173,7 @@ class CsvTable {
         continue;
       }
       const { number, at, bytes } = row;
-      // A cell takes at least one byte with its separator.
+      // A cell takes at least one byte, including its separator.
       yield { value: this.#step(row), number, at, bytes: bytes + 1, ...(isAfterLoss && { isAfterLoss }) };
       isAfterLoss = false;
     }
@@ -199,7 +199,7 @@ class CsvTable {
   }
 }
 
-/** Nests lists. */
+/** Returns a flat list of values as nested lists of a shape. */
 function nested(values: readonly unknown[], shape: readonly number[]): unknown {
   let lists = values;
   for (const length of [...shape.slice(1)].reverse())

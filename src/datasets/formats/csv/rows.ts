@@ -9,7 +9,7 @@ export interface TableRow {
   readonly cells: readonly string[];
   /** The number of the row's first line, counted from 1. */
   readonly number: number;
-  /** The row's offset in the file, and its length in bytes. */
+  /** The row's offset in the file. `bytes` is its length. */
   readonly at: number;
   readonly bytes: number;
   /** Whether rows between the last complete row and this row were lost. */
@@ -33,7 +33,7 @@ const CHUNK_BYTES = 2 ** 18;
 const HEAD_BYTES = 2 ** 16;
 const DELIMITERS = [",", "\t", ";", "|"];
 
-/** Detects the separators of cells and rows from the beginning of the file. */
+/** Detects the separators of cells and rows at the beginning of the file. */
 export async function tableForm(file: SourceFile): Promise<TableForm> {
   const { Parser } = await import("./papaparse.ts");
   const head = new TextDecoder().decode(await file.read(0, Math.min(file.size, HEAD_BYTES)));
@@ -54,7 +54,7 @@ export async function* tableRows(file: SourceFile, { delimiter, newline }: Table
   let number = 1;
   let begin = 0;
   let isAfterLoss = false;
-  /** The number of characters to wait for before parsing again, so that a long row is not parsed once per block. */
+  /** The number of characters to wait for before the next attempt to parse. Without it, a long row would be parsed once per block. */
   let awaited = 0;
   const rows = function* (isLast: boolean): Generator<TableRow, void, undefined> {
     let done = 0;
@@ -105,7 +105,7 @@ export async function* tableRows(file: SourceFile, { delimiter, newline }: Table
   if (text !== "") yield* rows(true);
 }
 
-/** Returns the length in UTF-8. */
+/** Returns the length of a text in UTF-8, in bytes. */
 function byteLength(text: string): number {
   let bytes = text.length;
   for (let i = 0; i < text.length; i++) {

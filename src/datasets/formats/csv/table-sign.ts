@@ -1,4 +1,4 @@
-/** Detects tables of comma-separated values by file name, or by the names in the first line. */
+/** Detects tables of comma-separated values by the file name or by the names in the first line. */
 import { fieldsOf } from "../columns/names.ts";
 import type { SourceFile } from "../sources/source.ts";
 
@@ -7,7 +7,7 @@ const NAME = /\.(csv|tsv)$/i;
 
 /** Returns whether a file without the signature of another format is a table. */
 export async function isTable(file: SourceFile): Promise<boolean> {
-  // Texts in a table may contain any characters.
+  // The name decides first, because the texts in a table may contain any characters.
   if (NAME.test(file.name)) return true;
   if (file.size === 0) return false;
   const head = await file.read(0, Math.min(file.size, HEAD_BYTES));

@@ -15,19 +15,21 @@ import type { WriteOptions, WriteReport } from "../sinks/writer.ts";
 import { columnNames } from "./column-names.ts";
 import { numberText } from "./number-text.ts";
 
-/** The number of elements converted to text together. */
+/** The number of elements that are converted to text together. */
 const CHUNK_ELEMENTS = 2 ** 16;
 const CHUNK_STEPS = 1024;
 const EPISODE_INDEX = "episode_index";
 
 /**
- * Writes a header and one row per step. The columns are `episode_index`, the elements of each leaf, and the metadata of the episode with its `final_step`,
- * repeated in each row. The columns of a leaf are named `observation/state.0`, or `observation/grid.0.1` for a matrix, or `reward` for a single value. Numbers
- * have the fewest digits that restore their value in the dtype. Flags are `true` and `false`. The rows are RLDS steps, so final observations are also rows.
+ * Writes a table with a header and one row per step. The columns are `episode_index`, the elements of each leaf, and the metadata of the episode, including
+ * `final_step`. The metadata is repeated in each row. The columns of a leaf are named `observation/state.0`, or `observation/grid.0.1` for a matrix, or
+ * `reward` for a single value. Numbers have the fewest digits that restore their value in their dtype. Flags are `true` and `false`. The rows are RLDS steps,
+ * so final observations are also rows.
  *
- * If the path does not end with .csv, it is a folder, and the file is steps.csv. The same data produces the same bytes. Keeps a thousand steps in memory.
+ * If the path does not end with .csv, it is a folder, and the file is steps.csv. The same data produces the same bytes. About a thousand steps are in memory at
+ * a time.
  * @throws TypeError if an option is invalid
- * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error names the episode, the step and the leaf
+ * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error includes the episode, the step and the leaf
  * @throws RldsError UNSUPPORTED if two columns would have the same name
  * @throws RldsError EMPTY if the dataset has neither a spec nor a step from which to infer it
  * @throws RldsError IO if the target cannot be written or already exists
@@ -79,15 +81,15 @@ class Table {
   /** @throws RldsError UNSUPPORTED */
   constructor({ data: { stepSpec, metadataSpec }, losses }: FileTask) {
     this.#metadataSpec = finalStepSpec(metadataSpec);
-    // If the rows were read from a table of this format, both values are leaves. These leaves are left out, because the episode may state another kind and the
-    // file has its own numbers.
+    // In data that was read from such a table, `final_step` and `episode_index` are leaves. These leaves are left out, because the episode may now state
+    // another kind and the new file has its own numbers.
     this.#steps = leavesOf(stepSpec)
       .map(toTableLeaf)
       .filter(({ path }) => path !== FINAL_STEP && path !== EPISODE_INDEX);
     const stepNames = new Set(this.#steps.flatMap(({ names }) => names));
     const metadata = leavesOf(this.#metadataSpec as StepSpec).map(toTableLeaf);
     this.#metadata = metadata.filter(({ path, keys, names }) => {
-      // Episode numbers are those of the file.
+      // The new file has its own episode numbers.
       if (path === EPISODE_INDEX) return false;
       const isStep = names.some((name) => stepNames.has(name));
       const isField = fieldOf(keys[0] as string) !== undefined;

@@ -1,4 +1,4 @@
-/** Reads camera frames of ALOHA: pixels, or JPEGs padded to the same length. */
+/** Reads the camera frames of ALOHA, which are pixels or JPEGs that are padded to the same length. */
 import { corruptFile } from "../../model/rlds-error.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
 import { imageHead } from "../images/image-head.ts";
@@ -7,7 +7,7 @@ import type { Hdf5File } from "./hdf5-file.ts";
 
 const CHANNELS = 3;
 
-/** Returns the columns with JPEG frames decoded to pixels, in the size of the first frame. @throws RldsError CORRUPT */
+/** Returns the columns with JPEG frames decoded to pixels. All frames must have the size of the first frame. @throws RldsError CORRUPT */
 export async function alohaImages(hdf5: Hdf5File, tree: ColumnTree): Promise<ColumnTree> {
   if (tree instanceof Column || Array.isArray(tree)) return tree;
   const { images, ...others } = tree as { readonly [name: string]: ColumnTree };
@@ -22,7 +22,7 @@ async function withPixels(column: Column, { name: file, maxBytes }: Hdf5File): P
   if (leaf.dtype !== "u8" || leaf.shape.length !== 1 || rows === 0) return column;
   const length = leaf.shape[0] as number;
   const first = (await column.read(0, 1)) as Uint8Array;
-  // These bytes are a vector, not an image.
+  // A column that does not begin with a JPEG is a vector, not an image.
   if (first[0] !== 0xff || first[1] !== 0xd8) return column;
   const imageError = (i: number, cause: unknown) => corruptFile({ file }, `image ${i} of ${path} cannot be read: ${(cause as Error).message}`, cause);
   let shape: [number, number, number];

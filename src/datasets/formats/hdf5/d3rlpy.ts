@@ -1,4 +1,4 @@
-/** Reads files of d3rlpy 2. An episode consists of the datasets whose names end with its number: `observations_0`, `actions_0` … */
+/** Reads files of d3rlpy 2. An episode consists of the datasets whose names end with its number, such as `observations_0` and `actions_0`. */
 import { corruptFile } from "../../model/rlds-error.ts";
 import { type Column, type ColumnTree, columnsOf } from "../columns/column.ts";
 import type { EpisodeRange, TransitionTree } from "../columns/episode-ranges.ts";
@@ -10,7 +10,7 @@ import type { Hdf5File } from "./hdf5-file.ts";
 const NAME = /^(.+?)_(\d{1,9})(?:_(\d{1,4}))?$/;
 const FIELDS: { readonly [name: string]: string } = { observations: "observation", actions: "action", rewards: "reward" };
 
-/** The names of an episode's datasets, by episode number: one name, or several for a tuple. */
+/** The names of the datasets of each field, by episode number. A tuple has several names. */
 type Index = ReadonlyMap<number, ReadonlyMap<string, readonly string[]>>;
 
 const indices = new WeakMap<Hdf5File, Index>();

@@ -39,14 +39,14 @@ export interface D4rlOptions extends Hdf5Options {
   /** Whether the episodes contain the file's `metadata`. Default: true. */
   readonly metadata?: boolean;
   /**
-   * The time limit of the environment, in steps. It cuts the episodes of a file without `timeouts`. Default: no limit, so that these episodes end only at
+   * The time limit of the environment, in steps. The limit cuts the episodes of a file without `timeouts`. Default: no limit, so these episodes end only at
    * `terminals` or at the end of the data.
    */
   readonly maxEpisodeSteps?: number;
 }
 
 const OPTIONS = `finalObservation, infos, metadata, maxEpisodeSteps, h5wasm, fetch, ${READ_OPTIONS}`;
-/** The file does not show which episodes a time limit cut. */
+/** Reported for a file without timeouts, which does not show the episodes that a time limit cut. */
 const NO_TIMEOUTS: Unread = {
   what: "timeouts",
   remedy: "the option maxEpisodeSteps=STEPS, the environment's time limit, stands for them, as the file has none",
@@ -58,10 +58,11 @@ const NO_TIMEOUTS: Unread = {
  * Episodes end at `terminals` or `timeouts`. Without `timeouts`, they also end after `maxEpisodeSteps`, and the last episode ends with the data. Missing
  * rewards are 0.
  *
- * Steps follow the RLDS importer (`finalObservation`), with two differences. A final observation belongs to its own episode instead of the end of the file. If
- * the data ends within an episode, none of its steps has `is_last` set.
+ * Steps follow the RLDS importer (`finalObservation`), with two differences. A final observation belongs to its own episode, instead of all final observations
+ * being at the end of the file. If the data ends within an episode, none of the episode's steps has `is_last` set.
  *
- * Dtypes are those of the file, and a reward of shape [1] becomes a number. The file is read in slices of rows, so memory depends only on the longest episode.
+ * The dtypes are those of the file. A reward of shape [1] becomes a single number. The file is read in slices of rows, so the memory in use depends only on the
+ * longest episode.
  * @throws RldsError NOT_FOUND if the file or folder does not exist
  * @throws RldsError CORRUPT if a file is damaged
  * @throws RldsError UNSUPPORTED if the file has an unknown form, or if the package h5wasm is missing
@@ -79,7 +80,7 @@ function parseOptions(options: D4rlOptions): FinalObservation {
   return finalObservation;
 }
 
-/** Opens the dataset in an open file. Closes the file if it is not a D4RL dataset or an option is invalid. */
+/** Opens the dataset in an open file. Closes the file if it is not a D4RL dataset, or if an option is invalid. */
 export async function d4rlOf({ hdf5 }: Hdf5Source, options: D4rlOptions): Promise<RldsReader> {
   try {
     const finalObservation = parseOptions(options);
@@ -201,7 +202,7 @@ async function tableOf(hdf5: Hdf5Columns, { infos, finalObservation }: D4rlOptio
   return { file, transition, terminals, timeouts, nextObservation: next };
 }
 
-/** Returns the leaf of a value that consists of all rows. */
+/** Returns the spec of a single value that consists of all rows. */
 function valueSpec(tree: ColumnTree): StepSpec {
   return mapColumns(tree, ({ leaf, rows }) => ({ ...leaf, shape: [...(rows === undefined ? [] : [rows]), ...leaf.shape] }));
 }

@@ -1,4 +1,4 @@
-/** Maps the leaves of a step to their places in a demonstration of robomimic. */
+/** Maps the leaves of a step to their places in a demonstration ("demo") of robomimic. */
 import { isLeaf, isText } from "../../../schema/leaf.ts";
 import type { StepSpec } from "../../model/dataset.ts";
 import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
@@ -7,14 +7,14 @@ import { mustBeStepSpec } from "../../model/step-fields.ts";
 import { leafNames } from "../sinks/free-names.ts";
 import type { Losses } from "../sinks/losses.ts";
 
-/** The dataset with the source's metadata as JSON. */
+/** The path of the HDF5 dataset that stores the source's metadata as JSON. */
 export const ABOUT = "/about";
 
-/** A leaf of a step and its dataset in a demo. */
+/** A leaf of a step, and the HDF5 dataset that stores it in a demo. */
 export interface DemoLeaf extends LeafEntry {
   /** The index among the leaves of a step. */
   readonly index: number;
-  /** The path below the demo, or below `obs` and `next_obs`. */
+  /** The path relative to the demo, or relative to `obs` and `next_obs`. */
   readonly path: string;
   readonly isObservation: boolean;
   /** Whether the leaf has no meaning in a final observation. */
@@ -23,17 +23,17 @@ export interface DemoLeaf extends LeafEntry {
 
 const FLAGS = ["is_first", "is_last", "is_terminal"];
 const OUTCOMES = ["action", "reward", "discount"];
-/** Names that the layout uses for other purposes. */
+/** The names that the layout uses for other purposes. */
 const RESERVED = ["obs", "next_obs", "actions", "rewards", "dones", "truncated"];
-/** The parts of a name that HDF5 would resolve to another place. */
+/** Matches names that HDF5 would resolve to another place. */
 const BAD_NAME = /^\.*$/;
 const BAD_LETTERS = /[/\0]/g;
-/** The dataset with the simulator states of robomimic. If an episode has no observations, the states are used as observations. */
+/** The name of the dataset with the simulator states of robomimic. If an episode has no observations, these states are its observations. */
 export const STATES = "states";
 
 /**
- * Returns the leaves of a demo. A leaf is renamed if the layout uses its name or HDF5 cannot store it, which is recorded as a loss. @throws RldsError
- * SPEC_MISMATCH, UNSUPPORTED
+ * Returns the leaves of a demo. If the layout uses a leaf's name, or if HDF5 cannot store the name, the leaf is renamed and a loss is recorded. @throws
+ * RldsError SPEC_MISMATCH, UNSUPPORTED
  */
 export function demoLeaves(spec: StepSpec, losses: Losses): DemoLeaf[] {
   const { reward } = mustBeStepSpec(spec);
@@ -42,7 +42,7 @@ export function demoLeaves(spec: StepSpec, losses: Losses): DemoLeaf[] {
   const entries = leavesOf(spec);
   const isWritten = ({ leaf }: LeafEntry) => leaf.dtype !== "bytes";
   const hasObservations = entries.some((entry) => entry.keys[0] === "observation" && isWritten(entry));
-  // Minari writes an element of an array as `_index_0`.
+  // The elements of an array are named `_index_0`, `_index_1` …, as in Minari.
   const names = { reserved: hasObservations ? RESERVED : [...RESERVED, STATES], tidy, elementPrefix: "_index_" };
   return entries.flatMap((entry, index) => {
     const { keys, leaf } = entry;
@@ -66,7 +66,7 @@ export function demoLeaves(spec: StepSpec, losses: Losses): DemoLeaf[] {
   });
 }
 
-/** Replaces names that HDF5 does not allow: names of dots, and names with slashes. */
+/** Replaces names that HDF5 does not allow. These are names that consist of dots, and names that contain slashes or NUL. */
 function tidy(name: string): string {
   return BAD_NAME.test(name) ? "_" : name.replace(BAD_LETTERS, "_");
 }

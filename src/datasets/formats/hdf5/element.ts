@@ -1,4 +1,4 @@
-/** Maps elements of an HDF5 dataset to leaves, and their bytes to values. */
+/** Maps the elements of HDF5 datasets to leaves, and their bytes to values. */
 import type { Metadata } from "h5wasm";
 import { DTYPES, isDtype } from "../../../schema/dtype.ts";
 import { widenHalves } from "../../../schema/half.ts";
@@ -8,15 +8,15 @@ import type { ColumnData } from "../../model/step-columns.ts";
 import { utf8, withoutTail } from "../utf8.ts";
 import type { Library } from "./h5wasm.ts";
 
-/** The classes of HDF5 types by number. */
+/** The classes of HDF5 types, by number. */
 const CLASSES = ["integer", "float", "time", "string", "bitfield", "opaque", "compound", "reference", "enum", "variable length", "array"];
 
-/** The type of an element. */
+/** Describes how the elements of an HDF5 type are read. */
 export interface Element {
   readonly dtype: StepLeaf["dtype"];
-  /** The additional dimensions of an array type, after those of the dataset. */
+  /** The dimensions of an array type, which come after the dimensions of the dataset. */
   readonly shape: readonly number[];
-  /** The number of bytes per element, as HDF5 returns it. */
+  /** The number of bytes per element, in the form that HDF5 returns. */
   readonly bytes: number;
   /** Whether HDF5 allocates memory for the element, which must be freed after reading. */
   readonly allocates: boolean;
@@ -36,7 +36,7 @@ export function elementOf(type: Metadata, file: string, path: string): Element {
   if (kind === "string") return { ...base, dtype: "string", decode: (bytes) => fixedTexts(bytes, type, decodeText) };
   if (kind === "variable length" && type.vlen_type?.type === 0 && type.vlen_type.size === 1)
     return { ...base, dtype: "bytes", allocates: true, decode: pointedBytes };
-  // The library swaps the bytes of big-endian numbers, but not the bytes of an enum.
+  // The library swaps the bytes of big-endian numbers, but not of big-endian enums.
   if (kind === "enum" && type.enum_type?.type === 0 && type.size > 1 && !type.littleEndian) {
     const turned = elementOf({ ...type, littleEndian: true }, file, path);
     return { ...turned, decode: (bytes, library) => turned.decode(reversed(bytes, type.size), library) };
@@ -74,7 +74,7 @@ function bools(bytes: Uint8Array, file: string, path: string): Uint8Array {
   return bytes;
 }
 
-/** Decodes texts of fixed width, which are padded with NUL or spaces, or end with a NUL. */
+/** Decodes texts of fixed width, which end with a NUL or are padded with NULs or spaces. */
 function fixedTexts(bytes: Uint8Array, { size, strpad }: Metadata, decodeText: (bytes: Uint8Array) => string): string[] {
   return Array.from({ length: bytes.length / size }, (_, i) => {
     const text = bytes.subarray(i * size, (i + 1) * size);

@@ -1,9 +1,9 @@
-/** Loads filters that h5wasm does not contain: HDF5 plugins, which a user installs with the package h5wasm-plugins. */
+/** Loads filters that h5wasm does not contain. They are HDF5 plugins from the package h5wasm-plugins, which the user installs. */
 import { unsupportedFile } from "../../model/rlds-error.ts";
 import { sourceOf } from "../sources/open-source.ts";
 import type { Library } from "./h5wasm.ts";
 
-/** The tested plugins, by the registered numbers of their filters. */
+/** The tested plugins, by the registered number of the filter. */
 const PLUGINS: ReadonlyMap<number, string> = new Map([
   [307, "bz2"],
   [32000, "lzf"],
@@ -15,12 +15,12 @@ const PLUGINS: ReadonlyMap<number, string> = new Map([
   [32026, "blosc2"],
 ]);
 
-/** The alternative fix in messages. */
+/** The alternative remedy in messages. */
 const OTHERWISE = 'or write the file again with gzip, as h5py does with compression="gzip"';
-/** The first bytes of each plugin, which is a WebAssembly module. */
+/** The first bytes of a plugin. Each plugin is a WebAssembly module. */
 const MAGIC = [0, 0x61, 0x73, 0x6d];
 
-/** The plugins loaded so far, for the next instance of the library. */
+/** The plugins that were loaded so far, which the next instance of the library reuses. */
 const found = new Map<string, Uint8Array>();
 
 /** Returns the name of the plugin for a filter, or undefined. */
@@ -29,8 +29,8 @@ export function pluginOf(filter: number): string | undefined {
 }
 
 /**
- * Installs a plugin in the folder in which the library looks for plugins, unless the folder already contains it.
- * @param subject the beginning of messages: the part of the file that needs the plugin
+ * Installs a plugin in the folder that the library searches for plugins, unless the folder already contains the plugin.
+ * @param subject the part of the file that needs the plugin, with which messages begin
  * @throws RldsError UNSUPPORTED if the plugin is not available
  */
 export async function installPlugin(library: Library, plugin: string, subject: string): Promise<void> {
@@ -39,7 +39,7 @@ export async function installPlugin(library: Library, plugin: string, subject: s
   const folders = library.get_plugin_search_paths();
   const path = folders.map((folder) => `${folder}/${name}`).find((one) => FS.analyzePath(one).exists);
   if (path !== undefined) {
-    // A program may have installed the plugin itself. The plugin is kept for the instance that replaces this instance after a trap.
+    // The program may have installed the plugin itself. The plugin is kept for the instance that will replace this instance after a trap.
     if (!found.has(plugin)) found.set(plugin, FS.readFile(path));
     return;
   }
@@ -58,7 +58,7 @@ async function packageFile(path: string, subject: string): Promise<Uint8Array> {
     if (file === undefined) throw new Error("the URL is a folder");
     try {
       const bytes = await file.read(0, file.size);
-      // A server may answer with a page for a missing file.
+      // For a missing file, a server may respond with an HTML page.
       if (!MAGIC.every((byte, i) => bytes[i] === byte)) throw new Error("the file is not WebAssembly");
       return bytes;
     } finally {
@@ -74,7 +74,7 @@ async function packageFile(path: string, subject: string): Promise<Uint8Array> {
   }
 }
 
-/** Returns the folder of the package's files. */
+/** Returns the URL of the package's folder. */
 async function packageBase(subject: string): Promise<string> {
   try {
     const { base_url: base } = await import("h5wasm-plugins");

@@ -1,16 +1,16 @@
 /**
- * Checks HDF5's global heaps, which store texts and bytes of variable length. The library loops endlessly on a damaged heap, so the library must never see such
- * a heap.
+ * Checks HDF5's global heaps, which store texts and bytes of variable length. On a damaged heap, the library would loop endlessly, so such a heap must not be
+ * passed to it.
  */
 import { dataView } from "../../../base/bytes.ts";
 
 const SIGNATURE = [0x47, 0x43, 0x4f, 0x4c]; // GCOL
 const HEAD = 16;
 
-/** Larger reads are rows, not structures of the library. */
+/** The maximum size of a read that can be a heap. Larger reads are rows. */
 const MAX = 65536;
 
-/** Returns the offsets at which heaps begin in some bytes. */
+/** Returns the offsets in some bytes at which heaps begin. */
 export function heapsIn(bytes: Uint8Array): number[] {
   const addresses: number[] = [];
   if (bytes.length > MAX) return addresses;
@@ -19,7 +19,7 @@ export function heapsIn(bytes: Uint8Array): number[] {
   return addresses;
 }
 
-/** Returns whether the objects of a heap are consecutive and fill it exactly. The library itself detects a heap with an invalid head. */
+/** Returns whether the objects of a heap are consecutive and fill the heap exactly. The library itself detects an invalid head. */
 export function isWalkable(at: number, size: number, read: (at: number, length: number) => Uint8Array): boolean {
   if (at + HEAD > size) return true;
   const head = dataView(read(at, HEAD));
@@ -28,7 +28,7 @@ export function isWalkable(at: number, size: number, read: (at: number, length: 
   const heap = dataView(read(at, length));
   for (let p = HEAD; p + HEAD <= length; ) {
     const bytes = Number(heap.getBigUint64(p + 8, true));
-    // The free space at the end of a heap has the number 0, and its size includes its head.
+    // The free space at the end of a heap has the number 0. Its size includes its head.
     const step = heap.getUint16(p, true) === 0 ? bytes : HEAD + 8 * Math.ceil(bytes / 8);
     if (step < HEAD || p + step > length) return false;
     p += step;

@@ -1,9 +1,9 @@
-/** Loads the HDF5 library: h5wasm, which a user installs to read HDF5 files. */
+/** Loads the HDF5 library h5wasm, which a user installs to read HDF5 files. */
 import type { Module } from "h5wasm";
 import { unsupportedFile } from "../../model/rlds-error.ts";
 import type { H5wasm } from "./package.ts";
 
-/** The part of Emscripten's file system in use. */
+/** The part of Emscripten's file system that is used. */
 export interface Files {
   createFile(parent: string, name: string, properties: object, canRead: boolean, canWrite: boolean): FileNode;
   createDevice(parent: string, name: string, input: undefined, output: (byte: number) => void): unknown;
@@ -17,7 +17,7 @@ export interface Files {
   writeFile(path: string, bytes: Uint8Array): void;
 }
 
-/** Returns a path with an unused number, since another copy of this package may use the same library. */
+/** Returns an unused path. Paths are numbered, because another copy of this package may use the same library. */
 export function freePath(files: Files, prefix: string, suffix = ""): string {
   for (let n = 0; ; n++) if (!files.analyzePath(`${prefix}${n}${suffix}`).exists) return `${prefix}${n}${suffix}`;
 }
@@ -37,9 +37,9 @@ export interface Instance {
   readonly library: Library;
   /** The error that broke the instance. */
   cause?: unknown;
-  /** The number of errors that the library threw, each of which leaks a little of its stack. */
+  /** The number of errors that the library has thrown. Each of them leaks a little of the library's stack. */
   errorCount: number;
-  /** Returns the innermost line of HDF5's last error. */
+  /** Returns the innermost line of the last error stack of HDF5. */
   lastMessage(): string;
 }
 
@@ -47,13 +47,13 @@ let current: Promise<Instance> | undefined;
 let instanceCount = 0;
 
 /**
- * Returns the instance that all files share, or a new one if the shared instance is broken.
+ * Returns the instance that all files share, or a new instance if the shared instance is broken.
  * @param customPackage the package, if it cannot be imported by name
  * @throws RldsError UNSUPPORTED if the package is missing or cannot be loaded again
  */
 export function h5wasm(customPackage?: H5wasm): Promise<Instance> {
   const previous: Promise<Instance | undefined> = current?.catch(() => undefined) ?? Promise.resolve(undefined);
-  // Calls run one after the other, so that concurrent calls return the same instance.
+  // Calls run one after the other, so concurrent calls return the same instance.
   current = previous.then((existing) => (existing === undefined || existing.cause !== undefined ? instance(existing?.cause, customPackage) : existing));
   return current;
 }
@@ -77,7 +77,7 @@ async function instance(reason: unknown, customPackage: H5wasm | undefined): Pro
     library,
     errorCount: 0,
     lastMessage() {
-      // The innermost line of the last error stack.
+      // The innermost line is the last line of the error stack.
       const message = lines.filter((line) => /^\s+#\d+: /.test(line)).at(-1);
       lines.splice(0, lines.length, "");
       return message?.replace(/^.*\): /, "").trim() ?? "HDF5 reports no reason";
@@ -98,10 +98,11 @@ async function importLibrary(customPackage?: H5wasm): Promise<Library> {
   }
 }
 
-/** Creates another instance with the package's factory. Only the users of the instance keep it alive. */
+/** Creates another instance with the package's factory. The instance can be garbage-collected when its users release it. */
 async function createInstance(reason: unknown): Promise<Library> {
   try {
-    // webpack would treat a direct `import.meta.resolve` as an import, and Bun requires the base URL when the function is detached.
+    // The function is detached, because webpack would treat a direct call to `import.meta.resolve` as an import. The detached function requires the base URL in
+    // Bun.
     const { resolve } = import.meta;
     const factory = new URL("./hdf5_util.js", resolve("h5wasm", import.meta.url)).href;
     const { default: make } = await import(/* webpackIgnore: true */ /* @vite-ignore */ factory);

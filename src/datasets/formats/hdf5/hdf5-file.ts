@@ -1,4 +1,4 @@
-/** Reads an HDF5 file: groups, datasets by rows, and attributes. */
+/** Reads the groups, the datasets (by rows) and the attributes of an HDF5 file. */
 import { MAX_GROUP_DEPTH } from "../../../base/file-limits.ts";
 import { MAX_LEAVES } from "../../../base/limits.ts";
 import { type AnyArray, type Dtype, zeros } from "../../../schema/dtype.ts";
@@ -16,10 +16,10 @@ import { h5wasm, type Instance, type Library } from "./h5wasm.ts";
 import { type Mount, mount, readNow } from "./mount.ts";
 import type { H5wasm } from "./package.ts";
 
-/** The filters built into HDF5: deflate, shuffle, checksums, szip, n-bit, scale-offset. */
+/** The filters that are built into HDF5, which are deflate, shuffle, checksums, szip, n-bit and scale-offset. */
 const FILTERS = [1, 2, 3, 4, 5, 6];
 
-/** The limit of the library's own errors per instance. The library's stack has room for many more. */
+/** The maximum number of errors that the library may throw per instance. Its stack has room for many more. */
 const MAX_THROWN = 100;
 
 /** The number of bytes of rows that the library reads together. */
@@ -41,7 +41,7 @@ interface NameCount {
 /** The kind of an object in an HDF5 file. */
 export type Entry = "group" | "dataset";
 
-/** Returns whether to read the dataset at a path. */
+/** A function that returns whether to read the dataset at a path. */
 export type KeepColumn = (path: string) => boolean;
 
 interface Hdf5Handle {
@@ -60,7 +60,7 @@ export class Hdf5File {
 
   readonly #h5wasm?: H5wasm;
 
-  /** The plugins that the columns need, and the reason for each. Every instance of the library receives them. */
+  /** The plugins that the columns need, with the reason for each. They are installed in every instance of the library. */
   readonly #plugins = new Map<string, string>();
 
   private constructor(file: SourceFile, read: (at: number, length: number) => Uint8Array, { maxBytes, h5wasm }: { maxBytes: number; h5wasm?: H5wasm }) {
@@ -88,7 +88,7 @@ export class Hdf5File {
     await this.#file.close();
   }
 
-  /** Returns the names in a group, in the order of the file. @throws RldsError CORRUPT */
+  /** Returns the names in a group, in file order. @throws RldsError CORRUPT */
   async names(group: string): Promise<string[]> {
     return this.#call(`the group ${group}`, ({ library, id }) => library.get_names(id, group, false));
   }
@@ -130,7 +130,7 @@ export class Hdf5File {
     return found;
   }
 
-  /** Returns a dataset, or a group of datasets. The names `_index_0`, `_index_1` … form an array, as Minari writes tuples. @throws RldsError */
+  /** Returns a dataset, or a group of datasets. As in tuples of Minari, the names `_index_0`, `_index_1` … form an array. @throws RldsError */
   async tree(path: string, keeps: KeepColumn = () => true, depth = 0, count: NameCount = { value: 0 }): Promise<ColumnTree> {
     const entry = await this.entry(path);
     if (entry === undefined) throw corruptFile({ file: this.name }, `the file has no ${path}`);
@@ -148,7 +148,7 @@ export class Hdf5File {
     return nodes.size > 0 && tuple.every((node) => node !== undefined) ? tuple : Object.fromEntries(nodes);
   }
 
-  /** Returns a dataset as a column. @throws RldsError CORRUPT; UNSUPPORTED for its type or a filter */
+  /** Returns a dataset as a column. @throws RldsError CORRUPT · UNSUPPORTED if its type or a filter is not supported */
   async column(path: string): Promise<Column> {
     try {
       return await this.#column(path);
@@ -188,7 +188,7 @@ export class Hdf5File {
     });
   }
 
-  /** Returns the attributes of a group, except those without a value. @throws RldsError */
+  /** Returns the attributes of a group, except attributes without a value. @throws RldsError */
   async attributes(path: string): Promise<Map<string, Attribute>> {
     const attributes = new Map<string, Attribute>();
     const names = await this.#call(`the attributes of ${path}`, ({ library, id }) => library.get_attribute_names(id, path));
@@ -209,7 +209,7 @@ export class Hdf5File {
     return attributes;
   }
 
-  /** Opens the file if it is not open, or if its library instance broke. */
+  /** Returns the open file. Opens it if it is not open, or if its instance of the library broke. */
   async #ready(): Promise<Hdf5Handle> {
     if (this.#handle !== undefined && this.#handle.instance.cause === undefined) return this.#handle;
     this.#release();
@@ -254,8 +254,8 @@ export class Hdf5File {
   }
 
   /**
-   * Runs a call into the library. If the error does not come from the library, it has passed through library code that does not expect exceptions. The instance
-   * is then broken.
+   * Runs a call into the library. An error that does not come from the library itself has passed through code that does not expect exceptions, so it breaks the
+   * instance.
    */
   #guard<T>(subject: string, instance: Instance, call: () => T): T {
     try {
@@ -281,7 +281,7 @@ export class Hdf5File {
       throw corruptFile({ file: this.name }, `${path} needs ${bytes} bytes, more than the ${this.maxBytes} that maxBytes allows. Increase maxBytes`);
   }
 
-  /** Reads rows of a dataset. Many rows are read in pieces, because the library's memory never shrinks. */
+  /** Reads rows of a dataset. A large number of rows is read in pieces, because the library's memory never shrinks. */
   async #rows({ path, shape, element, chunkRows }: RowSource, from: number, to: number, target?: AnyArray): Promise<ColumnData> {
     const rowBytes = sizeOf(shape.slice(1)) * element.bytes;
     this.#checkBytes(path, shape.length === 0 ? element.bytes : (to - from) * rowBytes);
@@ -315,7 +315,7 @@ export class Hdf5File {
     });
   }
 
-  /** Allocates n elements in the library's memory, fills and copies them, and frees the memory. @param target receives numbers that need no decoding */
+  /** Allocates n elements in the library's memory, reads and copies them, and frees the memory. @param target receives numbers that need no decoding */
   #elements(
     library: Library,
     subject: string,
@@ -329,7 +329,7 @@ export class Hdf5File {
     const at = bytes > library.MAXIMUM_MEMORY ? 0 : library._malloc(bytes);
     if (at === 0) throw corruptFile({ file: this.name }, `${subject} needs ${bytes} bytes, more than HDF5 can allocate`);
     try {
-      // A read that fails halfway must not leave invalid pointers.
+      // The memory is cleared, because a read that fails halfway must not leave invalid pointers.
       library.HEAPU8.fill(0, at, at + bytes);
       read(at);
       if (target === undefined) return element.decode(library.HEAPU8.slice(at, at + bytes) as Uint8Array<ArrayBuffer>, library);
@@ -342,12 +342,12 @@ export class Hdf5File {
   }
 }
 
-/** Returns the number of rows that are read together: whole chunks of up to PIECE_BYTES, or one chunk. */
+/** Returns the number of rows that are read together. They form whole chunks of up to PIECE_BYTES in total, or a single larger chunk. */
 function pieceRowsOf(rowBytes: number, chunkRows: number): number {
   return chunkRows * Math.max(1, Math.floor(PIECE_BYTES / Math.max(rowBytes * chunkRows, 1)));
 }
 
-/** Divides rows at the borders of chunks, so that no chunk of the file is decompressed twice. */
+/** Divides rows at the boundaries of chunks, so no chunk of the file is decompressed twice. */
 function* pieceRanges(from: number, to: number, pieceRows: number, chunkRows: number): Generator<[from: number, to: number], void> {
   for (let at = from; at < to; ) {
     const end = Math.min(to, Math.floor(at / chunkRows) * chunkRows + pieceRows);

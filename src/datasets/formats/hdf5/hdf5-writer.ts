@@ -1,4 +1,4 @@
-/** Writes an HDF5 file in the library's own memory. */
+/** Creates an HDF5 file in the memory of the library. */
 import type { Metadata } from "h5wasm";
 import { arrayDtype, DTYPES, type Dtype } from "../../../schema/dtype.ts";
 import { isText } from "../../../schema/leaf.ts";
@@ -14,12 +14,12 @@ import type { H5wasm } from "./package.ts";
 const [INTEGER, FLOAT, STRING] = [0, 1, 3] as const;
 /** The number of bytes of the file that are passed to the sink together. */
 const PIECE_BYTES = 2 ** 20;
-/** The capacity of a group's head, minus HDF5's own bytes. */
+/** The maximum number of bytes for the attributes of a group. It is the capacity of a group's head, minus the bytes that HDF5 itself needs. */
 export const MAX_ATTRIBUTE_BYTES = 60_000;
 
 type TypeMetadata = Pick<Metadata, "type" | "size" | "signed" | "vlen" | "littleEndian"> & { readonly cset?: number };
 
-/** An HDF5 file in memory that is being written. */
+/** An HDF5 file that is being written in memory. */
 export class Hdf5Writer {
   readonly #instance: Instance;
   readonly #path: string;
@@ -61,7 +61,7 @@ export class Hdf5Writer {
     });
   }
 
-  /** Adds an attribute to a group: a single value or an array. */
+  /** Adds an attribute, which is a single value or an array, to a group. */
   attribute(group: string, name: string, leaf: StepLeaf, data: ColumnData): void {
     const shape = leaf.shape.map(BigInt);
     const subject = `the attribute ${name} of ${group}`;
@@ -73,7 +73,7 @@ export class Hdf5Writer {
     });
   }
 
-  /** Closes the HDF5 file, and copies its bytes to a file of the sink. @throws RldsError IO if the file cannot be written */
+  /** Closes the HDF5 file and copies its bytes to a file of the sink. @throws RldsError IO if the file cannot be written */
   async copyTo(file: StagedFile): Promise<void> {
     this.#check("the file", () => this.#instance.library.close_file(this.#id));
     this.#isOpen = false;
@@ -83,7 +83,7 @@ export class Hdf5Writer {
     for (let at = 0; at < bytes.length; at += PIECE_BYTES) await file.write(bytes.subarray(at, at + PIECE_BYTES));
   }
 
-  /** Frees the memory of the file. Never fails, because it may run after a failure. */
+  /** Frees the memory of the file. Never throws, because it may be called after a failure. */
   release(): void {
     if (this.#instance.cause !== undefined) return;
     try {
@@ -131,7 +131,7 @@ export class Hdf5Writer {
   }
 }
 
-/** Returns the HDF5 type of elements. Flags are stored as bytes and halves as f32, because h5wasm cannot create these types. */
+/** Returns the HDF5 type of a leaf's elements. Flags are stored as bytes, and half floats as f32, because h5wasm cannot create their types. */
 function typeOf(leaf: StepLeaf): TypeMetadata {
   if (isText(leaf)) return { type: STRING, size: 4, signed: false, vlen: true, littleEndian: true, cset: 1 };
   const { float, min, array } = DTYPES[arrayDtype(leaf.dtype) as Dtype];

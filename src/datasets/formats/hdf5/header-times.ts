@@ -6,8 +6,8 @@ const VERSION = 2;
 const [HAS_PHASES, HAS_TIMES] = [0x10, 0x20];
 
 /**
- * Sets the times of all objects to 0, so that the same data produces the same bytes; h5wasm has no option to leave them out. A match in the data is not
- * changed, because only real headers have a valid checksum.
+ * Sets the times of all objects to 0, so that the same data produces the same bytes. h5wasm has no option to omit the times. Data that looks like a header is
+ * not changed, because only real headers have a valid checksum.
  */
 export function clearTimes(bytes: Uint8Array): void {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -27,7 +27,7 @@ export function clearTimes(bytes: Uint8Array): void {
 
 const rotated = (x: number, bits: number): number => (x << bits) | (x >>> (32 - bits));
 
-/** Computes the checksum of HDF5's metadata: Jenkins's lookup3 (hashlittle, initial value 0). */
+/** Computes the checksum of HDF5's metadata, which is Jenkins's lookup3 (hashlittle with the initial value 0). */
 function lookup3(view: DataView, from: number, to: number): number {
   const start = (0xdeadbeef + (to - from)) | 0;
   let [a, b, c] = [start, start, start];

@@ -1,4 +1,7 @@
-/** Reads the JSON file that ManiSkill writes next to its trajectories: the environment, and the seed, control mode and success of each episode. */
+/**
+ * Reads the JSON file that ManiSkill writes next to its trajectories. It describes the environment, and the seed, the control mode and the success of each
+ * episode.
+ */
 import { MAX_METADATA_BYTES } from "../../../base/file-limits.ts";
 import { isLeaf } from "../../../schema/leaf.ts";
 import { Collector } from "../../model/collector.ts";
@@ -17,16 +20,16 @@ type Values = { readonly [name: string]: unknown };
 export interface ManiskillEpisodes {
   /** The spec of an episode's metadata. */
   readonly spec: { readonly [name: string]: StepSpec };
-  /** Metadata of all episodes. */
+  /** The metadata that apply to all episodes. */
   readonly about: Values;
-  /** Returns the metadata of a trajectory by its number. Missing values are NaN, 0, "" or false. */
+  /** Returns the metadata of the trajectory with a number. Missing values are NaN, 0, "" or false. */
   valuesAt(number: number): object;
 }
 
-/** Names that an episode uses for other purposes. */
+/** The names that an episode uses for other purposes. */
 const OTHER_NAMES = ["steps", "episode_id"];
 
-/** Reads the file, which stays open. Returns undefined for any other JSON file. @throws RldsError CORRUPT, UNSUPPORTED */
+/** Reads the file without closing it. Returns undefined if it is another kind of JSON file. @throws RldsError CORRUPT, UNSUPPORTED */
 export async function maniskillEpisodes(file: SourceFile): Promise<ManiskillEpisodes | undefined> {
   const place = { file: file.name };
   if (file.size > MAX_METADATA_BYTES) throw corruptFile(place, `the file has ${file.size} bytes, more than the maximum of ${MAX_METADATA_BYTES}`);
@@ -67,7 +70,7 @@ function valuesOf(value: unknown): Values {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Values) : {};
 }
 
-/** Removes nulls, which are missing values. */
+/** Removes nulls, which represent missing values. */
 function withoutNulls(value: Values): Values {
   const entries = Object.entries(value).filter(([, part]) => part !== null);
   return Object.fromEntries(entries.map(([name, part]) => [name, typeof part === "object" && !Array.isArray(part) ? withoutNulls(part as Values) : part]));

@@ -1,23 +1,23 @@
-/** Mounts a file in the library's own file system, which contains nothing else. If the file refers to other files, the other files cannot be found. */
+/** Mounts a file in the file system of the library, which contains no other files. If the file refers to other files, they cannot be found. */
 import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { heapsIn, isWalkable } from "./global-heap.ts";
 import { type FileNode, freePath, type Library } from "./h5wasm.ts";
 
-/** Reads synchronously from anywhere in the file. Returns fewer bytes only at the end of the file. */
+/** A function that reads synchronously from any place in the file. It returns fewer bytes only at the end of the file. */
 type ReadNow = (at: number, length: number) => Uint8Array;
 
 /** A mounted file. */
 export interface Mount {
   readonly path: string;
-  /** The error of a read, which must not pass through the library. */
+  /** The error of a failed read. It is stored here, because it must not pass through the library. */
   failure?: unknown;
   unmount(): void;
 }
 
 const EIO = 29;
 
-/** Mounts a file under an unused path. @param bytes the function that reads the bytes that HDF5 requests */
+/** Mounts a file under an unused path. @param bytes reads the bytes that HDF5 requests */
 export function mount(library: Library, { name: file, size }: SourceFile, bytes: ReadNow): Mount {
   const directories = new Set<number>();
   const { FS } = library as unknown as { FS: Library["FS"] & { ErrnoError: new (code: number) => Error } };
@@ -54,7 +54,7 @@ export function mount(library: Library, { name: file, size }: SourceFile, bytes:
   return mount;
 }
 
-/** The size of the pieces in which a file is loaded. */
+/** The size of the pieces in which a file is loaded, in bytes. */
 const CHUNK_BYTES = 2 ** 23;
 
 /**

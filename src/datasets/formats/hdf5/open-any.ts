@@ -10,7 +10,7 @@ import { type RobotOptions, robotsOf } from "./open-robots.ts";
 import { alohaFiles, alohaPaths, oneFile } from "./robot-files.ts";
 import { type RobotFormat, robotFormatOf } from "./robot-layouts.ts";
 
-/** Opens a file as Minari if a group is an episode, as robot data if the layout is known, and as D4RL otherwise. @throws RldsError */
+/** Opens a file as Minari if it has a group that is an episode, as robot data if it has a known layout, and otherwise as D4RL. @throws RldsError */
 export async function openAnyHdf5(from: Source, options: MinariOptions & D4rlOptions & RobotOptions): Promise<RldsReader> {
   const { signal, fetch, maxBytes = MAX_SOURCE_BYTES } = options;
   const target = await decompressedSource(from, { signal, fetch, maxBytes });

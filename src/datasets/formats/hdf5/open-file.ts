@@ -15,8 +15,8 @@ export interface Hdf5Options extends ReadOptions {
   /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;
   /**
-   * The package h5wasm (`import * as h5wasm from …`), if it cannot be imported by name. A page's worker without a bundler needs this option, because it has no
-   * import map. Default: the installed package.
+   * The package h5wasm (`import * as h5wasm from …`), if it cannot be imported by name. The worker of a page without a bundler needs this option, because a
+   * worker has no import map. Default: the installed package.
    */
   readonly h5wasm?: H5wasm;
 }
@@ -24,14 +24,15 @@ export interface Hdf5Options extends ReadOptions {
 /** An open HDF5 file and its folder. */
 export interface Hdf5Source {
   readonly hdf5: Hdf5File;
-  /** The folder, if the dataset is a folder, and the path of the HDF5 file in it. */
+  /** The folder, if the dataset is a folder. `path` is the path of the HDF5 file in it. */
   readonly folder?: SourceFolder;
   readonly path?: string;
 }
 
 /**
  * Opens the HDF5 file of a source.
- * @param names the possible names of the file in a folder, in order of preference; if none exists, the only file whose path ends with one of them is used
+ * @param names the possible names of the file in a folder, in order of preference. If none of them exists, the only file whose path ends with one of them is
+ * used
  * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED
  */
 export async function openHdf5(from: Source, names: readonly string[], options: Hdf5Options): Promise<Hdf5Source> {
@@ -40,7 +41,7 @@ export async function openHdf5(from: Source, names: readonly string[], options: 
   return openTarget(await decompressedSource(from, { signal, maxBytes, fetch }), names, options);
 }
 
-/** Like `openHdf5`, for a source that was already inspected. Closing the HDF5 file also closes the source file. */
+/** Does the same as `openHdf5` for a source that is already open. Closing the HDF5 file also closes the source file. */
 export async function openTarget(
   { file, folder }: SourceTarget,
   names: readonly string[],

@@ -1,4 +1,4 @@
-/** Opens HDF5 files of robot demonstrations, with one episode per group or per file. */
+/** Opens HDF5 files with robot demonstrations. An episode is a group or a file. */
 import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import { setPart } from "../../../schema/nest.ts";
@@ -31,23 +31,24 @@ import { episodeGroups, hasObservations, type RobotFormat, robotEpisode, robotFo
 
 /** The options of `openRobots`. */
 export interface RobotOptions extends Hdf5Options {
-  /** The filter in `mask` of robomimic that selects episodes, such as "train". Default: all episodes. */
+  /** The filter in robomimic's `mask` that selects episodes, such as "train". Default: all episodes. */
   readonly split?: string;
 }
 
-/** Whether attributes of episode groups are metadata. */
+/** Whether the attributes of episode groups are metadata. */
 const HAS_ATTRIBUTES: { readonly [format in RobotFormat]: boolean } = { robomimic: true, maniskill: true, aloha: false, d3rlpy: false };
 
 /**
- * Opens robot demonstrations in HDF5:
- * - files of robomimic, LIBERO, MimicGen and Isaac Lab (`data/demo_0`). The filters of `mask` are splits, and writeHdf5 keeps the splits of each episode;
+ * Opens robot demonstrations that are stored in HDF5:
+ * - files of robomimic, LIBERO, MimicGen and Isaac Lab (`data/demo_0`), whose `mask` contains splits that writeHdf5 keeps for each episode;
  * - files of robosuite, whose observations are the `states`;
- * - files of ManiSkill (`traj_0`), including the JSON file with the same name: seeds, control modes and successes become metadata of the episodes;
- * - files of ALOHA, one per episode. A folder of `episode_0.hdf5` … is a dataset;
- * - files of d3rlpy 2 (`observations_0`, `actions_0` …). Files of version 1 are flat, like those of D4RL.
+ * - files of ManiSkill (`traj_0`), with the JSON file of the same name, whose seeds, control modes and successes become metadata of the episodes;
+ * - files of ALOHA, of which each contains one episode, in a folder of `episode_0.hdf5` …;
+ * - files of d3rlpy 2 (`observations_0`, `actions_0` …), but not of version 1, which are flat like those of D4RL.
  *
- * The final observation is read from `next_obs`. If there is one more observation than actions, the last observation is the final one. In all other cases the
- * last step is a transition. An episode is terminated if `dones` or `terminated` is set in its last row, otherwise truncated. Missing rewards are 0.
+ * The final observation is read from `next_obs`. If there is one more observation than there are actions, the last observation is the final observation. In all
+ * other cases, the last step is a transition. An episode terminated if `dones` or `terminated` is set in its last row. Otherwise, it was truncated. Missing
+ * rewards are 0.
  *
  * Other values per step are metadata of the steps, and attributes are metadata of the episodes. `about` contains the shared attributes. Its `unread` lists the
  * paths that were not read. Keeps one episode in memory.
@@ -55,7 +56,7 @@ const HAS_ATTRIBUTES: { readonly [format in RobotFormat]: boolean } = { robomimi
  * @throws RldsError CORRUPT if a file is damaged
  * @throws RldsError UNSUPPORTED if the layout of the file is unknown, or if the package h5wasm is missing
  * @throws RldsError EMPTY if there are no episodes
- * @throws RldsError SPEC_MISMATCH if an episode differs in form from the first one
+ * @throws RldsError SPEC_MISMATCH if an episode differs in form from the first episode
  */
 export async function openRobots<S = RldsStep>(from: Source, options: RobotOptions = {}): Promise<RldsReader<S>> {
   const { signal, fetch, maxBytes = MAX_SOURCE_BYTES } = parseOptions(options);
@@ -94,7 +95,7 @@ interface EpisodePlace {
   readonly group: string;
 }
 
-/** Opens the dataset in open files. Closes the files if they are not a dataset or an option is invalid. */
+/** Opens the dataset in open files. Closes the files if they are not a dataset, or if an option is invalid. */
 export async function robotsOf(files: EpisodeFiles, format: RobotFormat, options: RobotOptions): Promise<RldsReader> {
   try {
     parseOptions(options);
@@ -130,7 +131,7 @@ class RobotReader implements RldsReader {
   readonly #attributes: AttributeTypes;
   readonly #episodes: ManiskillEpisodes | undefined;
   readonly #options: RobotReadOptions;
-  /** The filters that each episode records, if episodes record them. */
+  /** The filters from which the splits of each episode are recorded, if they are recorded. */
   readonly #filters: Filters["splits"] | undefined;
 
   static async of(files: EpisodeFiles, format: RobotFormat, options: RobotReadOptions): Promise<RobotReader> {
@@ -208,7 +209,7 @@ class RobotReader implements RldsReader {
     this.#attributes = attributes;
     this.#episodes = episodes;
     this.#options = options;
-    // A single selected filter is read as a dataset of its own, as is a filter with all episodes.
+    // Splits are not recorded if one filter is selected, or if a single filter contains all episodes.
     const hasAll = splits.size === 1 && places.every(({ group }) => splits.get("train")?.has(nameOf(group)));
     if (options.split === undefined && splits.size > 0 && !hasAll) this.#filters = splits;
   }
@@ -278,7 +279,7 @@ async function checkCount(hdf5: Hdf5File, found: number, losses: Damage | undefi
   losses.add(error);
 }
 
-/** Reads the file next to the trajectories. If it cannot be read, the trajectories are still read. */
+/** Reads the JSON file next to the trajectories. If the file cannot be read, the trajectories are still read. */
 async function besidesOf(
   files: EpisodeFiles,
   losses: Damage | undefined,
@@ -297,7 +298,7 @@ async function besidesOf(
   }
 }
 
-/** Returns the first file. If losses are allowed, returns the first file that can be opened. */
+/** Returns the first file, or the first file that can be opened if losses are allowed. */
 async function firstFile(files: EpisodeFiles, losses: Damage | undefined): Promise<Hdf5File> {
   for (let i = 0; ; i++) {
     try {
@@ -321,7 +322,7 @@ async function someObservations(files: EpisodeFiles, format: RobotFormat, places
   return false;
 }
 
-/** Returns the first episode. If losses are allowed, returns the first episode that can be read. */
+/** Returns the first episode, or the first episode that can be read if losses are allowed. */
 async function firstEpisode(
   files: EpisodeFiles,
   format: RobotFormat,
@@ -341,7 +342,7 @@ async function firstEpisode(
   throw new RldsError("EMPTY", "the dataset has no episodes", { file: name });
 }
 
-/** Returns the attributes of a group, except names that an episode uses for other purposes. */
+/** Returns the attributes of a group, except attributes whose names an episode uses for other purposes. */
 async function leafAttributes(hdf5: Hdf5File, path: string): Promise<Map<string, Attribute>> {
   const attributes = await hdf5.attributes(path === "" ? "/" : path);
   attributes.delete("steps");
@@ -354,7 +355,7 @@ function values(attributes: ReadonlyMap<string, Attribute>): { readonly [name: s
   return all;
 }
 
-/** Returns the dataset's metadata that writeHdf5 wrote; empty for other files. */
+/** Returns the metadata that writeHdf5 stored in the file, or an empty object for other files. */
 async function ownAbout(hdf5: Hdf5File): Promise<About> {
   if ((await hdf5.entry(ABOUT)) !== "dataset") return {};
   const { leaf, rows, read } = await hdf5.column(ABOUT);
@@ -366,20 +367,20 @@ async function ownAbout(hdf5: Hdf5File): Promise<About> {
   }
 }
 
-/** Converts a value for JSON. An integer becomes a number if the number is exact. */
+/** Converts a value for JSON. A bigint becomes a number if the number is exact. */
 function plain(value: unknown): unknown {
   return typeof value === "bigint" && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }
 
-/** Returns the name of a group: `data/demo_0` → `demo_0` */
+/** Returns the last part of a group's path, such as `demo_0` for `data/demo_0`. */
 function nameOf(group: string): string {
   return group.slice(group.lastIndexOf("/") + 1);
 }
 
-/** The filters of `mask`, each a list of episode names. */
+/** The filters of `mask`. Each filter is a list of episode names. */
 interface Filters {
   readonly splits: ReadonlyMap<string, ReadonlySet<string>>;
-  /** Entries of `mask` that are not lists of episode names. */
+  /** The entries of `mask` that are not lists of episode names. */
   readonly unread: readonly Unread[];
 }
 

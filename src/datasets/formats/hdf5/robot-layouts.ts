@@ -1,6 +1,6 @@
 /**
- * Defines the episode layouts of robot datasets in HDF5: robomimic (also LIBERO, MimicGen, Isaac Lab, and the states of robosuite), ManiSkill, ALOHA, and
- * d3rlpy.
+ * Defines the layouts of episodes in robot datasets in HDF5. The layouts are robomimic (also used by LIBERO, MimicGen, Isaac Lab, and robosuite with its
+ * states), ManiSkill, ALOHA and d3rlpy.
  */
 import { FINAL_STEP } from "../../model/final-step.ts";
 import { corruptFile, type RldsError, unsupportedFile } from "../../model/rlds-error.ts";
@@ -17,15 +17,15 @@ import type { Hdf5File } from "./hdf5-file.ts";
 /** The layout of a robot dataset. */
 export type RobotFormat = "robomimic" | "maniskill" | "aloha" | "d3rlpy";
 
-/** One episode before it is read. */
+/** An episode that has not been read yet. */
 export interface RobotEpisode {
   readonly tree: TransitionTree;
   readonly range: EpisodeRange;
-  /** Names in the group whose values are not per step, or cannot be leaves. */
+  /** The names in the group whose values are not per step or cannot be leaves. */
   readonly unread: readonly string[];
 }
 
-/** Returns the layout of a file by its groups, or undefined. */
+/** Determines the layout of a file from its groups. Returns undefined if the layout is unknown. */
 export async function robotFormatOf(hdf5: Hdf5File): Promise<RobotFormat | undefined> {
   const names = await hdf5.names("/");
   if (isD3rlpy(names)) return "d3rlpy";
@@ -37,7 +37,7 @@ export async function robotFormatOf(hdf5: Hdf5File): Promise<RobotFormat | undef
 
 /** Returns whether an episode has values that can serve as observations. */
 export async function hasObservations(hdf5: Hdf5File, format: RobotFormat, group: string): Promise<boolean> {
-  // The episodes of d3rlpy are datasets of the root, and always have observations.
+  // The episodes of d3rlpy are datasets in the root group and always have observations.
   if (format === "d3rlpy") return true;
   const entries = await hdf5.names(group === "" ? "/" : group);
   return NAMES[format].observation.some((name) => entries.includes(name));
@@ -54,7 +54,7 @@ type KeepColumn = (path: string) => boolean;
 const MANISKILL = /^traj_\d+$/;
 const ROBOMIMIC = /^demo_\d+$/;
 
-/** Returns the groups of the episodes in the order of their numbers. A file of ALOHA is a single episode. */
+/** Returns the groups of the episodes, in the order of their numbers. A file of ALOHA contains a single episode. */
 export async function episodeGroups(hdf5: Hdf5File, format: RobotFormat): Promise<string[]> {
   if (format === "aloha") return [""];
   if (format === "d3rlpy") return d3rlpyEpisodes(hdf5);
@@ -64,7 +64,7 @@ export async function episodeGroups(hdf5: Hdf5File, format: RobotFormat): Promis
   return names.sort((a, b) => numberOf(a) - numberOf(b)).map((name) => `${parent}/${name}`);
 }
 
-/** The names in a group: the fields of a step, the flags, and the observations. */
+/** The names in a group for the observations, the other fields of a step, and the flags. */
 interface Names {
   readonly observation: readonly string[];
   readonly nextObservation?: string;
@@ -87,7 +87,10 @@ const NAMES: { readonly [format in Exclude<RobotFormat, "d3rlpy">]: Names } = {
   aloha: { observation: ["observations"], action: "action", reward: "reward", terminated: [], truncated: "truncated" },
 };
 
-/** Returns an episode before it is read. @param group the path of the group @param selection excluded names are not opened @throws RldsError CORRUPT, UNSUPPORTED */
+/**
+ * Prepares an episode for reading. @param group the path of the group @param selection the selection, whose excluded names are not opened @throws RldsError
+ * CORRUPT, UNSUPPORTED
+ */
 export async function robotEpisode(hdf5: Hdf5File, format: RobotFormat, group: string, selection: Selection): Promise<RobotEpisode> {
   if (format === "d3rlpy") return d3rlpyEpisode(hdf5, group, selection);
   const file = hdf5.name;
@@ -95,7 +98,7 @@ export async function robotEpisode(hdf5: Hdf5File, format: RobotFormat, group: s
   const entries = await hdf5.names(group === "" ? "/" : group);
   const observedNames = names.observation.filter((name) => entries.includes(name));
   const keepsBeside = (path: string, observed: string) => selection.keysOf(stepKeys(path.slice(group.length + 1).split("/"), names, observed)) !== undefined;
-  // States that exist in addition to observations keep their own name.
+  // If states exist in addition to observations, they keep their own name.
   selection.note(observedNames.slice(1).map((name) => [name]));
   const at = (name: string) => `${group}/${name}`;
   const error = (what: string) => corruptFile({ file }, `${group === "" ? "the file" : group} ${what}`);
@@ -168,7 +171,10 @@ async function firstWithRows(
   return undefined;
 }
 
-/** Returns the parts of a group with one value per step. The initial states of Isaac Lab have only one value, and some types cannot be leaves. */
+/**
+ * Returns the columns of a group that have one value per step. Others are unread. For example, the initial states of Isaac Lab have only one value, and some
+ * types cannot be leaves.
+ */
 async function stepTree(
   hdf5: Hdf5File,
   path: string,
@@ -189,7 +195,7 @@ async function stepTree(
     return { unread: [path] };
   }
   const columns = columnsOf(tree);
-  // The whole group is left out.
+  // The selection leaves out the whole group.
   if (columns.length === 0 && !isSelected) return { unread: [] };
   const fits = columns.length > 0 && columns.every((column) => column.rows === rows || (hasFinal && column.rows === rows + 1));
   return fits ? { tree, unread: [] } : { unread: [path] };

@@ -1,17 +1,17 @@
-/** Applies a selection to an HDF5 file of flat columns: some columns are hidden, and other columns are renamed. */
+/** Applies a selection to an HDF5 file of flat columns, by hiding or renaming columns. */
 import { setPart } from "../../../schema/nest.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
 import type { Column, ColumnTree } from "../columns/column.ts";
 import type { Selection } from "../selection/selection.ts";
 import type { Entry, Hdf5File } from "./hdf5-file.ts";
 
-/** The interface of a file that readers of flat columns need. */
+/** The part of a file's interface that readers of flat columns need. */
 export type Hdf5Columns = Pick<Hdf5File, "name" | "names" | "entry" | "tree" | "column">;
 
-/** Groups whose values are not per step. */
+/** The group whose values are not per step. */
 const METADATA = "metadata";
 
-/** Returns the file as the selection shows it. */
+/** Returns a view of the file with the selection applied. */
 export async function selectHdf5(hdf5: Hdf5File, selection: Selection): Promise<Hdf5Columns> {
   if (selection.isEmpty) return hdf5;
   const paths = new Map<string, string>();

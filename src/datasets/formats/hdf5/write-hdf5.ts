@@ -21,7 +21,10 @@ import type { H5wasm } from "./package.ts";
 
 /** The options of `writeHdf5`. */
 export interface Hdf5WriteOptions extends WriteOptions {
-  /** The arguments with which robomimic creates the environment: `env_name`, `type`, `env_kwargs`. Default: `env_args` of `about`, otherwise no environment. */
+  /**
+   * The arguments with which robomimic creates the environment, such as `env_name`, `type` and `env_kwargs`. Default: `env_args` of `about`, otherwise no
+   * environment.
+   */
   readonly envArgs?: { readonly [key: string]: unknown };
   /** The maximum size of the file in bytes. The file is created in memory. Default: 1 GiB. */
   readonly maxBytes?: number;
@@ -32,7 +35,7 @@ export interface Hdf5WriteOptions extends WriteOptions {
 const I64 = { dtype: "i64", shape: [] } as const;
 const U8 = { dtype: "u8", shape: [] } as const;
 const TEXT = { dtype: "string", shape: [] } as const;
-/** robomimic's number for Gym environments. */
+/** The number that robomimic uses for Gym environments. */
 const GYM = 2;
 
 /**
@@ -40,15 +43,15 @@ const GYM = 2;
  * attribute `num_samples`. The group `data` has the attributes `total` and `env_args`. `mask/train` lists all episodes, or `mask` contains the splits of the
  * source if there are any.
  *
- * A row is a transition, and the last row of `next_obs` is the final observation. If an episode ends with a transition, the last observation is repeated there
- * and the attribute `final_step` records it, so that openRobots restores the episode. `dones` is 1 in the last row of an episode that terminated. An
- * observation with a single value is `obs/state` or `obs/image`. Metadata of steps are datasets; metadata of episodes are attributes. A leaf whose name the
- * layout uses (`dones`) is renamed (`dones_`), which `losses` reports.
+ * A row is a transition, and the last row of `next_obs` is the final observation. If an episode ends with a transition, the last observation is repeated there,
+ * and the attribute `final_step` states this, so openRobots can restore the episode. `dones` is 1 in the last row of an episode that terminated. An observation
+ * that is a single leaf becomes `obs/state` or `obs/image`. Metadata of steps become datasets, and metadata of episodes become attributes. If the layout itself
+ * uses the name of a leaf, such as `dones`, the leaf is renamed, for example to `dones_`, and `losses` reports this.
  *
- * If the path does not end with .hdf5, it is a folder, and the file is demo.hdf5. Requires h5wasm. Keeps the whole file, up to maxBytes, and one episode in
+ * If the path does not end with .hdf5, it is a folder, and the file is demo.hdf5. Requires h5wasm. The whole file, up to maxBytes, and one episode are in
  * memory.
  * @throws TypeError, RangeError if an option is invalid
- * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error names the episode, the step and the leaf
+ * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error includes the episode, the step and the leaf
  * @throws RldsError UNSUPPORTED if h5wasm is missing, or if the file exceeds maxBytes
  * @throws RldsError EMPTY if there are no transitions
  * @throws RldsError IO if the target cannot be written or already exists
@@ -103,10 +106,10 @@ interface AttributeLeaf {
   readonly index: number;
 }
 
-/** Writes the groups `demo_0` … */
+/** Writes the groups `demo_0`, `demo_1` … */
 class DemoWriter {
   readonly names: string[] = [];
-  /** The names of demos by the splits that contain them. */
+  /** The names of the demos in each split. */
   readonly splits = new Map<string, string[]>();
   transitions = 0;
   steps = 0;
@@ -173,7 +176,7 @@ class DemoWriter {
     for (const { path, leaf, index } of this.#attributes) this.#attribute(group, path, leaf, row[index] as ColumnData);
   }
 
-  /** @param groups the groups of the demo that exist */
+  /** @param groups the groups of the demo that already exist */
   #write(
     demo: string,
     { leaf, size, path, isObservation, isOutcome }: DemoLeaf,
@@ -192,7 +195,8 @@ class DemoWriter {
       this.#hdf5.dataset(`${demo}/${name}`, leaf, values, count);
     };
     const part = (from: number, to: number) => slicedColumn(data, from * size, to * size);
-    // Values that belong to the final observation have a row for that observation. The states of robomimic lack this row, and a missing row is read as zeros.
+    // Values that also apply to the final observation have a row for it. The states of robomimic lack this row. If its values are zeros, it is omitted, because
+    // a missing row is read as zeros.
     const isLastEmpty = () => (path === STATES || path.startsWith(`${STATES}/`)) && slicedColumn(data, rows * size, (rows + 1) * size).every((value) => !value);
     const count = isObservation || isOutcome || kind === "transition" || isLastEmpty() ? rows : rows + 1;
     put(isObservation ? `obs/${path}` : path, part(0, count), count);

@@ -1,4 +1,6 @@
-/** Converts the colors of a JPEG like libjpeg: subsampled chrominance is interpolated ("fancy upsampling"), then converted to red, green and blue. */
+/**
+ * Converts the colors of a JPEG in the same way as libjpeg. Subsampled chrominance is interpolated ("fancy upsampling"), then converted to red, green and blue.
+ */
 
 /** The sampling of a component relative to the other components. */
 export interface Component {
@@ -10,14 +12,14 @@ interface Samples {
   readonly width: number;
   readonly height: number;
   readonly components: readonly Component[];
-  /** Whether components are luminance and chrominance instead of colors. */
+  /** Whether the components are luminance and chrominance instead of colors. */
   readonly isYcc: boolean;
 }
 
-/** libjpeg does not interpolate narrower planes. */
+/** The minimum width of a plane that libjpeg interpolates. */
 const MIN_WIDTH = 3;
 
-/** Converts components to colors in place, and returns them. @param data three components per pixel, with samples repeated over their pixels */
+/** Converts components to colors in place, and returns the same array. @param data three components per pixel, with each sample repeated for its pixels */
 export function colours(data: Uint8Array, { width, height, components, isYcc }: Samples): Uint8Array {
   const maxH = Math.max(...components.map(({ h }) => h));
   const maxV = Math.max(...components.map(({ v }) => v));
@@ -25,7 +27,7 @@ export function colours(data: Uint8Array, { width, height, components, isYcc }: 
     const [x, y] = [maxH / h, maxV / v];
     const plane = { width: Math.ceil(width / x), height: Math.ceil(height / y) };
     const isWide = x === 1 || plane.width >= MIN_WIDTH;
-    // libjpeg also repeats the samples at all other ratios.
+    // At all other ratios, libjpeg repeats the samples, as the data already does.
     if ((x === 2 || y === 2) && x <= 2 && y <= 2 && isWide && Number.isInteger(x) && Number.isInteger(y)) interpolate(data, i, { width, height, x, y });
   }
   if (isYcc) toRgb(data);
@@ -40,7 +42,7 @@ interface Ratio {
   readonly y: number;
 }
 
-/** Applies a triangle filter: in each direction, a pixel is three parts of its own sample and one part of the nearest other sample. */
+/** Applies a triangle filter. In each direction, a pixel is three parts of its own sample and one part of the nearest other sample. */
 function interpolate(data: Uint8Array, component: number, { width, height, x, y }: Ratio): void {
   const [columns, rows] = [Math.ceil(width / x), Math.ceil(height / y)];
   const plane = new Uint8Array(columns * rows);

@@ -1,5 +1,5 @@
 /**
- * Encodes many frames of one size as PNG, reusing memory. The deflate of the host is used if it exists, since the host needs only a third to half of the time.
+ * Encodes many frames of the same size as PNG, reusing memory. Uses the deflate of the host if it exists, because it takes only a third to half of the time.
  */
 import { zlibSync } from "fflate";
 import { builtin, hasBuiltins } from "../../../files/builtins/builtins.ts";
@@ -10,15 +10,15 @@ export type FrameEncoder = (pixels: Uint8Array, width: number, height: number, c
 
 type Deflate = (bytes: Uint8Array, options: { readonly level: 3 }) => Uint8Array;
 
-/** The level of fast-png. A higher level takes more time than the smaller output saves. */
+/** The compression level, which is that of fast-png. A higher level costs more time than the smaller output saves. */
 const OPTIONS = { level: 3 } as const;
 const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 const HEAD_BYTES = 13;
-/** The overhead of a chunk: length, name, checksum. */
+/** The overhead of a chunk in bytes, for its length, name and checksum. */
 const AROUND = 12;
 const COLOURS: { readonly [channels: number]: number } = { 1: 0, 3: 2, 4: 6 };
 
-/** Returns an encoder with buffers of its own. */
+/** Returns an encoder with its own buffers. */
 export async function frameEncoder(): Promise<FrameEncoder> {
   const zlib = hasBuiltins ? await builtin<{ deflateSync: Deflate }>("node:zlib").catch(() => undefined) : undefined;
   const deflate: Deflate = zlib?.deflateSync ?? zlibSync;
@@ -28,7 +28,7 @@ export async function frameEncoder(): Promise<FrameEncoder> {
     const line = width * channels;
     const filtered = height * (line + 1);
     if (lines.length !== filtered) lines = new Uint8Array(filtered);
-    // The byte before each line is 0: no filter.
+    // The byte before each line is 0, which means no filter.
     for (let y = 0; y < height; y++) lines.set(pixels.subarray(y * line, (y + 1) * line), y * (line + 1) + 1);
     const compressed = deflate(lines, OPTIONS);
     const size = SIGNATURE.length + 3 * AROUND + HEAD_BYTES + compressed.length;

@@ -6,7 +6,7 @@ export interface ImageHead {
   readonly format: "png" | "jpeg";
   readonly width: number;
   readonly height: number;
-  /** The number of stored channels; a palette has one. */
+  /** The number of stored channels. An image with a palette has one. */
   readonly channels: number;
   /** The number of bits per channel. */
   readonly depth: number;
@@ -29,10 +29,10 @@ function pngHead(bytes: Uint8Array): ImageHead {
   return { format: "png", width: view.getUint32(16), height: view.getUint32(20), channels, depth: bytes[24] as number };
 }
 
-/** The maximum number of scans of a progressive image. Each scan covers the whole image, even if the scan has only a few bytes. */
+/** The maximum number of scans in a progressive image. Each scan takes time for the whole image, even if it has only a few bytes. */
 const MAX_SCANS = 100;
 const BLOCK = 8;
-/** The maximum number of blocks per byte. A block takes at least one bit per scan, and real images rarely have many scans with few bits. */
+/** The maximum number of blocks per byte. A block takes at least one bit per scan, and real images rarely have many scans of few bits. */
 const MAX_BLOCKS = 8;
 const MAX_VISITS = 16 * MAX_BLOCKS;
 

@@ -8,7 +8,7 @@ export interface ImageSchema {
 }
 
 /**
- * Decodes an image row by row after checking its head, so that nothing is allocated for an oversized image.
+ * Decodes an image to rows of pixels. Its head is checked first, so nothing is allocated for an oversized image.
  * @param maxBytes the maximum number of bytes to allocate @throws Error if the image is damaged or has a different form
  */
 export type ImageDecoder = (bytes: Uint8Array, schema: ImageSchema, maxBytes: number) => Uint8Array | Uint16Array;

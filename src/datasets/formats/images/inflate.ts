@@ -5,7 +5,7 @@ import { dataView } from "../../../base/bytes.ts";
 /** The number of bytes that are inflated together. 16 KiB inflate to at most 16 MiB. */
 const SLICE = 1 << 14;
 
-/** Returns exactly `size` bytes with a valid checksum. Inflates at most 16 MiB more. @throws Error if the stream is damaged or its size differs */
+/** Returns exactly `size` bytes with a valid checksum. Inflates at most 16 MiB more than that. @throws Error if the stream is damaged or its size differs */
 export function inflateExactly(bytes: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
   const output = bytes.length <= SLICE ? inflateWhole(bytes, size) : inSlices(bytes, size);
   if (output.length !== size) throw sizeError(size, output.length);
@@ -14,7 +14,7 @@ export function inflateExactly(bytes: Uint8Array, size: number): Uint8Array<Arra
 }
 
 function inflateWhole(bytes: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
-  // Output beyond the end of the array is dropped, so the array has one additional byte to detect excess.
+  // Output beyond the end of the array would be dropped, so the array has one additional byte that reveals excess output.
   return unzlibSync(bytes, { out: new Uint8Array(size + 1) }) as Uint8Array<ArrayBuffer>;
 }
 
@@ -24,7 +24,7 @@ function inSlices(bytes: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
   return output.subarray(0, actualSize);
 }
 
-/** The maximum number of bytes whose sums cannot overflow. */
+/** A number of bytes whose sums cannot overflow. */
 const BLOCK_BYTES = 3800;
 const MODULUS = 65521;
 
@@ -49,7 +49,7 @@ function sizeError(size: number, actualSize: number): Error {
   );
 }
 
-/** Inflates a stream, and returns the number of inflated bytes, at most `max`. @throws Error like `inflateExactly` */
+/** Inflates a stream and returns the number of inflated bytes. @throws Error if the stream is damaged or inflates to more than `max` bytes */
 export function inflate(bytes: Uint8Array, max: number, onChunk: (chunk: Uint8Array, at: number) => void = () => undefined): number {
   let done = 0;
   const stream = new Unzlib((chunk) => {

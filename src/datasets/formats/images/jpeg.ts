@@ -1,9 +1,9 @@
-/** Decodes JPEG with jpeg-js, in a module that is loaded when a dataset contains images. The output is converted to colors as in libjpeg. */
+/** Decodes JPEG with jpeg-js, in a module that is loaded only if a dataset contains images. The output is converted to colors as in libjpeg. */
 import decode from "jpeg-js/lib/decoder.js";
 import { type Component, colours } from "./chroma.ts";
 import type { ImageHead } from "./image-head.ts";
 
-/** Returns the pixels with one channel (only for a gray image) or three channels. @throws Error if the image is damaged or cannot have these channels */
+/** Returns the pixels with three channels, or with one channel for a gray image. @throws Error if the image is damaged or cannot have these channels */
 export function decodeJpeg(bytes: Uint8Array, head: ImageHead, channels: number, maxBytes: number): Uint8Array {
   if (!(channels === 3 || (channels === 1 && head.channels === 1)))
     throw new Error(`a ${head.channels}-channel JPEG cannot be read as a ${channels}-channel image`);
@@ -31,7 +31,7 @@ interface Frame {
 const ADOBE = [0x41, 0x64, 0x6f, 0x62, 0x65];
 const APP14 = 0xee;
 
-/** Returns the sampling of three components, and whether they are luminance and chrominance, by the rules of libjpeg. @throws Error */
+/** Returns the sampling of three components, and whether they are luminance and chrominance according to the rules of libjpeg. @throws Error */
 function frameOf(bytes: Uint8Array): Frame {
   let components: readonly (Component & { readonly id: number })[] = [];
   let isJfif = false;

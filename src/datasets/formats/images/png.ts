@@ -1,4 +1,4 @@
-/** Decodes PNG with fast-png, in a module that is loaded when a dataset contains images. */
+/** Decodes PNG with fast-png, in a module that is loaded only if a dataset contains images. */
 import { convertIndexedToRgb, decode } from "fast-png";
 import { concat, dataView, totalLength } from "../../../base/bytes.ts";
 import type { ImageHead } from "./image-head.ts";
@@ -7,13 +7,13 @@ import { inflate } from "./inflate.ts";
 const IDAT = 0x49444154;
 /** The chunks IHDR, PLTE, IDAT, IEND and tRNS. Other chunks do not affect the pixels, and may inflate to a large size. */
 const COPIED_CHUNKS = new Set([0x49484452, 0x504c5445, IDAT, 0x49454e44, 0x74524e53]);
-/** The maximum ratio of deflate. */
+/** The maximum compression ratio of deflate. */
 const MAX_RATIO = 1032;
 
 /** Returns the pixels with `channels` channels of 8 or 16 bits. @throws Error if the image is damaged or cannot have these channels */
 export function decodePng(bytes: Uint8Array, head: ImageHead, channels: number, maxBytes: number): Uint8Array | Uint16Array {
   const { pixels, compressed } = chunksOf(bytes);
-  // The limit is twice the size, since interlaced images have more and shorter lines. Data that may exceed the limit is measured before it is kept.
+  // The limit is twice the size, because interlaced images have more and shorter lines. Data that may exceed the limit is measured before it is kept.
   const max = 2 * head.height * (2 + Math.ceil((head.width * head.channels * head.depth) / 8));
   if (2 * compressed * MAX_RATIO > maxBytes) inflateAll(bytes, max);
   const image = decode(pixels, { checkCrc: true });
@@ -55,7 +55,7 @@ function inflateAll(bytes: Uint8Array, max: number): void {
   inflate(concat(parts), max);
 }
 
-/** Converts gray to color and adds or removes alpha like TensorFlow. */
+/** Converts gray to color, and adds or removes alpha, as TensorFlow does. */
 function withChannels(data: Uint8Array | Uint16Array, from: number, to: number, opaque: number): Uint8Array | Uint16Array {
   if (from === to) return data;
   const [isGrey, wantsGrey] = [from <= 2, to <= 2];

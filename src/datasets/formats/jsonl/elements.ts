@@ -1,4 +1,4 @@
-/** Reads JSON values that are not one per line: the elements of one array, or objects over several lines. */
+/** Reads JSON values that are not stored one per line. They are the elements of one array, or objects that span several lines. */
 import { corruptFile } from "../../model/rlds-error.ts";
 import type { Damage } from "../damage.ts";
 import { parseExactJson } from "../json.ts";
@@ -10,12 +10,12 @@ const [QUOTE, BACKSLASH, COMMA, OPEN, CLOSE, OPEN_OBJECT, CLOSE_OBJECT] = [34, 9
 const BLANKS = new Set([9, 10, 13, 32]);
 const MARK = [0xef, 0xbb, 0xbf];
 
-/** The token expected next between values. */
+/** The token that is expected next between values. */
 type Expected = "value" | "comma" | "nothing";
 
 /**
- * Yields one value after the other, each parsed when it is complete. @param inArray whether the values are the elements of an array @throws RldsError CORRUPT,
- * also for a value larger than maxBytes
+ * Yields one value after the other, each parsed when it is complete. @param inArray whether the values are the elements of an array @throws RldsError CORRUPT
+ * if a value is damaged or larger than maxBytes
  */
 export async function* elementsOf(file: SourceFile, inArray: boolean, { maxBytes, signal, losses }: LinesOptions): AsyncGenerator<Line, void, undefined> {
   const scanner = new Scanner(file.name, { inArray, maxBytes, losses });
@@ -27,7 +27,7 @@ export async function* elementsOf(file: SourceFile, inArray: boolean, { maxBytes
     scanner.finish(file.size);
   } catch (error) {
     if (losses === undefined) throw error;
-    // After a missing separator, the beginning of the next value is unknown.
+    // After a missing separator, the beginning of the next value is unknown, so reading stops.
     losses.add(error);
   }
 }

@@ -1,4 +1,4 @@
-/** Reads JSON lines of other programs. The first pass determines the types of all values, and each later pass yields the episodes. */
+/** Reads JSON lines that other programs wrote. The first pass determines the types of all values, and each later pass yields the episodes. */
 import { Collector } from "../../model/collector.ts";
 import type { StepSpec } from "../../model/dataset.ts";
 import { FINAL_STEP, statedFinalStep } from "../../model/final-step.ts";
@@ -15,7 +15,7 @@ import { inferRowSchema, type RowSchema, Rows, RowTypes } from "./rows.ts";
 import { SelectedRecords } from "./selected-records.ts";
 import { ValueTypes, withMissing } from "./value-types.ts";
 
-/** The options for reading JSON lines of other programs. */
+/** The options for reading JSON lines that other programs wrote. */
 export interface GenericOptions extends LinesOptions {
   /** Starts a new pass. */
   readonly lines: () => AsyncIterable<Line>;
@@ -25,7 +25,7 @@ export interface GenericOptions extends LinesOptions {
   readonly areSteps?: boolean;
 }
 
-/** The episodes in JSON lines, regardless of the source of the lines. */
+/** The episodes in JSON lines. The lines may come from any source. */
 export class GenericJsonl {
   readonly stepSpec: StepSpec;
   readonly metadataSpec: { readonly [name: string]: StepSpec };
@@ -54,7 +54,7 @@ export class GenericJsonl {
           }
         }
       } catch (error) {
-        // The error is thrown with its place when a reader gets to that line.
+        // The error is thrown again, with its place, when a reader reaches the line.
         if (!(error instanceof RldsError)) throw error;
       }
     };
@@ -90,7 +90,7 @@ export class GenericJsonl {
     const { maxBytes, losses } = this.#options;
     const { areEpisodes, layout } = this.#records;
     const rows = new Rows(this.#schema, maxBytes);
-    // If flags mark the ends of an environment but no flag marks truncation, the end of the data truncates the last episode.
+    // If flags mark terminations but no flag marks truncations, the end of the data truncates the last episode.
     const { has } = this.#schema;
     const endsWithData = has.includes("episode") || (has.includes("terminated") && !has.includes("done"));
     let episode = 0;
@@ -101,7 +101,7 @@ export class GenericJsonl {
       bytes = 0;
       const ended = await rows.take(isEnd, place);
       episode++;
-      // An end that the file states for an episode takes precedence.
+      // If the file itself states the kind of an episode's last step, that kind takes precedence.
       return { ...metadata, ...ended, [FINAL_STEP]: statedFinalStep({ ...metadata }) ?? ended[FINAL_STEP] };
     };
     /** Yields the complete episodes among the rows of a line. */
@@ -126,7 +126,7 @@ export class GenericJsonl {
       if (areEpisodes && (rows.length > 0 || layout === "steps")) yield await finishEpisode(true);
     };
     for await (const line of this.#options.lines()) {
-      // The content of a lost line is unknown, so the rows before it form an episode without an end.
+      // The content of the lost lines is unknown, so the rows before them form an episode without an end.
       if (line.isAfterLoss && rows.length > 0) yield await finishEpisode(false);
       if (losses === undefined) {
         yield* readLine.call(this, line);

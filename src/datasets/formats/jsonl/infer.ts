@@ -2,10 +2,10 @@
 import { MAX_JSONL_DEPTH } from "../../../base/file-limits.ts";
 import type { StepSpec } from "../../model/dataset.ts";
 
-/** Strings for numbers that JSON cannot represent. */
+/** Matches the strings for numbers that JSON cannot represent. */
 export const NUMBER_WORD = /^(NaN|-?Infinity|-0)$/;
 
-/** Infers a spec. Numbers are f32, and lists of different kinds of values are tuples. Returns undefined for null, or if the value is nested too deeply. */
+/** Infers a spec. Numbers are f32, and lists with different kinds of values are tuples. Returns undefined for null, or if the value is nested too deeply. */
 export function inferSpec(value: unknown, depth = 0): StepSpec | undefined {
   if (depth > MAX_JSONL_DEPTH || value === null || value === undefined) return undefined;
   if (typeof value === "number" || typeof value === "bigint" || (typeof value === "string" && NUMBER_WORD.test(value))) return { dtype: "f32", shape: [] };

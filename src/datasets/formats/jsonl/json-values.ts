@@ -1,4 +1,6 @@
-/** Converts values of leaves to JSON without loss: NaN and infinities become words, integers beyond 2^53 become decimal strings, and bytes become base64. */
+/**
+ * Converts the values of leaves to JSON without loss. NaN and infinities become words, integers beyond 2^53 become decimal strings, and bytes become base64.
+ */
 
 import { isFloat } from "../../../schema/dtype.ts";
 import { isLeaf, sizeOf } from "../../../schema/leaf.ts";
@@ -7,7 +9,7 @@ import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 
-/** Returns row i of columns, nested like the spec; arrays are nested like their shape. */
+/** Returns row i of columns, nested like the spec. Arrays are nested like their shape. */
 export function jsonRow(spec: StepSpec, data: readonly ColumnData[], i: number): unknown {
   const values = leavesOf(spec).map(({ leaf, size }, k) => jsonLeaf(leaf, size, data[k] as ColumnData, i * size));
   return pack(spec, values);
@@ -28,14 +30,14 @@ function jsonElement({ dtype }: StepLeaf, value: unknown): unknown {
   if (dtype === "bool") return value === 1;
   if (dtype === "bytes") return base64(value as Uint8Array);
   if (typeof value === "bigint") return value > -(2n ** 53n) && value < 2n ** 53n ? Number(value) : String(value);
-  // JSON cannot represent NaN and infinities, and writes -0 as 0.
+  // JSON cannot represent NaN and infinities, and JSON.stringify writes -0 as 0.
   if (typeof value === "number" && (!Number.isFinite(value) || Object.is(value, -0))) return Object.is(value, -0) ? "-0" : String(value);
   return value;
 }
 
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/** The base64 digit of each character code; 0 for characters that are not digits. */
+/** The value of each base64 digit, by character code. 0 for characters that are not digits. */
 const VALUES = Uint8Array.from({ length: 128 }, (_, code) => Math.max(DIGITS.indexOf(String.fromCharCode(code)), 0));
 
 /** Encodes bytes as base64. */
@@ -65,7 +67,7 @@ export function valuesOfJson(spec: StepSpec, value: unknown): unknown {
 function elementsOfJson(leaf: StepLeaf, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((part) => elementsOfJson(leaf, part));
   if (typeof value === "bigint" && isFloat(leaf.dtype)) return Number(value);
-  // A text stores integers that do not fit any dtype.
+  // A text leaf may store integers that do not fit any dtype.
   if (leaf.dtype === "string" && (typeof value === "bigint" || Number.isSafeInteger(value))) return String(value);
   if (typeof value !== "string") return value;
   if (leaf.dtype === "bytes") return bytesOfBase64(value) ?? value;
@@ -76,7 +78,7 @@ function elementsOfJson(leaf: StepLeaf, value: unknown): unknown {
 
 /** Decodes base64. Returns undefined if the text is not base64. */
 export function bytesOfBase64(text: string): Uint8Array | undefined {
-  // The expression has no repeated group, which would nest too deeply for a long text.
+  // The expression has no repeated group, because matching one would recurse too deeply for a long text.
   if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return undefined;
   const bytes = new Uint8Array((text.length / 4) * 3 - (text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0));
   for (let i = 0, at = 0; i < text.length; i += 4) {

@@ -1,4 +1,4 @@
-/** Reads the lines of a JSON lines file, one at a time. */
+/** Reads the lines of a file of JSON lines, one at a time. */
 import { corruptFile, type RldsError } from "../../model/rlds-error.ts";
 import type { Damage } from "../damage.ts";
 import { parseExactJson } from "../json.ts";
@@ -9,7 +9,7 @@ export interface Line {
   readonly value: unknown;
   /** The line number, counted from 1 as in editors. */
   readonly number: number;
-  /** The offset and the length in bytes. */
+  /** The offset of the line in the file. `bytes` is its length. */
   readonly at: number;
   readonly bytes: number;
   /** The unit in messages. Default: `line`. */

@@ -1,4 +1,4 @@
-/** Opens JSON lines that Reprise or other programs wrote as datasets. */
+/** Opens JSON lines, written by Reprise or by other programs, as datasets. */
 import { integer, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
@@ -22,8 +22,8 @@ import { isReprise, readRepriseEpisodes, readRepriseSchema } from "./reprise-jso
 /** The options of `openJsonl`. */
 export interface JsonlOptions extends ReadOptions {
   /**
-   * The specs of step fields by RLDS name, for fields whose form the steps do not show. This option has no effect on files of `writeJsonl`, which contain their
-   * spec.
+   * The specs of step fields, by RLDS name, for fields whose form the steps do not determine. This option has no effect on files of `writeJsonl`, which contain
+   * their spec.
    */
   readonly stepSpec?: { readonly [name: string]: StepSpec };
   /** The rule for the final step if the steps are transitions, as in `openD4rl`. Default: `rlds`. */
@@ -35,26 +35,26 @@ export interface JsonlOptions extends ReadOptions {
 const OPTIONS = `stepSpec, finalObservation, fetch, ${READ_OPTIONS}`;
 
 /**
- * Opens a file of JSON lines. For a folder, opens the only file of this kind in the folder. A file may also be one array of the same values or an array of
- * arrays of steps, and its objects may span several lines.
+ * Opens a file of JSON lines. If the source is a folder, opens its only file of this kind. Instead of lines, a file may also contain one array of the same
+ * values, an array of arrays of steps, or objects that span several lines.
  *
  * A file that writeJsonl wrote contains its spec. In any other file, each line is a step or an episode. An episode is `{"steps": […], …metadata}`, or columns
- * of the same length: `{"observations": […], "actions": […], "rewards": […], "terminated": true}`, where an additional observation is the final one. The names
- * are `observation` (also `obs`, plurals, camelCase), `action`, `reward` and `discount`; all other names are metadata.
+ * of the same length, such as `{"observations": […], "actions": […], "rewards": […], "terminated": true}`. If there is one more observation, it is the final
+ * observation. The names are `observation` (also `obs`, plurals, camelCase), `action`, `reward` and `discount`. All other names are metadata.
  *
- * With `is_first`, `is_last` or `is_terminal`, the steps are those of RLDS. Otherwise they are transitions. An episode ends with `terminated` (or `terminal`,
- * or `done` without another flag), with `truncated` (or `timeout`, or `done` in addition to `terminated`), or where `episode` (or `episode_id`) changes. The
- * `next_observation` of the last transition becomes the final step.
+ * If the steps have `is_first`, `is_last` or `is_terminal`, they are RLDS steps. Otherwise, they are transitions. An episode ends with `terminated` (or
+ * `terminal`, or `done` without another flag), with `truncated` (or `timeout`, or `done` in addition to `terminated`), or where `episode` (or `episode_id`)
+ * changes. The `next_observation` of the last transition becomes the final step.
  *
- * All steps together determine the spec, so opening reads the file once. Numbers are f32 if each is the shortest decimal of an f32, otherwise f64. Integers are
- * i32, i64 or u64, except in observations, rewards and discounts, which are floats. Flags are bool, texts are strings, and lists of equal elements have a
- * shape. Metadata missing in some steps or episodes become NaN, 0 for integers, "" or false. Every other value must fit. NaN and Infinity may be words or
- * strings. Keeps one episode in memory, at most maxBytes of text.
+ * All steps together determine the spec, so opening reads the file once. Numbers are f32 if each of them is the shortest decimal of an f32, otherwise f64.
+ * Integers are i32, i64 or u64, except in observations, rewards and discounts, which are floats. Flags are bool, texts are strings, and lists of equal elements
+ * have a shape. Metadata that are missing in some steps or episodes become NaN, 0 for integers, "" or false. Every other value must fit the spec. NaN and
+ * Infinity may be words or strings. Keeps one episode in memory, with at most maxBytes of text.
  * @throws RldsError NOT_FOUND if the file or folder does not exist
  * @throws RldsError EMPTY if the file has no steps
  * @throws RldsError UNSUPPORTED if the steps cannot be recognized
  * @throws RldsError CORRUPT if a line is not JSON
- * @throws RldsError SPEC_MISMATCH if a value does not fit the spec. The error names the file, the byte and the line
+ * @throws RldsError SPEC_MISMATCH if a value does not fit the spec. The error includes the file, the byte and the line
  */
 export async function openJsonl<S = RldsStep>(from: Source, options: JsonlOptions = {}): Promise<RldsReader<S>> {
   const { maxBytes = MAX_SOURCE_BYTES, signal, fetch, finalObservation = "rlds", stepSpec = {}, salvage } = onlyKeys("options", options, OPTIONS);
@@ -99,7 +99,7 @@ export async function openJsonl<S = RldsStep>(from: Source, options: JsonlOption
   }
 }
 
-/** Returns the only JSON lines file in a folder. @throws RldsError UNSUPPORTED if the folder has no such file, or several */
+/** Returns the only JSON lines file in a folder. @throws RldsError UNSUPPORTED if the folder has no such file or several such files */
 async function onlyFile(folder: SourceFolder): Promise<SourceFile> {
   const paths = (await folder.list())?.filter((path) => /\.(jsonl|ndjson)$/.test(path)) ?? [];
   const [path] = paths;
@@ -112,7 +112,7 @@ async function firstOf(lines: AsyncIterable<Line>, file: string): Promise<Line> 
   throw new RldsError("EMPTY", "the file has no lines", { file });
 }
 
-/** The arrangement of values in a file: one per line, elements of one array, or over several lines. */
+/** The arrangement of values in a file, which are one per line, the elements of one array, or objects that span several lines. */
 type Form = "lines" | "array" | "values";
 
 const HEAD_BYTES = 4096;

@@ -1,4 +1,4 @@
-/** Interprets a line of a file: a step, an episode as a list of steps, or steps as columns. */
+/** Interprets a line of a file, which is a step, an episode as a list of steps, or steps as columns. */
 import { corruptFile, type Place, unsupportedFile } from "../../model/rlds-error.ts";
 import { type Field, fieldOf, fieldsOf } from "../columns/names.ts";
 import { NUMBER_WORD } from "./infer.ts";
@@ -6,7 +6,7 @@ import { NUMBER_WORD } from "./infer.ts";
 /** The steps of one line. */
 export interface StepGroup {
   readonly steps: readonly unknown[];
-  /** Metadata of the episode, if the line is an episode. */
+  /** The metadata of the episode, if the line is an episode. */
   readonly metadata: Values;
 }
 
@@ -18,19 +18,19 @@ type Layout = "step" | "steps" | "columns";
 
 const FLAGS: readonly (Field | undefined)[] = ["terminated", "truncated", "done", "is_first", "is_last", "is_terminal"];
 const ROW_FIELDS: readonly (Field | undefined)[] = ["observation", "action", "reward", "discount", "next_observation", "episode", "episode_starts", ...FLAGS];
-/** The type that RLlib writes into its lines. */
+/** The value of `type` in lines that RLlib writes. */
 const RLLIB = "SampleBatch";
 
-/** Reads every line in the form of the first line. */
+/** Interprets every line like the first line. */
 export class Records {
   readonly layout: Layout;
   readonly #isRllib: boolean;
-  /** Other names that have had one value per step in every line so far. */
+  /** The names of other columns that have had one value per step in every line so far. */
   readonly #rowNames: Set<string>;
-  /** Whether a column contains the episode of a row, so that a line is not an episode by itself. */
+  /** Whether a column contains the episode number of each row. If so, a line is not necessarily one episode. */
   readonly #hasNumbers: boolean;
 
-  /** @param areSteps whether every line is a step @throws RldsError UNSUPPORTED, CORRUPT if columns and rewards differ in length */
+  /** @param areSteps whether every line is a step @throws RldsError UNSUPPORTED · CORRUPT if the columns and the rewards differ in length */
   constructor(first: unknown, place: Place, areSteps = false) {
     const value = areSteps ? {} : valuesIn(first);
     this.#isRllib = value.type === RLLIB;
@@ -48,7 +48,7 @@ export class Records {
     return this.layout !== "step" && !this.#hasNumbers;
   }
 
-  /** Notes which columns also have one value per step in this line. All lines are noted before any line is read. */
+  /** Records which columns have one value per step in this line as well. Called for all lines before any line is read. */
   note(value: unknown): void {
     if (this.layout !== "columns") return;
     const values = valuesIn(value);
@@ -79,7 +79,7 @@ export class Records {
       if (field === "observation") {
         const observations = lengthOf(column) as number;
         columns.push([name, (i) => valueAt(column, i)]);
-        // An additional observation is the final one.
+        // If there is one more observation than there are rows, it is the final observation.
         if (observations === rows + 1) columns.push(["next_observation", (i) => valueAt(column, i + 1)]);
       } else if (FLAGS.includes(field) && !Array.isArray(column)) columns.push([name, (i) => (i === rows - 1 ? column : false)]);
       else if (ROW_FIELDS.includes(field)) {
@@ -95,7 +95,7 @@ export class Records {
 }
 
 function valuesIn(value: unknown): Values {
-  // The episode is only a list of steps.
+  // A list is an episode without metadata.
   if (Array.isArray(value)) return { steps: value };
   return typeof value === "object" && value !== null ? (value as Values) : {};
 }
@@ -114,7 +114,7 @@ function fieldIn(value: Values, field: Field): unknown {
   return name === undefined ? undefined : value[name];
 }
 
-/** Returns the number of rows of a column, or of the columns in an object if all have the same number. */
+/** Returns the number of rows in a column. For an object of columns, all columns must have the same number of rows. */
 function lengthOf(column: unknown): number | undefined {
   if (Array.isArray(column)) return column.length;
   if (typeof column !== "object" || column === null) return undefined;
@@ -153,8 +153,8 @@ function isColumns(value: Values, place: Place): boolean {
 }
 
 /**
- * Like `isColumns`, for a line without rewards. Lists of observations and actions of the same length are columns if the names or flags show this. @throws
- * RldsError UNSUPPORTED if the form is unclear
+ * Returns whether a line without rewards consists of columns. Lists of observations and actions with the same length are columns if their names or flags show
+ * this. @throws RldsError UNSUPPORTED if the form is unclear
  */
 function isColumnsWithoutRewards(value: Values, place: Place): boolean {
   const [actions, observations] = [fieldIn(value, "action"), fieldIn(value, "observation")];

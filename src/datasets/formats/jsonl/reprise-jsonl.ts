@@ -1,4 +1,4 @@
-/** Reads lines that writeJsonl wrote: the spec, then episodes, each followed by its steps. */
+/** Reads lines that writeJsonl wrote, which are the spec and then the episodes, each followed by its steps. */
 import { blank } from "../../../schema/leaf.ts";
 import { Collector } from "../../model/collector.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
@@ -44,7 +44,7 @@ export interface RepriseReadOptions extends LinesOptions {
   readonly selected: SelectedSpec;
 }
 
-/** Yields the episodes. @throws RldsError CORRUPT for lines in a different order; SPEC_MISMATCH for values that the first line does not declare */
+/** Yields the episodes. @throws RldsError CORRUPT for lines in a different order · SPEC_MISMATCH for values that do not match the spec in the first line */
 export async function* readRepriseEpisodes(
   file: SourceFile,
   { metadataSpec }: RepriseSchema,
@@ -68,7 +68,7 @@ export async function* readRepriseEpisodes(
   };
   const readLine = function* (line: Line): Generator<ReadEpisode, void, undefined> {
     const place = { file: name, offset: line.at, episode };
-    // The spec, possibly after blank lines.
+    // The first line is the spec, possibly after blank lines.
     if (!isHeadRead) {
       isHeadRead = true;
       return;
@@ -96,7 +96,7 @@ export async function* readRepriseEpisodes(
       yield* readLine(line);
       continue;
     }
-    // The lines after a lost line may belong to a different episode, so everything up to the next beginning is skipped.
+    // The lines after a lost line may belong to a different episode, so all lines up to the next beginning of an episode are skipped.
     if (line.isAfterLoss && metadata !== undefined) {
       yield finishEpisode();
       metadata = undefined;

@@ -1,4 +1,4 @@
-/** Collects steps from JSON objects, under various names, into episodes. */
+/** Collects steps from JSON objects, whose fields may have various names, into episodes. */
 
 import { show } from "../../../base/error.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
@@ -23,14 +23,14 @@ import { ValueTypes, withMissing } from "./value-types.ts";
 
 type Fields = { [F in Field]?: unknown };
 
-/** The fields of a step by RLDS names, and all other fields. */
+/** The fields of a step by RLDS name. `metadata` has all other fields. */
 interface Row {
   readonly fields: Fields;
   readonly metadata: { readonly [name: string]: unknown };
 }
 
 const FLAGS = ["is_first", "is_last", "is_terminal"] as const;
-/** The fields that are single numbers, even if the file contains lists of one element. */
+/** The fields that become single numbers, even if the file contains lists of one element. */
 const SINGLE: readonly string[] = ["reward", "discount"];
 const STEP_NAMES: readonly string[] = ["observation", "action", ...SINGLE, ...FLAGS];
 
@@ -74,7 +74,7 @@ export class RowTypes {
 
 /** The schema of the rows in a file. */
 export interface RowSchema {
-  /** The specs of the values kept from a row. */
+  /** The specs of the values that are kept from a row. */
   readonly rowSpec: { readonly [name: string]: StepSpec };
   readonly stepSpec: StepSpec;
   /** Whether rows are RLDS steps instead of transitions. */
@@ -88,7 +88,7 @@ export interface RowSchema {
   readonly names: ReadonlyMap<string, Field>;
 }
 
-/** @param names the names of the first row; no later row may have a field under two names */
+/** @param names the names in the first row. No later row may have a field under two names */
 function rowOf(value: unknown, place: Place, names?: ReadonlyMap<string, Field>): Row {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw corruptFile(place, "a step must be a JSON object");
   const fields: Fields = {};
@@ -106,8 +106,9 @@ function rowOf(value: unknown, place: Place, names?: ReadonlyMap<string, Field>)
 }
 
 /**
- * Returns the schema of the rows in a file. @param value the first row @param types the types of all rows @param spec the specs that the caller set for some fields @throws RldsError CORRUPT,
- * UNSUPPORTED
+ * Returns the schema of the rows in a file.
+ * @param value the first row @param types the types of all rows @param spec the specs that the caller set for some fields
+ * @throws RldsError CORRUPT, UNSUPPORTED
  */
 export function inferRowSchema(
   value: unknown,
@@ -151,7 +152,7 @@ export function inferRowSchema(
   return { rowSpec: { ...transition, ...Object.fromEntries(flags) }, stepSpec, steps, has, hasReward, finalObservation, names };
 }
 
-/** Collects the rows of one episode after the other. */
+/** Collects rows into episodes, one episode after the other. */
 export class Rows {
   readonly #schema: RowSchema;
   readonly #collector: Collector;
@@ -186,13 +187,14 @@ export class Rows {
   }
 
   /**
-   * Adds a row. @param bytes the size of the line, a bound for its number of elements @returns whether the row ends the episode @throws RldsError SPEC_MISMATCH, CORRUPT
+   * Adds a row to the collected rows. @param bytes the size of the line, which limits the number of its elements @returns whether the row ends the episode
+   * @throws RldsError SPEC_MISMATCH, CORRUPT
    */
   add(value: unknown, place: Place, bytes: number): boolean {
     const { rowSpec, steps, hasReward } = this.#schema;
     const { fields, metadata } = rowOf(value, place, this.#schema.names);
     if (this.#elements > bytes) throw new RldsError("SPEC_MISMATCH", `the step has ${bytes} bytes, too few for ${this.#elements} elements`, place);
-    // Missing values also take memory.
+    // The expected size of the next row is included, because missing values also take memory.
     const perRow = this.#collector.bytes / Math.max(this.#collector.length, 1);
     if (this.#collector.bytes + perRow > 4 * this.#maxBytes)
       throw corruptFile(place, `an episode takes more than ${4 * this.#maxBytes} bytes in memory, four times maxBytes. Increase maxBytes`);
@@ -216,7 +218,7 @@ export class Rows {
     return steps ? flag(fields.is_last, "is_last", place) === true : isTerminated || isTruncated;
   }
 
-  /** Returns the collected episode. @param isEnd whether the episode ends here even without a flag in its rows */
+  /** Returns the collected episode. @param isEnd whether the episode ends here even if no row has a flag */
   async take(isEnd: boolean, place: Place): Promise<EndedSteps> {
     const { rowSpec, stepSpec, steps, has, finalObservation } = this.#schema;
     const { data, length } = this.#collector.take();
@@ -232,7 +234,7 @@ export class Rows {
       const episodeSteps = await stepsOfRange(table, stepSpec, { from: 0, to: length });
       return { steps: episodeSteps, [FINAL_STEP]: finalStepOf(lastStepOf(episodeSteps), lastFlagOf(episodeSteps) === true) };
     }
-    // If no field can mark truncation, the end of the episode truncates it.
+    // If no field can mark a truncation, an episode that ends without a flag was truncated.
     const ending = stopped === "open" && isEnd && !has.includes("truncated") ? "truncated" : stopped;
     const hasFinalRow = length > 0 && finalObservation !== "none" && ending !== "open" && has.includes("next_observation");
     const finalStep = hasFinalRow || (finalObservation === "rlds" && ending === "terminated");
@@ -269,12 +271,12 @@ function isSet(flag: unknown): boolean {
   return flag === true || flag === 1;
 }
 
-/** Returns the kind of the last step, if the rows state it; writeCsv writes it into each row. */
+/** Returns the last step, in which the rows may state the kind of the last step. writeCsv writes this kind into each row. */
 function lastStepOf(steps: StepColumns<{ readonly [name: string]: unknown }>): { readonly [name: string]: unknown } {
   return steps.length === 0 ? {} : steps.at(steps.length - 1);
 }
 
-/** Episode numbers may exceed the integers that JSON writes exactly. */
+/** Returns a key for an episode number, which may exceed the integers that JSON represents exactly. */
 function episodeKey(value: unknown): string | undefined {
   return JSON.stringify(value, (_, part) => (typeof part === "bigint" ? `${part}n` : part));
 }
@@ -291,7 +293,7 @@ function flag(stated: unknown, name: string, place: Place): boolean | undefined 
   return Boolean(value);
 }
 
-/** Returns columns in memory, nested like the spec. */
+/** Returns the data as columns that are already in memory, nested like the spec. */
 function treeOf(spec: StepSpec, data: unknown, rows: number): ColumnTree {
   const leaves = leavesOf(spec);
   const columns = leaves.map(({ keys, leaf, path }) => {

@@ -8,7 +8,7 @@ export class SelectedRecords {
   readonly layout: Records["layout"];
   readonly #selection: Selection;
   readonly #records: Records;
-  /** The records without `only`; undefined if `only` excludes nothing of an episode, or if metadata and steps are separate. */
+  /** The records without the effect of `only`. Undefined if `only` does not affect an episode, or if metadata and steps are separate. */
   readonly #whole: Records | undefined;
 
   /** @param areSteps whether every line is a step @throws the errors of Records */
@@ -24,7 +24,7 @@ export class SelectedRecords {
     return this.#records.areEpisodes;
   }
 
-  /** Notes which columns also have one value per step in this line. */
+  /** Records which columns have one value per step in this line as well. */
   note(value: unknown): void {
     this.#records.note(this.#select(value));
     this.#whole?.note(this.#selectWhole(value));
@@ -36,7 +36,7 @@ export class SelectedRecords {
     return this.#whole === undefined ? group : { ...group, metadata: this.#whole.of(this.#selectWhole(value), place).metadata };
   }
 
-  /** Applies the selection to a line: a step, columns, an array of steps, or an episode with its steps. */
+  /** Applies the selection to a line, which is a step, columns, an array of steps, or an episode with its steps. */
   #select(value: unknown): unknown {
     const selection = this.#selection;
     if (selection.isEmpty || typeof value !== "object" || value === null) return value;

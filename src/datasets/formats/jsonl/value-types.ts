@@ -1,4 +1,6 @@
-/** Determines the types of values over all lines. The first value sets the form, which widens if later values have more names or larger numbers. */
+/**
+ * Determines the types of values over all lines. The first value determines the form. The form is widened if later values have more names or larger numbers.
+ */
 import { MAX_LEAVES } from "../../../base/limits.ts";
 import { isLeaf, isText, sizeOf } from "../../../schema/leaf.ts";
 import { setPart } from "../../../schema/nest.ts";
@@ -77,7 +79,7 @@ export class ValueTypes {
     } else {
       for (const [name, part] of Object.entries(value)) {
         let inner = node.get(name);
-        // One leaf above the limit is enough to detect that the value has too many leaves.
+        // One leaf more than the limit is enough to detect that the value has too many leaves.
         if (inner === undefined && this.#grows && this.#leaves <= MAX_LEAVES) {
           inner = this.#nodeOf(part);
           if (inner !== undefined) node.set(name, inner);
@@ -88,7 +90,7 @@ export class ValueTypes {
   }
 }
 
-/** Adds the missing names to a value: NaN for floats, 0 for integers, empty text, false. */
+/** Adds the missing names to a value, with NaN, 0 for integers, empty text or false. */
 export function withMissing(spec: StepSpec, value: unknown): unknown {
   if (isLeaf(spec) || Array.isArray(spec) || typeof value !== "object" || value === null || Array.isArray(value)) return value;
   let filled = value;

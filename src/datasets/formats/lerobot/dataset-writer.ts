@@ -1,4 +1,4 @@
-/** Writes a LeRobot dataset episode by episode. */
+/** Writes a LeRobot dataset, episode by episode. */
 import { mustBe } from "../../../base/error.ts";
 import { type Chunk, readChunks } from "../../model/chunks.ts";
 import { Collector } from "../../model/collector.ts";
@@ -42,7 +42,7 @@ export interface LeRobotSettings extends WriteOptions {
   readonly films: Films | undefined;
   readonly cutFilm: CutFilm | undefined;
   readonly about: About | undefined;
-  /** The kind of every episode's last step. Default: the kind that the episode states, otherwise the kind by the rule of RLDS. */
+  /** The kind of every episode's last step. Default: the kind that the episode states, otherwise the kind according to the RLDS rule. */
   readonly finalStep: FinalStep | undefined;
   readonly fileBytes: number | undefined;
   readonly version: LeRobotVersion;
@@ -52,14 +52,14 @@ export interface LeRobotSettings extends WriteOptions {
 export interface WriterSettings extends LeRobotSettings {
   readonly stepSpec: StepSpec;
   readonly metadataSpec: { readonly [name: string]: StepSpec };
-  /** The metadata of an episode, including the number of the episode in the source, if it is known. */
+  /** The spec of an episode's metadata in the source, including the number of the episode, if it is known. */
   readonly sourceMetadata: { readonly [name: string]: StepSpec };
   readonly schema: FrameSchema;
   readonly encodePng: EncodePng;
   readonly losses: Losses;
 }
 
-/** The inputs for the columns that every frame has in addition to the leaves of its step. */
+/** The data from which the additional columns of every frame are generated. */
 interface GeneratedFrom {
   readonly tasks: readonly string[];
   readonly frameTimes: Float32Array;
@@ -67,10 +67,10 @@ interface GeneratedFrom {
 }
 
 const CHUNK_STEPS = 256;
-/** The maximum number of rows per row group. A shorter episode is one group. While a group is written, each of its columns is an array in memory. */
+/** The maximum number of rows per row group. A shorter episode forms a single group. While a group is written, each of its columns is an array in memory. */
 const GROUP_ROWS = 2 ** 13;
 const DATA_BYTES = 100 * 2 ** 20;
-/** The maximum rounding error of a time, in seconds. LeRobot allows intervals of frames to be off by 1e-4, and each interval has two times. */
+/** The maximum rounding error of a time, in seconds. LeRobot tolerates a deviation of 1e-4 in the interval between two frames, which depends on two times. */
 const MAX_ROUNDING = 5e-5;
 const VIDEO_BYTES = 200 * 2 ** 20;
 
@@ -87,7 +87,7 @@ export class DatasetWriter {
   readonly #countedFilms: readonly FilmCopies[];
   readonly #columns: ReturnType<typeof frameColumns>;
   readonly #totals: ReadonlyMap<FeatureWithStatistics, TotalStatistics>;
-  /** The numbers of the tasks by their texts. */
+  /** The numbers of the tasks, by their texts. */
   readonly #tasks = new Map<string, number>();
   /** The names of the files, in the order of creation. */
   readonly #names: string[] = [];
@@ -142,7 +142,7 @@ export class DatasetWriter {
     this.#totals = new Map(featuresWithStatistics.map((feature) => [feature, new TotalStatistics()]));
   }
 
-  /** The features that the steps do not have. */
+  /** The features that are generated, because the steps do not have them. */
   get #generatedFeatures() {
     return { ...(this.#settings.schema.hasDone ? {} : { "next.done": DONE }), ...COUNTED_FEATURES };
   }
@@ -151,7 +151,7 @@ export class DatasetWriter {
     const { stepSpec, metadataSpec, schema, finalStep, signal, onProgress, fileBytes = DATA_BYTES } = this.#settings;
     const episode = this.#episodes;
     this.#settings.losses.addSplits(metadata);
-    // Each chunk waits for the next chunk, since the last step of an episode may be left out.
+    // A chunk is added only when the next chunk has arrived, because the last step of an episode may be left out.
     let previousChunk: Chunk | undefined;
     for await (const chunk of readChunks(steps, stepSpec, { episode, max: CHUNK_STEPS, signal })) {
       if (previousChunk !== undefined) await this.#frames.add(previousChunk.data, previousChunk.length);
@@ -267,7 +267,7 @@ export class DatasetWriter {
     this.#data = undefined;
   }
 
-  /** Returns the result of the last step if it ends the episode and is only a final observation. */
+  /** Returns whether the last step is terminal, if the step is only a final observation. Otherwise, returns undefined. */
   #finalOf({ data, length }: Chunk): { readonly isTerminal: boolean } | undefined {
     const { schema } = this.#settings;
     const at = (column: number | undefined) => column !== undefined && data[column]?.[length - 1] === 1;
@@ -285,7 +285,7 @@ export class DatasetWriter {
     return Array.from({ length }, (_, i) => taskReaders.find((at) => at(i) !== "")?.(i) ?? "");
   }
 
-  /** Returns the columns that the steps do not have. Each column computes its value from the index of a frame in the episode. */
+  /** Returns the generated columns. Each column is a function from the index of a frame in the episode to the frame's value. */
   #generateColumns(done: ColumnData | undefined, { tasks, frameTimes, isTruncated }: GeneratedFrom): Map<string, (frame: number) => unknown> {
     const { schema } = this.#settings;
     const { length } = tasks;
@@ -301,7 +301,10 @@ export class DatasetWriter {
     ]);
   }
 
-  /** LeRobot stores times as f32 seconds from the beginning of the episode. Seconds since 1970 would all round to the same value. */
+  /**
+   * Returns the times of the frames. LeRobot stores times in seconds as f32, counted from the beginning of the episode. Seconds since 1970 would all be rounded
+   * to the same value.
+   */
   #frameTimes(column: ColumnData | undefined, length: number): Float32Array {
     if (column === undefined) return Float32Array.from({ length }, (_, i) => i / this.#settings.fps);
     const times = column as Float64Array;
@@ -351,7 +354,7 @@ export class DatasetWriter {
     };
   }
 
-  /** The splits of the source, if they cover the same number of episodes. */
+  /** Returns the splits of the source if they cover the same number of episodes, otherwise a single split of all episodes. */
   #splits(): object {
     const { about, losses } = this.#settings;
     const all = { train: `0:${this.#episodes}` };
@@ -364,13 +367,13 @@ export class DatasetWriter {
   }
 }
 
-/** The keys of info.json that follow from the frames and the options. */
+/** The keys of info.json that are derived from the frames and the options. */
 const OWN_KEYS = [
   ...["codebase_version", "robot_type", "total_episodes", "total_frames", "total_tasks", "total_videos", "total_chunks", "chunks_size"],
   ...["data_files_size_in_mb", "video_files_size_in_mb", "fps", "splits", "data_path", "video_path", "features"],
 ];
 
-/** Returns the metadata of a dataset for which LeRobot has no key. */
+/** Returns the metadata of a dataset for which LeRobot has no key, under `about`. */
 function otherAbout(about: About | undefined): object {
   const others = Object.entries(about ?? {}).filter(([name]) => !OWN_KEYS.includes(name));
   return others.length === 0 ? {} : { about: Object.fromEntries(others) };

@@ -1,4 +1,4 @@
-/** Buffers the frames of one episode until they form a row group: numbers unchanged, images as PNG. */
+/** Buffers the frames of one episode until they are written. Numbers are kept unchanged, and images are encoded as PNG. */
 import { isText } from "../../../schema/leaf.ts";
 import { isLazy } from "../../model/lazy-column.ts";
 import type { LeafEntry } from "../../model/leaves.ts";
@@ -21,7 +21,7 @@ export interface EpisodeData {
   /** Returns the rows from … to - 1 of each feature that is a column. */
   rows(from: number, to: number): ReadonlyMap<string, readonly unknown[]>;
   readonly statistics: ReadonlyMap<string, FeatureStatistics>;
-  /** Whole columns of the leaves that describe the episode, by leaf index. */
+  /** The whole columns of the leaves that describe the episode, by leaf index. */
   readonly episodeColumns: ReadonlyMap<number, ColumnData>;
 }
 
@@ -36,7 +36,7 @@ export class EpisodeFrames {
   readonly #pixels: ReadonlyMap<string, PixelCounts>;
   /** The pieces of the leaves that are stored unchanged. */
   readonly #chunks: ReadonlyMap<number, ColumnData[]>;
-  /** The leaves whose whole column is needed. */
+  /** The leaves whose columns are needed as a whole. */
   readonly #episodeLeaves: ReadonlySet<number>;
   readonly #images = new Map<string, unknown[]>();
   #length = 0;
@@ -86,7 +86,7 @@ export class EpisodeFrames {
     for (const [column, chunks] of this.#chunks) {
       const all = chunks.splice(0);
       const { leaf } = this.#leafAt(column);
-      // Leaves that are not needed as a whole remain in pieces, so that an episode is not in memory twice.
+      // Leaves that are not needed as a whole remain in pieces, so an episode is not in memory twice.
       const isWhole = all.length === 1 || isText(leaf) || this.#episodeLeaves.has(column);
       const whole = isWhole ? (all.length === 1 ? (all[0] as ColumnData) : joined(leaf, all)) : undefined;
       pieces.set(column, whole === undefined ? all : [whole]);

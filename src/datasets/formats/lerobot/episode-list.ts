@@ -8,7 +8,7 @@ import { openIfExists, type SourceFolder, sortPaths } from "../sources/source.ts
 import { metadataOf } from "./episode-metadata.ts";
 import { fillTemplate, jsonLines, type LeRobotInfo, readText } from "./info.ts";
 
-/** The beginning of an episode in a video. */
+/** The place in a video at which an episode begins. */
 export interface VideoPosition {
   readonly path: string;
   /** The time in the video at which the episode begins, in seconds. */
@@ -21,9 +21,9 @@ export interface EpisodeEntry {
   readonly length: number;
   /** The path of the data file. */
   readonly path: string;
-  /** The beginning of the episode in each video, by feature name. */
+  /** The place in each video at which the episode begins, by feature name. */
   readonly videos: ReadonlyMap<string, VideoPosition>;
-  /** Metadata of the episode. */
+  /** The metadata of the episode. */
   readonly metadata?: object;
 }
 
@@ -33,7 +33,7 @@ export interface EpisodeList {
   readonly metadataSpec: { readonly [name: string]: StepSpec };
 }
 
-/** The folder that lists the place of each episode in version 3. */
+/** The folder with the tables of episodes in version 3. */
 const EPISODES = "meta/episodes";
 
 /** Returns the episodes in order. @throws RldsError CORRUPT, NOT_FOUND */
@@ -103,7 +103,7 @@ async function fromTables(folder: SourceFolder, info: LeRobotInfo, videos: reado
   return { episodes: entries, metadataSpec: (metadataSpec ?? {}) as { readonly [name: string]: StepSpec } };
 }
 
-/** Opens the tables of episodes. If the folder cannot be listed, tables with consecutive numbers are opened until one is missing. */
+/** Opens the tables of episodes. If the folder cannot be listed, opens tables with consecutive numbers until one is missing. */
 export async function* episodeTables(folder: SourceFolder, maxBytes: number): AsyncGenerator<ParquetFile, void> {
   const all = (await folder.list())?.filter((path) => path.startsWith(`${EPISODES}/`) && path.endsWith(".parquet"));
   const sortedPaths = all && sortPaths(all);
@@ -151,7 +151,7 @@ export async function tasksOf(folder: SourceFolder, { version }: LeRobotInfo, ma
   const file = await folder.open(path);
   try {
     const table = await parquetFile(file, maxBytes);
-    // The task is the index of a pandas table, whose name varies.
+    // The task is the index of a pandas table, and the name of its column varies.
     const [index, text] = [findColumn(table, "task_index"), table.columns.find(({ dtype, listDepth: lists }) => dtype === "string" && lists === 0)];
     if (index?.dtype !== "i64" || index.listDepth > 0 || text === undefined) throw corrupt();
     const [indices, texts] = [await wholeColumn(table, index), await wholeColumn(table, text)];

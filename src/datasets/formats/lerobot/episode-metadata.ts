@@ -1,4 +1,4 @@
-/** Reads metadata of episodes from columns `episode/…` of meta/episodes, which LeRobot ignores. */
+/** Reads the metadata of episodes from the columns `episode/…` of meta/episodes. LeRobot ignores these columns. */
 
 import { setPart } from "../../../schema/nest.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
@@ -12,12 +12,12 @@ import type { ParquetFile } from "../parquet/parquet-file.ts";
 import { EPISODE } from "../parquet/schema.ts";
 import { columnOf, joined, leafOfColumn } from "../parquet/table.ts";
 
-/** Names that an episode uses for other purposes. */
+/** The names that an episode uses for other purposes. */
 const OTHER_COLUMNS = ["steps", "episode_index"];
 
 /**
- * Returns the metadata of all rows of a table, or undefined if the table has no metadata. @throws RldsError CORRUPT, UNSUPPORTED · SPEC_MISMATCH if
- * `previousSpec` differs
+ * Returns the metadata of all rows of a table, or undefined if the table has no metadata. @throws RldsError CORRUPT, UNSUPPORTED · SPEC_MISMATCH if the spec
+ * differs from `previousSpec`
  */
 export async function metadataOf(table: ParquetFile, previousSpec: StepSpec | undefined): Promise<StepColumns<object> | undefined> {
   const mappings = table.columns.flatMap((column): ColumnMapping[] => {
@@ -45,7 +45,7 @@ export async function metadataOf(table: ParquetFile, previousSpec: StepSpec | un
   return new StepColumns<object>(spec as StepSpec, columns, table.rows);
 }
 
-/** Reads all rows of a column, and returns them with the leaf of one row. */
+/** Reads all rows of a column. Returns them with the leaf of one row. */
 export async function wholeLeaf(table: ParquetFile, column: FileColumn): Promise<{ readonly leaf: StepLeaf; readonly values: ColumnData }> {
   const chunks: ColumnData[] = [];
   let leaf: StepLeaf | undefined;

@@ -9,12 +9,12 @@ import { type ColumnRows, encodingOf } from "../parquet/table-writer.ts";
 import type { OutputFeature } from "./features.ts";
 import type { FeatureNames } from "./joint-names.ts";
 
-/** Returns the leaf of a feature's column. LeRobot stores a vector of one element as a single number. */
+/** Returns the leaf of a feature's column. A vector of one element becomes a single number, as in LeRobot. */
 export function columnLeaf(leaf: StepLeaf): StepLeaf {
   return leaf.shape.length === 1 && leaf.shape[0] === 1 ? ({ dtype: leaf.dtype, shape: [] } as StepLeaf) : leaf;
 }
 
-/** The features that every frame has in addition to those of its step, in LeRobot's order. */
+/** The features that every frame has in addition to the features of its step, in LeRobot's order. */
 export const COUNTED_FEATURES = {
   timestamp: { dtype: "f32", shape: [] },
   frame_index: { dtype: "i64", shape: [] },
@@ -50,7 +50,7 @@ export function frameColumns(features: readonly OutputFeature[], generated: { re
   };
 }
 
-/** Returns the schema of an image, as the package datasets stores it. */
+/** Returns the schema of an image, in the form that the Python package `datasets` uses. */
 function imageSchema(name: string): SchemaElement[] {
   return [
     { name, repetition_type: "OPTIONAL", num_children: 2 },

@@ -1,4 +1,6 @@
-/** Places the features of a LeRobot dataset in a step: by LeRobot's names, by the names of openpi and other projects, or by names that the caller sets. */
+/**
+ * Places the features of a LeRobot dataset in a step, according to the names of LeRobot, the names of openpi and other projects, or names that the caller sets.
+ */
 import { unsupportedFile } from "../../model/rlds-error.ts";
 import { type Field, fieldsOf } from "../columns/names.ts";
 import type { Selection } from "../selection/selection.ts";
@@ -6,14 +8,14 @@ import { type Feature, INFO, type LeRobotInfo } from "./info.ts";
 
 /** Features that have a different name in RLDS. */
 const NAMES: { readonly [name: string]: readonly string[] } = { "next.reward": ["reward"] };
-/** References to videos require the times of frames, even if everything else is left out. */
+/** The feature with the times of frames. References to videos require it, even if it is left out of the steps. */
 const TIME = "timestamp";
 const TASK = "task_index";
 
 /** The selected features of a dataset. */
 export interface NamedFeatures {
   readonly info: LeRobotInfo;
-  /** Whether steps have the text of their task. */
+  /** Whether steps contain the text of their task. */
   readonly hasTask: boolean;
 }
 
@@ -30,7 +32,7 @@ export function nameFeatures(info: LeRobotInfo, selection: Selection): NamedFeat
     if (selected !== undefined) features.set(name, isRenamed ? { ...feature, keys: selected, isRenamed } : { ...feature, keys });
     else (isStructural ? features : excluded).set(name, { ...feature, keys, isHidden: true });
   }
-  // A task belongs to the episode, although frames store its number.
+  // A task belongs to the episode, although each frame stores its number.
   const keepsTask = selection.metadataKeysOf(["task"]) !== undefined;
   const [time, task] = [excluded.get(TIME), excluded.get(TASK)];
   if (time !== undefined && [...features.values()].some(({ dtype }) => dtype === "video")) features.set(TIME, time);
@@ -43,7 +45,7 @@ export function nameFeatures(info: LeRobotInfo, selection: Selection): NamedFeat
   return { info: { ...info, features }, hasTask: features.has(TASK) && (selection.isEmpty || keepsTask) };
 }
 
-/** Finds the names of other projects if LeRobot's names are missing: `state`, `image` and `actions` of openpi. */
+/** Finds the names of other projects, such as `state`, `image` and `actions` of openpi, if LeRobot's names are missing. */
 function foundNames({ features }: LeRobotInfo): Map<string, readonly string[]> {
   const first = (name: string) => (NAMES[name] ?? name.split("."))[0];
   const lacks = (field: string) => ![...features.keys()].some((name) => first(name) === field);

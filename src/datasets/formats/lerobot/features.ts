@@ -9,7 +9,7 @@ import type { Camera } from "../film-references.ts";
 
 /** A feature that stores a leaf. */
 export interface OutputFeature {
-  /** The name, for example `observation.images.top` */
+  /** The name, for example `observation.images.top`. */
   readonly name: string;
   readonly leaf: StepLeaf;
   /** The number of elements per value. */
@@ -19,7 +19,7 @@ export interface OutputFeature {
   readonly kind: "numbers" | "text" | "image" | "video";
 }
 
-/** The index of a text among the leaves of a step or of the episode's metadata. */
+/** A text leaf that may contain the task. `column` is its index among the leaves of a step or of the episode's metadata. */
 export interface TaskLeaf {
   readonly column: number;
   readonly of: "step" | "episode";
@@ -30,13 +30,13 @@ export interface FrameSchema {
   readonly features: readonly OutputFeature[];
   /** The leaves that may contain the task. The first nonempty text is used. */
   readonly tasks: readonly TaskLeaf[];
-  /** The indices of leaves that describe the course of the episode. */
+  /** The indices of the leaves with the flags and times of the episode. */
   readonly isLast?: number;
   readonly isTerminal?: number;
-  /** Whether `next.done` exists: from the steps, or computed by the writer. */
+  /** Whether the steps contain `next.done`. If not, the writer computes it. */
   readonly hasDone: boolean;
   readonly timestamp?: number;
-  /** Videos to copy, and the indices of the leaves with their paths and times. */
+  /** The cameras whose videos are copied, and the indices of the leaves with the paths and times. */
   readonly films: readonly FilmFeature[];
 }
 
@@ -49,16 +49,16 @@ export interface FilmFeature {
 
 /** The options that select features. */
 export interface FrameSchemaOptions {
-  /** The paths of image leaves. Default: every u8 leaf of shape [height, width, 3] that is not a video */
+  /** The paths of image leaves. Default: every u8 leaf of shape [height, width, 3] that is not a video. */
   readonly images?: readonly string[];
   readonly videos: readonly string[];
-  /** Cameras whose videos are copied, by the path of the leaf that refers to them. */
+  /** The cameras whose videos are copied, by the path of the leaf that refers to the videos. */
   readonly cameras: ReadonlyMap<string, Camera>;
-  /** The path of the text in a step or the episode's metadata. Default: all existing leaves of TASKS */
+  /** The path of the text in a step or the episode's metadata. Default: all existing leaves of TASKS. */
   readonly taskLeaf?: string;
 }
 
-/** Features that LeRobot counts itself or stores elsewhere. */
+/** The features that LeRobot counts itself or stores elsewhere. */
 const INDEX_FEATURES = new Set(["frame_index", "episode_index", "index", "task_index", "is_first", "is_last", "timestamp"]);
 const MAX_DIMENSIONS = 5;
 
@@ -107,7 +107,7 @@ export function createFrameSchema(stepSpec: StepSpec, metadataSpec: { readonly [
     checkFeature(path, leaf, size);
     features.push({ name: nameOf(keys, kind), leaf, size, column, kind });
   });
-  // Frames of LeRobot have `task` in addition to their features.
+  // Frames of LeRobot also have `task`, which is not a feature.
   const featureNames = new Set<string>(["next.done", "task", ...INDEX_FEATURES]);
   const hasDone = features.some(({ name }) => name === "next.done");
   if (hasDone) featureNames.delete("next.done");
@@ -132,7 +132,9 @@ function isPicture({ dtype, shape }: StepLeaf, channels: readonly number[]): boo
   return dtype === "u8" && shape.length === 3 && height > 0 && width > 0 && channels.includes(depth);
 }
 
-/** Returns the feature name that LeRobot uses: `next.reward`, or `observation.state` or `observation.image` for an observation with a single value. */
+/**
+ * Returns the feature name that LeRobot uses, such as `next.reward`, or `observation.state` or `observation.image` for an observation that is a single leaf.
+ */
 function nameOf(keys: readonly string[], kind: OutputFeature["kind"]): string {
   if (keys.length === 0 || keys.some((key) => key === "" || key.includes("/")))
     throw new RldsError(
@@ -168,7 +170,7 @@ function tasksOf(stepSpec: StepSpec, metadataSpec: { readonly [name: string]: St
       if (column >= 0) taskLeaves.push({ column, of });
     }
   if (path === undefined) return taskLeaves;
-  // An explicit path means a single leaf.
+  // An explicit path selects a single leaf.
   if (taskLeaves.length > 0) return taskLeaves.slice(0, 1);
   const textPaths = sides.flatMap(([, leaves]) => leaves.filter(isText).map((leaf) => leaf.path));
   throw mustBe(RangeError, "taskLeaf", `the path of a string leaf (${textPaths.join(", ") || "none exist"})`, path, textPaths);

@@ -1,4 +1,4 @@
-/** Copies videos of another LeRobot dataset into a new dataset. Each video is copied once, or cut if some of its episodes are left out. */
+/** Copies the videos of another LeRobot dataset into a new dataset. Each video is copied once, or cut if some of its episodes are left out. */
 import { mp4Frames } from "../../model/mp4-frames.ts";
 import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { Camera, FilmSpan, Films } from "../film-references.ts";
@@ -9,7 +9,7 @@ import type { Layout } from "./layout.ts";
 import { type FeatureStatistics, STATISTICS } from "./statistics.ts";
 import type { VideoSpan } from "./video.ts";
 
-/** The number of bytes copied together. */
+/** The number of bytes that are copied together. */
 const PIECE = 1 << 20;
 /** The tolerance with which LeRobot compares frame times, in seconds. */
 const TOLERANCE = 1e-4;
@@ -17,7 +17,7 @@ const TOLERANCE = 1e-4;
 /** The frames of an episode in one video. */
 export interface FilmedFrames {
   readonly episode: number;
-  /** The path of the video and the time in the video, per frame. */
+  /** The path of the video, per frame. `times` contains the time in the video. */
   readonly paths: readonly string[];
   readonly times: ArrayLike<number>;
   /** The times of the frames in the episode. */
@@ -29,7 +29,7 @@ export interface FilmCopyPlan {
   readonly films: Films;
   readonly create: (path: string) => Promise<StagedFile>;
   readonly layout: Layout;
-  /** The number of frames per second. */
+  /** The frame rate, in frames per second. */
   readonly fps: number;
   /** The function that cuts videos. Undefined if videos are copied whole. */
   readonly cutFilm: CutFilm | undefined;
@@ -39,19 +39,19 @@ export interface FilmCopyPlan {
 interface CurrentFilm {
   readonly path: string;
   readonly file: number;
-  /** The frames of all episodes in the video, and the indices of the written episodes. Undefined if the source does not list the frames. */
+  /** The frames of all episodes in the video. Undefined if the source does not list the frames. `written` contains the indices of the written episodes. */
   readonly spans: readonly FilmSpan[] | undefined;
   readonly written: Set<number>;
-  /** The index of the next expected episode, and the number of frames before that episode that are not written. */
+  /** The index of the next expected episode. `cutFrames` is the number of frames before that episode that are not written. */
   next: number;
   cutFrames: number;
 }
 
-/** The videos of one camera. Episodes of one video are consecutive, so the video is copied or cut when the next video begins. */
+/** Copies the videos of one camera. The episodes of a video are consecutive, so a video is copied or cut when the next video begins. */
 export class FilmCopies {
   readonly camera: Camera;
   readonly #plan: FilmCopyPlan;
-  /** The numbers of the new files by the paths of the old files. */
+  /** The numbers of the new files, by the paths of the old files. */
   readonly #files = new Map<string, number>();
   #count = 0;
   #current: CurrentFilm | undefined;
@@ -96,7 +96,7 @@ export class FilmCopies {
     return { count: found.count, values: STATISTICS.map((statistic) => Float64Array.from(found.values[statistic] as readonly number[])) };
   }
 
-  /** Adds an episode that has a video of its own. */
+  /** Adds an episode that has its own video. */
   async #addAlone(path: string, { from, frames }: FilmSpan, episode: number): Promise<VideoSpan> {
     const { films, cutFilm, fps } = this.#plan;
     const file = this.#count++;
@@ -118,7 +118,7 @@ export class FilmCopies {
     await this.finish();
     const { films, cutFilm } = this.#plan;
     const known = this.#files.get(path);
-    // Nothing records whether this video was cut, so its episodes must be consecutive.
+    // The first copy of this video may have been cut, so its episodes must be consecutive.
     if (known !== undefined && cutFilm !== undefined)
       throw unsupportedFile({ file: path }, `the episodes of a film of ${this.camera.name} must be consecutive`);
     const file = known ?? this.#count++;
@@ -128,7 +128,7 @@ export class FilmCopies {
     return film;
   }
 
-  /** Records the frames before an episode, which are cut out of the video. */
+  /** Marks an episode of a video as written. Returns the number of frames before the episode that are cut out of the video. */
   #cutBefore(film: CurrentFilm, { from, frames }: FilmSpan, episode: number): number {
     const { path, spans, written } = film;
     const { cutFilm, fps } = this.#plan;
@@ -186,7 +186,7 @@ export class FilmCopies {
   }
 }
 
-/** Returns the number of frames in a video, or 0 if the file does not contain this number. */
+/** Returns the number of frames in a video, or 0 if the file does not state this number. */
 async function countFrames(source: SourceFile): Promise<number> {
   return mp4Frames(source).catch((error) => {
     if (error instanceof RldsError) throw error;
@@ -194,7 +194,7 @@ async function countFrames(source: SourceFile): Promise<number> {
   });
 }
 
-/** Checks the frame rate of copied videos. @throws RldsError UNSUPPORTED if it differs, since copying does not change the times of frames */
+/** Checks the frame rate of copied videos. @throws RldsError UNSUPPORTED if it differs, because copying does not change the times of frames */
 export function checkFilmRate({ fps }: Films, wanted: number): void {
   if (fps !== undefined && fps !== wanted)
     throw new RldsError("UNSUPPORTED", `fps must be ${fps}, as in the films, got ${wanted}. Keep the fps of the films, or omit the option films`);

@@ -1,4 +1,4 @@
-/** Computes the frames to keep in a video from which episodes are left out. */
+/** Computes the frames that are kept when episodes are left out of a video. */
 import type { Camera, FilmSpan } from "../film-references.ts";
 
 /** The frames `from` … `to - 1` of the video. */
@@ -7,17 +7,17 @@ export interface FrameRange {
   readonly to: number;
 }
 
-/** A video, and the frames of the video to keep. */
+/** A video, and its frames that are kept. */
 export interface FilmCut {
   /** The path of the video, as in the steps. */
   readonly path: string;
-  /** The frames to keep, in order. */
+  /** The frames that are kept, in order. */
   readonly ranges: readonly FrameRange[];
-  /** The number of frames per second, the same for both videos. */
+  /** The frame rate of both videos, in frames per second. */
   readonly fps: number;
-  /** The codec under LeRobot's name: "h264", "av1", … Undefined if the source does not set it. */
+  /** The codec, by its name in LeRobot, such as "h264" or "av1". Undefined if the source does not state it. */
   readonly codec: string | undefined;
-  /** The pixel format under ffmpeg's name: "yuv420p", … Undefined if the source does not set it. */
+  /** The pixel format, by its name in ffmpeg, such as "yuv420p". Undefined if the source does not state it. */
   readonly pixelFormat: string | undefined;
   /** Writes the next bytes of the mp4 file. The array may be reused when the promise is fulfilled. */
   write(bytes: Uint8Array): Promise<void>;
@@ -34,8 +34,8 @@ export function filmCut({ feature }: Camera, cut: Omit<FilmCut, "codec" | "pixel
 }
 
 /**
- * Returns all frames except those of episodes that are not written. @param written indices of the written episodes among the spans @param count the number of
- * frames in the video, if known
+ * Returns all frames except the frames of episodes that are not written. @param written the indices of the written episodes among the spans @param count the
+ * number of frames in the video, if it is known
  */
 export function keptFrames(spans: readonly FilmSpan[], written: ReadonlySet<number>, fps: number, count: number | undefined): FrameRange[] {
   const ranges: FrameRange[] = [];

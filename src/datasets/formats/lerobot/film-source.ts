@@ -11,7 +11,7 @@ import { STATISTICS } from "./statistics.ts";
 /** Returns the videos of a dataset, or undefined if the dataset has no videos. @param entries the list of episodes */
 export function filmsOf(folder: SourceFolder, info: LeRobotInfo, entries: readonly EpisodeEntry[], maxBytes: number): Films | undefined {
   const cameras = new Map<string, Camera>();
-  /** The names in the files, by the names that the caller set. */
+  /** The names of cameras in the files, by the names that the caller set. */
   const names = new Map<string, string>();
   for (const [name, { dtype, raw, keys, isRenamed = false }] of info.features) {
     if (dtype !== "video") continue;
@@ -41,7 +41,7 @@ export function filmsOf(folder: SourceFolder, info: LeRobotInfo, entries: readon
   };
 }
 
-/** Returns the spans of episodes in each film, by path, in order of time. */
+/** Returns the spans of the episodes in each video, by path and in chronological order. */
 function spansOf(entries: readonly EpisodeEntry[]): Map<string, FilmSpan[]> {
   const spans = new Map<string, FilmSpan[]>();
   for (const { videos, length } of entries)

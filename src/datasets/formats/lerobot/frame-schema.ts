@@ -18,7 +18,7 @@ export interface ImageLeaf {
   readonly shape: readonly [number, number, number];
   /** The type of a pixel. */
   readonly type: "u8" | "u16";
-  /** The names of the column in the file. */
+  /** The keys of the column in the file. */
   readonly column: readonly string[];
 }
 
@@ -58,8 +58,8 @@ export function imageLeaves({ features }: LeRobotInfo): ImageLeaf[] {
 }
 
 /**
- * Returns the spec of a step: the leaves of the table, images as pixels, videos as references, and the text of the task. Shapes of info.json are used if they
- * have the same number of elements.
+ * Returns the spec of a step. It has the leaves of the table, images as pixels, videos as references, and the text of the task. The shapes in info.json are
+ * used if they have the same number of elements.
  * @throws RldsError CORRUPT if info.json declares a different shape
  */
 export function frameSpec(schema: GenericSchema, info: LeRobotInfo, images: readonly ImageLeaf[], hasTask: boolean): StepSpec {
@@ -81,14 +81,17 @@ export function frameSpec(schema: GenericSchema, info: LeRobotInfo, images: read
     set(keys, { dtype: fileLeaf.leaf.dtype, shape: isVector(feature) ? feature.shape : fileLeaf.leaf.shape });
   }
   for (const { path, shape, type } of images) set(path.split("/"), { dtype: type, shape });
-  // The episode of a row is known from the episode itself.
+  // `episode_index` would only repeat the number of the episode.
   delete spec.episode_index;
   for (const { keys, isHidden } of info.features.values()) if (isHidden) unset(spec, keys);
   if (hasTask) set(["task"], { dtype: "string", shape: [] });
   return spec as StepSpec;
 }
 
-/** LeRobot stores a single number as a vector of one element. Only observations and actions remain vectors here. */
+/**
+ * Returns whether a feature remains a vector. LeRobot declares a single number as a vector of one element, but only observations and actions remain such
+ * vectors.
+ */
 function isVector({ dtype, shape, keys }: Feature): boolean {
   if (dtype === "string") return false;
   return shape.length !== 1 || shape[0] !== 1 || ["observation", "action"].includes(keys[0] as string);

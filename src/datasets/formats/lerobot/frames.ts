@@ -1,4 +1,4 @@
-/** Returns the frames of an episode as steps, with decoded images, references to videos, the text of the task, and end flags. */
+/** Converts the frames of an episode to steps, with decoded images, references to videos, the text of the task, and end flags. */
 import type { StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { columnRemedy, corruptFile } from "../../model/rlds-error.ts";
@@ -20,7 +20,7 @@ export interface FramesOptions {
   readonly decode: ImageDecoder | undefined;
   /** The column that shows whether the last frame is terminal. */
   readonly terminal: string | undefined;
-  /** Whether the frames contain `is_terminal` and `discount`. */
+  /** Whether the frames contain `is_terminal`. `keepsDiscount` is set if they contain `discount`. */
   readonly keepsTerminal: boolean;
   readonly keepsDiscount: boolean;
   readonly maxBytes: number;

@@ -1,4 +1,4 @@
-/** Parses meta/info.json of a LeRobot dataset: the features of a frame and the paths of files. */
+/** Parses the meta/info.json of a LeRobot dataset, which declares the features of a frame and the paths of files. */
 import { isRequired } from "../../../base/error.ts";
 import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import { nestedAbout } from "../about.ts";
@@ -14,7 +14,7 @@ export interface Feature {
   readonly raw: { readonly [key: string]: unknown };
   /** The place in a step. */
   readonly keys: readonly string[];
-  /** Whether the feature is only read to compute other values, and is not part of the steps. */
+  /** Whether the feature is read only to compute other values and is not part of the steps. */
   readonly isHidden?: boolean;
   /** Whether the caller renamed the feature. */
   readonly isRenamed?: boolean;
@@ -22,7 +22,7 @@ export interface Feature {
 
 /** The content of meta/info.json. */
 export interface LeRobotInfo {
-  /** Versions 2.0 and 2.1 have one file per episode. Version 3.0 stores several episodes per file. */
+  /** The major version. Versions 2.0 and 2.1 have one file per episode. Version 3.0 stores several episodes per file. */
   readonly version: 2 | 3;
   readonly episodes: number;
   readonly frames: number;
@@ -36,7 +36,7 @@ export interface LeRobotInfo {
 /** The path of the file that describes a dataset. */
 export const INFO = "meta/info.json";
 
-/** Returns the checked content of meta/info.json. @throws RldsError CORRUPT; UNSUPPORTED for any other version */
+/** Returns the checked content of meta/info.json. @throws RldsError CORRUPT · UNSUPPORTED for any other version */
 export function leRobotInfo(json: unknown): LeRobotInfo {
   const where = { file: INFO };
   if (typeof json !== "object" || json === null) throw corruptFile(where, "the file must be a JSON object");
@@ -83,7 +83,7 @@ export function leRobotInfo(json: unknown): LeRobotInfo {
 }
 
 /**
- * Fills in a template such as `data/chunk-{episode_chunk:03d}/episode_{episode_index:06d}.parquet` like str.format of Python. @throws RldsError CORRUPT if the
+ * Fills in a template such as `data/chunk-{episode_chunk:03d}/episode_{episode_index:06d}.parquet` like Python's str.format. @throws RldsError CORRUPT if the
  * path leads out of the folder or the template contains an unknown variable
  */
 export function fillTemplate(template: string, values: { readonly [name: string]: number | string }): string {
@@ -120,7 +120,7 @@ export function jsonLines(text: string, file: string): { readonly [key: string]:
       const json = parseJson(line);
       if (typeof json === "object" && json !== null) return [json as { readonly [key: string]: unknown }];
     } catch {
-      // The code below reports this error, as it does for JSON that is not an object.
+      // The code below reports this fault, as it does for JSON that is not an object.
     }
     throw corruptFile({ file, offset: at }, "a line must be a JSON object");
   });

@@ -1,4 +1,4 @@
-/** Defines the two LeRobot versions that can be written: their file names and the fields of meta/info.json. */
+/** Defines the file names and the meta/info.json fields of the two LeRobot versions that can be written. */
 import { CHUNK_FILES, chunkOf, fileName } from "./file-paths.ts";
 
 /** The LeRobot versions that can be written. */
@@ -9,7 +9,7 @@ export type LeRobotVersion = (typeof LEROBOT_VERSIONS)[number];
 /** The files of a LeRobot version. */
 export interface Layout {
   readonly version: LeRobotVersion;
-  /** Whether each episode has separate files. */
+  /** Whether each episode has its own files. */
   readonly isPerEpisode: boolean;
   dataPath(file: number): string;
   filmPath(camera: string, file: number): string;
@@ -26,7 +26,7 @@ export interface DatasetCounts {
 
 /** The fields of meta/info.json that depend on the version. */
 export interface LayoutInfo {
-  /** The keys after the counts of episodes, frames and tasks. */
+  /** The keys that come after the counts of episodes, frames and tasks. */
   readonly counts: { readonly [key: string]: number };
   readonly paths: { readonly data_path: string; readonly video_path: string | null };
 }

@@ -1,4 +1,4 @@
-/** Encodes videos with mediabunny, which uses the WebCodecs of a browser. */
+/** Encodes videos with mediabunny, which uses the WebCodecs API of a browser. */
 import { mustBe, onlyKeys } from "../../../base/error.ts";
 import type { MakeVideoEncoder } from "./video.ts";
 
@@ -30,7 +30,7 @@ export interface Mediabunny {
 export interface MediabunnyEncoderOptions {
   /** The video codec. "avc" is H.264, which requires even widths and heights. Default: "avc". */
   readonly codec?: "avc" | "vp9" | "av1";
-  /** The number of bits per second. Default: 4 × width × height × fps, at most 20 million. */
+  /** The bit rate, in bits per second. Default: 4 × width × height × fps, at most 20 million. */
   readonly bitrate?: number;
   /** The number of seconds between key frames. A shorter interval produces larger files and faster seeking. Default: 1. */
   readonly keyFrameInterval?: number;
@@ -40,8 +40,9 @@ export interface MediabunnyEncoderOptions {
 const CODECS = { avc: "h264", vp9: "vp9", av1: "av1" } as const;
 
 /**
- * Returns an encoder for `videoEncoder` of writeLeRobot: `writeLeRobot(data, to, { fps, videos, videoEncoder: mediabunnyEncoder(await import("mediabunny"))
- * })`. Requires WebCodecs, which Node does not have. Files are fragmented mp4 with one fragment per second, written as they are encoded.
+ * Returns an encoder for the option `videoEncoder` of writeLeRobot, for example `writeLeRobot(data, to, { fps, videos, videoEncoder: mediabunnyEncoder(await
+ * import("mediabunny")) })`. Requires WebCodecs, which Node does not have. Files are fragmented mp4 with one fragment per second, and are written while they
+ * are encoded.
  * @throws TypeError, RangeError if an option is invalid
  */
 export function mediabunnyEncoder(mediabunny: Mediabunny, options: MediabunnyEncoderOptions = {}): MakeVideoEncoder {
@@ -56,7 +57,7 @@ export function mediabunnyEncoder(mediabunny: Mediabunny, options: MediabunnyEnc
     const source = new VideoSampleSource({ codec: codec as never, bitrate: bitrate ?? Math.min(4 * width * height * fps, 2e7), keyFrameInterval });
     output.addVideoTrack(source as never, { frameRate: fps });
     await output.start();
-    // The pixels are RGBX in a new array, since the encoder may read them later.
+    // The pixels are copied to a new array as RGBX, because the encoder may read them later.
     return {
       codec: CODECS[codec],
       async add(pixels, timestamp) {

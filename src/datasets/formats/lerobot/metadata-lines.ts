@@ -1,10 +1,10 @@
-/** Writes the lists of version 2.1: JSON lines, one per episode or task. */
+/** Writes the lists of version 2.1 as JSON lines, with one line per episode or task. */
 import { pythonJson } from "../json.ts";
 import type { StagedFile } from "../sinks/staging.ts";
 import type { EpisodeRow, FeatureWithStatistics } from "./metadata-tables.ts";
 import { type FeatureStatistics, STATISTICS } from "./statistics.ts";
 
-/** The statistics in version 2.1. */
+/** The names of the statistics in version 2.1. */
 const KNOWN = ["min", "max", "mean", "std"];
 
 const encoder = new TextEncoder();
@@ -37,7 +37,7 @@ export class EpisodeLines {
   }
 }
 
-/** Returns one value per element. Statistics of images have the shape [channels, 1, 1]. */
+/** Returns the statistics of a feature as JSON. Statistics of images have the shape [channels, 1, 1]. */
 function statisticsJson({ count, values }: FeatureStatistics, isPicture: boolean): object {
   const shaped = (s: number) => (isPicture ? Array.from(values[s] as Float64Array, (value) => [Float64Array.of(value)]) : values[s]);
   return { ...Object.fromEntries(STATISTICS.flatMap((name, s) => (KNOWN.includes(name) ? [[name, shaped(s)]] : []))), count: [count] };

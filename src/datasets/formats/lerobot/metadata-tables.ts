@@ -1,4 +1,4 @@
-/** Writes the metadata tables: episodes with their statistics, and tasks. */
+/** Writes the metadata tables, which are the table of episodes, with their statistics, and the table of tasks. */
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
@@ -24,7 +24,7 @@ export interface FeatureWithStatistics {
 export interface EpisodeRow {
   readonly index: number;
   readonly length: number;
-  /** The number of the episode's first frame in the dataset, and the number of its file. */
+  /** The number of the episode's first frame in the dataset. `file` is the number of its file. */
   readonly from: number;
   readonly file: number;
   readonly tasks: readonly string[];

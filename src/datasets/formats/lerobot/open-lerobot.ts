@@ -1,4 +1,4 @@
-/** Opens LeRobot datasets: frames in Parquet, videos, and tables of episodes and tasks. */
+/** Opens LeRobot datasets, which consist of frames in Parquet, videos, and tables of episodes and tasks. */
 import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
@@ -28,7 +28,7 @@ import { type SalvagedList, type SalvageOptions, salvageEpisodes, salvageLists }
 
 /** The options of `openLeRobot`. */
 export interface LeRobotOptions extends ReadOptions {
-  /** The values of image features: "decode" for pixels (u8 or u16), "bytes" for the PNG or JPEG bytes. Default: "decode". */
+  /** The form of image features: "decode" for pixels (u8 or u16), "bytes" for the PNG or JPEG bytes. Default: "decode". */
   readonly images?: "decode" | "bytes";
   /**
    * The column whose value in the last frame shows whether the environment ended the episode: "success" for `next.success`, "done" for `next.done`, or "never"
@@ -45,15 +45,16 @@ const METADATA = { episode_index: { dtype: "i64", shape: [] }, [FINAL_STEP]: FIN
 /**
  * Opens the folder of a LeRobot dataset, version 2.0, 2.1 or 3.0, on a disk or at a URL, for example on huggingface.co.
  *
- * Names with dots nest: `observation.images.top` is observation → images → top. `next.reward` is the reward, or 0 if it is missing. `timestamp`, `frame_index`,
- * `index`, `next.done` and all other features are metadata of the step. `task`, the text that belongs to `task_index`, is also metadata of the step. A video
- * becomes a reference `{path, timestamp}` with the time in that file in seconds. Videos are not decoded.
+ * Names with dots are nested, so `observation.images.top` becomes observation → images → top. `next.reward` is the reward. If it is missing, the reward is 0.
+ * `timestamp`, `frame_index`, `index`, `next.done` and all other features are metadata of the step. `task`, the text that belongs to `task_index`, is also
+ * metadata of the step. A video frame becomes a reference `{path, timestamp}`, whose time counts from the beginning of the file, in seconds. Videos are not
+ * decoded.
  *
  * LeRobot has no final observation, so the last frame is the last step and keeps its action and reward. In LeRobot, `next.done` marks the end of an episode but
  * not its reason. The last frame is therefore terminal if `next.success` is true, unless the frames have `is_terminal` or the option `terminal` selects another
- * column. The discount is 1, or 0 in a terminal step, unless the frames contain it.
+ * column. Unless the frames contain a discount, it is 1, or 0 in a terminal step.
  *
- * Columns `episode/…` of meta/episodes are metadata of an episode. Keeps one row group and one episode in memory.
+ * The columns `episode/…` of meta/episodes are metadata of an episode. Keeps one row group and one episode in memory.
  * @throws TypeError, RangeError if an option is invalid
  * @throws RldsError NOT_FOUND if a file does not exist
  * @throws RldsError CORRUPT if a file is damaged, or if a path leads out of the folder
@@ -95,7 +96,7 @@ export async function openLeRobot<S = RldsStep>(from: Source, options: LeRobotOp
   const hasDiscount = schema.leaves.some(({ keys }) => keys.join("/") === "discount");
   const kept = { keepsTerminal: hasTerminal, keepsDiscount: hasDiscount };
   const frames: FramesOptions = { stepSpec, tasks, images, videos, hasTask, decode, terminal: column, ...kept, maxBytes, losses };
-  // Metadata of a feature follow its new name.
+  // The metadata of a renamed feature are listed under its new name.
   const features = Object.fromEntries([...info.features.values()].flatMap(({ raw, keys, isHidden }) => (isHidden ? [] : [[keys.join("."), raw]])));
   const about = selection.isEmpty ? info.about : { ...info.about, features };
   const base = {
@@ -130,7 +131,7 @@ async function readLists(folder: SourceFolder, info: LeRobotInfo, videos: readon
   return { ...list, tasks, paths: [...new Set(list.episodes.map(({ path }) => path))] };
 }
 
-/** Returns images with the bit depth of the first frame: depth images have 16 bits. */
+/** Returns the images with the bit depth of the first frame. For example, depth images have 16 bits. */
 async function typedImages(file: ParquetFile, images: readonly ImageLeaf[]): Promise<ImageLeaf[]> {
   const group = file.groups.findIndex((rows) => rows > 0);
   const typed: ImageLeaf[] = [];
@@ -142,7 +143,7 @@ async function typedImages(file: ParquetFile, images: readonly ImageLeaf[]): Pro
   return typed;
 }
 
-/** Returns the bit depth of an image, or undefined if the bytes are not an image. The decoder reports that fault. */
+/** Returns the bit depth of an image. Returns undefined if the bytes are not an image, which the decoder reports later. */
 function depthOf(bytes: unknown): number | undefined {
   try {
     return imageHead(bytes as Uint8Array).depth;
@@ -210,7 +211,7 @@ async function* tables(folder: SourceFolder, paths: readonly string[], maxBytes:
   }
 }
 
-/** Uses the first table of frames. If losses are allowed, uses the first table that can be read. */
+/** Uses the first table of frames, or the first table that can be read if losses are allowed. */
 async function withFirstTable<T>(
   folder: SourceFolder,
   paths: readonly string[],

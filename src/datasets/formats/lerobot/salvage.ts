@@ -1,6 +1,6 @@
 /**
  * Recovers the intact parts of a LeRobot dataset whose files contradict each other, for example after a crash. If the frames and the metadata differ, the
- * frames count.
+ * frames take precedence.
  */
 import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import type { StepColumns } from "../../model/step-columns.ts";
@@ -12,14 +12,14 @@ import { type SourceFolder, sortPaths } from "../sources/source.ts";
 import { type EpisodeEntry, type EpisodeList, readEpisodeList, tasksOf } from "./episode-list.ts";
 import { INFO, type LeRobotInfo } from "./info.ts";
 
-/** The list of episodes, with tasks and all data files. */
+/** The list of episodes, with the tasks and all data files. */
 export interface SalvagedList extends EpisodeList {
   /** The paths of data files, including files that are not in the list of episodes. */
   readonly paths: readonly string[];
   readonly tasks: ReadonlyMap<number, string>;
 }
 
-/** Returns the existing episodes, and records each contradiction as a loss. */
+/** Returns the episodes that exist, and records each contradiction as a loss. */
 export async function salvageLists(
   folder: SourceFolder,
   info: LeRobotInfo,
@@ -82,7 +82,7 @@ export async function* salvageEpisodes(
           lose(`the episode must have ${entry.length} frames, as in the dataset's list of episodes, got ${steps.length}`);
         else if (!isWhole) lose("the frames of the episode are not consecutive");
         else {
-          // The data contains an episode that the list does not contain.
+          // The data may contain an episode that is not in the list.
           if (entry === undefined) lose("the list of episodes does not contain this episode. Its frames were read anyway");
           yield { steps, entry: entry ?? { index, length: steps.length, path, videos: new Map() } };
           found.add(index);
@@ -98,7 +98,7 @@ export async function* salvageEpisodes(
     if (!found.has(index)) losses.add(new RldsError("NOT_FOUND", `the frames of episode ${index} are missing or incomplete`, { file: path, episode: index }));
 }
 
-/** Opens a table. Records damage as a loss, and returns undefined in this case. */
+/** Opens a table. If the table is damaged, records a loss and returns undefined. */
 export async function openTable(
   folder: SourceFolder,
   path: string,

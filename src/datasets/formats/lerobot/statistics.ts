@@ -14,8 +14,8 @@ export interface FeatureStatistics {
 }
 
 /**
- * Computes the statistics of all rows of an episode, for each element of the last dimension over all other dimensions. NaN if a value is NaN. @param pieces
- * consecutive pieces with whole rows @param width the size of the last dimension
+ * Computes the statistics of all rows of an episode, for each element of the last dimension over all other dimensions. They are NaN if a value is NaN. @param
+ * pieces consecutive pieces with whole rows @param width the size of the last dimension
  */
 export function ofNumbers(pieces: readonly ColumnData[], rows: number, width: number): FeatureStatistics {
   const values = STATISTICS.map(() => new Float64Array(width));
@@ -33,7 +33,7 @@ export function ofValues(valueAt: (row: number) => unknown, rows: number): Featu
   return ofNumbers([Float64Array.from({ length: rows }, (_, row) => Number(valueAt(row)))], rows, 1);
 }
 
-/** Typed arrays sort NaN to the end. */
+/** Returns the statistics of sorted values. Typed arrays sort NaN to the end. */
 function ofSorted(sorted: Float64Array): readonly number[] {
   const n = sorted.length;
   if (Number.isNaN(sorted[n - 1])) return STATISTICS.map(() => Number.NaN);
@@ -49,7 +49,7 @@ function put(values: readonly Float64Array[], k: number, statistics: readonly nu
   });
 }
 
-/** Counts the pixels of an episode per channel, as values from 0 to 1. The counts of the 256 levels determine all statistics. */
+/** Counts the pixels of an episode per channel. The counts of the 256 levels determine all statistics, whose values are from 0 to 1. */
 export class PixelCounts {
   readonly #counts: Float64Array;
   readonly #channels: number;
@@ -60,7 +60,7 @@ export class PixelCounts {
     this.#counts = new Float64Array(256 * channels);
   }
 
-  /** Adds one frame of u8 pixels with the channels last. */
+  /** Adds one frame of u8 pixels, with the channels as the last dimension. */
   add(pixels: Uint8Array): void {
     const counts = this.#counts;
     const channels = this.#channels;
@@ -72,7 +72,7 @@ export class PixelCounts {
     this.#frames++;
   }
 
-  /** Returns the statistics of the frames so far, and resets them. */
+  /** Returns the statistics of the frames so far, and resets the counts. */
   take(): FeatureStatistics {
     const values = STATISTICS.map(() => new Float64Array(this.#channels));
     for (let c = 0; c < this.#channels; c++) put(values, c, ofCounts(this.#counts.subarray(256 * c, 256 * (c + 1))));
@@ -99,7 +99,7 @@ function ofCounts(counts: Float64Array): readonly number[] {
   return levels.map((value) => value / 255);
 }
 
-/** The statistics of all episodes. Quantiles are means of the episodes' quantiles weighted by counts, as in LeRobot. */
+/** Combines the statistics of all episodes. As in LeRobot, a quantile is the mean of the episodes' quantiles, weighted by their counts. */
 export class TotalStatistics {
   #count = 0;
   #total: Float64Array[] | undefined;
@@ -127,7 +127,7 @@ export class TotalStatistics {
     }
   }
 
-  /** The statistics of all episodes. Undefined if there is no episode. */
+  /** The combined statistics. Undefined if there is no episode. */
   get result(): FeatureStatistics | undefined {
     return this.#total && { count: this.#count, values: this.#total };
   }

@@ -1,4 +1,4 @@
-/** Writes videos of LeRobot datasets: the frames of one camera, episode after episode, in files that the caller's encoder creates. */
+/** Writes the videos of LeRobot datasets. A video contains the frames of one camera, episode after episode, and is created by the caller's encoder. */
 import type { StagedFile } from "../sinks/staging.ts";
 
 /** The format of a video. */
@@ -6,7 +6,7 @@ export interface VideoFormat {
   /** The width in pixels. */
   readonly width: number;
   readonly height: number;
-  /** The number of frames per second. */
+  /** The frame rate, in frames per second. */
   readonly fps: number;
   /** Writes the next bytes of the mp4 file. The array may be reused when the promise is fulfilled. */
   write(bytes: Uint8Array): Promise<void>;
@@ -14,7 +14,7 @@ export interface VideoFormat {
 
 /** An encoder of one video. Calls do not overlap. */
 export interface VideoEncoder {
-  /** The codec under LeRobot's name: "h264", "vp9" or "av1". */
+  /** The codec, by its name in LeRobot: "h264", "vp9" or "av1". */
   readonly codec: string;
   /**
    * Adds a frame of u8 pixels, height × width × 3. The pixels may be reused when the promise is fulfilled. Each frame lasts 1 / fps.
@@ -38,7 +38,7 @@ export interface VideoSpan {
   readonly to: number;
 }
 
-/** LeRobot compares times as f32 with a tolerance of 1e-4 s, which would not separate the frames of longer videos. */
+/** The maximum length of a video, in seconds. LeRobot compares times as f32 with a tolerance of 1e-4 s, which is not precise enough for longer videos. */
 const MAX_SECONDS = 512;
 
 /** The parameters of a VideoWriter. */
@@ -48,7 +48,7 @@ export interface VideoPlan {
   readonly make: MakeVideoEncoder;
   readonly format: Omit<VideoFormat, "write">;
   readonly create: (path: string) => Promise<StagedFile>;
-  /** The size in bytes after which the next episode begins a new video. If the value is 0, each episode has its own video. */
+  /** The size in bytes after which the next episode begins a new video. If it is 0, each episode has its own video. */
   readonly maxBytes: number;
 }
 
@@ -58,7 +58,7 @@ export class VideoWriter {
   #files = 0;
   #file: StagedFile | undefined;
   #encoder: VideoEncoder | undefined;
-  /** The number of frames in the open file, and the index at which the episode begins. */
+  /** The number of frames in the open file. `#from` is the index of the episode's first frame. */
   #frames = 0;
   #from = 0;
   codec = "";
@@ -72,7 +72,7 @@ export class VideoWriter {
     await this.#encoder.add(pixels, this.#frames++ / this.#plan.format.fps);
   }
 
-  /** Ends the episode, and finishes the file if it is large enough. */
+  /** Ends the episode. Also finishes the file if it is large enough. */
   async endEpisode(): Promise<VideoSpan> {
     const { maxBytes, format } = this.#plan;
     const span = { file: this.#files - 1, from: this.#from / format.fps, to: this.#frames / format.fps };
@@ -89,7 +89,7 @@ export class VideoWriter {
     this.#from = 0;
   }
 
-  /** Discards the open file. Never fails, because it runs after a failure. */
+  /** Discards the open file. Never throws, because it is called after a failure. */
   async cancel(): Promise<void> {
     await this.#encoder?.cancel().catch(() => {});
     this.#encoder = undefined;

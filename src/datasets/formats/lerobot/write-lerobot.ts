@@ -1,4 +1,4 @@
-/** Writes an RLDS dataset as a folder that LeRobot opens. */
+/** Writes an RLDS dataset as a folder that LeRobot can open. */
 import { flag, integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import type { RldsDataset } from "../../model/dataset.ts";
 import { type FinalStep, mustBeFinalStep, withoutFinalStep } from "../../model/final-step.ts";
@@ -26,25 +26,29 @@ import type { MakeVideoEncoder } from "./video.ts";
 
 /** The options of `writeLeRobot`. */
 export interface LeRobotWriteOptions extends WriteOptions {
-  /** The number of frames per second. */
+  /** The frame rate, in frames per second. */
   readonly fps: number;
   /** The task of all episodes. Default: the task in the data, otherwise "". */
   readonly task?: string;
   /**
-   * The path of the task's text in a step or in an episode's metadata. Default: the first of `task`, `language_instruction` and `instruction` that has text.
-   * Searches a step, its observation and the metadata.
+   * The path of the task's text in a step or in an episode's metadata. Default: the first of `task`, `language_instruction` and `instruction` that has text, in
+   * a step, in its observation or in the metadata.
    */
   readonly taskLeaf?: string;
   /** The type of the robot in meta/info.json. Default: null. */
   readonly robotType?: string;
-  /** The names of a vector's elements by the path of the leaf: `{ action: ["left", "right"] }`. */
+  /** The names of a vector's elements, by the path of the leaf, such as `{ action: ["left", "right"] }`. */
   readonly names?: { readonly [path: string]: FeatureNames };
-  /** The paths of leaves that are stored as PNG: u8 of shape [height, width, 1, 3 or 4]. Default: all u8 leaves [height, width, 3] that are not in `videos`. */
+  /**
+   * The paths of leaves that are stored as PNG. They must be u8 of shape [height, width, channels] with 1, 3 or 4 channels. Default: all u8 leaves of shape
+   * [height, width, 3] that are not in `videos`.
+   */
   readonly images?: readonly string[];
-  /** The paths of leaves that become videos: u8 of shape [height, width, 3]. Encoding may be lossy. */
+  /** The paths of leaves that become videos. They must be u8 of shape [height, width, 3]. Encoding may be lossy. */
   readonly videos?: readonly string[];
   /**
-   * The videos to which leaves `{path, timestamp}` of the steps refer. Pass `films` of a reader. The videos are copied unchanged, unless `cutFilm` cuts them.
+   * The videos to which leaves `{path, timestamp}` of the steps refer. Pass the `films` of a reader. The videos are copied unchanged, unless `cutFilm` cuts
+   * them.
    */
   readonly films?: Films;
   /**
@@ -56,7 +60,7 @@ export interface LeRobotWriteOptions extends WriteOptions {
   readonly videoEncoder?: MakeVideoEncoder;
   /**
    * The treatment of each episode's last step. "observation" leaves the step out, and "transition" makes it a frame. Default: the kind that the episode states
-   * in `final_step`, which all readers set. Without `final_step`, the rule of RLDS applies: a step with `is_last` is a final observation.
+   * in `final_step`, which all readers set. Without `final_step`, the RLDS rule applies, under which a step with `is_last` is a final observation.
    */
   readonly finalStep?: FinalStep;
   /** The size in bytes after which the next episode begins a new file. Default: 100 MiB, or 200 MiB for videos. */
@@ -69,20 +73,20 @@ const OPTIONS =
   "fps, task, taskLeaf, robotType, names, images, videos, videoEncoder, films, cutFilm, finalStep, fileBytes, version, signal, onProgress, overwrite, about, strict";
 
 /**
- * Writes a LeRobot dataset of version 3.0 or 2.1, which `LeRobotDataset(repo_id, root=…)` opens. It contains meta/info.json, stats.json, tasks.parquet, tables
- * of episodes, data, and videos. The data has one row group per episode, or one per 8,192 frames of a longer episode.
+ * Writes a LeRobot dataset of version 3.0 or 2.1, which `LeRobotDataset(repo_id, root=…)` opens. The dataset contains meta/info.json, stats.json,
+ * tasks.parquet, tables of episodes, data, and videos. The data has one row group per episode, or one per 8,192 frames of a longer episode.
  *
- * Each step becomes a frame, except final observations, which LeRobot does not have. Names have dots: `observation.images.top`. The reward is `next.reward`,
- * and is_last is `next.done`. An observation with a single value is `observation.state` or `observation.image`. Metadata of an episode are columns `episode/…`
- * of meta/episodes.
+ * Each step becomes a frame, except final observations, which LeRobot does not have. The parts of a name are joined with dots, as in `observation.images.top`.
+ * The reward becomes `next.reward`, and is_last becomes `next.done`. An observation that is a single leaf becomes `observation.state` or `observation.image`.
+ * Metadata of an episode become columns `episode/…` of meta/episodes.
  *
- * Without videos, a leaf `timestamp` sets the time of a frame; otherwise the time is the frame's index / fps. Times that f32 cannot represent, such as seconds
- * since 1970, are counted from the episode's first step.
+ * If there are no videos, a leaf `timestamp` determines the time of a frame. In all other cases, the time is the frame's index / fps. Times that f32 cannot
+ * represent, such as seconds since 1970, are counted from the episode's first step.
  *
- * Files receive their final names after all files are written. The same data produces the same bytes, except for videos. Statistics are those of LeRobot, over
- * all pixels. Keeps one episode in memory as it is stored: images as PNG, and videos as the encoder holds them.
+ * Files receive their final names after all files are written. The same data produces the same bytes, except for videos. The statistics are those of LeRobot,
+ * but over all pixels. Keeps one episode in memory, with images as PNG, plus the data that the video encoder keeps.
  * @throws TypeError, RangeError if an option is invalid
- * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error names the episode, the step and the leaf
+ * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error includes the episode, the step and the leaf
  * @throws RldsError UNSUPPORTED if LeRobot cannot store a leaf (bytes, lists of texts, no elements, more than five dimensions), or if hyparquet-writer is
  * missing
  * @throws RldsError INVALID_DATA if an episode has no frames, or if a u64 is 2^63 or more
@@ -104,7 +108,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, folder
   const { stepSpec, metadataSpec, episodes, close } = await withSchema(rlds, signal);
   let writer: DatasetWriter | undefined;
   try {
-    // LeRobot stores the number of an episode anyway.
+    // `episode_index` is left out, because LeRobot stores the number of each episode itself.
     const { episode_index: _, ...about } = withoutFinalStep(metadataSpec);
     const cameras = films?.cameras ?? new Map<string, Camera>();
     const references = filmReferences(stepSpec).map((keys) => keys.join("/"));
@@ -160,7 +164,7 @@ async function filmsOf(folder: SinkFolder): Promise<string[]> {
   }
 }
 
-/** @param below the folder in each chunk that contains the files, for videos of version 2.1 */
+/** @param below the folder in each chunk that contains the files, which only videos of version 2.1 have */
 async function chunksIn(staging: Staging, folder: string, below = ""): Promise<string[]> {
   const paths: string[] = [];
   for (let file = 0; ; file += CHUNK_FILES) {

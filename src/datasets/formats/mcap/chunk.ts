@@ -6,7 +6,7 @@ import { bytesFile } from "../sources/bytes-source.ts";
 import { unlz4 } from "./lz4.ts";
 
 const CHUNK = 0x06;
-/** The size of start, end, uncompressed size, checksum, and the length of the compression's name. */
+/** The size of the chunk's head, which contains the start, the end, the uncompressed size, the checksum, and the length of the compression's name. */
 const HEAD_BYTES = 32;
 const RECORD_HEAD = 9;
 
@@ -18,7 +18,7 @@ export interface ChunkBounds {
 }
 
 /**
- * Returns a chunk's record with its content decompressed. @param body the body of the record
+ * Returns a chunk's record with decompressed content. @param body the body of the record
  * @throws Error if the chunk is damaged · RldsError UNSUPPORTED if its compression is not supported
  */
 export async function plainChunk(body: Uint8Array, bounds: ChunkBounds): Promise<Uint8Array> {

@@ -1,4 +1,4 @@
-/** Builds the steps of one episode from the messages of its topics at the ticks of a clock. */
+/** Builds the steps of an episode from the messages of its topics, sampled at the ticks of a clock. */
 import { DTYPES, zeros } from "../../../schema/dtype.ts";
 import { isText, sizeOf } from "../../../schema/leaf.ts";
 import type { ColumnData } from "../../model/column-data.ts";
@@ -22,7 +22,7 @@ export interface StepForm {
 
 /** The fields that end an episode and do not belong to a step. */
 export const TERMINALS = ["terminated", "done", "is_terminal"];
-/** The memory of a value in a list, in addition to its bytes. */
+/** The memory that a value in a list takes in addition to its bytes. */
 const VALUE_BYTES = 64;
 
 export class EpisodeSteps {
@@ -106,7 +106,7 @@ export class EpisodeSteps {
     return all as ColumnData;
   }
 
-  /** Decodes frames on access, since the frames of an episode may exceed memory. */
+  /** Returns a column that decodes frames on access, because the frames of an episode may exceed memory. */
   #frames(images: readonly (LeafValue & { readonly bytes: Uint8Array })[], size: number, path: string): ColumnData {
     const { decode, maxBytes } = this.#form;
     const { dtype } = images[0] as { readonly dtype: "u8" };

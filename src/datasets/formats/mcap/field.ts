@@ -1,4 +1,4 @@
-/** Converts fields of messages to values of leaves: numbers in typed arrays, texts in lists. */
+/** Converts fields of messages to values of leaves, with numbers in typed arrays and texts in lists. */
 import { MAX_NEST_DEPTH } from "../../../base/limits.ts";
 import { nearestWord } from "../../../base/nearest-word.ts";
 import { DTYPES, type Dtype } from "../../../schema/dtype.ts";
@@ -23,7 +23,7 @@ const DTYPES_OF_ROS: { readonly [type: string]: ValueDtype } = {
 const NANOSECONDS = 1_000_000_000n;
 /** The maximum number of fields that an error names. */
 const MAX_SHOWN = 20;
-/** The parts of a time in the decoder's form. */
+/** The fields of a time in the form that the decoder returns. */
 const TIME_FIELDS: readonly MessageField[] = [
   { name: "sec", type: "int32" },
   { name: "nanosec", type: "uint32" },
@@ -31,7 +31,7 @@ const TIME_FIELDS: readonly MessageField[] = [
 ];
 
 /**
- * Returns the value of fields: a single value, or a vector for several fields. @param bytes the size of the message, since each element takes at least one byte
+ * Returns the value of one field, or a vector of the values of several fields. @param bytes the size of the message, which limits the number of elements
  * @throws Error if a field is missing or contains no numbers
  */
 export function fieldValue(message: unknown, type: MessageType, paths: readonly string[], bytes: number): FieldValue {
@@ -84,7 +84,7 @@ export function valueAt(message: unknown, path: string): unknown {
   let at = message;
   const names = path === "" ? [] : path.split(".");
   for (const [i, name] of names.entries()) {
-    // The elements of a list are parts, but its length is not.
+    // The elements of a list can be selected, but its length cannot.
     const isPart = typeof at === "object" && at !== null && Object.hasOwn(at, name) && !(Array.isArray(at) && name === "length");
     if (!isPart) throw new Error(`the message has no field ${names.slice(0, i + 1).join(".")}${remedyOf(at, name)}`);
     at = (at as { readonly [name: string]: unknown })[name];
@@ -92,7 +92,7 @@ export function valueAt(message: unknown, path: string): unknown {
   return at;
 }
 
-/** Returns the names that can replace a part that does not exist. */
+/** Returns the names of existing parts, as the remedy for a part that does not exist. */
 function remedyOf(at: unknown, name: string): string {
   if (typeof at !== "object" || at === null) return "";
   if (Array.isArray(at) || ArrayBuffer.isView(at)) {
@@ -105,7 +105,7 @@ function remedyOf(at: unknown, name: string): string {
   return `${near === undefined ? "." : `. Did you mean ${near}?`} The fields are ${names.slice(0, MAX_SHOWN).join(", ")}`;
 }
 
-/** A message with a single field, such as those of std_msgs, counts as that field. */
+/** Returns the field of a message with a single field, such as the messages of std_msgs. Returns any other value unchanged. */
 function unwrapped(value: unknown): unknown {
   let at = value;
   for (let depth = 0; depth < MAX_NEST_DEPTH && typeof at === "object" && at !== null && !Array.isArray(at) && !ArrayBuffer.isView(at); depth++) {
@@ -142,13 +142,13 @@ export function timeOf(value: unknown): bigint {
   return BigInt(sec) * NANOSECONDS + BigInt(nanosec ?? nsec ?? 0);
 }
 
-/** JSON has only one type of numbers. */
+/** Returns the dtype of a JSON value. JSON has only one type for numbers. */
 function jsonDtype(value: unknown, path: string): ValueDtype {
   if (typeof value === "object" && value !== null) return isTime(value) ? "i64" : dtypeOfAll(Object.values(value).map((part) => jsonDtype(part, path)));
   return typeof value === "string" ? "string" : typeof value === "boolean" ? "bool" : "f64";
 }
 
-/** Returns the dtype that the schema sets for a field. @throws Error */
+/** Returns the dtype that the schema declares for a field. @throws Error */
 function rosDtype({ fields = [], types }: MessageType, path: string): ValueDtype {
   let all = fields;
   let type: string | undefined;
@@ -176,7 +176,7 @@ function rosDtype({ fields = [], types }: MessageType, path: string): ValueDtype
   return dtypeOfAll([...dtypes]);
 }
 
-/** Returns one dtype for all values: f64 for numbers of several types. @throws Error */
+/** Returns one dtype for all values, which is f64 for numbers of several types. @throws Error */
 function dtypeOfAll(dtypes: readonly ValueDtype[]): ValueDtype {
   const all = [...new Set(dtypes)];
   const [only = "f64"] = all;

@@ -1,4 +1,4 @@
-/** Reads messages with images: JPEG and PNG files, and rows of pixels. */
+/** Reads messages with images, which are JPEG files, PNG files, or rows of pixels. */
 import { DTYPES } from "../../../schema/dtype.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import { imageHead } from "../images/image-head.ts";
@@ -6,23 +6,23 @@ import type { ImageDecoder } from "../images/images.ts";
 
 type PixelDtype = "u8" | "u16" | "f32";
 
-/** An image as stored in its message. Pixels are decoded on access. */
+/** An image in the form in which its message stores it. Pixels are decoded on access. */
 export interface Image {
   readonly dtype: PixelDtype;
-  /** The height, width, channels. */
+  /** The height, the width and the number of channels. */
   readonly shape: readonly [height: number, width: number, channels: number];
   readonly bytes: Uint8Array;
-  /** The layout of pixels in rows; undefined for a file. */
+  /** The layout of the rows of pixels. Undefined for a JPEG or PNG file. */
   readonly rows?: { readonly step: number; readonly isBigEndian: boolean; readonly isBgr: boolean };
 }
 
 const IMAGES = /^(sensor_msgs\/(msg\/)?(Compressed)?Image|foxglove[./](msg\/)?(CompressedImage|RawImage))$/;
-/** The encodings of ROS. */
+/** The image encodings of ROS. */
 const ENCODINGS: { readonly [encoding: string]: readonly [dtype: PixelDtype, channels: number, isBgr?: boolean] } = {
   ...{ rgb8: ["u8", 3], bgr8: ["u8", 3, true], rgba8: ["u8", 4], bgra8: ["u8", 4, true], "8UC3": ["u8", 3], "8UC4": ["u8", 4] },
   ...{ mono8: ["u8", 1], "8UC1": ["u8", 1], mono16: ["u16", 1], "16UC1": ["u16", 1], "32FC1": ["f32", 1] },
 };
-/** The size of the header that compressed_depth_image_transport writes before its PNG. */
+/** The size of the header that compressed_depth_image_transport writes before the PNG. */
 const DEPTH_HEAD = 12;
 
 /** Returns whether messages with a schema are images. */
@@ -66,7 +66,7 @@ function ofBase64(text: string): Uint8Array {
   return Uint8Array.from(binary, (character) => character.charCodeAt(0));
 }
 
-/** Returns the pixels of an image row by row. @throws Error if the file is damaged */
+/** Returns the pixels of an image, row by row. @throws Error if the file is damaged */
 export function pixelsOf({ dtype, shape, bytes, rows }: Image, decode: ImageDecoder, maxBytes: number): Uint8Array | Uint16Array | Float32Array {
   const [height, width, channels] = shape;
   if (rows === undefined) return decode(bytes, { type: dtype as "u8" | "u16", channels }, maxBytes);
@@ -80,7 +80,7 @@ export function pixelsOf({ dtype, shape, bytes, rows }: Image, decode: ImageDeco
       pixels[at] = pixels[at + 2] as number;
       pixels[at + 2] = blue;
     }
-  // Typed arrays have the byte order of the machine, which is little-endian wherever WebAssembly runs.
+  // Typed arrays have the byte order of the machine, which is assumed to be little-endian, as in WebAssembly.
   if (rows.isBigEndian && element > 1) for (let at = 0; at < pixels.length; at += element) pixels.subarray(at, at + element).reverse();
   return new DTYPES[dtype].array(pixels.buffer, 0, sizeOf(shape)) as Uint8Array;
 }

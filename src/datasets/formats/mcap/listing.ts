@@ -1,13 +1,16 @@
-/** Lists the topics of an MCAP file with their types, numbers of messages, and rates. */
+/** Lists the topics of an MCAP file, with their types, numbers of messages and rates. */
 import { dataView } from "../../../base/bytes.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { type Channel, MAGIC, type MessageOptions, messagesOf, RECORD_HEAD, Records, type Schema } from "./messages.ts";
 import type { McapTopicInfo } from "./topics-error.ts";
 
-/** The footer without the record's head: the offset of the summary, the offset of the summary's own offsets, and a checksum. */
+/** The size of the footer without the record's head. It contains the offset of the summary, the offset of the summary's own offsets, and a checksum. */
 const FOOTER_BODY = 20;
 
-/** Reads the summary at the end of the file, or all messages if the file has no summary. @throws RldsError CORRUPT if the file is damaged */
+/**
+ * Returns the topics of a file. Reads the summary at the end of the file, or all messages if the file has no summary. @throws RldsError CORRUPT if the file is
+ * damaged
+ */
 export async function topicsOf(file: SourceFile, options: MessageOptions): Promise<McapTopicInfo[]> {
   const summary = await summaryOf(file, options.maxBytes).catch(() => undefined);
   if (summary !== undefined) return summary;

@@ -50,7 +50,9 @@ export function unlz4(bytes: Uint8Array, size: number): Uint8Array<ArrayBuffer> 
   return output;
 }
 
-/** Decompresses a block. Matches may refer to earlier blocks. @param from the offset at which the output continues @returns the end of the output */
+/**
+ * Decompresses a block. Matches may refer to earlier blocks. @param from the offset at which the output continues @returns the offset of the end of the output
+ */
 function unlz4Block(block: Uint8Array, output: Uint8Array, from: number): number {
   let done = from;
   let at = 0;

@@ -1,9 +1,9 @@
-/** Parses the types of messages in schemas, and decodes messages. */
+/** Parses the types of messages from schemas, and decodes messages. */
 import { MAX_NEST_DEPTH } from "../../../base/limits.ts";
 import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { Channel, McapMessage, Schema } from "./messages.ts";
 
-/** A field of a message, as the schema parser returns it. */
+/** A field of a message, in the form that the schema parser returns. */
 export interface MessageField {
   readonly name: string;
   readonly type: string;
@@ -14,23 +14,23 @@ export interface MessageField {
 }
 
 export interface MessageType {
-  /** The fields of the message, and of nested messages by name. Undefined for JSON, which has no types. */
+  /** The fields of the message. `types` has the fields of nested messages, by name. Both are undefined for JSON, which has no types. */
   readonly fields?: readonly MessageField[];
   readonly types?: ReadonlyMap<string, readonly MessageField[]>;
   /** @throws Error */
   decode(data: Uint8Array): unknown;
 }
 
-/** ROS schemas have only a few thousand bytes. */
+/** The maximum size of a schema, in bytes. ROS schemas have only a few thousand bytes. */
 const MAX_SCHEMA_BYTES = 2 ** 18;
-/** The size of the CDR header, which contains the byte order. Values are aligned relative to its end. */
+/** The size of the CDR header, which contains the byte order. Values are aligned relative to the end of the header. */
 const CDR_HEAD = 4;
 const BYTES: { readonly [type: string]: number } = {
   ...{ bool: 1, int8: 1, uint8: 1, int16: 2, uint16: 2, int32: 4, uint32: 4, int64: 8, uint64: 8 },
   ...{ float32: 4, float64: 8, string: 4, wstring: 4, time: 8, duration: 8 },
 };
 
-/** The types of a file's channels, each parsed once. */
+/** The types of a file's channels. Each type is parsed only once. */
 export class MessageTypes {
   readonly #file: string;
   readonly #types = new Map<Schema | string, MessageType>();
@@ -80,7 +80,7 @@ export class MessageTypes {
       const reader = new MessageReader(definitions);
       const decode = (data: Uint8Array) => {
         if (data.length < CDR_HEAD + least) throw new RangeError(`the message has ${data.length} bytes, but needs at least ${CDR_HEAD + least}`);
-        // After the header and 4 more bytes, arrays of 8-byte numbers are aligned for views.
+        // The copy starts after 4 additional bytes. With the 4 bytes of the header, arrays of 8-byte numbers are then aligned for views.
         const buffer = new Uint8Array(CDR_HEAD + data.length);
         buffer.set(data, CDR_HEAD);
         return reader.readMessage(buffer.subarray(CDR_HEAD));
@@ -95,7 +95,7 @@ export class MessageTypes {
 
 type Types = ReadonlyMap<string, readonly MessageField[]>;
 
-/** Returns the minimum size of a message without padding. @throws Error if a type contains itself, or does not exist */
+/** Returns the minimum size of a message, without padding. @throws Error if a type contains itself, or does not exist */
 function leastBytes(fields: readonly MessageField[], types: Types, known: Map<string, number>, depth: number): number {
   if (depth > MAX_NEST_DEPTH) throw new Error(`the types are nested more than ${MAX_NEST_DEPTH} levels deep, or contain themselves`);
   let bytes = 0;
@@ -111,6 +111,6 @@ function leastBytes(fields: readonly MessageField[], types: Types, known: Map<st
     if (each === undefined) throw new Error(`the field ${name} has the unknown type ${type}`);
     bytes += !isArray ? each : arrayLength === undefined ? 4 : arrayLength * each;
   }
-  // A message without fields takes a byte.
+  // A message without fields takes one byte.
   return Math.max(bytes, 1);
 }

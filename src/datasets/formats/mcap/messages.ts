@@ -1,4 +1,4 @@
-/** Reads the messages of an MCAP file in the order of storage, chunk by chunk. */
+/** Reads the messages of an MCAP file in file order, chunk by chunk. */
 import type { McapStreamReader } from "@mcap/core";
 import { dataView } from "../../../base/bytes.ts";
 import { corruptFile, RldsError } from "../../model/rlds-error.ts";
@@ -35,7 +35,7 @@ export interface Channel {
 
 export interface McapMessage {
   readonly channel: Channel;
-  /** The schema. Undefined for messages without a schema, such as JSON. */
+  /** The schema. Undefined if the message has no schema, as with JSON. */
   readonly schema: Schema | undefined;
   /** The time at which the message was logged, in nanoseconds. */
   readonly logTime: bigint;
@@ -111,7 +111,7 @@ function joined(head: DataView, body: Uint8Array): Uint8Array {
   return record;
 }
 
-/** Parses records with Foxglove's library, and stores the schemas and channels to which the records refer. */
+/** Parses records with Foxglove's library, and keeps the schemas and channels to which the records refer. */
 export class Records {
   readonly channels = new Map<number, Channel>();
   readonly schemas = new Map<number, Schema>();
@@ -129,7 +129,7 @@ export class Records {
     this.#reader = new packages.McapStreamReader({ noMagicPrefix: true });
   }
 
-  /** Yields the messages in complete records. @throws Error for damage, after which `restart` is called */
+  /** Yields the messages in complete records. @throws Error if a record is damaged. The caller must then call `restart` */
   *messages(record: Uint8Array, offset: number): Generator<McapMessage, void, undefined> {
     for (const found of this.read(record)) {
       if (found.type !== "Message") continue;

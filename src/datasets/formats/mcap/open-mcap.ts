@@ -1,4 +1,4 @@
-/** Opens MCAP files of robots as datasets: the messages of selected topics, resampled to one rate. */
+/** Opens MCAP files of robots as datasets. The messages of selected topics are resampled to one rate. */
 import { integer, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import { nearestWord } from "../../../base/nearest-word.ts";
@@ -25,7 +25,7 @@ import { type McapMessage, type MessageOptions, messagesOf } from "./messages.ts
 import { type Mapping, MCAP_OPTIONS, type McapOptions, mappingOf, type TopicLeaf } from "./options.ts";
 import { McapTopicsError, mappingText } from "./topics-error.ts";
 
-/** The files that were recorded one after the other and are read as one file. */
+/** A recording, which consists of files that were recorded one after the other and are read as one file. */
 interface Recording {
   readonly name: string;
   readonly files: readonly (() => Promise<SourceFile>)[];
@@ -34,19 +34,19 @@ interface Recording {
 /**
  * Opens an MCAP file, or a folder of MCAP files. Supports JSON messages, and CDR messages of ROS 2 with schemas in ros2msg. Foxglove's libraries decode them.
  *
- * The option `topics` maps each leaf to a topic. If the option is missing, the error lists the topics. Each topic is resampled to `rate` steps per second, by
- * default using the last message at or before the step. Ticks begin at the first message of an episode. The steps of the episode begin at the first tick for
- * which every leaf has a message, and end with the last message.
+ * The option `topics` maps each leaf to a topic. If the option is missing, the error lists the topics. Each topic is resampled to `rate` steps per second. By
+ * default, a step uses the last message at or before its time. Ticks begin at the first message of an episode. The steps of the episode begin at the first tick
+ * for which every leaf has a message, and end with the last message.
  *
- * `timestamp` is the time since the first step in seconds. The metadata contain `start_time`, the time of the first step in nanoseconds, and `file`, the name
- * of the file. The last step of an episode is a transition. The episode is terminated if `terminated` or `done` is set in that step, otherwise truncated.
- * `sensor_msgs/CompressedImage` and `Image` become frames. Keeps one chunk and the values of an episode at its ticks in memory. Frames remain compressed until
- * they are read.
+ * `timestamp` is the time since the first step, in seconds. The metadata contain `start_time`, the time of the first step in nanoseconds, and `file`, the name
+ * of the file. The last step of an episode is a transition. The episode terminated if `terminated` or `done` is set in that step. Otherwise, it was truncated.
+ * Messages of the types `sensor_msgs/CompressedImage` and `Image` become frames. Keeps one chunk and the values of an episode at its ticks in memory. Frames
+ * remain compressed until they are read.
  * @throws McapTopicsError UNSUPPORTED if `topics` is missing
  * @throws RldsError NOT_FOUND if the file or folder does not exist
  * @throws RldsError CORRUPT if a file is damaged, or if a record exceeds maxBytes
  * @throws RldsError SPEC_MISMATCH if a topic has no messages, or if its messages differ in form
- * @throws RldsError INVALID_DATA if an episode has no message of a topic
+ * @throws RldsError INVALID_DATA if a topic has no message in an episode
  */
 export async function openMcap<S = RldsStep>(from: Source, options: McapOptions = {}): Promise<RldsReader<S>> {
   const { salvage, maxBytes = MAX_SOURCE_BYTES, signal, fetch } = onlyKeys("options", options, `${MCAP_OPTIONS}, ${READ_OPTIONS}`);
@@ -90,7 +90,7 @@ async function recordingsOf({ file, folder }: SourceTarget): Promise<Recording[]
   const recordings = new Map<string, string[]>();
   for (const path of names) {
     const parent = path.slice(0, path.lastIndexOf("/") + 1);
-    // rosbag2 splits large recordings into several files and lists them.
+    // rosbag2 splits a large recording into several files and lists them in metadata.yaml.
     const key = paths.includes(`${parent}metadata.yaml`) ? parent : path;
     recordings.set(key, [...(recordings.get(key) ?? []), path]);
   }

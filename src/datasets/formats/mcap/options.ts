@@ -1,4 +1,4 @@
-/** Checks the options of MCAP: the topic of each leaf, the rate, and the beginnings of episodes. */
+/** Checks the options for MCAP, which set the topic of each leaf, the rate, and the beginnings of episodes. */
 import { finite, mustBe, onlyKeys } from "../../../base/error.ts";
 import type { Fetch } from "../../../base/host.ts";
 import { type Field, fieldsOf } from "../columns/names.ts";
@@ -10,17 +10,17 @@ import type { SampleRule } from "./ticks.ts";
 export interface McapTopic {
   readonly topic: string;
   /**
-   * The path of a field in the message, such as `pose.position.x` or `data.0`. Several paths form one vector of their numbers. Default: the whole message, in
-   * the order of its fields.
+   * The path of a field in the message, such as `pose.position.x` or `data.0`. Several paths form a vector of their numbers. Default: the whole message, in the
+   * order of its fields.
    */
   readonly field?: string | readonly string[];
 }
 
-/** The topic whose messages begin episodes. */
+/** A topic whose messages begin episodes. */
 export interface McapMarker {
   readonly topic: string;
   /**
-   * The field whose changes begin an episode. While the field is false or an empty text, there is no episode. Default: none, so that every message begins an
+   * The field whose changes begin an episode. While the field is false or an empty text, there is no episode. Default: none, so every message begins an
    * episode.
    */
   readonly field?: string;
@@ -28,32 +28,35 @@ export interface McapMarker {
 
 /** The rule that a pause in the messages ends an episode. */
 export interface McapGap {
-  /** The length of the pause, during which no topic has a message, in seconds. */
+  /** The minimum length of the pause, in seconds. During the pause, no topic has a message. */
   readonly gap: number;
 }
 
 export interface McapOptions extends ReadOptions {
   /**
-   * The topic of each leaf: `{ "observation/state": { topic: "/joint_states", field: "position" } }`. A string names a topic whose whole message is the value.
-   * Required to read episodes.
+   * The topic of each leaf, such as `{ "observation/state": { topic: "/joint_states", field: "position" } }`. A string names a topic whose whole message is the
+   * value. This option is required to read episodes.
    */
   readonly topics?: { readonly [leaf: string]: string | McapTopic };
   /** The number of steps per second. Default: 10. */
   readonly rate?: number;
-  /** The message that a step uses: "last" for the last message at or before the step, "nearest" for the nearest message. Default: "last". */
+  /** The message that a step uses: "last" for the last message at or before the time of the step, or "nearest" for the nearest message. Default: "last". */
   readonly sample?: SampleRule;
   /** The time of a message: when it was logged ("log"), when it was published ("publish"), or the time in its header ("header"). Default: "log". */
   readonly time?: "log" | "publish" | "header";
-  /** The rule that divides messages into episodes. Default: one episode per file. The files of a ROS 2 bag (a folder with metadata.yaml) are one episode. */
+  /**
+   * The rule that divides messages into episodes. Default: one episode per file. The files of a ROS 2 bag, which is a folder with metadata.yaml, form one
+   * episode.
+   */
   readonly episodesBy?: "file" | McapGap | McapMarker;
   /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;
 }
 
-/** The fields of a step that topics may provide: the first fields contain values, and the other fields end episodes. */
+/** The fields of a step that topics may provide. The first four contain values, and the other fields end episodes. */
 const STEP_PARTS: readonly Field[] = ["observation", "action", "reward", "discount", "terminated", "done", "is_terminal"];
 
-/** The names of the options that only MCAP has. */
+/** The names of the options that are specific to MCAP. */
 export const MCAP_OPTIONS = "topics, rate, sample, time, episodesBy, fetch";
 
 export interface TopicLeaf {
@@ -61,11 +64,11 @@ export interface TopicLeaf {
   readonly keys: readonly string[];
   readonly topic: string;
   readonly fields: readonly string[];
-  /** Whether the whole message is selected instead of a field. Only then is an image read as an image. */
+  /** Whether the whole message is selected instead of a field. Images are decoded only in that case. */
   readonly isWhole: boolean;
 }
 
-/** The checked options of MCAP. */
+/** The checked options for MCAP. */
 export interface Mapping {
   readonly leaves: readonly TopicLeaf[];
   readonly rate: number;
@@ -76,7 +79,7 @@ export interface Mapping {
   readonly marker: McapMarker | undefined;
 }
 
-/** Returns the checked options. @throws TypeError, RangeError if an option is invalid. The error names the option */
+/** Returns the checked options. @throws TypeError, RangeError if an option is invalid. The error includes the name of the option */
 export function mappingOf({ topics, rate = 10, sample = "last", time = "log", episodesBy = "file" }: McapOptions): Mapping {
   const words = (name: string, value: unknown, all: readonly string[]) => {
     if (!all.includes(value as string)) throw mustBe(TypeError, name, all.map((word) => JSON.stringify(word)).join(" or "), value, all);

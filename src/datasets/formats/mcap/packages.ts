@@ -1,4 +1,4 @@
-/** Loads the parts of Foxglove's libraries in use, as a separate chunk that is loaded only to read MCAP. */
+/** Loads the parts of Foxglove's libraries that are used, as a separate chunk that is loaded only to read MCAP. */
 import cdr from "@foxglove/cdr";
 import rosmsg from "@foxglove/rosmsg";
 import serialization from "@foxglove/rosmsg2-serialization";
@@ -13,7 +13,8 @@ interface Position {
   readonly offset: number;
 }
 
-// The library allocates memory for a sequence before it reads its elements. Each element takes at least one byte, so a longer sequence is damaged.
+// The library allocates memory for a sequence before it reads its elements. Each element takes at least one byte, so a sequence with more elements than
+// remaining bytes is damaged.
 const { sequenceLength } = cdr.CdrReader.prototype;
 cdr.CdrReader.prototype.sequenceLength = function (this: InstanceType<typeof cdr.CdrReader>): number {
   const length = sequenceLength.call(this);

@@ -1,10 +1,10 @@
-/** Resamples the values of a leaf to the ticks of a clock, and keeps at most two values per tick, regardless of the number of messages. */
+/** Resamples the values of a leaf to the ticks of a clock. At most two values per tick are kept, even if there are many messages. */
 
-/** The rule that selects the value of a tick: the last value at or before the tick, or the nearest value. */
+/** The rule that selects the value of a tick, which is the last value at or before the tick, or the nearest value. */
 export type SampleRule = "last" | "nearest";
 
 interface Sample<V> {
-  /** The time in nanoseconds after the origin of the ticks. */
+  /** The time since the origin of the ticks, in nanoseconds. */
   readonly time: number;
   readonly value: V;
 }
@@ -12,17 +12,17 @@ interface Sample<V> {
 export class TickValues<V> {
   readonly #rule: SampleRule;
   readonly #rate: number;
-  /** The first and the last message after tick k - 1 and up to tick k, by k. */
+  /** The last message after tick k - 1 and up to tick k, by k. `#first` has the first message in the same interval. */
   readonly #last = new Map<number, Sample<V>>();
   readonly #first = new Map<number, Sample<V>>();
 
-  /** @param rate ticks per second */
+  /** @param rate the number of ticks per second */
   constructor(rule: SampleRule, rate: number) {
     this.#rule = rule;
     this.#rate = rate;
   }
 
-  /** Adds a message. Messages may arrive in any order. @returns the value that is not kept: the new value or an older one */
+  /** Adds a message. Messages may arrive in any order. @returns the value that is not kept, which is the new value or an older value */
   add(time: number, value: V): V | undefined {
     const k = tickAfter(time, this.#rate);
     const last = this.#last.get(k);
@@ -41,14 +41,14 @@ export class TickValues<V> {
     return dropped === first.value ? undefined : dropped;
   }
 
-  /** The first tick with a value; undefined if no tick has a value. */
+  /** The first tick with a value. Undefined if no tick has a value. */
   get begin(): number | undefined {
     let begin: number | undefined;
     for (const k of this.#last.keys()) if (begin === undefined || k < begin) begin = k;
     return begin;
   }
 
-  /** Returns the values at ticks from … to - 1. @param from not before `begin` */
+  /** Returns the values at the ticks from … to - 1. @param from the first tick, at or after `begin` */
   values(from: number, to: number): V[] {
     let before: Sample<V> | undefined;
     for (const [k, sample] of this.#last) if (k <= from && (before === undefined || sample.time > before.time)) before = sample;

@@ -8,12 +8,12 @@ export interface McapTopicInfo {
   /** The encoding of the messages: `cdr` or `json`. */
   readonly encoding: string;
   readonly messages: number;
-  /** The number of messages per second over the duration of the file. 0 for a single message. */
+  /** The number of messages per second over the duration of the file, or 0 for a single message. */
   readonly rate: number;
 }
 
 const MAX_SHOWN = 100;
-/** The types of which usually only one field is used. */
+/** The message types of which usually only one field is used. */
 const FIELDS: readonly (readonly [schema: RegExp, field: string])[] = [
   [/\bJointState$/, "position"],
   [/\bPose(WithCovariance)?Stamped$/, "pose"],
@@ -23,7 +23,7 @@ const FIELDS: readonly (readonly [schema: RegExp, field: string])[] = [
   [/\bMultiArray$/, "data"],
 ];
 
-/** Topics that are probably commands. */
+/** Matches topics that are probably commands. */
 const COMMANDS = /cmd|command|action|target|goal|Twist|Joy|Trajectory/i;
 
 /** The error that `openMcap` throws if the option `topics` is missing. */

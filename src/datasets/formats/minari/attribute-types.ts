@@ -6,7 +6,7 @@ import type { ColumnData } from "../../model/step-columns.ts";
 import { NumberRange } from "../number-range.ts";
 import type { Attribute } from "./episode-store.ts";
 
-/** The type of attributes with different kinds or shapes: text, with lists as JSON. */
+/** The type of attributes whose kinds or shapes differ, which is text. Lists become JSON. */
 const TEXT: StepLeaf = { dtype: "string", shape: [] };
 
 interface Type {
@@ -17,7 +17,7 @@ interface Type {
 export class AttributeTypes {
   readonly #types = new Map<string, Type>();
 
-  /** Adds the attributes of one more episode. */
+  /** Adds the attributes of another episode. */
   add(attributes: ReadonlyMap<string, Attribute>): void {
     for (const [path, { leaf, data }] of attributes) {
       const type = this.#types.get(path) ?? { leaf, range: new NumberRange() };
@@ -31,7 +31,7 @@ export class AttributeTypes {
     return this.#types;
   }
 
-  /** Returns the attributes of an episode in the common types. A missing attribute is NaN, 0 for integers, false, or an empty text. */
+  /** Returns the attributes of an episode in the common types. A missing attribute becomes NaN, 0 for integers, false, or an empty text. */
   conform(attributes: ReadonlyMap<string, Attribute>): Map<string, Attribute> {
     return new Map(Array.from(this.#types, ([path, { leaf }]) => [path, { leaf, data: converted(attributes.get(path), leaf) }]));
   }

@@ -1,4 +1,4 @@
-/** Builds the columns of a Minari episode in Parquet. Structs are nested like the spaces. */
+/** Builds the Parquet columns of a Minari episode. Structs are nested like the spaces. */
 
 import { fold, setPart } from "../../../schema/nest.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
@@ -16,7 +16,7 @@ export class ColumnGroup {
   readonly #spec: StepSpec;
   readonly #leaves: readonly StoredLeaf[];
 
-  /** @param encodePng encodes images that are stored as PNG */
+  /** @param encodePng the PNG encoder, if images are stored as PNG */
   constructor(name: string, spec: StepSpec, encodePng: EncodePng | undefined) {
     this.#name = name;
     this.#spec = spec;
@@ -34,10 +34,10 @@ export class ColumnGroup {
     )(this.#name);
   }
 
-  /** Returns one value per step. @param data one column per leaf @param at the step shown in each row */
+  /** Returns one value per step. @param data one column per leaf @param at the index of the step in each row */
   rows(data: readonly ColumnData[], at: readonly number[]): ColumnRows {
     const columns = this.#leaves.map(({ value }, k) => at.map((i) => value(data[k] as ColumnData, i)));
-    // A tuple is also stored as a struct.
+    // Tuples are also stored as structs.
     const row = fold<StepLeaf, (i: number) => unknown>(
       this.#spec,
       (index) => (i) => columns[index]?.[i],

@@ -1,9 +1,9 @@
-/** Defines the store of Minari episodes: groups episode_0, episode_1 … of an HDF5 file, or an equivalent. */
+/** Defines the store of Minari episodes, which has groups episode_0, episode_1 … as in an HDF5 file. */
 import type { StepLeaf } from "../../model/dataset.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import type { Column, ColumnTree } from "../columns/column.ts";
 
-/** The value of one attribute, and its leaf. */
+/** An attribute, with its leaf and its value. */
 export interface Attribute {
   readonly leaf: StepLeaf;
   readonly data: ColumnData;

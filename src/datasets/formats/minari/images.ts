@@ -23,7 +23,7 @@ export function spaceOf(text: unknown, file: string): Space | undefined {
   }
 }
 
-/** Returns the columns with decoded pixels in place of the encoded images that an image space declares. */
+/** Returns the columns with encoded images replaced by pixels, where a space declares an image. */
 export function withPixels(tree: ColumnTree, space: Space | undefined, file: string, maxBytes: number): ColumnTree {
   if (space === undefined) return tree;
   if (tree instanceof Column) return pixels(tree, space, file, maxBytes);

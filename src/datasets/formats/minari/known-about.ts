@@ -7,17 +7,17 @@ import { parseJson } from "../json.ts";
 import type { Losses } from "../sinks/losses.ts";
 import type { Space } from "./images.ts";
 
-/** Keys that Minari reads and that do not follow from the steps. */
+/** The keys that Minari reads and that cannot be derived from the steps. */
 const KEPT = [
   ...["env_spec", "eval_env_spec", "description", "requirements", "algorithm_name", "code_permalink", "author", "author_email"],
   ...["ref_min_score", "ref_max_score", "num_episodes_average_score"],
 ];
-/** Keys that follow from the steps. */
+/** The keys that are derived from the steps. */
 const COUNTED = [
   ...["total_episodes", "total_steps", "data_format", "jpeg_encoding", "observation_space", "action_space", "dataset_id", "minari_version", "dataset_size"],
 ];
 
-/** Returns the metadata for metadata.json: the keys of Minari at the top level, and all other keys nested below `about`. */
+/** Returns the metadata for metadata.json, with Minari's keys at the top level and all other keys below `about`. */
 export function minariAbout(about: About | undefined): About {
   if (about === undefined) return {};
   const entries = Object.entries(about);
@@ -25,14 +25,15 @@ export function minariAbout(about: About | undefined): About {
   return { ...Object.fromEntries(entries.filter(([name]) => KEPT.includes(name))), ...(others.length > 0 && { about: Object.fromEntries(others) }) };
 }
 
-/** Returns the content of metadata.json as the metadata of a reader: nested keys move to the top level. */
+/** Returns the content of metadata.json as the metadata of a reader, with all keys at the top level. */
 export function unnestedAbout({ about, ...own }: About): About {
   return { ...nestedAbout(about), ...own };
 }
 
 /**
- * Returns the text of a space with the bounds of the source if the source has the same kind of values. Otherwise returns the space derived from the values.
- * @param name for example `observation_space`
+ * Returns a space as text. If the space of the source has the same kind of values, returns that space, with its bounds. Otherwise, returns the space that was
+ * derived from the values.
+ * @param name the name of the space, for example `observation_space`
  */
 export function spaceWithBounds(name: string, about: About | undefined, spec: StepSpec, computed: string, losses: Losses): string {
   const text = about?.[name];
@@ -46,7 +47,7 @@ export function spaceWithBounds(name: string, about: About | undefined, spec: St
   return computed;
 }
 
-/** Returns whether values of a spec belong to a space, regardless of its bounds. */
+/** Returns whether values of a spec belong to a space. The bounds of the space are ignored. */
 function isSpaceOf(space: (Space & { readonly nvec?: unknown; readonly n?: unknown }) | undefined, spec: StepSpec): boolean {
   if (typeof space !== "object" || space === null) return false;
   const { type, dtype, shape, subspaces, nvec, n } = space;

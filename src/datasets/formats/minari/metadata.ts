@@ -6,7 +6,7 @@ import type { SourceFolder } from "../sources/source.ts";
 
 /**
  * Reads a metadata file. Returns an empty object if the file is missing.
- * @param parse the JSON parser; `parseExactJson` preserves 64-bit integers, such as seeds @throws RldsError CORRUPT if the file is not a JSON object
+ * @param parse the JSON parser, where `parseExactJson` preserves 64-bit integers such as seeds @throws RldsError CORRUPT if the file is not a JSON object
  */
 export async function metadataOf(folder: SourceFolder, name: string, parse = parseJson): Promise<{ readonly [key: string]: unknown }> {
   const file = await folder.open(name).catch((error) => {
@@ -33,7 +33,7 @@ function parseObject(text: string, file: string, parse: (text: string) => unknow
   return about as { readonly [key: string]: unknown };
 }
 
-/** Reads the metadata file of an episode. */
+/** Reads the metadata file of an episode, with exact integers. */
 export function episodeMetadataOf(folder: SourceFolder, name: string): Promise<{ readonly [key: string]: unknown }> {
   return metadataOf(folder, name, parseExactJson);
 }

@@ -1,4 +1,4 @@
-/** Maps the fields of a step to those of Minari's Parquet form. */
+/** Maps the fields of a step to the fields of Minari's Parquet form. */
 
 import { isLeaf, isText } from "../../../schema/leaf.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
@@ -18,16 +18,16 @@ export interface EpisodeData {
   /** One column per leaf of a step. */
   readonly data: readonly ColumnData[];
   readonly length: number;
-  /** Reads the metadata file of an episode, with exact integers. */
+  /** The number of actions. */
   readonly actions: number;
 }
 
-/** The fields of RLDS that Minari stores in a different form. */
+/** The RLDS fields that Minari stores in a different form. */
 const STEP_FIELDS = new Set(["observation", "action", "reward", "discount", "is_first", "is_last", "is_terminal"]);
 const REWARD: StepLeaf = { dtype: "f64", shape: [] };
 const FLAG: StepLeaf = { dtype: "bool", shape: [] };
 
-/** The leaves below one or more fields of a step. */
+/** The leaves of one or more fields of a step, such as the observation. */
 interface Side {
   readonly group: ColumnGroup;
   readonly spec: StepSpec;
@@ -36,7 +36,10 @@ interface Side {
   readonly summaries: readonly ValueSummary[];
 }
 
-/** Returns the fields that are infos, including those of a Minari source. The latter remain below `infos` if another field has the same name. */
+/**
+ * Returns the fields that become infos, including the infos of a Minari source. The infos of the source remain below `infos` if another field has the same
+ * name.
+ */
 function infosOf(fields: { readonly [name: string]: StepSpec }): { readonly spec: StepSpec; readonly pathOf: (path: string) => string } {
   const others = Object.fromEntries(Object.entries(fields).filter(([name, node]) => !STEP_FIELDS.has(name) && leavesOf(node).length > 0));
   const { infos, ...rest } = others;
@@ -47,7 +50,7 @@ function infosOf(fields: { readonly [name: string]: StepSpec }): { readonly spec
 }
 
 export class MinariSchema {
-  /** Whether images are stored encoded. */
+  /** Whether images are stored as PNG. */
   readonly encodes: boolean;
   readonly #observation: Side;
   readonly #action: Side;
@@ -113,7 +116,7 @@ export class MinariSchema {
     const { leaf, column } = this.#reward;
     const reward = data[column ?? -1];
     const flag = (k: number | undefined, i: number, fallback: boolean) => (k === undefined ? fallback : (data[k] as ColumnData)[i] === 1);
-    // If the last step has no action, the last action led to it.
+    // If the last step has no action, the end flags belong to the action before it.
     const terminations = at.map((_, i) => i < actions && flag(this.#isTerminal, i + length - actions, false));
     const truncations = at.map((_, i) => i === actions - 1 && !terminations[i] && flag(this.#isLast, length - 1, true));
     return [
@@ -136,7 +139,7 @@ export class MinariSchema {
       if (leaf.shape.length > 1) losses.add(path, `Minari's Parquet stores infos as flat lists, so the shape [${leaf.shape.join(", ")}] is lost`);
   }
 
-  /** Returns whether the discounts are those that a reader derives from terminations, because Minari does not store discounts. */
+  /** Returns whether a reader can derive the discounts from the terminations, because Minari does not store discounts. */
   keepsDiscounts({ data, length, actions }: EpisodeData): boolean {
     const discounts = data[this.#discount ?? -1] as ArrayLike<number> | undefined;
     if (discounts === undefined) return true;

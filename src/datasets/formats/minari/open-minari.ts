@@ -1,4 +1,4 @@
-/** Opens Minari datasets: one HDF5 group or Parquet table per episode, and metadata.json. */
+/** Opens Minari datasets, which have one HDF5 group or Parquet table per episode, and metadata.json. */
 import { integer, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
@@ -31,14 +31,14 @@ export interface MinariOptions extends Hdf5Options {
   readonly infos?: boolean;
 }
 
-/** The options, and the spaces of the metadata. */
+/** The options for reading an episode, with the spaces from the metadata. */
 interface EpisodeReadOptions extends MinariOptions {
   readonly spaces: { readonly observation?: Space; readonly action?: Space };
   readonly selection: Selection;
   readonly losses: Damage | undefined;
 }
 
-/** One episode before it is read. */
+/** An episode that has not been read yet. */
 interface EpisodeSource {
   readonly transition: TransitionSpec;
   readonly columns: readonly Column[];
@@ -50,14 +50,14 @@ interface EpisodeSource {
 /**
  * Opens a Minari dataset in HDF5 or Parquet, from its folder (`cartpole/scripted-v0`), a folder that contains only this dataset, or its `main_data.hdf5`.
  *
- * The T actions of an episode become T + 1 steps. The last step has the final observation and zeros, and `is_terminal` is set if the environment terminated.
- * Dtypes are those of the file. Images stored as JPEG become pixels (u8) if metadata.json declares them. Dictionaries and tuples of spaces are nested. Keeps
- * one episode in memory.
+ * The T actions of an episode become T + 1 steps. The last step has the final observation and zeros. Its `is_terminal` is set if the environment terminated.
+ * The dtypes are those of the file. Images that are stored as JPEG become pixels (u8) if metadata.json declares them. Values of dictionary and tuple spaces are
+ * nested. Keeps one episode in memory.
  * @throws RldsError NOT_FOUND if the file or folder does not exist
  * @throws RldsError CORRUPT if a file is damaged
  * @throws RldsError UNSUPPORTED if a space cannot be read, or if the package h5wasm or hyparquet is missing
  * @throws RldsError EMPTY if there are no episodes
- * @throws RldsError SPEC_MISMATCH if an episode differs in form from the first one
+ * @throws RldsError SPEC_MISMATCH if an episode differs in form from the first episode
  */
 export async function openMinari<S = RldsStep>(from: Source, options: MinariOptions = {}): Promise<RldsReader<S>> {
   checkOptions(options);
@@ -75,9 +75,7 @@ export async function openMinari<S = RldsStep>(from: Source, options: MinariOpti
 
 const METADATA = "metadata.json";
 
-/**
- * Opens the Parquet form, or returns undefined if the source has no metadata of Minari. @throws RldsError UNSUPPORTED for other forms, and for several datasets
- */
+/** Opens the Parquet form. Returns undefined if the source has no Minari metadata. @throws RldsError UNSUPPORTED for any other form, or for several datasets */
 async function minariOfParquet(from: Source, options: MinariOptions): Promise<RldsReader | undefined> {
   const { signal, fetch, maxBytes = MAX_SOURCE_BYTES, infos = false } = options;
   const { folder } = await sourceOf(from, { signal, fetch, maxBytes });
@@ -94,7 +92,7 @@ async function minariOfParquet(from: Source, options: MinariOptions): Promise<Rl
   return readerOf(store, about, { ...options, spaces, selection, losses: damageOf(options.salvage) });
 }
 
-/** Returns the place of the metadata in a folder. */
+/** Returns the path of the folder that contains the metadata. */
 async function baseOf(folder: SourceFolder): Promise<string> {
   const paths = await folder.list();
   if (paths === undefined) {
@@ -121,7 +119,7 @@ function checkOptions(options: MinariOptions): void {
   onlyKeys("options", options, `infos, h5wasm, fetch, ${READ_OPTIONS}`);
 }
 
-/** Opens the Minari dataset in an open file. Closes the file if it is not a Minari dataset or an option is invalid. */
+/** Opens the Minari dataset in an open file. Closes the file if it is not a Minari dataset, or if an option is invalid. */
 export async function minariOf({ hdf5, folder, path }: Hdf5Source, options: MinariOptions): Promise<RldsReader> {
   try {
     checkOptions(options);
@@ -151,7 +149,7 @@ class MinariReader implements RldsReader {
   readonly losses?: readonly SourceLoss[];
   readonly about: { readonly [key: string]: unknown };
   readonly unread: readonly Unread[];
-  /** Returns the lengths from the head of each episode's flags, which only HDF5 stores separately. */
+  /** Returns the lengths of the episodes. Only HDF5 stores them separately, in the head of each episode's flags. */
   readonly lengths?: () => Promise<number[]>;
   readonly #store: EpisodeStore;
   /** The names of the groups, in order. */
@@ -262,14 +260,14 @@ class MinariReader implements RldsReader {
 /** The maximum number of concurrent requests. The Parquet form has one metadata file per episode, which may be remote. */
 const PARALLEL = 16;
 
-/** Reads the attributes of all episodes, since later episodes may have larger seeds, and only a few episodes may have options. */
+/** Reads the attributes of all episodes, because later episodes may have larger seeds, and only a few episodes may have options. */
 async function attributeTypes(store: EpisodeStore, groups: readonly string[], signal?: AbortSignal): Promise<AttributeTypes> {
   const types = new AttributeTypes();
   for (let from = 0; from < groups.length; from += PARALLEL) {
     signal?.throwIfAborted();
     const read = groups.slice(from, from + PARALLEL).map((group) =>
       store.attributes(`/${group}`).catch((error) => {
-        // An error of the first episode is thrown now. An error of any other episode is thrown when that episode is read.
+        // An error in the first episode is thrown immediately. An error in any other episode is thrown when that episode is read.
         if (from === 0 && group === groups[0]) throw error;
         return new Map<string, Attribute>();
       }),
@@ -315,7 +313,7 @@ async function findColumns(store: EpisodeStore, group: string, episode: number, 
   return { transition, columns, terminations, length };
 }
 
-/** Nests the attributes that Minari flattened to names such as `options/gravity`. The name `steps` is reserved in an episode. */
+/** Nests the attributes that Minari flattened to names such as `options/gravity`. `steps` is left out, because this name is reserved in an episode. */
 function nestAttributes<A extends Pick<Attribute, "leaf">>(attributes: ReadonlyMap<string, A>, of: (attribute: A) => unknown): { [name: string]: unknown } {
   const top = Object.create(null) as { [name: string]: unknown };
   for (const [name, attribute] of attributes) {
@@ -332,7 +330,7 @@ function nestAttributes<A extends Pick<Attribute, "leaf">>(attributes: ReadonlyM
   return { ...top };
 }
 
-/** Returns a metadata value of an episode in the form of StepColumns values. */
+/** Returns a metadata value of an episode, in the same form as a value in StepColumns. */
 function readAttribute({ leaf, data }: Attribute): unknown {
   if (leaf.shape.length > 0) return data;
   return leaf.dtype === "bool" ? data[0] === 1 : data[0];

@@ -16,7 +16,7 @@ import type { Attribute, EpisodeStore } from "./episode-store.ts";
 import type { Space } from "./images.ts";
 import { episodeMetadataOf } from "./metadata.ts";
 
-/** A column of the table in memory. */
+/** A column of a table in memory. */
 interface MemoryColumn {
   readonly keys: readonly string[];
   readonly leaf: StepLeaf;
@@ -30,7 +30,7 @@ interface Table {
   readonly columns: readonly MemoryColumn[];
 }
 
-/** The table of an episode, and its folder with a trailing slash. */
+/** The path of an episode's table, and the path of its folder with a trailing slash. */
 interface EpisodePaths {
   readonly table: string;
   readonly folder: string;
@@ -42,12 +42,12 @@ export interface ParquetStoreOptions {
   /** Whether infos are read. */
   readonly infos: boolean;
   readonly spaces: { readonly observation?: Space; readonly action?: Space };
-  /** The number of episodes in the metadata, for folders that cannot be listed. */
+  /** The number of episodes according to the metadata, for folders that cannot be listed. */
   readonly episodes: number;
   readonly selection: Selection;
 }
 
-/** Columns with one row per action, and a meaningless last row. */
+/** The columns with one row per action, plus a last row that has no meaning. */
 const PADDED = new Set(["actions", "rewards", "terminations", "truncations"]);
 
 export class ParquetStore implements EpisodeStore {
@@ -58,7 +58,7 @@ export class ParquetStore implements EpisodeStore {
   readonly #paths: ReadonlyMap<string, EpisodePaths>;
   #current: { readonly group: string; readonly table: () => Promise<Table> } | undefined;
 
-  /** @param base the prefix of the paths, with a trailing slash, or "" @throws RldsError UNSUPPORTED if an episode has several tables */
+  /** @param base the prefix of the paths, which is empty or ends with a slash @throws RldsError UNSUPPORTED if an episode has several tables */
   static async of(folder: SourceFolder, base: string, options: ParquetStoreOptions): Promise<ParquetStore> {
     const all = await folder.list();
     const paths = new Map<string, EpisodePaths>();
@@ -147,7 +147,7 @@ export class ParquetStore implements EpisodeStore {
           signal?.throwIfAborted();
           const [chunk] = await file.read(group, [column]);
           leaf ??= leafOfColumn(column, chunk) as StepLeaf;
-          // The last row may lack an action.
+          // The last row of the column may have no value.
           const isPad = PADDED.has(column.keys[0] as string) && group === groups.length - 1 && chunk?.missing === groupRows - 1;
           chunks.push(columnOf({ ...(chunk as NonNullable<typeof chunk>), ...(isPad ? { missing: -1 } : {}) }, leaf, groupRows, { file: path, column }));
         }
@@ -162,7 +162,7 @@ export class ParquetStore implements EpisodeStore {
   }
 }
 
-/** Returns whether to read a column. Columns that describe the course of an episode are always read. */
+/** Returns whether to read a column. Columns that mark the ends of episodes are always read. */
 export function isReadColumn(keys: readonly string[], selection: Selection): boolean {
   const [name = "", ...rest] = keys;
   const field = { observations: "observation", actions: "action", rewards: "reward", infos: "infos" }[name];

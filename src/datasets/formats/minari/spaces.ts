@@ -1,4 +1,4 @@
-/** Derives Gymnasium spaces, in the form of Minari's metadata, from the written values. */
+/** Derives Gymnasium spaces from the written values, in the form of Minari's metadata. */
 
 import { DTYPES } from "../../../schema/dtype.ts";
 import { isText } from "../../../schema/leaf.ts";
@@ -9,9 +9,9 @@ import { RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { FORMAT_NAMES } from "../dtypes.ts";
 
-/** Minari treats u8 of at least this size as images, and stores them encoded. */
+/** The minimum height and width at which Minari treats a u8 leaf as an image. */
 const MIN_IMAGE = 32;
-/** An integer action with more values is not treated as a choice. */
+/** The maximum number of values of an integer action that is treated as a choice. */
 const MAX_CHOICES = 65_536;
 
 /** Returns whether Minari treats a leaf as an image because of its space. */
@@ -20,7 +20,7 @@ export function isImage({ dtype, shape }: StepLeaf): boolean {
   return dtype === "u8" && (shape.length === 2 || shape.length === 3) && height >= MIN_IMAGE && width >= MIN_IMAGE;
 }
 
-/** Returns whether an image has a number of channels that PNG supports and Pillow preserves. Pillow removes a single channel. */
+/** Returns whether an image has a number of channels that PNG supports and Pillow preserves. Pillow removes the dimension of a single channel. */
 export function isEncodable({ shape: [, , channels] }: StepLeaf): boolean {
   return channels === undefined || (channels >= 2 && channels <= 4);
 }
@@ -45,7 +45,7 @@ export function checkLeaves(spec: StepSpec, name: string): void {
   }
 }
 
-/** Collects the range of a leaf's choices, and the length and the characters of its texts, for Discrete and Text spaces. */
+/** Collects the range of a leaf's choices, or the length and the characters of its texts, for Discrete and Text spaces. */
 export class ValueSummary {
   readonly #isChoice: boolean;
   readonly #isText: boolean;
@@ -91,7 +91,7 @@ export class ValueSummary {
   }
 }
 
-/** Returns a space as JSON, as Minari's serialize_space writes it. @param summaries one per leaf, in the order of the spec's leaves */
+/** Returns a space as JSON, in the form that Minari's serialize_space writes. @param summaries the summary of each leaf, in the order of the spec's leaves */
 export function spaceText(spec: StepSpec, summaries: readonly ValueSummary[]): string {
   return fold<StepLeaf, string>(
     spec,

@@ -22,12 +22,12 @@ import { minariAbout } from "./known-about.ts";
 import { MinariSchema } from "./minari-schema.ts";
 
 export interface MinariWriteOptions extends WriteOptions {
-  /** The id of the dataset: `namespace/name-v0`, or `name-v0` without a namespace. */
+  /** The id of the dataset, such as `namespace/name-v0`, or `name-v0` without a namespace. */
   readonly id: string;
   /**
-   * The treatment of each episode's last step. "transition": the step has an action, and its observation is repeated as the final one. "observation": the step
-   * is only the final observation. Default: the kind that the episode states in `final_step`, which all readers set. Without `final_step`, the rule of RLDS
-   * applies: a step with `is_last` is a final observation.
+   * The treatment of each episode's last step. With "transition", the step has an action, and its observation is repeated as the final observation. With
+   * "observation", the step is only the final observation. Default: the kind that the episode states in `final_step`, which all readers set. Without
+   * `final_step`, the RLDS rule applies, under which a step with `is_last` is a final observation.
    */
   readonly finalStep?: FinalStep;
   readonly description?: string;
@@ -38,30 +38,30 @@ export interface MinariWriteOptions extends WriteOptions {
 }
 
 const OPTIONS = "id, finalStep, description, author, authorEmail, algorithmName, codePermalink, signal, onProgress, overwrite, about, strict";
-/** Pyarrow returns batches of this many rows, and Minari treats a batch as an episode. */
+/** The maximum number of rows per episode. PyArrow returns batches of this many rows, and Minari treats each batch as an episode. */
 const MAX_ROWS = 131_072;
-/** The latest version that writes this form. Minari checks the version. */
+/** The version of Minari that is stored in the metadata, which is the latest version that writes this form. Minari checks it. */
 const VERSION = "0.5.4";
 const METADATA = "metadata.json";
-/** Matches a part of an id; the last part has a version. This is Minari's rule, without backtracking. */
+/** Matches a part of an id. The last part must also match VERSIONED. Together, they express Minari's rule without backtracking. */
 const NAME_PART = /^[-\w]+$/;
 const VERSIONED = /.-v\d+$/;
 
 /**
- * Writes a Minari dataset to `<to>/<id>/data`. It contains metadata.json with the spaces, and one folder per episode with part-0.parquet and its metadata. To
- * open it with `minari.load_dataset(id)`, set the environment variable MINARI_DATASETS_PATH to the path of `to`.
+ * Writes a Minari dataset to `<to>/<id>/data`. The dataset contains metadata.json with the spaces, and one folder per episode with part-0.parquet and its
+ * metadata. To open it with `minari.load_dataset(id)`, set the environment variable MINARI_DATASETS_PATH to the path of `to`.
  *
- * An action that is a single integer becomes a Discrete space of the existing values, and text becomes a Text space. All other values become a Box with the
- * bounds of their dtype. Objects and arrays become Dict and Tuple spaces. Images (u8 of at least 32 × 32) are stored losslessly as PNG if PNG supports the form
- * of every image.
+ * An action that is a single integer has a Discrete space of the existing values, and text has a Text space. All other values have a Box space with the bounds
+ * of their dtype. Objects and arrays have Dict and Tuple spaces. Images (u8 of at least 32 × 32) are stored losslessly as PNG if PNG supports the form of every
+ * image.
  *
- * Steps with `is_terminal` are terminations, and all other ends of episodes are truncations. Additional fields become infos, and lose their dimensions.
- * Discounts are not stored. The keys of `about` that Minari knows (env_spec, author, requirements …) are kept at the top. Spaces keep their bounds if the
- * values lie within these bounds.
+ * Steps with `is_terminal` are terminations, and all other ends of episodes are truncations. Additional fields become infos and lose their dimensions.
+ * Discounts are not stored. The keys of `about` that Minari knows (env_spec, author, requirements …) remain at the top level. The spaces of a Minari source
+ * keep their bounds if they have the same kind of values.
  *
  * Files receive their final names after all files are written. The same data produces the same bytes. Keeps one episode and its columns in memory.
  * @throws TypeError, RangeError if an option is invalid
- * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error names the episode, the step and the leaf
+ * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error includes the episode, the step and the leaf
  * @throws RldsError UNSUPPORTED if Minari cannot store a leaf (bytes, lists of texts, no elements), if the observation or action is missing, if the reward is
  * not a single number, if an episode has more than 131,071 actions, or if hyparquet-writer is missing
  * @throws RldsError INVALID_DATA if an episode has no steps
@@ -132,7 +132,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: P
   }
 }
 
-/** Lists the files that a new dataset replaces, in both forms, as long as the file numbers are consecutive. */
+/** Lists the files of both forms that a new dataset replaces, as far as the file numbers are consecutive. */
 async function listExistingFiles(staging: Staging, folder: SinkFolder, path: string): Promise<string[]> {
   const top = await staging.list();
   const episodes: string[] = [];
@@ -170,7 +170,7 @@ function createMetadata(
 interface EpisodeSchema {
   readonly stepSpec: StepSpec;
   readonly metadataSpec: StepSpec;
-  /** The index of the flag among the columns of a step, or -1. */
+  /** The index of `is_last` among the columns of a step, or -1. */
   readonly isLastColumn: number;
   readonly finalStep: FinalStep | undefined;
   readonly signal?: AbortSignal;
@@ -182,19 +182,19 @@ async function episodeOf(
   { stepSpec, metadataSpec, isLastColumn, finalStep, signal }: EpisodeSchema,
 ) {
   const collector = new Collector(metadataSpec, 1);
-  // Minari always has a final observation.
+  // `final_step` is not stored, because a Minari episode always has a final observation.
   collector.add(withoutFinalStep(metadata), { episode }, "the episode's metadata");
   const { data, length } = await columnsOf(steps, stepSpec, { episode, signal });
   if (length === 0)
     throw new RldsError("INVALID_DATA", "an episode must have at least one step, as Minari requires. Leave it out with filterEpisodes", { episode });
-  // Steps without the flag also follow RLDS.
+  // Steps without this flag also follow RLDS.
   const isLast = isLastColumn < 0 || (data[isLastColumn] as ArrayLike<unknown>)[length - 1] === 1;
   const actions = finalStepOf(metadata, isLast, finalStep) === "transition" ? length : length - 1;
   if (actions >= MAX_ROWS) throw unsupportedFile({ episode }, `an episode must have fewer than ${MAX_ROWS} actions, the limit of Minari, got ${actions}`);
   return { data, length, actions, metadata: metadataOf(metadataSpec, collector.take().data) };
 }
 
-/** Returns the metadata as JSON values. JSON has no bytes. */
+/** Returns the metadata as JSON values, without bytes, which JSON does not have. */
 function metadataOf(spec: StepSpec, data: readonly ColumnData[]): object {
   const row = leavesOf(spec).map(({ leaf }, k) => (leaf.dtype === "bytes" ? undefined : rowOf(leaf, data[k] as ColumnData, 0)));
   return pack(spec, row) as object;

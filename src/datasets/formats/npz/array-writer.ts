@@ -6,7 +6,7 @@ import type { StepLeaf } from "../../model/dataset.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 
 const MAGIC = "\x93NUMPY\x01\x00";
-/** The alignment of elements in NumPy files. */
+/** The alignment of the elements in NumPy files, in bytes. */
 const ALIGNMENT = 64;
 
 /** Returns the name of a dtype in the header of an array. bf16 is stored as f32. */
@@ -23,10 +23,10 @@ export class ArrayWriter {
   readonly #pieces: Uint8Array[] = [];
   #pieceBytes = 0;
   readonly #texts: string[] = [];
-  /** The length of the longest text in code points. */
+  /** The length of the longest text, in code points. */
   #width = 1;
   #rows = 0;
-  /** Whether NumPy strips the end of a text. */
+  /** Whether NumPy would strip the end of a text. */
   losesEnds = false;
 
   constructor(leaf: StepLeaf) {
@@ -38,7 +38,7 @@ export class ArrayWriter {
     return this.#pieceBytes + 4 * this.#width * this.#texts.length;
   }
 
-  /** Adds rows as a copy. */
+  /** Adds a copy of rows. */
   add(data: ColumnData, rows: number): void {
     this.#rows += rows;
     const { dtype } = this.#leaf;
@@ -55,7 +55,7 @@ export class ArrayWriter {
     this.#pieceBytes += array.byteLength;
   }
 
-  /** Returns the array as a file (.npy). @param isSingle whether the array is one value without rows */
+  /** Returns the array as an .npy file. @param isSingle whether the array is one value without rows */
   finish(isSingle = false): Uint8Array[] {
     const { dtype, shape } = this.#leaf;
     const descr = isText(this.#leaf) ? `<U${this.#width}` : descrOf(dtype as Dtype);

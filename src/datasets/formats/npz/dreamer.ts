@@ -1,6 +1,6 @@
 /**
- * Reads files of Dreamer, one per episode. Arrays without a reserved name are observations, and each row has the action and the reward that led to its
- * observation.
+ * Reads files of Dreamer, each of which contains one episode. Arrays without a reserved name are observations. Each row has the reward that led to its
+ * observation. Before version 3, it also has the action that led to the observation.
  */
 import { Column, type ColumnTree, columnsOf, joined } from "../columns/column.ts";
 import { fieldOf, fieldsOf } from "../columns/names.ts";
@@ -11,18 +11,20 @@ interface Archive {
   readonly metadata: { readonly [name: string]: ColumnTree };
 }
 
-/** Arrays that the driver writes for its own use. They are not observations. */
+/** Matches arrays that the driver writes for its own use, which are not observations. */
 const NOTES = /^(reset|consec|stepid|dyn|log_.*|logp.*)$/;
-/** Arrays that only Dreamer 3 writes. In version 3, steps are numbered, and each row has the action that follows its observation. */
+/** The arrays that only Dreamer 3 writes. In version 3, steps are numbered, and each row has the action that follows its observation. */
 const IS_VERSION_3 = ["stepid", "consec"];
 
 /** The fields by which a Dreamer file is recognized. No array is named observation. */
 const FIELDS = ["action", "reward", "is_first", "is_terminal"] as const;
 
-/** The version of Dreamer. The value 2 includes version 1, which writes the same form. */
+/** The version of Dreamer. The value 2 also stands for version 1, which writes the same form. */
 export type DreamerVersion = 2 | 3;
 
-/** Returns the version that wrote a file, by the names of all its arrays, even those that are not read. Undefined if the file is not a Dreamer file. */
+/**
+ * Determines the version that wrote a file from the names of all its arrays, including arrays that are not read. Returns undefined if it is not a Dreamer file.
+ */
 export function dreamerVersion(names: readonly string[]): DreamerVersion | undefined {
   const fields = [...fieldsOf(names).values()];
   const isDreamer = FIELDS.every((field) => fields.includes(field)) && !fields.includes("observation") && names.some((name) => isObserved(name));
@@ -30,7 +32,7 @@ export function dreamerVersion(names: readonly string[]): DreamerVersion | undef
   return IS_VERSION_3.some((name) => names.includes(name)) ? 3 : 2;
 }
 
-/** Returns whether the name of an array in a Dreamer file makes it part of the observation. */
+/** Returns whether an array of a Dreamer file is part of the observation, according to its name. */
 export function isObserved(name: string): boolean {
   return fieldOf(name) === undefined && !NOTES.test(name);
 }
@@ -40,7 +42,7 @@ export async function withDreamerSteps(archive: Archive, version: DreamerVersion
   const { fields, metadata } = archive;
   const { action, reward, discount, is_last: isLast } = fields;
   if (!(reward instanceof Column) || action === undefined) return archive;
-  // An array renamed to a part of the observation also belongs to the observation.
+  // An array that was renamed to a part of the observation also belongs to the observation.
   const renamed = fields.observation === undefined || fields.observation instanceof Column ? {} : fields.observation;
   const { rows } = reward;
   const observed: [string, ColumnTree][] = [];
@@ -57,7 +59,7 @@ export async function withDreamerSteps(archive: Archive, version: DreamerVersion
       action: actionsArrive ? mapTree(action, earlier) : action,
       reward: rewardsArrive ? earlier(reward) : reward,
       ...(discount !== undefined && { discount: rewardsArrive ? mapTree(discount, earlier) : discount }),
-      // A truncated episode ends with its last observation, since the next action is unknown.
+      // A truncated episode ends with its last observation, because the next action is unknown.
       ...(isLast instanceof Column && { is_last: endingLast(isLast) }),
     },
     metadata: Object.fromEntries(fields.observation instanceof Column ? Object.entries(metadata) : others),
@@ -74,7 +76,7 @@ async function startsWithZeros(tree: ColumnTree): Promise<boolean> {
   return true;
 }
 
-/** Moves each row to the previous step; the last step receives zeros. */
+/** Moves each row to the previous step. The last step receives zeros. */
 function earlier(column: Column): Column {
   const { leaf, rows = 0 } = column;
   return new Column({

@@ -1,4 +1,4 @@
-/** Collects the elements of an array from consecutive pieces of bytes in place, without a second copy of the array. */
+/** Collects the elements of an array from consecutive pieces of bytes, without a second copy of the array. */
 
 import { type Dtype, zeros } from "../../../schema/dtype.ts";
 import type { RldsError } from "../../model/rlds-error.ts";
@@ -9,7 +9,7 @@ export class Elements {
   readonly #type: ElementType;
   readonly #count: number;
   readonly #corrupt: (what: string) => RldsError;
-  /** The elements. Strings are appended one by one as long as they arrive in order. */
+  /** The elements. If strings arrive in order, they are appended one by one. */
   readonly #column: ColumnData;
   readonly #walk: ColumnWalk | undefined;
   #done = 0;
@@ -17,7 +17,7 @@ export class Elements {
   #partial: Uint8Array<ArrayBuffer> | undefined;
   #partialBytes = 0;
 
-  /** @param fortran the shape of data in Fortran order, first index fastest; undefined for C order */
+  /** @param fortran the shape, if the data is in Fortran order (first index fastest); undefined for C order */
   constructor(type: ElementType, count: number, fortran: readonly number[] | undefined, corrupt: (what: string) => RldsError) {
     this.#type = type;
     this.#count = count;
@@ -64,14 +64,14 @@ export class Elements {
   }
 }
 
-/** Filled from the beginning, since arrays with holes are slow. */
+/** Returns a list of empty texts. The list is filled from the beginning, because arrays with holes are slow. */
 function blankTexts(count: number): string[] {
   const texts: string[] = [];
   for (let i = 0; i < count; i++) texts.push("");
   return texts;
 }
 
-/** Computes the index in C order of consecutive elements in Fortran order. */
+/** Computes the indices in C order of consecutive elements in Fortran order. */
 class ColumnWalk {
   readonly #shape: readonly number[];
   readonly #strides: readonly number[];

@@ -1,20 +1,20 @@
-/** Reads arrays of an archive that have one value for all episodes, or one value per episode. */
+/** Reads the arrays of an archive that have one value for all episodes or one value per episode. */
 import { isText, sizeOf } from "../../../schema/leaf.ts";
 import { setPart } from "../../../schema/nest.ts";
 import type { StepSpec } from "../../model/dataset.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
 
-/** Larger values are left out of `about`. */
+/** The maximum size of a value in `about`. Larger values are left out. */
 const MAX_ABOUT_BYTES = 65_536;
-/** The array in files of imitation that contains the beginnings of episodes. */
+/** The name of the array in files of imitation that contains the beginnings of episodes. */
 export const INDICES = "indices";
 
 interface Trees {
   readonly [name: string]: ColumnTree;
 }
 
-/** Separates metadata of steps from other metadata. @param rows the number of steps; `indices` of imitation always belong to the steps */
+/** Separates metadata of steps from other metadata. @param rows the number of steps. The `indices` of imitation always belong to the steps */
 export function metadataParts(metadata: Trees, rows: number | undefined): { readonly steps: Trees; readonly others: readonly Column[] } {
   const others: Column[] = [];
   const visit = (tree: ColumnTree): ColumnTree | undefined => {
@@ -36,7 +36,7 @@ export interface EpisodeMetadata {
   valuesAt(episode: number): object;
 }
 
-/** Returns the metadata of the episodes and of the archive. @param columns columns without a value per step */
+/** Returns the metadata of the episodes and of the archive. @param columns the columns that do not have one value per step */
 export async function episodeMetadata(columns: readonly Column[], episodes: number): Promise<EpisodeMetadata> {
   const spec = {};
   const about = {};
@@ -69,7 +69,7 @@ function valueAt({ leaf }: Column, data: ColumnData, i: number): unknown {
   return isText(leaf) ? data.slice(i * size, (i + 1) * size) : (data as Float32Array).slice(i * size, (i + 1) * size);
 }
 
-/** Converts a value for JSON. An integer becomes a number if the number is exact. */
+/** Converts a value for JSON. A bigint becomes a number if the number is exact. */
 function plain(value: unknown): unknown {
   return typeof value === "bigint" && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }

@@ -9,7 +9,7 @@ import { utf8, withoutTail } from "../utf8.ts";
 
 export interface ElementType {
   readonly dtype: StepLeaf["dtype"];
-  /** The size of an element, and of the unit in which bytes are ordered. */
+  /** The size of an element. `unit` is the size of the unit within which bytes are ordered. */
   readonly bytes: number;
   readonly unit: number;
   readonly big: boolean;
@@ -29,7 +29,7 @@ export class ElementTypeError extends RldsError {
 /** The approximate overhead of a string. */
 const STRING = 24;
 
-/** Returns the element type for a NumPy type name. @param descr for example `<f4` @throws RldsError UNSUPPORTED if Reprise cannot read the type */
+/** Returns the element type for a NumPy type name. @param descr the name, for example `<f4` @throws RldsError UNSUPPORTED if Reprise cannot read the type */
 export function typeOf(descr: string, file: string, name: string): ElementType {
   const [, order, kind, digits] = /^([<>|=])?([a-zA-Z?])(\d{1,9})?$/.exec(descr) ?? [];
   const n = Number(digits);
@@ -53,7 +53,7 @@ function bools(bytes: Uint8Array, corrupt: (what: string) => RldsError): Uint8Ar
   return bytes;
 }
 
-/** Decodes texts of fixed width, padded with zeros. */
+/** Decodes texts of fixed width, which are padded with zeros. */
 function texts(bytes: Uint8Array, width: number, decode: (bytes: Uint8Array) => string): string[] {
   return Array.from({ length: bytes.length / width }, (_, i) => withoutTail(decode(bytes.subarray(i * width, (i + 1) * width)), "\0"));
 }

@@ -1,4 +1,4 @@
-/** Reads NumPy array files (.npy): a header, and the elements. Objects are pickles and are never executed. */
+/** Reads NumPy array files (.npy), which have a header and elements. Objects are pickles and are never loaded. */
 import { concat, dataView } from "../../../base/bytes.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
@@ -11,12 +11,12 @@ import { type ElementType, ElementTypeError, typeOf } from "./npy-types.ts";
 export interface NpyArray {
   readonly dtype: StepLeaf["dtype"];
   readonly shape: readonly number[];
-  /** The elements in C order, little-endian. */
+  /** The elements, in C order and little-endian. */
   readonly data: ColumnData;
 }
 
 export interface NpyFile {
-  /** The names of the archive and of the array in messages. */
+  /** The name of the archive in messages. `name` is the name of the array. */
   readonly file: string;
   readonly name: string;
   /** The size of the file. */
@@ -24,7 +24,7 @@ export interface NpyFile {
   readonly budget: MemoryBudget;
 }
 
-/** The content of an array's header, and the offset of the elements. */
+/** The content of an array's header, with the offset of the elements. */
 export interface Header {
   readonly type: ElementType;
   readonly shape: readonly number[];
@@ -36,7 +36,7 @@ const MAGIC = "\x93NUMPY";
 const MAX_HEADER = 65536;
 /** The maximum number of dimensions in NumPy. */
 const MAX_DIMENSIONS = 64;
-/** Matches `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`, in any order. */
+/** These expressions match the entries of `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`, in any order. */
 const DESCR = /['"]descr['"]\s*:\s*(?:'([^'"\\]*)'|"([^'"\\]*)"|(\[))/;
 const FORTRAN = /['"]fortran_order['"]\s*:\s*(True|False)/;
 const SHAPE = /['"]shape['"]\s*:\s*\(([\d\sL,]*)\)/;
@@ -44,7 +44,7 @@ const SHAPE = /['"]shape['"]\s*:\s*\(([\d\sL,]*)\)/;
 const LENGTH = /^\s*(\d{1,15})L?\s*$/;
 
 /**
- * Reads an array, and places its elements as they arrive.
+ * Reads an array. Its elements are stored in their places as they arrive.
  * @throws RldsError CORRUPT if the array is damaged · UNSUPPORTED if the elements are objects, structures, complex numbers or dates
  */
 export async function npyArray(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, array: NpyFile): Promise<NpyArray> {
@@ -91,7 +91,7 @@ export function headerOf(bytes: Uint8Array, array: NpyFile): Header | undefined 
   return { type: typeOf(descrMatch[1] ?? descrMatch[2] ?? "", file, name), shape, fortran: fortran === "True", begin };
 }
 
-/** Parses a shape such as `3, 4`, which may end with a comma. Undefined if the text is not a shape. */
+/** Parses a shape such as `3, 4`, which may end with a comma. Returns undefined if the text is not a shape. */
 function shapeOf(text: string | undefined): number[] | undefined {
   if (text === undefined) return undefined;
   const parts = text.split(",");
@@ -100,7 +100,7 @@ function shapeOf(text: string | undefined): number[] | undefined {
   return lengths.includes(undefined) ? undefined : lengths.map(Number);
 }
 
-/** Returns the number of elements of the shape, which must match the number of bytes. @throws RldsError CORRUPT if the numbers differ */
+/** Returns the number of elements in the shape. It must match the number of bytes. @throws RldsError CORRUPT if the numbers differ */
 export function countOf({ type, shape, begin }: Header, array: NpyFile): number {
   const { size } = array;
   const count = sizeOf(shape);

@@ -1,4 +1,4 @@
-/** Reads a folder of NumPy archives, with the episodes of one file after the other. */
+/** Reads a folder of NumPy archives. The episodes of the files follow each other. */
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import type { SourceLoss } from "../damage.ts";
@@ -53,7 +53,7 @@ export async function openNpzFolder(
 /** The number of files that are inspected when the folder is opened. */
 const CHECKED_FILES = 4;
 
-/** Checks that the archives of a folder have the same form, since unrelated archives are not episodes. @throws RldsError UNSUPPORTED */
+/** Checks that the first archives of a folder have the same form, because unrelated archives are not one dataset. @throws RldsError UNSUPPORTED */
 async function checkForms(folder: SourceFolder, paths: readonly string[], open: OpenFile, { stepSpec }: RldsReader): Promise<void> {
   for (const path of paths.slice(1, CHECKED_FILES)) {
     const difference = await withFile(folder, path, open, async (reader) => specDifference(stepSpec, reader.stepSpec)).catch((error) => {
@@ -70,7 +70,7 @@ async function checkForms(folder: SourceFolder, paths: readonly string[], open: 
   }
 }
 
-/** The losses of the folder and of its files. */
+/** Collects the losses of the folder and of its files. */
 class FolderLosses {
   readonly errors = new Damage();
   readonly #ofFiles = new Map<string, SourceLoss>();
@@ -98,7 +98,7 @@ async function withFile<T>(folder: SourceFolder, path: string, open: OpenFile, u
   }
 }
 
-/** Returns the reader of the first file. If losses are allowed, returns the reader of the first file that can be read. */
+/** Returns the reader of the first file, or of the first file that can be read if losses are allowed. */
 async function firstReader(folder: SourceFolder, paths: readonly string[], open: OpenFile, losses: FolderLosses | undefined): Promise<RldsReader> {
   for (const [i, path] of paths.entries()) {
     try {

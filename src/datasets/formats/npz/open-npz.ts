@@ -37,24 +37,24 @@ export interface NpzOptions extends ReadOptions {
 }
 
 /**
- * Opens an .npz archive of columns over the consecutive steps of all episodes. The columns are `observation` (or `obs`), `action`, `reward`, `discount` and
- * metadata. Names may be plural, and slashes nest. A folder yields the episodes of all its .npz files, one after the other.
+ * Opens an .npz archive of columns that contain the consecutive steps of all episodes. The columns are `observation` (or `obs`), `action`, `reward`, `discount`
+ * and metadata. Names may be plural. Names with slashes are nested. A folder yields the episodes of all its .npz files, one file after the other.
  *
  * One of these sets of arrays determines the episodes:
- * - `lengths`, or `is_first` and `is_last`: the rows are steps of RLDS, and require `is_terminal`;
+ * - `lengths`, or `is_first` and `is_last`: the rows are RLDS steps, and `is_terminal` is required;
  * - `terminals` (or `terminated`, `done`) and `timeouts` (or `truncated`): the rows are transitions, as in openD4rl;
  * - `episode_starts` (Stable-Baselines);
  * - `indices` and `terminal`, with one additional observation per episode (imitation).
  *
  * Files of Dreamer have `is_first`, `is_last`, `is_terminal`, `reward` and `action`, and no array for the observation. Every other array is part of the
- * observation, such as `observation/image`. If their first row has no reward and no action, rows contain the reward and action that led to them, and both move
- * to the previous row.
+ * observation, such as `observation/image`. If the reward and the action in the first row are zeros, each row contains the reward and the action that led to
+ * it, and both are moved to the previous row.
  *
- * An array of a different length is metadata. A single value belongs to all episodes, and each value of an array with one value per episode belongs to one
- * episode. `about` contains the shared values and all other arrays. Its `unread` lists the arrays that cannot be leaves. Such arrays, for example objects, are
- * never loaded.
+ * An array of a different length is metadata. A single value belongs to all episodes. If an array has one value per episode, each value belongs to its episode.
+ * `about` contains the shared values and all other arrays. `about.unread` lists the arrays that cannot be leaves, such as arrays of objects, which are never
+ * loaded.
  *
- * Keeps the whole archive in memory, up to maxBytes. This limit is checked before anything is inflated. If the arrays exceed 16 MiB in total, uncompressed
+ * Keeps the whole archive in memory, up to maxBytes. This limit is checked before any data is inflated. If the arrays exceed 16 MiB in total, uncompressed
  * arrays (`numpy.savez`) are read on access instead.
  * @throws RldsError NOT_FOUND if the file or folder does not exist
  * @throws RldsError CORRUPT if the archive is damaged
@@ -130,7 +130,7 @@ export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = 
   }
 }
 
-/** Arrays up to this total size are read completely, and their checksums are verified. */
+/** The maximum total size of arrays that are read completely and whose checksums are verified. */
 const MAX_LOADED_BYTES = 2 ** 24;
 
 interface ArrayOptions {
@@ -140,7 +140,7 @@ interface ArrayOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Returns every array by its name without `.npy`, and whether some of them are read on access. */
+/** Returns every array, by its name without `.npy`, and whether some arrays are read on access. */
 async function arraysOf(
   file: SourceFile,
   budget: MemoryBudget,
@@ -187,7 +187,7 @@ async function arraysOf(
       columns.set(path, stored ?? (await loadedColumn(zipPieces(file, entry, signal), array, { path, maxBytes })));
     } catch (error) {
       const named = withRemedy(error, entry.names);
-      // An array of objects does not prevent reading the others.
+      // An array of objects does not prevent the other arrays from being read.
       if (error instanceof ElementTypeError) {
         unread.set(path, named);
         continue;
@@ -214,7 +214,7 @@ async function loadedColumn(
   return new Column({ path, leaf, rows: shape[0], rowBytes: isText(leaf) ? 16 * size : size * (data as Float32Array).BYTES_PER_ELEMENT, read });
 }
 
-/** Nests names with slashes. The first part selects the field. */
+/** Nests arrays whose names contain slashes. The first part of a name selects the field. */
 function groupArrays(
   arrays: ReadonlyMap<string, Column>,
   file: string,

@@ -1,4 +1,4 @@
-/** Reads the additional content that writeNpz writes: a mark that identifies its archives, and the metadata of episodes. */
+/** Reads the additional arrays that writeNpz writes, which are a mark that identifies its archives and the metadata of episodes. */
 import { isText } from "../../../schema/leaf.ts";
 import { FINAL_STEP } from "../../model/final-step.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
@@ -14,7 +14,7 @@ export const VERSION = 1;
 /** The prefix of the arrays with one value per episode. */
 export const EPISODE = "episode/";
 
-/** Returns whether an array is required to read the other arrays, so that no option can omit it. */
+/** Returns whether an array is required for reading the other arrays. No option can omit such an array. */
 export function isOwnName(names: readonly string[]): boolean {
   return names.join("/") === MARK || names.join("/") === EPISODE + FINAL_STEP;
 }
@@ -28,7 +28,7 @@ export function ownFieldsOf(names: readonly string[]): ReadonlyMap<string, Field
 
 export interface OwnArchive {
   readonly about: About;
-  /** Metadata of episodes by name. */
+  /** The columns with the metadata of episodes. */
   readonly metadata: readonly Column[];
 }
 

@@ -1,4 +1,4 @@
-/** Plans how to read archives of Stable-Baselines and imitation, which mark the beginnings of episodes with flags or indices and do not contain RLDS steps. */
+/** Plans how to read archives of Stable-Baselines and imitation. They mark the beginnings of episodes with flags or indices, and do not contain RLDS steps. */
 import { isText } from "../../../schema/leaf.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
 import type { Column, ColumnTree } from "../columns/column.ts";
@@ -8,13 +8,13 @@ import { rowsOf } from "../columns/flat.ts";
 import { type EndedSteps, stepSpecOf } from "../columns/transitions.ts";
 import type { MemoryBudget } from "../memory-budget.ts";
 
-/** The specs of an archive, and its iteration over the episodes, as the existing arrays require. */
+/** The plan for an archive, which depends on its arrays. It has the spec of the steps, and iterates over the episodes. */
 export interface Plan {
   readonly stepSpec: ReturnType<typeof stepSpecOf>;
   readonly episodes?: number;
   readonly steps?: number;
   lengths(): Promise<readonly number[]>;
-  /** Starts from an episode. */
+  /** Yields the episodes, starting with a given one. */
   run(episode: number): AsyncIterable<EndedSteps>;
 }
 
@@ -37,8 +37,8 @@ export function planOfRanges(tree: TransitionTree, ranges: readonly EpisodeRange
 }
 
 /**
- * Returns the ranges of Stable-Baselines, with a flag at each row that begins an episode. Without further flags, the reason for the end of an episode is
- * unknown.
+ * Returns the ranges of the episodes in an archive of Stable-Baselines, which has a flag at each row that begins an episode. Without further flags, the reason
+ * for the end of an episode is unknown.
  */
 export function rangesByStarts(starts: Uint8Array, isTerminal: Uint8Array | undefined, budget: MemoryBudget): EpisodeRange[] {
   budget.reserve(64 * starts.reduce((sum, start) => sum + start, 1), "episode_starts");
@@ -52,8 +52,8 @@ export function rangesByStarts(starts: Uint8Array, isTerminal: Uint8Array | unde
 }
 
 /**
- * Returns the ranges of imitation. `indices` are the rows of actions with which all episodes except the first begin, `terminal` has one flag per episode, and
- * each episode has one more observation than actions.
+ * Returns the ranges of the episodes in an archive of imitation. `indices` contains the rows of actions with which all episodes except the first begin, and
+ * `terminal` has one flag per episode. Each episode has one more observation than actions.
  * @throws RldsError CORRUPT
  */
 export async function rangesByIndices(

@@ -1,4 +1,4 @@
-/** Reads an uncompressed array of an archive by ranges, without caching. */
+/** Reads ranges of an uncompressed array in an archive, without caching. */
 import { isText, sizeOf } from "../../../schema/leaf.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
@@ -9,19 +9,19 @@ import { Elements } from "./elements.ts";
 import { arrayError, countOf, type Header, headerOf, type NpyFile } from "./npy.ts";
 import { crc32, findEntryStart, type ZipEntry } from "./zip.ts";
 
-/** The number of bytes read for an array's header; most headers are shorter. */
+/** The number of bytes that are read for an array's header. Most headers are shorter. */
 const HEAD = 512;
 
 export interface StoredOptions {
   /** The path of the column. */
   readonly path: string;
-  /** The maximum size of rows that are read together. */
+  /** The maximum size of rows that are read together, in bytes. */
   readonly maxBytes: number;
 }
 
 /**
- * Returns the column, or undefined for an array that cannot be read by rows: an array in Fortran order, or a single value. The checksum is verified after the
- * whole array was read in order.
+ * Returns the column. Returns undefined for an array that cannot be read by rows, which is an array in Fortran order or a single value. The checksum is
+ * verified only if the whole array is read in order.
  * @throws RldsError CORRUPT if the array is damaged · UNSUPPORTED if Reprise cannot read its elements
  */
 export async function storedColumn(file: SourceFile, entry: ZipEntry, array: NpyFile, { path, maxBytes }: StoredOptions): Promise<Column | undefined> {

@@ -19,9 +19,12 @@ import { EPISODE, MARK, VERSION } from "./own-archive.ts";
 import { ZipWriter } from "./zip-writer.ts";
 
 export interface NpzWriteOptions extends WriteOptions {
-  /** The compression of the arrays. "deflate" makes smaller files, like `numpy.savez_compressed`, but readers then load arrays whole. Default: "none". */
+  /**
+   * The compression of the arrays. "deflate" produces smaller files, as `numpy.savez_compressed` does, but readers must then load whole arrays. Default:
+   * "none".
+   */
   readonly compression?: "none" | "deflate";
-  /** The maximum total size of all arrays in bytes. The arrays are in memory until the last step is known. Default: 1 GiB. */
+  /** The maximum total size of all arrays in bytes. The arrays are in memory until all steps have been added. Default: 1 GiB. */
   readonly maxBytes?: number;
 }
 
@@ -30,14 +33,14 @@ const TEXT = { dtype: "string", shape: [] } as const;
 const I64 = { dtype: "i64", shape: [] } as const;
 
 /**
- * Writes an .npz archive with one array per leaf, over the consecutive steps of all episodes: `observation/state`, `action`, `reward`, `is_first` … The rows
- * are RLDS steps, so final observations are also rows. `lengths` contains the number of steps per episode, and `episode/…` contain the metadata of each
- * episode, including `final_step`. Open the archive with `numpy.load`. If the path does not end with .npz, it is a folder, and the file is steps.npz. The same
- * data produces the same bytes. Keeps the whole dataset in memory, up to maxBytes.
+ * Writes an .npz archive with one array per leaf, such as `observation/state`, `action`, `reward` or `is_first`. An array contains the consecutive steps of all
+ * episodes. The rows are RLDS steps, so final observations are also rows. `lengths` contains the number of steps per episode, and the arrays `episode/…`
+ * contain the metadata of each episode, including `final_step`. Open the archive with `numpy.load`. If the path does not end with .npz, it is a folder, and the
+ * file is steps.npz. The same data produces the same bytes. Keeps the whole dataset in memory, up to maxBytes.
  * @throws TypeError, RangeError if an option is invalid
- * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error names the episode, the step and the leaf
+ * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error includes the episode, the step and the leaf
  * @throws RldsError UNSUPPORTED if the arrays exceed maxBytes
- * @throws RldsError EMPTY if no step determines the form
+ * @throws RldsError EMPTY if the dataset has neither a spec nor a step from which to infer it
  * @throws RldsError IO if the target cannot be written or already exists
  */
 export async function writeNpz(rlds: RldsDataset<unknown>, to: Sink, options: NpzWriteOptions = {}): Promise<WriteReport> {
@@ -102,7 +105,7 @@ class Archive {
     checkLosses();
   }
 
-  /** Returns one array per leaf; undefined for a leaf that the archive cannot store. */
+  /** Returns one array per leaf, or undefined for a leaf that the archive cannot store. */
   #create(spec: StepSpec, prefix: string, losses: Losses): (ArrayWriter | undefined)[] {
     return leavesOf(spec).map(({ path, keys, leaf }) => {
       if (leaf.dtype === "bytes") {
@@ -147,7 +150,9 @@ class Archive {
 /** The names of the additional arrays. */
 const RESERVED = ["lengths", "episode", MARK];
 
-/** Returns the name of a leaf's array. If another array has this name or a part contains a slash, the array is renamed, which is recorded as a loss. */
+/**
+ * Returns the name of a leaf's array. If another array has this name, or if a part of the name contains a slash, the array is renamed and a loss is recorded.
+ */
 function arrayName(spec: StepSpec, keys: readonly string[], prefix: string, losses: Losses): string {
   const { own, free } = leafNames(spec, keys, { reserved: prefix === "" ? RESERVED : [], tidy });
   if (free.some((name, depth) => name !== own[depth]))

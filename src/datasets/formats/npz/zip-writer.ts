@@ -1,13 +1,13 @@
-/** Writes a zip archive entry by entry. Each entry is complete before it is written. Entries and archives larger than 4 GiB use 64-bit numbers. */
+/** Writes a zip archive, entry by entry. Each entry is complete before it is written. Entries and archives larger than 4 GiB use 64-bit numbers. */
 import type { StagedFile } from "../sinks/staging.ts";
 import { crc32 } from "./zip.ts";
 
 const MAX_32 = 0xffffffff;
 const VERSION = 20;
 const VERSION_64 = 45;
-/** Marks names as UTF-8. */
+/** The flag that marks names as UTF-8. */
 const FLAGS = 1 << 11;
-/** January 1, 1980, so that the same data produces the same bytes. */
+/** The date of every entry. It is always January 1, 1980, so that the same data produces the same bytes. */
 const DATE = (1 << 5) | 1;
 
 interface WrittenEntry {
@@ -44,7 +44,7 @@ export class ZipWriter {
     for (const piece of stored) await this.#file.write(piece);
   }
 
-  /** Writes the directory. */
+  /** Writes the directory of the archive. */
   async finish(): Promise<void> {
     const at = this.#file.bytes;
     for (const entry of this.#entries) await this.#file.write(directoryHeader(entry));
@@ -64,7 +64,7 @@ async function deflate(pieces: readonly Uint8Array[]): Promise<readonly Uint8Arr
   return output;
 }
 
-/** Returns consecutive little-endian numbers, each given as `[value, bytes]`. */
+/** Returns consecutive little-endian numbers, each passed as `[value, bytes]`. */
 function record(fields: readonly (readonly [value: number, bytes: 2 | 4 | 8])[], ...tail: readonly Uint8Array[]): Uint8Array {
   const length = fields.reduce((sum, [, bytes]) => sum + bytes, 0);
   const bytes = new Uint8Array(length + tail.reduce((sum, part) => sum + part.length, 0));
@@ -93,7 +93,7 @@ function extraField(values: readonly number[]): Uint8Array {
 }
 
 function localHeader({ name, crc, size, compressed, method }: WrittenEntry): Uint8Array {
-  // Either both sizes are 64-bit, or neither.
+  // Either both sizes are 64-bit values, or neither of them is.
   const isLarge = isLong(size) || isLong(compressed);
   const extra = extraField(isLarge ? [size, compressed] : []);
   const sizes = isLarge ? [MAX_32, MAX_32] : [compressed, size];
@@ -157,7 +157,7 @@ interface Directory {
   readonly count: number;
   readonly size: number;
   readonly at: number;
-  /** The offset after the entry. */
+  /** The offset of the end of the entry. */
   readonly end: number;
 }
 

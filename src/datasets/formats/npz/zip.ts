@@ -1,11 +1,11 @@
-/** Reads zip archives in the form that NumPy writes: stored or deflated entries, optionally with 64-bit sizes. */
+/** Reads zip archives in the form that NumPy writes, with stored or deflated entries and optionally with 64-bit sizes. */
 import { dataView } from "../../../base/bytes.ts";
 import { corruptFile, type RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { yieldToEventLoop } from "../../model/traversal.ts";
 import type { SourceFile } from "../sources/source.ts";
 
 export interface ZipEntry {
-  /** The name of the entry. No file with this name is ever opened. */
+  /** The name of the entry. It is never used to open a file. */
   readonly name: string;
   readonly method: number;
   readonly crc: number;
@@ -54,10 +54,10 @@ export async function zipEntries(file: SourceFile, maxBytes: number): Promise<Zi
   return zipped;
 }
 
-/** The numbers of bytes that are requested together, and inflated together. A slice inflates to at most 16 MiB. */
+/** The number of bytes that are requested together. `SLICE` bytes are inflated together, to at most 16 MiB. */
 const BLOCK = 1 << 20;
 const SLICE = 1 << 14;
-/** The number of bytes between two pauses, in which other tasks run. */
+/** The number of bytes between two pauses during which other tasks can run. */
 const BYTES_PER_PAUSE = 1 << 23;
 
 /** Yields the bytes of an entry in pieces, up to the declared size. The checksum is verified at the end. @throws RldsError CORRUPT if it is damaged */
@@ -103,7 +103,7 @@ export async function findEntryStart(file: SourceFile, { name, method, compresse
       { file: file.name, offset: at },
       `${name} is ${method === -1 ? "encrypted" : `compressed with method ${method}`}, but Reprise reads only stored and deflated entries. Write the archive again with numpy.savez`,
     );
-  // Deflate never reduces data to less than a thousandth.
+  // Deflate cannot compress data to much less than a thousandth of its size.
   if (method === STORED ? compressed !== size : size > compressed * 1040 + 64)
     throw corruptFile({ file: file.name, offset: at }, `the stated size of ${name}, ${size} bytes, does not match its ${compressed} compressed bytes`);
   if (at + 30 > file.size) throw corruptFile({ file: file.name, offset: at }, `${name} is beyond the end of the file`);

@@ -1,10 +1,10 @@
-/** Describes the columns of a Parquet file: the types of their values and the depth of their lists. */
+/** Describes the columns of a Parquet file, with the types of their values and the depths of their lists. */
 import { mustBe } from "../../../base/error.ts";
 import { type Dtype, isFloat } from "../../../schema/dtype.ts";
 import { dtypesBy, FORMAT_NAMES } from "../dtypes.ts";
 import type { NullValue } from "../selection/selection.ts";
 
-/** The names of columns by RLDS path, or by `episode`, `terminal`, `truncated` or `done`. Names have dots or slashes. */
+/** The names of columns, by RLDS path, or by `episode`, `terminal`, `truncated` or `done`. Names may contain dots or slashes. */
 export type ColumnNames = { readonly [path: string]: string };
 
 /** The properties of hyparquet's schema tree that Reprise uses. */
@@ -21,15 +21,15 @@ export interface SchemaNode {
   readonly path: readonly string[];
 }
 
-/** One leaf of the file's schema. */
+/** A leaf of the file's schema. */
 export interface FileColumn {
-  /** The names, without the names of list nodes: `["observation", "state"]` */
+  /** The names, without the names of list nodes, such as `["observation", "state"]`. */
   readonly keys: readonly string[];
-  /** The path in the file: `observation.state.list.element` */
+  /** The path in the file, such as `observation.state.list.element`. */
   readonly path: string;
   readonly physical: string;
   readonly typeLength: number;
-  /** The dtype. Undefined for types that cannot be leaves. */
+  /** The dtype. Undefined for a type that cannot be a leaf. */
   readonly dtype: Dtype | "string" | "bytes" | undefined;
   /** The name of the type in the file. */
   readonly type: string;
@@ -38,7 +38,7 @@ export interface FileColumn {
   readonly maxDefinition: number;
   /** Whether the value itself may be missing. */
   readonly optional: boolean;
-  /** The replacement for nulls. Without a replacement, a missing float is NaN. */
+  /** The replacement for nulls. If there is no replacement, a missing float is NaN. */
   readonly nullValue?: NullValue | undefined;
 }
 
@@ -61,8 +61,8 @@ export function fileColumns(root: SchemaNode): FileColumn[] {
       columns.push(leafOf(node, columnKeys, nextListDepth, nextDefinition));
       return;
     }
-    // A list is a group with a repeated group that contains the element, and the names of both groups carry no information. If the repeated node is the element
-    // itself, its names count.
+    // A list is a group with a repeated group that contains the element, and the names of these groups carry no information. If the repeated node is itself the
+    // element, its name is kept.
     const isElement = isList || (inList && repeated && children.length === 1);
     for (const child of children) visit(child, columnKeys, nextListDepth, nextDefinition, isElement);
   };

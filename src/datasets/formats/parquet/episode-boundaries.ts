@@ -1,4 +1,4 @@
-/** Finds the ends of episodes in generic files, at which the episode number changes or a flag is set. */
+/** Finds the ends of episodes in generic files. An episode ends where the episode number changes or a flag is set. */
 import type { StepLeaf } from "../../model/dataset.ts";
 import { columnRemedy, RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
@@ -14,7 +14,7 @@ export type Roles = { readonly [role in (typeof ROLES)[number]]?: ColumnData };
 /** The columns that were read from a group. */
 type Chunks = Awaited<ReturnType<ParquetFile["read"]>>;
 
-/** The row of the group before which an episode ends, and whether the data marks this end. */
+/** The end of an episode. `to` is the row of the group before which the episode ends, and `isEnd` is set if the data marks this end. */
 export interface EpisodeBoundary {
   readonly to: number;
   readonly isEnd: boolean;
@@ -23,14 +23,14 @@ export interface EpisodeBoundary {
 export class EpisodeBoundaries {
   readonly #mapping: Mapping;
   #previous: unknown;
-  /** The number of rows of the current episode. */
+  /** The number of rows in the current episode. */
   #length = 0;
 
   constructor(mapping: Mapping) {
     this.#mapping = mapping;
   }
 
-  /** Yields the boundaries in a group from a row on. */
+  /** Yields the boundaries in a group, starting at a row. */
   *of(roles: Roles, rows: number, from: number): Generator<EpisodeBoundary, void> {
     const { episode, first, last, terminal, truncated, done } = roles;
     for (let i = from; i < rows; i++) {
@@ -47,7 +47,7 @@ export class EpisodeBoundaries {
     }
   }
 
-  /** Yields the same boundaries as `of`, for a group whose rows all have the same number. */
+  /** Does the same as `of` for a group whose rows all have the same episode number. */
   *ofSingleEpisode(episode: bigint | number, rows: number): Generator<EpisodeBoundary, void> {
     if (episode !== this.#previous && this.#length > 0) {
       this.#length = 0;
@@ -57,13 +57,13 @@ export class EpisodeBoundaries {
     this.#length += rows;
   }
 
-  /** Makes the next row begin an episode. */
+  /** Ends the episode, so the next row begins another episode. */
   cut(): void {
     this.#length = 0;
     this.#previous = undefined;
   }
 
-  /** Ends the file, and returns whether that also ends the episode. If nothing marks episodes, each file is an episode. */
+  /** Ends the file. Returns whether this also ends the episode. If nothing marks episodes, each file is an episode. */
   endsWithFile(): boolean {
     const { episode, first, last, terminal, truncated, done } = this.#mapping;
     const isEnd = this.#length > 0 && [episode, first, last, terminal, truncated, done].every((column) => column === undefined);
@@ -73,8 +73,8 @@ export class EpisodeBoundaries {
 }
 
 /**
- * Returns whether the last episode ends with the data although no row marks this end. If flags mark the ends of an environment but no flag marks truncation,
- * the end of the data truncates the episode.
+ * Returns whether the last episode ends with the data, although no row marks this end. If flags mark terminations but no flag marks truncations, the end of the
+ * data truncates the episode.
  */
 export function endsWithData({ episode, last, terminal, truncated, done }: Mapping): boolean {
   return episode !== undefined || (terminal !== undefined && [last, truncated, done].every((column) => column === undefined));
@@ -96,7 +96,7 @@ export function rolesOf(mapping: Mapping, read: Chunks, rows: number, file: stri
   return roles;
 }
 
-/** Checks that no number or flag is missing. A missing float is NaN. @throws RldsError INVALID_DATA */
+/** Checks that no value is missing. A missing float is NaN. @throws RldsError INVALID_DATA */
 function checkPresent(values: ColumnData, column: FileColumn, file: string): void {
   if (!(values instanceof Float32Array || values instanceof Float64Array)) return;
   const row = values.findIndex((value) => Number.isNaN(value));

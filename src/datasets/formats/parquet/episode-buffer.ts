@@ -8,20 +8,20 @@ import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { lazyPieces } from "./joined-pieces.ts";
 import { bytesOf, joined, slice } from "./table.ts";
 
-/** A larger column remains in the pieces in which it was read. */
+/** The size above which a column remains in the pieces in which it was read. */
 const LAZY_BYTES = 2 ** 22;
-/** A larger column of single numbers is one growing array, so that its pieces do not fragment memory. */
+/** The size above which a column of single numbers becomes one growing array, so that its pieces do not fragment memory. */
 const GROWN_BYTES = 2 ** 19;
-/** The stated number of rows is trusted up to this multiple of the rows that were read. */
+/** The number of rows that a file states is trusted up to this multiple of the rows that were read. */
 const MAX_GROWTH = 16;
 
 export class EpisodeBuffer<S> {
   readonly #spec: StepSpec;
   readonly #leaves: readonly LeafEntry[];
   readonly #maxBytes: number;
-  /** The rows per leaf, in pieces. */
+  /** The rows of each leaf, in pieces. */
   readonly #chunks: ColumnData[][];
-  /** The growing array per leaf, if it replaces the pieces. */
+  /** The growing array of each leaf, if it replaces the pieces. */
   readonly #grown: (NumberArray | undefined)[];
   #bytes = 0;
   length = 0;
@@ -53,9 +53,9 @@ export class EpisodeBuffer<S> {
       throw corruptFile({ file }, `an episode takes more than the ${this.#maxBytes} bytes that maxBytes allows. Increase maxBytes`);
   }
 
-  /** Returns the steps, and empties the buffer. */
+  /** Returns the steps and empties the buffer. */
   take(): StepColumns<S> {
-    // The pieces of a leaf are released before the next leaf is joined, so that an episode is not in memory twice. Large columns are joined only on demand.
+    // The pieces of a leaf are released before the next leaf is joined, so an episode is not in memory twice. Large columns are joined only on demand.
     const data = this.#leaves.map(({ leaf, size }, k) => {
       const pieces = (this.#chunks[k] as ColumnData[]).splice(0);
       const grown = this.#grown[k];
@@ -69,7 +69,7 @@ export class EpisodeBuffer<S> {
     return steps;
   }
 
-  /** Grows the array of a leaf. The system allocates memory only when it is written, regardless of the capacity. */
+  /** Grows the array of a leaf. A large capacity costs nothing, because the system allocates memory only when it is written. */
   #grow(k: number, column: NumberArray, length: number, following: number): void {
     let grown = this.#grown[k];
     if (grown === undefined || grown.length < length) {

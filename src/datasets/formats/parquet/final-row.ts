@@ -1,4 +1,4 @@
-/** Determines the kind of an episode's last row in tables that Reprise did not write. */
+/** Determines the kind of an episode's last row, in tables that Reprise did not write. */
 import type { RldsStep } from "../../model/dataset.ts";
 import { isAllZero } from "../../model/elements.ts";
 import type { FinalStep } from "../../model/final-step.ts";

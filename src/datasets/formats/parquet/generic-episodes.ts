@@ -1,4 +1,4 @@
-/** Reads episodes of generic files. Their rows are cut at each change of an episode's number and at each flag. */
+/** Reads the episodes of generic files, whose rows are cut at each change of the episode number and at each flag. */
 
 import { zeros } from "../../../schema/dtype.ts";
 import { blank } from "../../../schema/leaf.ts";
@@ -20,7 +20,7 @@ import { bytesOf, columnOf, joined, slice } from "./table.ts";
 export interface GenericReadOptions {
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
-  /** The row of the first file with which an episode begins. Default: the first row */
+  /** The row of the first file at which to start, where an episode must begin. Default: the first row. */
   readonly row?: number;
   /** Receives the parts that cannot be read. Undefined if they are errors. */
   readonly losses?: Damage | undefined;
@@ -35,7 +35,7 @@ export async function* readGenericEpisodes<S>(
   { maxBytes, signal, row = 0, losses }: GenericReadOptions,
 ): AsyncGenerator<ReadEpisode<S>, void> {
   const { mapping, leaves } = schema;
-  // The flags first, last and terminal of each row follow the file's columns.
+  // The file's columns are followed by the flags first, last and terminal of each row.
   const buffer = new EpisodeBuffer<unknown>([...leaves.map(({ leaf }) => leaf), BOOL, BOOL, BOOL] as StepSpec, maxBytes);
   const boundaries = new EpisodeBoundaries(mapping);
   const hasRldsFlags = (mapping.first ?? mapping.last) !== undefined;
@@ -56,7 +56,7 @@ export async function* readGenericEpisodes<S>(
       }
       const chunk = await readGroup(schema, file, group, { maxBytes, columns: readColumns, losses });
       if (chunk === undefined) {
-        // The rows before the damage are an episode without an end.
+        // The rows before the damage form an episode without an end.
         if (buffer.length > 0) yield finishEpisode(false);
         boundaries.cut();
         skippedRows = 0;
@@ -81,13 +81,13 @@ export async function* readGenericEpisodes<S>(
 
 interface GroupOptions {
   readonly maxBytes: number;
-  /** The columns of the leaves, then the columns that have a role. */
+  /** The columns of the leaves, followed by the columns that have a role. */
   readonly columns: readonly FileColumn[];
   readonly losses: Damage | undefined;
 }
 
 /**
- * Reads a row group: its leaves, then the flags first, last and terminal of each row. Returns undefined if the group is a loss.
+ * Reads a row group. Returns its leaves, followed by the flags first, last and terminal of each row. Returns undefined if the group is a loss.
  * @throws RldsError if `losses` is undefined
  */
 export async function readGroup(
@@ -111,17 +111,17 @@ export async function readGroup(
   }
 }
 
-/** Returns the flags first, last and terminal, as far as the rows contain them. */
+/** Returns the flags first, last and terminal of each row, derived from the columns that have a role. */
 function flagsOf({ first, last, terminal, truncated, done }: Roles, rows: number): Uint8Array[] {
   const of = (is: (i: number) => boolean) => Uint8Array.from({ length: rows }, (_, i) => Number(is(i)));
-  // An episode that is done and was not truncated terminated. If another column marks termination, `done` adds nothing.
+  // An episode that is done but not truncated has terminated. If another column marks terminations, `done` adds no information.
   const isTerminal = (i: number) => (terminal !== undefined ? isSet(terminal, i) : isSet(done, i) && !isSet(truncated, i));
   return [of((i) => isSet(first, i)), of((i) => isSet(last, i)), of(isTerminal)];
 }
 
 /**
- * Creates an episode from rows. The last row keeps its action and reward; if the rows have next observations, the final observation follows. A missing reward
- * is 0. A missing discount is 1, or 0 in a terminal step.
+ * Creates an episode from rows. The last row keeps its action and reward. If the rows have next observations, the final observation is added after it. A
+ * missing reward is 0. A missing discount is 1, or 0 in a terminal step.
  */
 export function createEpisode<S>(schema: GenericSchema, data: readonly ColumnData[], isEnd: boolean, hasRldsFlags: boolean): ReadEpisode<S> {
   const { leaves, stepSpec, mapping, hasNext } = schema;

@@ -1,9 +1,9 @@
-/** Finds the beginnings of the episodes of generic files, reading only the columns that mark them. */
+/** Finds the beginnings of the episodes in generic files. Only the columns that mark them are read. */
 import { EpisodeBoundaries, endsWithData, roleColumns, rolesOf, sameColumn } from "./episode-boundaries.ts";
 import type { GenericSchema } from "./generic-schema.ts";
 import type { ParquetFile } from "./parquet-file.ts";
 
-/** The number of each episode's file, the row with which the episode begins, and the number of its steps. */
+/** For each episode, the number of its file, the row with which the episode begins, and the number of its steps. */
 export interface GenericIndex {
   readonly files: readonly number[];
   readonly rows: readonly number[];
@@ -13,8 +13,8 @@ export interface GenericIndex {
 }
 
 /**
- * Reads the index. Costs O(rows), except for row groups whose statistics show a single episode.
- * @throws RldsError the errors of readGenericEpisodes for the columns that have a role
+ * Reads the index. Costs O(rows), but row groups whose statistics show a single episode are not read.
+ * @throws RldsError the errors of readGenericEpisodes that concern the columns with a role
  */
 export async function readGenericIndex(
   files: AsyncIterable<ParquetFile>,
@@ -53,7 +53,7 @@ export async function readGenericIndex(
     let rowsBefore = 0;
     for (const [group, rows] of parquet.groups.entries()) {
       signal?.throwIfAborted();
-      // Footers store the bounds of unsigned numbers as if they were signed.
+      // The statistics of unsigned numbers are not used, because footers store their bounds as if they were signed.
       const range = episode?.dtype?.startsWith("i") ? parquet.range(group, episode) : undefined;
       const isSingleEpisode = range !== undefined && range.min === range.max && rows > 0;
       const value = isSingleEpisode && (episode?.dtype === "i64" ? range.min : Number(range.min));

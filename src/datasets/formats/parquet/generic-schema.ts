@@ -19,7 +19,7 @@ export interface GenericSchema {
   readonly mapping: Mapping;
   readonly leaves: readonly GenericLeaf[];
   readonly stepSpec: StepSpec;
-  /** Whether columns contain the observation after each action, so that the last of these observations is the final one of the episode. */
+  /** Whether columns contain the observation after each action. If so, the last of these observations is the final observation of the episode. */
   readonly hasNext: boolean;
 }
 
@@ -52,7 +52,7 @@ export async function readGenericSchema(file: ParquetFile, mapping: Mapping): Pr
 const NEXT = "next_observation";
 const SINGLE = ["reward", "discount"];
 
-/** Rewards and discounts are single numbers, even if they are stored as lists of one element. */
+/** Returns the leaf of a column. Rewards and discounts become single numbers, even if they are stored as lists of one element. */
 function squeezed(keys: readonly string[], leaf: StepLeaf): StepLeaf {
   return keys.length === 1 && SINGLE.includes(keys[0] as string) && leaf.shape.length === 1 && leaf.shape[0] === 1
     ? ({ ...leaf, shape: [] } as StepLeaf)

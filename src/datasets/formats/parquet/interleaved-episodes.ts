@@ -1,4 +1,4 @@
-/** Reads episodes whose rows are interleaved, as several environments write them into one table. */
+/** Reads episodes whose rows are interleaved, as in a table that several environments write. */
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { corruptFile } from "../../model/rlds-error.ts";

@@ -10,7 +10,7 @@ class JoinedPieces implements LazyValues {
   readonly size: number;
   readonly #leaf: StepLeaf;
   #pieces: readonly NumberArray[];
-  /** The beginnings of the pieces, and the end of the last piece. */
+  /** The beginnings of the pieces, followed by the end of the last piece. */
   #starts: Float64Array;
 
   constructor(leaf: StepLeaf, size: number, pieces: readonly NumberArray[]) {
@@ -42,7 +42,7 @@ class JoinedPieces implements LazyValues {
     return all as AnyArray;
   }
 
-  /** Joins the pieces and releases them, so that the column is not in memory twice. */
+  /** Joins the pieces and releases them, so the column is not in memory twice. */
   #join(): AnyArray {
     const [first] = this.#pieces;
     if (this.#pieces.length === 1 && first !== undefined) return first as AnyArray;

@@ -12,7 +12,7 @@ export interface ColumnMapping {
 }
 
 export interface Mapping {
-  /** The observation, action, reward and discount if they exist, and all other columns. */
+  /** The columns of the observation, the action, the reward and the discount, if they exist, and the columns of metadata. */
   readonly leaves: readonly ColumnMapping[];
   readonly episode?: FileColumn;
   readonly first?: FileColumn;
@@ -23,7 +23,7 @@ export interface Mapping {
   readonly truncated?: FileColumn;
   /** Marks steps at which the episode ended for an unknown reason. */
   readonly done?: FileColumn;
-  /** Columns whose types cannot be read, or whose places other columns take. */
+  /** The columns whose types cannot be read, or whose places other columns take. */
   readonly unread: readonly string[];
 }
 
@@ -38,7 +38,7 @@ const ROLES: { readonly [role in "episode" | "first" | "last" | "terminal" | "tr
 };
 const VALUES: readonly (Field | undefined)[] = ["observation", "action", "reward", "discount", "next_observation"];
 
-/** Returns the name of a column, split at its dots and slashes. */
+/** Returns the parts of a column's name, which is split at dots and slashes. */
 const partsOf = ({ keys }: FileColumn) => keys.flatMap((key) => key.split(/[./]/));
 
 /** Maps the columns to a step. @throws TypeError, RangeError if `names` is invalid · RldsError UNSUPPORTED if no column is the observation or the action */
@@ -93,7 +93,7 @@ export function mappingOf(file: ParquetFile, names: ColumnNames): Mapping {
     }
     const [first = "", ...rest] = partsOf(column);
     const keys = [role(first) ?? first, ...rest];
-    // Another column takes the place of this one.
+    // A column that the option `columns` names takes the place of this column.
     if ([...namedColumns.keys()].some((path) => `${path}/`.startsWith(`${keys.join("/")}/`) || `${keys.join("/")}/`.startsWith(`${path}/`)))
       unread.push(column.keys.join("/"));
     else leaves.push({ column, keys });

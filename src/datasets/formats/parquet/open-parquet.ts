@@ -1,4 +1,4 @@
-/** Opens Parquet as an RLDS dataset: files of Reprise unchanged, and other files by the names of their columns. */
+/** Opens Parquet as an RLDS dataset. Files that Reprise wrote restore the original data, and other files are mapped by the names of their columns. */
 import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
@@ -28,8 +28,7 @@ import { ABOUT } from "./schema.ts";
 
 export interface ParquetOptions extends ReadOptions {
   /**
-   * The names of columns that cannot be recognized, by RLDS path (`observation/state`) or by `episode`, `terminal`, `truncated` or `done`. Default: the usual
-   * names.
+   * The names of columns with unusual names, by RLDS path (`observation/state`) or by `episode`, `terminal`, `truncated` or `done`. Default: the usual names.
    */
   readonly columns?: ColumnNames;
   /** A replacement for the runtime's `fetch`, for URLs. */
@@ -39,14 +38,14 @@ export interface ParquetOptions extends ReadOptions {
 const OPTIONS = `columns, fetch, ${READ_OPTIONS}`;
 
 /**
- * Opens a Parquet file, or all .parquet files of a folder in the order of their names and the numbers in them. Files of `writeParquet` restore the original
- * data.
+ * Opens a Parquet file, or all .parquet files of a folder. Files are sorted by name, and numbers in names are compared by value. Files of `writeParquet`
+ * restore the original data.
  *
- * In other files, each row is a step. The columns are `observation`, `obs` or `state`, `action`, `reward` and `discount`; nested values use dots, slashes or
+ * In other files, each row is a step. The columns are `observation` (or `obs`, `state`), `action`, `reward` and `discount`. Nested values use dots, slashes or
  * structs. All other columns are metadata of the step. All lists of a column must have the same length.
  *
- * An episode continues while `episode_index` (`episode_id`, `episode`) stays the same. Without such a column, the episode ends with a flag (`is_last`,
- * `terminal`, `terminated`, `truncated`, `timeout`, `done`). Without flags, the episode ends with the file.
+ * An episode continues while `episode_index` (`episode_id`, `episode`) stays the same. If there is no such column, the episode ends with a flag (`is_last`,
+ * `terminal`, `terminated`, `truncated`, `timeout`, `done`). If there are no flags, the episode ends with the file.
  *
  * The last row keeps its action and reward. It is a final observation only if the file has `is_first` or `is_last` and the last action and reward are zeros.
  * The last row is terminal if `is_terminal`, `terminal` or `terminated` is set, or if `done` is set without `truncated`. A missing reward is 0. A missing
@@ -89,7 +88,7 @@ async function readerOf<S>(source: SourceTarget, { columns, selection, losses, s
   const first = await firstFile(source, paths, maxBytes, losses);
   try {
     const repriseSchema = readRepriseSchema(first.parquet);
-    // If the only row group is damaged, nothing else can be read.
+    // The option `salvage` helps only if there are other row groups or files, which can still be read.
     const hasParts = paths.length > 1 || first.parquet.groups.length > 1;
     const about = Object.fromEntries([...first.parquet.about].filter(([key]) => !["ARROW:schema", "pandas", ABOUT].includes(key)));
     const close = async () => source.file?.close();
@@ -99,7 +98,7 @@ async function readerOf<S>(source: SourceTarget, { columns, selection, losses, s
       selection.check();
       const end = repriseSchema.last || losses !== undefined ? repriseSchema : await readLastSchema(source, paths.at(-1) as string, maxBytes);
       const read = { maxBytes, signal, selected };
-      // The number of episodes up to the end of each file.
+      // The total number of episodes up to the end of each file.
       const episodeEnds = lazy(async () => {
         const counts: number[] = [];
         for await (const file of files()) counts.push(readRepriseSchema(file)?.episodes ?? 0);
@@ -137,7 +136,7 @@ async function readerOf<S>(source: SourceTarget, { columns, selection, losses, s
     const selectedFiles = (from = 0) => selectFiles(files(from), selection);
     const index = lazy(() => readGenericIndex(selectedFiles(), schema, { signal }));
     const read = { maxBytes, signal, losses };
-    // Only episode numbers can reappear, and damaged data has no index.
+    // Episodes can be interleaved only if they have numbers, and damaged data has no index.
     const isInterleaved = async () => schema.mapping.episode !== undefined && losses === undefined && (await index()).isInterleaved;
     const startingAt = (episode: number): AsyncIterable<ReadEpisode<S>> =>
       lazyIterable(async () => {
@@ -172,7 +171,7 @@ async function* skipEpisodes<S>(episodes: AsyncIterable<ReadEpisode<S>>, count: 
   for await (const episode of episodes) if (index++ >= count) yield episode;
 }
 
-/** The lengths of interleaved episodes are known only after reading them. */
+/** Returns the lengths of the episodes. If episodes are interleaved, their lengths are known only after reading them. */
 async function lengthsOf(
   { isInterleaved, lengths }: GenericIndex,
   startingAt: (episode: number) => AsyncIterable<ReadEpisode<unknown>>,
@@ -192,7 +191,7 @@ async function pathsOf({ folder, file }: SourceTarget): Promise<string[]> {
   return sortPaths(paths);
 }
 
-/** Uses one file, and closes it only if this function opened it. */
+/** Opens one file of the source. Its `close` closes the file only if this function opened it. */
 async function openFile({ folder, file }: SourceTarget, path: string, maxBytes: number): Promise<{ readonly parquet: ParquetFile; close(): Promise<void> }> {
   if (file !== undefined) return { parquet: await parquetFile(file, maxBytes), close: async () => {} };
   const parquetSource = await folder.open(path);
@@ -204,7 +203,7 @@ async function openFile({ folder, file }: SourceTarget, path: string, maxBytes: 
   }
 }
 
-/** Returns the first file that has rows or that Reprise wrote, otherwise the first file. */
+/** Returns the first file that has rows or that Reprise wrote. If there is none, returns the first file. */
 async function firstFile(source: SourceTarget, paths: readonly string[], maxBytes: number, losses: Damage | undefined): ReturnType<typeof openFile> {
   let damage: unknown;
   for (const [i, path] of paths.entries()) {

@@ -1,10 +1,10 @@
-/** Loads the optional packages for Parquet: readers, writers and decompression. */
+/** Loads the optional packages for Parquet, which read, write and decompress files. */
 import { type RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 
 /** Loads hyparquet. @throws RldsError UNSUPPORTED if hyparquet is not installed */
 export async function hyparquet() {
   try {
-    // The imports are awaited inside `try`, so that a bundler accepts a missing package.
+    // The imports are awaited inside `try`, because a bundler then accepts a missing package.
     const { parquetMetadata, parquetSchema, snappyUncompress } = await import("hyparquet");
     // These modules are not documented and may move in a minor version, so package.json restricts the peer dependency to one minor version.
     const { byteStreamSplit } = await import("hyparquet/src/encoding.js");
@@ -40,10 +40,10 @@ function missing(name: string, purpose: string, cause: unknown): RldsError {
   return unsupportedFile({}, `${name} is required to ${purpose}. Run npm install ${name}`, cause);
 }
 
-/** Decompresses a page into exactly the number of bytes in its head. @throws RangeError, Error if the page does not match its head */
+/** A function that decompresses a page to exactly the number of bytes that its head states. @throws RangeError, Error if the page does not match its head */
 export type Decompress = (bytes: Uint8Array, size: number) => Uint8Array;
 
-/** Returns the decompression of a codec. @throws RldsError UNSUPPORTED if Reprise cannot read the codec, or if its package is not installed */
+/** Returns the function that decompresses a codec. @throws RldsError UNSUPPORTED if Reprise cannot read the codec, or if its package is not installed */
 export async function decompressOf(codec: string, { snappyUncompress }: Hyparquet, file: string): Promise<Decompress> {
   if (codec === "UNCOMPRESSED") return (bytes) => bytes;
   if (codec === "SNAPPY") {
@@ -59,7 +59,7 @@ export async function decompressOf(codec: string, { snappyUncompress }: Hyparque
   }
   if (codec === "ZSTD") {
     const { decompressZstd } = await compressors();
-    // The output array is passed in, because the decoder would otherwise trust the size in the frame.
+    // The output array is passed to the decoder, which would otherwise trust the size in the frame.
     return (bytes, size) => decompressZstd(bytes, new Uint8Array(size));
   }
   if (codec === "LZ4_RAW") {

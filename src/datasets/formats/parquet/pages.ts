@@ -1,4 +1,4 @@
-/** Decodes one column of one row group. Its pages are checked first. */
+/** Decodes one column of one row group, after checking its pages. */
 import { dataView } from "../../../base/bytes.ts";
 import { type AnyArray, type Dtype, isFloat, zeros } from "../../../schema/dtype.ts";
 import { widenHalf } from "../../../schema/half.ts";
@@ -45,7 +45,7 @@ const ENCODINGS = [
 ];
 const WIDTHS: { readonly [physical: string]: number } = { INT32: 4, INT64: 8, FLOAT: 4, DOUBLE: 8 };
 
-/** Decoded values in the types of the file: numbers, booleans, bigints, bytes. */
+/** Decoded values in the types of the file, which are numbers, booleans, bigints and bytes. */
 type PageValues = ArrayLike<number | bigint | boolean | Uint8Array>;
 
 interface Page {
@@ -53,13 +53,13 @@ interface Page {
   readonly encoding: number;
   readonly definitions: Uint8Array | undefined;
   readonly repetitions: Uint8Array | undefined;
-  /** The bytes without the levels. */
+  /** The bytes of the values, without the levels. */
   readonly bytes: Uint8Array;
 }
 
 const NO_TEXT = new Uint8Array(0);
 
-/** Decodes a column chunk. @throws RangeError, and the errors of hyparquet, if the chunk is damaged · Unreadable if the chunk is valid but not supported */
+/** Decodes a column chunk. @throws RangeError and the errors of hyparquet if the chunk is damaged · Unreadable if the chunk is valid but not supported */
 export function decodeChunk(bytes: Uint8Array, schema: ChunkSchema, packages: Hyparquet): ChunkValues {
   const { column, rows, entries, maxBytes } = schema;
   // Runs expand a few bytes to many values, so the size is checked before decoding.
@@ -97,7 +97,7 @@ function* pagesOf(
     const raw = bytes.subarray(thrift.at, thrift.at + packed);
     at = thrift.at + packed;
     if (type === INDEX) continue;
-    // In data pages of version 2 only the values are compressed, not the levels.
+    // In data pages of version 2, only the values are compressed, not the levels.
     const body = type === DATA_V2 ? raw : decompress(raw, size);
     if (body.length !== (type === DATA_V2 ? packed : size)) throw new RangeError(`a page has ${body.length} bytes instead of the stated ${size}`);
     yield { head, type, body };
@@ -151,7 +151,7 @@ function runs<A extends Uint8Array | Uint32Array>(bytes: Uint8Array, width: numb
   return into;
 }
 
-/** Decodes the values that are not missing. */
+/** Decodes the values of a page that are not missing. */
 function decodePage(
   { entries, encoding, definitions, bytes }: Page,
   dictionary: PageValues | undefined,
@@ -221,7 +221,7 @@ function decodeDeltaBytes(bytes: Uint8Array, count: number, maxBytes: number, { 
   return values;
 }
 
-/** Checks the number of miniblocks per block, which determines how much is read together. */
+/** Checks the number of miniblocks per block, which determines how much data the decoder reads together. */
 function checkDelta(bytes: Uint8Array, count: number): void {
   let at = 0;
   const varint = (): number => {
@@ -290,7 +290,7 @@ class ColumnBuffer {
       if (this.#row < 0) throw new RangeError("the first value is not at the start of a row");
       const definition = definitions?.[i] ?? maxDefinition;
       const isPresent = definition === maxDefinition;
-      // An empty or missing list has an entry but no element.
+      // An empty list or a missing list has an entry but no element.
       if (!isPresent && this.#counts !== undefined && !(optional && definition === maxDefinition - 1)) continue;
       if (this.#levels !== undefined) this.#levels[this.#size] = level;
       this.#put(isPresent ? pageValues[next++] : undefined);
@@ -326,12 +326,12 @@ class ColumnBuffer {
       const [low, high] = value as Uint8Array;
       to[at] = widenHalf("f16", (low as number) | ((high as number) << 8));
     } else {
-      // Narrows an integer to the dtype of the column, and reinterprets an unsigned integer.
+      // The assignment narrows an integer to the dtype of the column, and reinterprets an unsigned integer.
       to[at] = value as number;
     }
   }
 
-  /** Decodes each text of a dictionary once. */
+  /** Decodes a text. Each text of a dictionary is decoded only once. */
   #text(bytes: Uint8Array): string {
     const cachedText = this.#texts.get(bytes);
     if (cachedText !== undefined) return cachedText;

@@ -1,4 +1,4 @@
-/** Opens one Parquet file: its columns, its metadata, and its row groups one at a time. */
+/** Opens one Parquet file. Provides its columns, its metadata, and its row groups, which are read one at a time. */
 import { dataView } from "../../../base/bytes.ts";
 import { columnRemedy, corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { Selection } from "../selection/selection.ts";
@@ -12,11 +12,11 @@ export interface ParquetFile {
   readonly name: string;
   readonly columns: readonly FileColumn[];
   readonly rows: number;
-  /** The number of rows per group. */
+  /** The number of rows in each group. */
   readonly groups: readonly number[];
-  /** Key-value metadata. */
+  /** The key-value metadata of the file. */
   readonly about: ReadonlyMap<string, string>;
-  /** Returns the smallest and the largest integer of a column in a group, or undefined if the footer does not contain them or values are missing. */
+  /** Returns the smallest and the largest integer of a column in a group, or undefined if the footer does not contain them or if values are missing. */
   range(group: number, column: FileColumn): ChunkRange | undefined;
   /** Returns the same file with only the selected columns, under their new names. */
   select(selection: Selection): ParquetFile;
@@ -29,7 +29,7 @@ export interface ChunkRange {
   readonly max: bigint;
 }
 
-/** "PAR1", and "PARE" for an encrypted footer. */
+/** The magic number "PAR1". ENCRYPTED is "PARE", which marks an encrypted footer. */
 const MAGIC = 0x31524150;
 const ENCRYPTED = 0x45524150;
 
@@ -61,7 +61,7 @@ export async function parquetFile(file: SourceFile, maxBytes: number): Promise<P
     throw corruptFile(at(file.size - 8), `the footer has ${length} bytes, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`);
   const footer = await file.read(end, length + 8);
   try {
-    // Checks the lengths, so that the second parser can trust them.
+    // This parser checks the lengths, so the second parser can trust them.
     new Thrift(footer.subarray(0, length)).struct();
     const metadata = packages.parquetMetadata(footer.slice(), { geoparquet: false });
     const columns = fileColumns(packages.parquetSchema(metadata) as unknown as SchemaNode);
@@ -74,7 +74,7 @@ export async function parquetFile(file: SourceFile, maxBytes: number): Promise<P
     });
     const rows = groups.reduce((sum, group) => sum + group.rows, 0);
     if (rows !== parseCount(metadata.num_rows)) throw new RangeError(`the row groups have ${rows} rows, but the footer states ${metadata.num_rows}`);
-    /** The index of each column in a row group, regardless of its name. */
+    /** The index of each column in a row group, by its path in the file. */
     const places = new Map(columns.map((column, i) => [column.path, i]));
     const placeOf = ({ path }: FileColumn) => places.get(path) as number;
     const base: ParquetFile = {
@@ -117,7 +117,7 @@ function selectColumns(columns: readonly FileColumn[], selection: Selection): Fi
   });
 }
 
-/** Returns the reason why a decoder threw. A TypeError occurs if a required part is missing, and its message would not help the user. */
+/** Returns the reason why a decoder threw, as text. A TypeError means that a required part is missing, but its message would not help the user. */
 function reasonOf(cause: unknown): string {
   if (cause instanceof TypeError) return "a required part is missing";
   return cause instanceof Error ? cause.message : String(cause);
@@ -133,7 +133,7 @@ function parseCount(value: unknown): number {
 function chunkOf(meta: unknown, path: string | undefined, end: number): Chunk {
   if (path !== undefined && path !== null) throw new RangeError("a column chunk is stored in another file");
   const { data_page_offset, dictionary_page_offset, total_compressed_size, num_values, codec, statistics } = (meta ?? {}) as { [name: string]: unknown };
-  // Writers set no valid offsets for a column without values.
+  // A column without values may have invalid offsets.
   if (parseCount(num_values) === 0) return { start: 4, length: 0, entries: 0, codec: String(codec), range: undefined };
   const data = parseCount(data_page_offset);
   // Some writers use 0 for a missing dictionary.

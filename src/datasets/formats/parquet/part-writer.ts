@@ -1,4 +1,4 @@
-/** Writes one Parquet file, buffering rows until they form a row group. */
+/** Writes one Parquet file. Rows are buffered until they form a row group. */
 
 import { isText } from "../../../schema/leaf.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
@@ -6,12 +6,12 @@ import type { StagedFile } from "../sinks/staging.ts";
 import { ABOUT, EPISODE_INDEX, type FileSchema, type OutputColumn, type SchemaElement, STEP_INDEX } from "./schema.ts";
 import { type Codec, encodingOf, type ParquetPackage, rowOf, TableWriter } from "./table-writer.ts";
 
-/** The number of elements that completes a row group, regardless of the size of its rows. */
+/** The number of elements that completes a row group, even if it has fewer rows than allowed. */
 const GROUP_ELEMENTS = 2 ** 20;
-/** The number of bytes of texts and bytes that completes a row group. */
+/** The total size of texts and bytes that completes a row group. */
 const GROUP_BYTES = 2 ** 25;
 
-/** The rows of one episode that begin with step `from`. */
+/** Consecutive rows of one episode, beginning with step `from`. */
 export interface Rows {
   readonly episode: number;
   readonly from: number;

@@ -1,4 +1,4 @@
-/** Reads episodes of files that writeParquet wrote. */
+/** Reads the episodes of files that writeParquet wrote. */
 import { pack } from "../../../schema/nest.ts";
 import { Collector } from "../../model/collector.ts";
 import type { StepSpec } from "../../model/dataset.ts";
@@ -22,9 +22,9 @@ export interface RepriseReadOptions {
   readonly signal?: AbortSignal;
   /** The leaves of steps that are read. */
   readonly selected: SelectedSpec;
-  /** The first part and episode to read, where `part` is the first of the files. Default: the beginning */
+  /** The first part and the first episode to read. `part` is the number of the first file. Default: the beginning. */
   readonly start?: { readonly part: number; readonly episode: number };
-  /** Whether only some of the files are read. Default: false */
+  /** Whether only some of the files are read. Default: false. */
   readonly isPart?: boolean;
 }
 
@@ -42,7 +42,7 @@ export async function* readRepriseEpisodes<S>(
   let metadata: readonly ColumnData[] = [];
   let { part } = start;
   let last = false;
-  /** The number of the current or next episode. */
+  /** The number of the current episode, or of the next episode. */
   let { episode } = start;
   let isBefore = episode > 0;
   for await (const file of files) {
@@ -108,7 +108,7 @@ export async function* readRepriseEpisodes<S>(
         from = to;
       }
     }
-    // Episodes without steps follow in order up to the end of the file, and an episode ends with its file.
+    // An episode ends with its file. The remaining episodes of the file have no steps.
     if (buffer.length > 0) yield finishEpisode();
     yield* empty(fileSchema.episodes);
     if (episode !== fileSchema.episodes || waiting.length > 0)
@@ -117,7 +117,7 @@ export async function* readRepriseEpisodes<S>(
   if (!last && !isPart) throw lastPartError(part);
 }
 
-/** Yields the intact episodes of each file separately, since no episode spans files. */
+/** Yields the intact episodes of each file separately, because no episode spans two files. */
 export async function* salvageRepriseEpisodes<S>(
   files: AsyncIterable<ParquetFile>,
   schema: FileSchema,
@@ -151,7 +151,7 @@ function lastPartError(parts: number): RldsError {
   return corruptFile({}, `the last part of the dataset is missing, got ${parts} ${parts === 1 ? "part" : "parts"}`);
 }
 
-/** Returns the metadata of one episode, one value per leaf. */
+/** Returns the metadata of one episode, with one value per leaf. */
 function rowOf(spec: { readonly [name: string]: StepSpec }, data: readonly ColumnData[]): unknown[] {
   const steps = new StepColumns<unknown>(spec as StepSpec, data, 1);
   const row = steps.at(0);
@@ -169,7 +169,7 @@ function collectMetadata(spec: { readonly [name: string]: StepSpec }, values: un
 }
 
 /**
- * Returns the lengths of the episodes. Reads the column of episode numbers only if statistics do not determine them.
+ * Returns the lengths of the episodes. Reads the column of episode numbers only if the statistics in the footer do not determine the lengths.
  * @throws RldsError CORRUPT if an episode is missing
  */
 export async function readRepriseLengths(
@@ -182,7 +182,7 @@ export async function readRepriseLengths(
     const { episodes, empty } = readRepriseSchema(file) ?? schema;
     const { episode: column } = findRepriseColumns(file, schema);
     const orderError = (index: number | bigint) => corruptFile({ file: file.name }, `the next episode must be ${lengths.length}, got ${index}`);
-    // Only episodes without steps may be missing between two other episodes.
+    // Between two episodes with rows, only episodes without steps may be missing.
     const grow = (to: number | bigint) => {
       if (!(to <= episodes && to <= lengths.length + empty.length + 1)) throw orderError(to);
       while (lengths.length < to) lengths.push(0);

@@ -1,11 +1,11 @@
 /**
- * Decodes Parquet's hybrid of runs and packed bits. A run of a billion values takes six bytes, so decoding stops at the requested number of values; DuckDB
- * writes runs that are longer than needed.
+ * Decodes Parquet's hybrid of runs and packed bits. A run of a billion values takes only six bytes, so decoding stops at the requested number of values. Valid
+ * runs may also be too long, because DuckDB writes runs that are longer than needed.
  */
 
 /**
  * Decodes values until `into` is full.
- * @param width bits per value
+ * @param width the number of bits per value
  * @throws RangeError if the bytes end too early
  */
 export function decodeRuns<A extends Uint8Array | Uint32Array>(bytes: Uint8Array, width: number, into: A): A {

@@ -18,15 +18,15 @@ export interface FileSchema {
   readonly version: 1;
   readonly stepSpec: StepSpec;
   readonly metadataSpec: { readonly [name: string]: StepSpec };
-  /** The number of this file, from 0, and whether this file is the last one. */
+  /** The number of this file, starting at 0. `last` is set if it is the last file. */
   readonly part: number;
   readonly last: boolean;
-  /** The number of episodes up to the end of this file. */
+  /** The total number of episodes up to the end of this file. */
   readonly episodes: number;
   readonly steps: number;
-  /** The episodes of this part without steps: their numbers, and their metadata as JSON values. */
+  /** The numbers of the episodes without steps in this part, with their metadata as JSON values. */
   readonly empty: readonly (readonly [number, unknown])[];
-  /** Metadata of the dataset. */
+  /** The metadata of the dataset. */
   readonly about?: About;
 }
 

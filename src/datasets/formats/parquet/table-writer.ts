@@ -15,7 +15,7 @@ export type Codec = "SNAPPY" | "UNCOMPRESSED";
 export interface ColumnRows {
   readonly name: string;
   readonly data: readonly unknown[];
-  /** The encoding. Default: the choice of hyparquet-writer */
+  /** The encoding. Default: the choice of hyparquet-writer. */
   readonly encoding?: "PLAIN";
 }
 
@@ -30,13 +30,13 @@ export class TableWriter {
     this.#parquet = new ParquetWriter({ writer: this.#bytes, schema: schema as never, codec, createdBy: "reprise" });
   }
 
-  /** Writes a row group with the same number of rows of every column. */
+  /** Writes a row group. All columns must have the same number of rows. */
   async write(columnData: readonly ColumnRows[]): Promise<void> {
     await this.#parquet.write({ columnData: columnData as never, rowGroupSize: Math.max(columnData[0]?.data.length ?? 0, 1) });
     await this.#drain();
   }
 
-  /** @param about key-value metadata of the file */
+  /** @param about the key-value metadata of the file */
   async finish(about: { readonly [key: string]: string } = {}): Promise<void> {
     this.#parquet.kvMetadata = Object.entries(about).map(([key, value]) => ({ key, value }));
     await this.#parquet.finish();
@@ -51,12 +51,15 @@ export class TableWriter {
   }
 }
 
-/** Returns the encoding of a leaf. Floats have no dictionary, which would turn -0 into 0. Bytes such as images have no dictionary, since they rarely repeat. */
+/**
+ * Returns the encoding of a leaf. Floats have no dictionary, because a dictionary would turn -0 into 0. Bytes, such as images, have no dictionary, because they
+ * rarely repeat.
+ */
 export function encodingOf({ dtype }: StepLeaf): Pick<ColumnRows, "encoding"> {
   return isFloat(dtype) || dtype === "bytes" ? { encoding: "PLAIN" } : {};
 }
 
-/** Returns the value whose elements begin at `at`: a single value, or lists. */
+/** Returns the value whose elements begin at `at`, as a single value or as lists. */
 export function rowOf({ dtype, shape }: StepLeaf, data: ColumnData, at: number): unknown {
   const element = (i: number) => (dtype === "bool" ? data[i] === 1 : data[i]);
   if (shape.length === 0) return element(at);

@@ -9,30 +9,30 @@ import type { FileColumn } from "./columns.ts";
 import type { ChunkValues } from "./pages.ts";
 import type { ParquetFile } from "./parquet-file.ts";
 
-/** The file and column of values, for messages. */
+/** The file and the column of values, for messages. */
 export interface ColumnLocation {
   readonly file: string;
   readonly column: FileColumn;
 }
 
-/** Returns the leaf for a column's values. A list has the shape of the first row. Returns undefined for a type that cannot be read. */
+/** Returns the leaf for a column's values. A list gets its shape from the first row. Returns undefined for a type that cannot be read. */
 export function leafOfColumn({ dtype, listDepth }: FileColumn, first: ChunkValues | undefined): StepLeaf | undefined {
   if (dtype === undefined) return undefined;
   return { dtype, shape: listDepth === 0 ? [] : shapeOf(listDepth, first) } as StepLeaf;
 }
 
-/** Computes the shape of the first row's lists by counting the elements between list beginnings. */
+/** Computes the shape of the lists in the first row by counting the elements between the beginnings of lists. */
 function shapeOf(listDepth: number, first: ChunkValues | undefined): number[] {
   const count = first?.counts?.[0] ?? 0;
   if (listDepth === 1 || count === 0) return [count, ...new Array<number>(listDepth - 1).fill(0)];
   const levels = (first as ChunkValues & { readonly levels: Uint8Array }).levels.subarray(0, count);
-  // The number of lists that begin at a level or above.
+  // The number of lists that begin at each level or at a level above it.
   const listSizes = Array.from({ length: listDepth }, (_, level) => levels.filter((entry) => entry <= level).length);
   const sizes = [...listSizes, count];
   return Array.from({ length: listDepth }, (_, level) => Math.floor((sizes[level + 1] as number) / (sizes[level] as number)));
 }
 
-/** Checks and returns all rows of a row group. @throws RldsError INVALID_DATA if a value is missing · UNSUPPORTED if lists differ in length */
+/** Checks all rows of a row group and returns them as a column. @throws RldsError INVALID_DATA if a value is missing · UNSUPPORTED if lists differ in length */
 export function columnOf(chunk: ChunkValues, leaf: StepLeaf, rows: number, { file, column }: ColumnLocation): ColumnData {
   const { values, counts, levels, missing } = chunk;
   const subject = `column ${column.keys.join("/")}`;
@@ -68,7 +68,7 @@ export function slice(data: ColumnData, size: number, from: number, to: number):
   return Array.isArray(data) ? data.slice(from * size, to * size) : (data as Float32Array).subarray(from * size, to * size);
 }
 
-/** Joins consecutive pieces in a new array. */
+/** Joins consecutive pieces into a new array. */
 export function joined(leaf: StepLeaf, chunks: readonly ColumnData[]): ColumnData {
   if (isText(leaf)) return chunks.flat() as ColumnData;
   return setAll(zeros(leaf.dtype as Dtype, totalLength(chunks)) as AnyArray, chunks);

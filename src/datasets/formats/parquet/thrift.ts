@@ -1,10 +1,10 @@
-/** Parses Thrift's compact protocol defensively: no length may exceed the remaining bytes, and nesting is limited. */
+/** Parses Thrift's compact protocol defensively. No length may exceed the remaining bytes, and nesting is limited. */
 import { dataView } from "../../../base/bytes.ts";
 import { MAX_THRIFT_DEPTH } from "../../../base/file-limits.ts";
 
 export type ThriftValue = number | bigint | boolean | Uint8Array | readonly ThriftValue[] | ThriftStruct;
 
-/** The fields of a struct by number. */
+/** The fields of a struct, by number. */
 export interface ThriftStruct {
   readonly [field: number]: ThriftValue | undefined;
 }

@@ -1,4 +1,4 @@
-/** Writes an RLDS dataset as Parquet, one row per step. */
+/** Writes an RLDS dataset as Parquet, with one row per step. */
 import { flag, integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import { readChunks } from "../../model/chunks.ts";
 import { Collector } from "../../model/collector.ts";
@@ -21,29 +21,29 @@ export interface ParquetWriteOptions extends WriteOptions {
    * The size in bytes after which the next episode begins a new file in the folder. A path that ends with .parquet is always a single file. Default: 256 MiB.
    */
   readonly fileBytes?: number;
-  /** The maximum number of rows per row group. If rows are wide, groups are smaller and have about a million elements. Default: 10,000. */
+  /** The maximum number of rows per row group. If rows are wide, groups have fewer rows, with about a million elements in total. Default: 10,000. */
   readonly groupRows?: number;
   /** The compression codec. Default: "snappy". */
   readonly compression?: "snappy" | "none";
 }
 
 const OPTIONS = "fileBytes, groupRows, compression, signal, onProgress, overwrite, about, strict";
-/** The number of steps converted to columns together. */
+/** The number of steps that are converted to columns together. */
 const CHUNK_STEPS = 1024;
 const PART_NAME = /^part-\d+\.parquet$/;
 
 /**
  * Writes a Parquet file, or a folder of Parquet files. Each step is one row with `episode_index`, `step_index`, one column per leaf, and the episode's
- * metadata. The metadata are columns `episode/…`, which repeat in all rows of the episode. A leaf is named `observation/state`. A value with dimensions is a
- * list, nested once per dimension.
+ * metadata. The metadata are stored in columns `episode/…`, which repeat in all rows of the episode. Columns of leaves have names such as `observation/state`.
+ * A value with dimensions is a list that is nested once per dimension.
  *
- * The metadata of each file contain the form of the data under `reprise.rlds`. From this form, `openParquet` restores the same data, including episodes without
- * steps. A folder has files `part-00000.parquet` … and must not contain other .parquet files. Files receive their final names after all files are written. The
- * same data produces the same bytes. Keeps one row and one row group in memory, with at most 32 MiB of texts and bytes.
+ * The key-value metadata of each file describe the data under `reprise.rlds`. From this description, `openParquet` restores the same data, including episodes
+ * without steps. A folder has files `part-00000.parquet` … and must not contain other .parquet files. Files receive their final names after all files are
+ * written. The same data produces the same bytes. Keeps one row and one row group in memory, with at most 32 MiB of texts and bytes.
  * @throws TypeError, RangeError if an option is invalid
- * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error names the episode, the step and the leaf
+ * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error includes the episode, the step and the leaf
  * @throws RldsError UNSUPPORTED if hyparquet-writer is missing
- * @throws RldsError EMPTY if no step determines the form
+ * @throws RldsError EMPTY if the dataset has neither a spec nor a step from which to infer it
  * @throws RldsError IO if the target cannot be written or already exists
  */
 export async function writeParquet(rlds: RldsDataset<unknown>, to: Sink, options: ParquetWriteOptions = {}): Promise<WriteReport> {
@@ -109,7 +109,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, parsed
       parts.push(part);
       return part;
     };
-    // A part is the last one only if no other part begins after it.
+    // Whether a part is the last one is known only when no other part begins after it.
     const finish = async (last: boolean) => {
       const schema: FileSchema = { version: 1, stepSpec, metadataSpec, part: parts.length - 1, last, episodes: count, steps, empty, ...(about && { about }) };
       const part = parts.at(-1) as PartWriter;

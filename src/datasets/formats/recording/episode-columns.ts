@@ -6,18 +6,18 @@ import type { RowLayout } from "../../model/recording/row-layout.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import type { FramePlace, LazyFrames } from "./lazy-frames.ts";
 
-/** The memory per lazy frame. */
+/** The memory that a lazy frame takes, in bytes. */
 const PLACE_BYTES = 32;
-/** The size of a text's length field. */
+/** The number of bytes that store the length of a text. */
 const HEAD = 4;
 
-/** Returns whether to read a leaf. Other leaves are neither checked nor kept. */
+/** A function that returns whether to read a leaf. Other leaves are neither checked nor kept. */
 export type ReadsLeaf = (leaf: { readonly keys: readonly string[] }) => boolean;
 
 export class EpisodeColumns {
   length = 0;
   readonly #layout: RowLayout;
-  /** An aligned copy of a row's numbers, for typed arrays. */
+  /** An aligned copy of a row's numbers, of which typed arrays are views. */
   readonly #row: Uint8Array<ArrayBuffer>;
   readonly #views: readonly AnyArray[];
   readonly #numbers: readonly AnyArray[];
@@ -27,8 +27,8 @@ export class EpisodeColumns {
   readonly #isRead: { readonly numbers: readonly boolean[]; readonly texts: readonly boolean[]; readonly frames: readonly boolean[] };
 
   /**
-   * @param capacity the maximum number of steps @param reads returns whether to read a leaf @param lazyFrames the frames of each camera, if they remain in
-   * storage
+   * @param capacity the maximum number of steps @param reads returns whether to read a leaf @param lazyFrames the frames of each camera, if the frames remain
+   * in storage
    */
   constructor(layout: RowLayout, capacity: number, reads: ReadsLeaf, lazyFrames?: readonly LazyFrames[]) {
     this.#layout = layout;
@@ -49,7 +49,7 @@ export class EpisodeColumns {
     return this.#lazyFrames !== undefined;
   }
 
-  /** Returns the size of one step in memory, without texts and lazy frames. */
+  /** Returns the size of one step in memory, without its texts. A lazy frame counts only with its place. */
   static stepBytes({ numbers, frames }: RowLayout, reads: ReadsLeaf, isLazy = false): number {
     const numberBytes = numbers.filter(reads).reduce((sum, { leaf, bytes }) => sum + (isHalf(leaf.dtype) ? 2 * bytes : bytes), 0);
     return frames.filter(reads).reduce((sum, { size }) => sum + (isLazy ? PLACE_BYTES : size), Math.max(numberBytes, 1));
@@ -87,7 +87,7 @@ export class EpisodeColumns {
     this.length++;
   }
 
-  /** Returns the columns that are read, by the paths of their leaves joined with dots, which names do not contain. */
+  /** Returns the columns that are read, by the paths of their leaves, which are joined with dots. Names do not contain dots. */
   finish(): Map<string, ColumnData> {
     const { numbers, texts, frames } = this.#layout;
     const all: readonly (readonly [isRead: boolean | undefined, keys: readonly string[], column: () => ColumnData])[] = [

@@ -1,4 +1,4 @@
-/** Reads the episodes of a recording one after the other, starting with the segment in which the first requested episode begins. */
+/** Reads the episodes of a recording, one after the other. Reading starts with the segment in which the first requested episode begins. */
 
 import { ReplayError } from "../../../base/error.ts";
 import { RECORDED_END, RECORDED_FINAL, RECORDED_FRAME, RECORDED_STEP } from "../../../base/kinds.ts";
@@ -20,14 +20,14 @@ import type { PendingFrames } from "./read-frames.ts";
 import type { RecordingFolder } from "./recording-folder.ts";
 import { readSteps, type StepSelection } from "./step-schema.ts";
 
-/** The frames of larger episodes remain in storage, if they can be read synchronously. */
+/** The size above which the frames of an episode remain in storage, if they can be read synchronously. */
 const EAGER_BYTES = 2 ** 26;
 
 export interface EpisodesOptions {
   readonly listing: Listing;
   readonly layout: RowLayout;
   readonly selected: StepSelection;
-  /** Receives damaged parts. Undefined if they are errors. */
+  /** Receives the damaged parts. Undefined if they are errors. */
   readonly losses: Damage | undefined;
   readonly frames: PendingFrames;
   readonly maxBytes: number;
@@ -35,8 +35,8 @@ export interface EpisodesOptions {
 }
 
 /**
- * @param first the number of the first episode, not counting discarded episodes @throws RldsError CORRUPT; UNSUPPORTED if an episode needs more than maxBytes.
- * The errors name the file, episode and step
+ * @param first the number of the first episode, not counting discarded episodes @throws RldsError CORRUPT · UNSUPPORTED if an episode takes more than maxBytes.
+ * The errors include the file, the episode and the step
  */
 export async function* episodesOf<S>(folder: RecordingFolder, first: number, options: EpisodesOptions): AsyncGenerator<ReadEpisode<S>, void, undefined> {
   const { segments, run, episodes } = options.listing;
@@ -46,7 +46,7 @@ export async function* episodesOf<S>(folder: RecordingFolder, first: number, opt
   try {
     for (const { id, bytes, sum, stretches } of segments.slice(begin)) {
       options.signal?.throwIfAborted();
-      // A missing segment has no stretch.
+      // A missing segment has no stretches.
       if (stretches?.length === 0) continue;
       await folder.ready(id);
       for (const { start, to } of stretches ?? [{ start: undefined, to: bytes }]) {
@@ -54,7 +54,7 @@ export async function* episodesOf<S>(folder: RecordingFolder, first: number, opt
         try {
           while (walk.next()) {
             const finished = open.section(walk.sections, id);
-            // Avoids an await if the result is synchronous.
+            // An await is avoided if the result is synchronous.
             if (finished instanceof Promise) await finished;
             for (const episode of open.episodes.splice(0)) yield episode as ReadEpisode<S>;
             if (open.isDone) return;
@@ -77,14 +77,14 @@ export async function* episodesOf<S>(folder: RecordingFolder, first: number, opt
 
 /** Collects the sections of the current episode. */
 class OpenEpisode {
-  /** Complete episodes that have not been passed on yet. */
+  /** The complete episodes that have not been passed on yet. */
   readonly episodes: ReadEpisode[] = [];
   readonly #folder: RecordingFolder;
   readonly #options: EpisodesOptions;
   #next: number;
   #columns: EpisodeColumns | undefined;
   #last: FinalStep = "transition";
-  /** Whether a part of the episode is damaged, so that the episode is not passed on. */
+  /** Whether a part of the episode is damaged. Such an episode is not passed on. */
   #isLost = false;
 
   constructor(folder: RecordingFolder, next: number, options: EpisodesOptions) {
@@ -110,7 +110,7 @@ class OpenEpisode {
       return undefined;
     }
     if (kind !== RECORDED_STEP && kind !== RECORDED_FINAL && kind !== RECORDED_END) return undefined;
-    // An episode that was cut ends at the beginning of the next episode.
+    // An episode that was cut off ends at the beginning of the next episode.
     while (this.#nextEntry !== undefined && this.#nextEntry.number < id) this.end();
     if (this.#nextEntry?.number !== id) {
       frames.forget();
@@ -164,7 +164,7 @@ class OpenEpisode {
     this.#next++;
   }
 
-  /** Abandons the episode. @throws the error, if losses are not allowed */
+  /** Abandons the episode. @throws the error if losses are not allowed */
   #fail(error: unknown): void {
     const { losses } = this.#options;
     if (losses === undefined) throw error;
@@ -234,7 +234,7 @@ class OpenEpisode {
   }
 }
 
-/** Returns the error for damage. An existing ReplayError, such as that of an unreadable file, is returned unchanged. */
+/** Returns the error for damage. A ReplayError, for example about an unreadable file, is returned unchanged. */
 function toReplayError(error: unknown, place: object): ReplayError {
   return error instanceof ReplayError ? error : corruptFile(place, (error as Error).message, error);
 }

@@ -14,7 +14,7 @@ export interface FramePlace {
   readonly sum: number;
 }
 
-/** Reads pieces of files synchronously. */
+/** A function that reads a piece of a file synchronously. */
 export type ReadNow = (file: string, at: number, length: number) => Uint8Array;
 
 export interface FrameDecoding {
@@ -22,21 +22,20 @@ export interface FrameDecoding {
   readonly readNow: ReadNow;
   /** @throws Error if the bytes are not a valid frame */
   decode(bytes: Uint8Array, leaf: FrameLeaf): Uint8Array;
-  /** Runs before all frames are read into memory. @throws RldsError UNSUPPORTED */
+  /** Called before all frames are read into memory. @throws RldsError UNSUPPORTED if they take too much memory */
   check(): void;
 }
 
 export class LazyFrames {
   readonly #decoding: FrameDecoding;
-  /** The names of the files, usually few. For each frame: the index of its file, its offset, its length, and its checksum. */
+  /** The names of the files, which are usually few. `#places` contains the index of the file, the offset, the length and the checksum of each frame. */
   readonly #files: string[] = [];
   readonly #places: Float64Array;
   readonly #checks: boolean;
   #length = 0;
 
   /**
-   * @param capacity the maximum number of frames @param checks whether to also read each frame when it is added, so that damage is found before the episode is
-   * passed on
+   * @param capacity the maximum number of frames @param checks whether to also read each frame when it is added, to find damage before the episode is passed on
    */
   constructor(decoding: FrameDecoding, capacity: number, checks = false) {
     this.#checks = checks;

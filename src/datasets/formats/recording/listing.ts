@@ -12,20 +12,20 @@ import type { RecordingFolder } from "./recording-folder.ts";
 
 /** An entry in the list of recorded episodes. */
 export interface EpisodeEntry {
-  /** The number in its sections, which also counts discarded episodes. */
+  /** The number of the episode in its sections, which also counts discarded episodes. */
   readonly number: number;
   /** The index of the segment in which the episode begins. */
   readonly segment: number;
   steps: number;
   flags: number;
   task: string;
-  /** Whether the episode is damaged, so that only its first steps belong to it. */
+  /** Whether the episode is damaged. If so, only its first steps are read. */
   readonly isCut?: boolean;
 }
 
 /** A range of complete groups in a segment. */
 export interface SegmentStretch {
-  /** The start of the stretch. Undefined for the beginning of the segment. */
+  /** The start of the stretch. Undefined if it begins with the segment. */
   readonly start: SegmentStart | undefined;
   readonly to: number;
 }
@@ -42,7 +42,7 @@ export interface Listing {
   readonly episodes: readonly EpisodeEntry[];
 }
 
-/** The number of bytes read from the beginning of a segment, which contains the index. */
+/** The number of bytes that are read from the beginning of a segment, where the index is. */
 const HEAD_PIECE = 1 << 16;
 
 /**
@@ -104,11 +104,11 @@ function contentsOf(
       const { kind, id: of } = sections;
       if (kind === RECORDED_STEP || kind === RECORDED_FINAL) contents.step(of);
       else if (kind === RECORDED_END) contents.end(of, endOf(sections.payload));
-      // Only this index describes the segments before the first existing segment.
+      // The segments before the first existing segment are described only in this index.
       else if (kind === RECORDED_INDEX && isFirst && previous === undefined) contents = new Contents(Contents.of(sections.payload).after);
       isFirst = false;
     }
-    // The newest segment is also checked, since its owner may have removed an incomplete end.
+    // The newest segment is also checked, because its owner may have removed an incomplete end.
     const fault = faultOf(walk, run, sum);
     if (fault !== undefined) throw damaged(id, walk.faultAt ?? sections.end, fault);
   } finally {

@@ -28,15 +28,15 @@ export interface RecordingOptions extends ReadOptions {
   readonly fetch?: Fetch;
 }
 
-/** The folder of a recording, from any source. A directory from `opfs` or `memory` of reprise/storage can be read while a recorder writes to it. */
+/** The folder of a recording, which may be any source. A directory from `opfs` or `memory` of reprise/storage can be read while a recorder writes to it. */
 export type RecordingSource = Source;
 
-/** A recording as a dataset. Its size is known before a step is read. */
+/** A recording as a dataset. Its numbers of episodes and steps are known before a step is read. */
 export interface Recording<S = RldsStep> extends RldsReader<S> {
   readonly episodes: number;
   readonly steps: number;
   /**
-   * Returns the episodes from number `episode` on (0, 1, …). The result is empty if there is no such episode.
+   * Returns the episodes from number `episode` on (0, 1, …). The result is empty if the episode does not exist.
    * @throws RangeError if `episode` is not an integer ≥ 0
    */
   startingAt(episode: number): AsyncIterable<ReadEpisode<S>>;
@@ -55,15 +55,15 @@ const METADATA: { readonly [name: string]: StepSpec } = {
 /**
  * Opens a recording as an RLDS dataset. The metadata of an episode are its `task`, its `success`, `finished` (false if a crash cut the episode off) and its
  * `final_step`. `final_step` is "observation" if the last step was passed as `final`, otherwise "transition". `about` contains `fps`, the `tasks`, and the
- * metadata passed to the recorder.
+ * metadata that was passed to the recorder.
  *
- * Steps contain the recorded leaves and RLDS flags; frames are pixels. A recording can be opened while it is being written: the reader shows the data that was
- * flushed at the moment of opening. Opening reads only the beginning of each file, and the whole newest file. Keeps one episode in memory. If the source is
- * asynchronous (a URL, a Blob in a page), also keeps one file.
+ * Steps contain the recorded leaves and the RLDS flags. Frames are pixels. A recording can be opened while it is being written. The reader then shows the data
+ * that had been flushed when it was opened. Opening reads only the beginning of each file, and the whole newest file. Keeps one episode in memory. If the
+ * source is asynchronous (a URL, a Blob in a page), also keeps one file.
  * @throws RldsError NOT_FOUND if there is no recording
  * @throws RldsError EMPTY if nothing was recorded yet
- * @throws RldsError UNSUPPORTED if the source is not one folder of a recording
- * @throws RldsError CORRUPT if a file is damaged, with file and byte
+ * @throws RldsError UNSUPPORTED if the source is not a folder with exactly one recording
+ * @throws RldsError CORRUPT if a file is damaged. The error includes the file and the byte
  * @throws RldsError SPEC_MISMATCH if the directory contains something else
  */
 export async function openRecording<S = RldsStep>(from: RecordingSource, options: RecordingOptions = {}): Promise<Recording<S>> {

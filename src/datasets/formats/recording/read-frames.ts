@@ -30,7 +30,7 @@ export class PendingFrames {
   readonly #names: FrameNames | undefined;
   readonly #maxBytes: number;
   readonly #isRead: readonly boolean[];
-  /** The section of each camera, and its place. */
+  /** The section of each camera. `#places` has the places of these sections. */
   #sections: (Uint8Array | undefined)[];
   #places: (SectionPlace | undefined)[];
 
@@ -63,7 +63,7 @@ export class PendingFrames {
     this.#places.fill(undefined);
   }
 
-  /** Returns the place of each camera's frame, and clears the buffer. @throws Error if a frame is missing */
+  /** Returns the place of each camera's frame and clears the buffer. @throws Error if a frame is missing */
   places(episode: number, step: number): (FramePlace | undefined)[] {
     const places = [...this.#places];
     return this.#takeSections().map((bytes, camera): FramePlace | undefined => {
@@ -79,12 +79,12 @@ export class PendingFrames {
     return this.#decodeFrame(bytes, leaf);
   }
 
-  /** Returns the pixels of each camera, and clears the buffer. @throws Error if a frame is damaged or missing */
+  /** Returns the pixels of each camera and clears the buffer. @throws Error if a frame is damaged or missing */
   pixels(): (Uint8Array | undefined)[] {
     return this.#takeSections().map((bytes, i) => bytes && this.#decodeFrame(bytes, this.#leaves[i] as FrameLeaf));
   }
 
-  /** Like `pixels`, for frames in files. @throws RldsError CORRUPT if a file is missing or differs from the recorded file */
+  /** Does the same as `pixels` for frames in files. @throws RldsError CORRUPT if a file is missing or differs from the recorded file */
   async fromFiles(folder: RecordingFolder, episode: number, step: number): Promise<(Uint8Array | undefined)[]> {
     const pixels: (Uint8Array | undefined)[] = [];
     for (const [camera, sectionBytes] of this.#takeSections().entries()) {
@@ -113,7 +113,7 @@ export class PendingFrames {
     return { name, size: view.getUint32(0, true), sum: view.getUint32(4, true) };
   }
 
-  /** Takes the sections of the cameras that are read. */
+  /** Returns the sections of the cameras that are read, and clears the buffer. @throws Error if a frame is missing */
   #takeSections(): (Uint8Array | undefined)[] {
     const sections = this.#sections.map((bytes, i) => {
       if (bytes === undefined && this.#isRead[i]) throw new Error(`a step has no frame of ${this.#leaves[i]?.path}`);

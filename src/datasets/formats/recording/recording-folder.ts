@@ -1,4 +1,4 @@
-/** Defines the folder of a recording, whose reads may require fetching first. */
+/** Defines the folder of a recording. Data may have to be fetched before it can be read. */
 
 import type { Directory, StorageFile } from "../../../files/directory.ts";
 import { withIoErrors } from "../../../files/io-errors.ts";
@@ -9,13 +9,13 @@ import type { ReadNow } from "./lazy-frames.ts";
 
 export interface RecordingFolder {
   readonly directory: Directory;
-  /** Calls a function that reads, and repeats the call whenever data had to be fetched. The function must not have side effects. */
+  /** Calls a function that reads synchronously. The call is repeated whenever data had to be fetched, so the function must not have side effects. */
   retryRead<T>(read: () => T): Promise<T>;
   /** Prepares a whole segment for reading. */
   ready(segment: number): Promise<void>;
-  /** Reads a file that is not a segment. @throws RldsError NOT_FOUND; CORRUPT if the file is larger than `maxBytes` */
+  /** Reads a file that is not a segment. @throws RldsError NOT_FOUND · CORRUPT if the file is larger than `maxBytes` */
   bytes(name: string, maxBytes: number): Promise<Uint8Array>;
-  /** Reads a piece of any file synchronously, if that is possible. @throws RldsError */
+  /** Reads a piece of any file synchronously. Undefined if synchronous reads are not possible. @throws RldsError */
   readonly readNow: ReadNow | undefined;
   /** Closes the open files. */
   release(): Promise<void>;
@@ -25,7 +25,7 @@ export interface RecordingFolder {
 
 /** A directory of reprise/storage, to which this process may be writing. */
 export class DirectoryFolder implements RecordingFolder {
-  /** The segments at one moment. */
+  /** A view of the segments at one moment. */
   readonly directory: Directory;
   readonly #below: Directory;
 
@@ -33,7 +33,7 @@ export class DirectoryFolder implements RecordingFolder {
   constructor(directory: Directory) {
     flushLogs(directory);
     this.#below = directory;
-    // A recorder removes no segments.
+    // Segments can be opened lazily, because a recorder never removes any.
     this.directory = new ReadOnlyDirectory(directory, { isLazy: true });
   }
 
@@ -85,7 +85,7 @@ export class DirectoryFolder implements RecordingFolder {
     try {
       return withIoErrors("opening", this.#below, name, () => this.#below.open(name, false));
     } catch (error) {
-      // The listing may be long, so it is checked only after an error.
+      // The directory may contain many files, so it is listed only after an error.
       if (this.#below.list().includes(name)) throw error;
       throw new RldsError("NOT_FOUND", "there is no such file", { file: `${this.directory.name}/${name}` }, { cause: error });
     }

@@ -1,4 +1,6 @@
-/** Recovers a damaged recording: all complete episodes, including those after the damage, and the steps of damaged episodes up to the damage. */
+/**
+ * Recovers a damaged recording. All complete episodes are kept, including episodes after the damage. Damaged episodes keep their steps up to the damage.
+ */
 import { corrupt } from "../../../base/error.ts";
 import { RECORDED_END, RECORDED_FINAL, RECORDED_INDEX, RECORDED_STEP } from "../../../base/kinds.ts";
 import { loggerOf } from "../../../base/warnings.ts";
@@ -63,10 +65,10 @@ export async function salvageRecording(folder: RecordingFolder, { signal, losses
   return { about, segments: listed, run: head.run, episodes: episodes.list() };
 }
 
-/** A segment that must exist. */
+/** A segment number for which a segment must exist. */
 interface Slot {
   readonly id: number;
-  /** The segment. Undefined if it is missing or belongs to something else. */
+  /** The segment. Undefined if it is missing or does not belong to the recording. */
   readonly segment: SalvagedSegment<PartVisitor> | undefined;
   readonly fault: string | undefined;
 }
@@ -80,7 +82,7 @@ function slotOf(id: number, segments: readonly SalvagedSegment<PartVisitor>[], n
   return isOther ? { id, segment: undefined, fault: "the file differs from the recorded file" } : { id, segment, fault: undefined };
 }
 
-/** Returns the newest segment with a valid head, ignoring trailing files that never contained anything. */
+/** Removes trailing segments that never contained any data. Returns the newest segment with a valid head. */
 function newestWithHead(segments: SalvagedSegment<PartVisitor>[]): SalvagedSegment<PartVisitor> | undefined {
   while (segments.length > 1 && !segments.at(-1)?.parts.some(isStretch) && !segments.at(-2)?.isSealed) segments.pop();
   return [...segments].reverse().find(({ head }) => head !== undefined);
@@ -96,14 +98,14 @@ function endGroupOf(segment: SalvagedSegment<unknown> | undefined): number | und
   return ends.at(-1) ?? segment?.head?.group;
 }
 
-/** Returns the parts that were read and lost, in order. Missing groups are a loss even if no bytes are missing. */
+/** Returns the parts that were read and the parts that were lost, in order. Missing groups are a loss even if no bytes are missing. */
 function partsOf(slots: readonly Slot[]): (ReadPart | LostPart)[] {
   const parts: (ReadPart | LostPart)[] = [];
   let group = 0;
   for (const [place, { id, segment }] of slots.entries()) {
     const isNewest = place === slots.length - 1;
     const lost = { segment: place, file: fileOf(id), isSingle: false, isTornTail: false };
-    // Only the very first segment has no index.
+    // Only the first segment of a recording has no index.
     let isAtIndex = place > 0;
     if (segment === undefined) parts.push({ ...lost, from: 0, to: 0, at: 0, fault: undefined, group, isAtIndex });
     for (const part of segment?.parts ?? []) {
@@ -127,7 +129,7 @@ function endOfFile(slot: Slot | undefined): { readonly from: number; readonly to
   return { from: size, to: size, at: size, fault: "its end is missing" };
 }
 
-/** Returns the content of each segment according to the next segment. */
+/** Returns the content of each segment, as stated in the index of the next segment. */
 function statedContents(slots: readonly Slot[]): (Contents | undefined)[] {
   return slots.map(({ id }, place) => {
     const following = slots[place + 1]?.segment?.parts ?? [];
@@ -142,7 +144,7 @@ function statedContents(slots: readonly Slot[]): (Contents | undefined)[] {
 class PartVisitor implements GroupVisitor {
   readonly pieces: Piece[] = [];
   index: { readonly of: number; readonly contents: Contents } | undefined;
-  /** The changes of the open group, applied when the group is complete. */
+  /** The changes of the open group, which are applied when the group is complete. */
   readonly #open: (() => void)[] = [];
 
   section(kind: number, id: number, payload: Uint8Array): void {

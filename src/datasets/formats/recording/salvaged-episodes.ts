@@ -1,6 +1,6 @@
 /**
- * Determines which episodes of a damaged recording are complete, and the length of all other episodes. Steps after a gap are never joined to steps before the
- * gap.
+ * Determines which episodes of a damaged recording are complete, and how long the intact beginnings of all other episodes are. Steps after a gap are never
+ * joined to steps before the gap.
  */
 import { SECTION_BYTES } from "../../../storage/format/section.ts";
 import { END_BYTES } from "../../../storage/log/group-ends.ts";
@@ -9,14 +9,14 @@ import type { RowLayout } from "../../model/recording/row-layout.ts";
 import { corruptFile, type RldsError } from "../../model/rlds-error.ts";
 import type { EpisodeEntry } from "./listing.ts";
 
-/** Consecutive steps of one episode. */
+/** A run of consecutive steps of one episode. */
 export interface Piece {
   readonly episode: number;
   steps: number;
   end: End | undefined;
 }
 
-/** Consecutive groups that were read in one segment. */
+/** A run of consecutive groups that were read in one segment. */
 export interface ReadPart {
   readonly segment: number;
   readonly pieces: readonly Piece[];
@@ -33,19 +33,19 @@ export interface LostPart {
   readonly from: number;
   readonly to: number;
   readonly at: number;
-  /** The reason why the bytes could not be read. Undefined for a whole file, which is reported separately. */
+  /** The reason why the bytes could not be read. Undefined if a whole file is lost, which is reported separately. */
   readonly fault: string | undefined;
   readonly isSingle: boolean;
-  /** Whether the part is the end of the newest segment, which a crash may have cut. */
+  /** Whether the part is the end of the newest segment, which a crash may have cut off. */
   readonly isTornTail: boolean;
   /** The number of the first group in the part. */
   readonly group: number;
-  /** Whether the part's segment must have an index, and nothing was read before the part. */
+  /** Whether the part begins where the segment's index should be. */
   readonly isAtIndex: boolean;
   readonly pieces?: undefined;
 }
 
-/** Episodes whose steps may be in a gap. */
+/** The episodes whose steps may be in a gap, with the numbers `first` … `last`. */
 interface Hit {
   readonly lost: LostPart;
   /** The maximum number of steps in the gap. */
@@ -56,7 +56,7 @@ interface Hit {
   readonly last: number;
 }
 
-/** The steps read from an episode. */
+/** Steps that were read from an episode. */
 interface ReadSteps {
   readonly segment: number;
   readonly place: number;
@@ -71,11 +71,11 @@ export class SalvagedEpisodes {
   readonly #ends = new Map<number, End>();
   readonly #hits: Hit[] = [];
 
-  /** @param stated the content of each segment, if known */
+  /** @param stated the stated content of each segment, if it is known */
   constructor(parts: readonly (ReadPart | LostPart)[], stated: readonly (Contents | undefined)[], { numberBytes, texts, frames }: RowLayout) {
     this.#parts = parts;
     this.#stated = stated;
-    // A frame is a separate section.
+    // If there are frames, they are separate sections, so a step is never a single section.
     this.#stepBytes = frames.length > 0 ? Number.POSITIVE_INFINITY : SECTION_BYTES + numberBytes + texts.reduce((sum, { size }) => sum + 4 * size, 0);
     this.#addParts();
     for (const contents of stated)
@@ -141,7 +141,7 @@ export class SalvagedEpisodes {
         continue;
       }
       for (const { episode, steps, end } of part.pieces) {
-        // Numbers only increase, so a recorder cannot have written a repeated number.
+        // Episode numbers only increase, so a smaller number is not the work of a recorder and is ignored.
         if (episode < next) continue;
         const read = this.#read.get(episode) ?? [];
         this.#read.set(episode, read);
@@ -152,7 +152,7 @@ export class SalvagedEpisodes {
     }
   }
 
-  /** Returns the maximum number of steps in a gap, from the numbers of the groups around it. */
+  /** Returns the maximum number of steps in a gap, computed from the numbers of the groups around it. */
   #mostLost(place: number, lost: LostPart): number {
     const end = this.#parts.findIndex(({ pieces }, at) => at > place && pieces !== undefined);
     if (end < 0) return lost.isTornTail ? 0 : Number.POSITIVE_INFINITY;
@@ -160,11 +160,11 @@ export class SalvagedEpisodes {
     let begin = place;
     while (begin > 0 && this.#parts[begin - 1]?.pieces === undefined) begin--;
     const gaps = this.#parts.slice(begin, end) as LostPart[];
-    // The index of a segment is a group without steps.
+    // An index is a group without steps.
     const indices = new Set(gaps.filter(({ isAtIndex }) => isAtIndex).map(({ segment }) => segment));
     if (following.hasIndex) indices.delete(following.segment);
     const groups = following.group - lost.group - indices.size;
-    // A single section shorter than a step is the end of an episode.
+    // A single section that is shorter than a step is the end of an episode.
     const isEnd = groups === 1 && lost.isSingle && lost.to - lost.from - END_BYTES < this.#stepBytes;
     return isEnd ? 0 : Math.max(groups, 0);
   }
@@ -178,13 +178,13 @@ export class SalvagedEpisodes {
     });
   }
 
-  /** Returns the number of an episode's steps read in a segment. */
+  /** Returns the number of an episode's steps that were read in a segment. */
   #readIn(segment: number, episode: number): number {
     return stepsOf((this.#read.get(episode) ?? []).filter((read) => read.segment === segment));
   }
 }
 
-/** @param place counts only the steps before this part. Default: all */
+/** @param place the part before which steps are counted. Default: all steps are counted */
 function stepsOf(read: readonly ReadSteps[], place = Number.POSITIVE_INFINITY): number {
   return read.reduce((sum, part) => sum + (part.place < place ? part.steps : 0), 0);
 }

@@ -1,4 +1,4 @@
-/** Presents a folder of any source as a directory for readers of logs. Data that cannot be read synchronously is fetched first. */
+/** Presents a folder of any source as a directory for readers of logs. Data that cannot be read synchronously is fetched before it is read. */
 
 import { closable, type Directory, type StorageFile } from "../../../files/directory.ts";
 import { readSizes, type SegmentSizes } from "../../../storage/log/file-sizes.ts";
@@ -23,7 +23,7 @@ class Missing extends Error {
   }
 }
 
-/** The fetched bytes of a file. */
+/** A block of bytes that was fetched from a file. */
 interface FetchedBlock {
   readonly at: number;
   readonly bytes: Uint8Array;
@@ -35,12 +35,12 @@ export class SourceDirectory implements Directory, RecordingFolder {
   /** The path of the segments in the folder, with a trailing slash. */
   readonly #prefix: string;
   readonly #maxBytes: number;
-  /** The sizes at one moment, since the owner may still be writing. */
+  /** The sizes at one moment, because the owner may still be writing. */
   readonly #sizes: SegmentSizes;
   readonly #open = new Map<string, SourceFile>();
   readonly #fetched = new Map<string, FetchedBlock>();
 
-  /** @throws RldsError NOT_FOUND if there are no segments, UNSUPPORTED if several folders have segments · ReplayError LOCKED if the owner writes constantly */
+  /** @throws RldsError NOT_FOUND if there are no segments · UNSUPPORTED if several folders have segments · ReplayError LOCKED if the owner writes constantly */
   static async of(folder: SourceFolder, maxBytes: number, signal?: AbortSignal): Promise<SourceDirectory> {
     const { files, prefix } = await SourceFiles.of(folder);
     return new SourceDirectory(folder, prefix, maxBytes, await readSizes(files, signal));
@@ -143,7 +143,7 @@ export class SourceDirectory implements Directory, RecordingFolder {
     return length;
   }
 
-  /** Opens a file. If it cannot be read synchronously, fetches some bytes, which replace the previous bytes. */
+  /** Opens a file. If the file cannot be read synchronously, fetches bytes that replace the previously fetched bytes. */
   async #fetch(name: string, at: number, length: number): Promise<void> {
     let file = this.#open.get(name);
     if (file === undefined) {
@@ -152,7 +152,7 @@ export class SourceDirectory implements Directory, RecordingFolder {
     }
     if (file.readNow !== undefined) return;
     const previous = this.#fetched.get(name);
-    // A repeated walk starts with the bytes that it already had.
+    // A repeated call first reads the bytes that were already fetched, so these bytes are included.
     const from = Math.min(at, previous?.at ?? at);
     const to = Math.max(at + length, previous === undefined ? 0 : previous.at + previous.bytes.length);
     if (to - from > this.#maxBytes)

@@ -13,10 +13,10 @@ export class SourceFiles implements LogFiles {
   /** The path of the segments in the folder, with a trailing slash. */
   readonly #prefix: string;
   readonly #isListed: boolean;
-  /** The sizes seen while trying names. The sizes of older segments are not requested again. */
+  /** The sizes that were found while trying names. The sizes of older segments are not requested again. */
   readonly #sizes = new Map<string, number>();
 
-  /** @throws RldsError NOT_FOUND if there are no segments, UNSUPPORTED if several folders have segments */
+  /** @throws RldsError NOT_FOUND if there are no segments · UNSUPPORTED if several folders have segments */
   static async of(folder: SourceFolder): Promise<{ readonly files: SourceFiles; readonly prefix: string }> {
     const paths = await folder.list();
     if (paths === undefined) return { files: new SourceFiles(folder, "", false), prefix: "" };
@@ -56,7 +56,7 @@ export class SourceFiles implements LogFiles {
     }
   }
 
-  /** Finds segments by their numbers, because the folder cannot be listed. */
+  /** Finds segments by trying their numbers, because the folder cannot be listed. */
   async #try(): Promise<readonly string[]> {
     this.#sizes.clear();
     for (let segment = 1; segment <= MAX_SEGMENTS; segment++) {

@@ -1,4 +1,4 @@
-/** Derives the spec of the steps in a recording: the recorded leaves, and the leaves that follow from the place of a step. */
+/** Derives the spec of the steps in a recording, which consist of the recorded leaves and of leaves that are derived from the position of a step. */
 
 import type { Leaf } from "../../../schema/leaf.ts";
 import type { Spec } from "../../../schema/spec.ts";
@@ -12,7 +12,7 @@ import type { Selection } from "../selection/selection.ts";
 const FLAG: Leaf<"bool"> = { dtype: "bool", shape: [] };
 const NUMBER: Leaf<"f32"> = { dtype: "f32", shape: [] };
 
-/** Returns the recorded leaves with the other fields of RLDS. An unrecorded reward is 0, and an unrecorded discount is 1. */
+/** Returns the spec of the recorded leaves, with the missing RLDS fields added. An unrecorded reward is 0, and an unrecorded discount is 1. */
 export function readSpec(spec: Spec): StepSpec {
   return { reward: NUMBER, discount: NUMBER, ...(spec as { readonly [name: string]: StepSpec }), ...Object.fromEntries(DERIVED.map((name) => [name, FLAG])) };
 }
@@ -25,7 +25,7 @@ export interface StepSelection extends SelectedSpec {
   reads(leaf: { readonly keys: readonly string[] }): boolean;
 }
 
-/** Returns the selected leaves of a recording's steps. @throws RangeError if nothing remains of a required field of RLDS */
+/** Returns the selected leaves of a recording's steps. @throws RangeError if a required RLDS field would lose all its leaves */
 export function selectStep(spec: Spec, selection: Selection): StepSelection {
   const whole = readSpec(spec);
   const selected = selectSpec(whole, selection);
@@ -34,7 +34,10 @@ export function selectStep(spec: Spec, selection: Selection): StepSelection {
   return { ...selected, whole, reads: ({ keys }) => paths.has(keys.join(".")) };
 }
 
-/** Combines whole columns of recorded leaves, by their paths with dots, with the derived leaves. @param terminated whether the last step is terminal */
+/**
+ * Combines the whole columns of recorded leaves with the derived leaves. @param recorded the columns, by their paths with dots @param terminated whether the
+ * last step is terminal
+ */
 export function readSteps<S>(
   { spec, whole, places }: StepSelection,
   recorded: ReadonlyMap<string, ColumnData>,

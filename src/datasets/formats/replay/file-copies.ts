@@ -1,4 +1,4 @@
-/** Copies the segments of a folder into memory, so that a Replay can read them synchronously. Used for sources that are not folders of the system. */
+/** Copies the segments of a folder into memory, so a Replay can read them synchronously. Used for sources that are not folders in the file system. */
 
 import { type Directory, memory } from "../../../storage/index.ts";
 import type { LogFiles, SegmentSizes } from "../../../storage/log/file-sizes.ts";
@@ -23,7 +23,7 @@ export class FileCopies implements LogFiles {
     return paths.filter((path) => path.startsWith(this.#prefix)).map((path) => path.slice(this.#prefix.length));
   }
 
-  /** Reads a file again. A file that was removed keeps its last content. */
+  /** Reads a file again and returns its size. A file that was removed keeps its last content. */
   async size(name: string): Promise<number | undefined> {
     const file = await openIfExists(this.#folder, this.#prefix + name);
     if (file === undefined) return this.#copies.get(name)?.length;
@@ -45,7 +45,7 @@ export class FileCopies implements LogFiles {
     return (this.#copies.get(name) as Uint8Array).subarray(at, at + length);
   }
 
-  /** Returns a directory that shows the copies as they were at one moment. */
+  /** Returns a directory with the copies, cut to the sizes that the files had at one moment. */
   at(sizes: SegmentSizes): Directory {
     for (const name of this.#copies.keys()) if (!sizes.has(name)) this.#copies.delete(name);
     return memory({ name: this.#folder.name, files: [...sizes].map(([name, size]) => [name, (this.#copies.get(name) as Uint8Array).subarray(0, size)]) });

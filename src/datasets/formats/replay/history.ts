@@ -1,6 +1,6 @@
 /**
  * Indexes every step that a journal with `retain: "all"` received, including steps that no item contains any more. An entry has the place of the step's record
- * in the files (assembly/persistence/row.ts), and how its episode continues. Rows were not reused before they were written (`keeping`,
+ * in the files (assembly/persistence/row.ts), and states how its episode continues. A row is not reused before it is written (`keeping`,
  * assembly/rows/changes.ts), so each step has a record, in the order of its episode.
  */
 import { dataView } from "../../../base/bytes.ts";
@@ -31,12 +31,12 @@ const LINK_BYTES = 8;
 /** The size of an entry's record (assembly/persistence/entry.ts). */
 const ENTRY_RECORD_BYTES = 12;
 const ENTRY_SIZE = 0xffffff;
-/** The maximum number of entries from a frame to its key (assembly/rows/packed-frame.ts). */
+/** The maximum number of entries in the chain from a frame to its key frame (assembly/rows/packed-frame.ts). */
 const MAX_CHAIN = 8;
 /** The upper two bits of a row's link encode how the episode ends with the row. */
 const END_SHIFT = 30;
 
-/** The record of a newly added row, in the payload of its section. */
+/** The record of a row that was added in the open group. */
 interface Fresh {
   readonly number: number;
   readonly link: number;
@@ -46,14 +46,14 @@ interface Fresh {
   readonly frames: readonly number[];
 }
 
-/** The places of a pool's records in the files, oldest first. */
+/** The places in the files of a pool's records, oldest first. */
 class Records {
   /** The maximum size of a record. */
   readonly bytes: number;
   readonly segments = new Uint32List();
-  /** The offsets in a file, which has at most 2 GiB and one group. */
+  /** The offsets of the records in their files. They fit 32 bits, because a file has at most 2 GiB plus one group. */
   readonly offsets = new Uint32List();
-  /** The newest record of each row by its number, counted from 1. */
+  /** The newest record of each row, by the number of the row, which is counted from 1. */
   readonly newest = new Map<number, number>();
 
   constructor(bytes: number) {
@@ -68,19 +68,19 @@ class Records {
   }
 }
 
-/** Packed frames. Each is an entry, which may be a patch of another entry. */
+/** The records of packed frames. Each frame is an entry, which may be a patch of another entry. */
 class PackedRecords extends Records {
   readonly frameBytes: number;
-  /** The places of the bytes of entries. */
+  /** The places of the entries' bytes. */
   readonly #entries: Records;
   readonly #sizes = new Uint32List();
-  /** The base of each entry that is a patch, and the entry of each frame, as an index + 1. 0 means no base or no entry. */
+  /** The base of each entry that is a patch, as an index + 1, or 0 for no base. `#entryOf` has the entry of each frame in the same form. */
   readonly #bases = new Uint32List();
   readonly #entryOf = new Uint32List();
-  /** Patches of the open group by the number of their base. A base may follow its patches. */
+  /** The patches of the open group, with the numbers of their bases. A base may come after its patches. */
   readonly #open: [index: number, base: number][] = [];
   #unpacked: UnpackedFrame | undefined;
-  /** The entry that was unpacked last, as an index + 1. */
+  /** The entry that was unpacked most recently, as an index + 1. */
   #last = 0;
 
   constructor(frameBytes: number) {
@@ -101,7 +101,7 @@ class PackedRecords extends Records {
     }
   }
 
-  /** Adds a frame whose entry precedes it. */
+  /** Adds a frame, whose entry was added before it. */
   addFrame(number: number, entry: number, segment: number, offset: number): void {
     this.add(number, segment, offset);
     this.#entryOf.push(1 + (this.#entries.newest.get(entry) ?? -1));
@@ -114,8 +114,8 @@ class PackedRecords extends Records {
   }
 
   /**
-   * Returns the bytes of a frame, which are valid until the next call. @param read reads bytes of an entry @throws ReplayError CORRUPT if the core cannot have
-   * written the entry
+   * Returns the bytes of a frame, which are valid until the next call. @param read reads the bytes of an entry @throws ReplayError CORRUPT if the core cannot
+   * have written the entry
    */
   frame(index: number, read: (into: Uint8Array, records: Records, index: number) => void): Uint8Array {
     this.#unpacked ??= new UnpackedFrame(this.frameBytes);
@@ -142,16 +142,16 @@ export class JournalHistory {
   readonly #framesOfStep: number;
   readonly #steps: Records;
   readonly #pools: readonly Records[];
-  /** The packed leaves among the wide leaves. Section ids begin with the entries of these leaves. */
+  /** The records of those wide leaves that are packed. Section ids begin with the entries of these leaves. */
   readonly #packed: readonly PackedRecords[];
-  /** The episode of each step, how the episode ends with the step, and the versions of its frames. */
+  /** The episode of each step. `#endFlags` encodes how the episode ends with the step, and `#frames` has the versions of the step's frames. */
   readonly #episodes = new Uint32List();
   readonly #endFlags = new Uint32List();
   readonly #frames = new Uint32List();
   readonly #links = new Map<number, number>();
   readonly #streams = new Map<number, string>();
 
-  /** Reads all files. @returns undefined for a journal that frees space @throws ReplayError CORRUPT, IO; the reason of `signal`, if it is aborted */
+  /** Reads all files. @returns undefined for a journal that frees space @throws ReplayError CORRUPT, IO · the reason of `signal` if it aborts */
   static async of(directory: Directory, replay: Replay, signal?: AbortSignal): Promise<JournalHistory | undefined> {
     const memory = new SectionMemory();
     const recovered = recover(directory, memory, { salvage: false, logger: loggerOf(null) });
@@ -186,7 +186,7 @@ export class JournalHistory {
     return this.#steps.segments.length;
   }
 
-  /** Returns the columns of some leaves for some steps, by the index of the leaf in the layout. */
+  /** Returns the columns of some leaves for some steps, by the indices of the leaves in the layout. */
   columns(steps: Uint32Array, leaves: readonly PlacedLeaf[]): ColumnData[] {
     const columns: ColumnData[] = [];
     for (const { index, leaf, size } of leaves) columns[index] = blank(leaf, size * steps.length);
@@ -232,7 +232,7 @@ export class JournalHistory {
   async #read(recovered: ScanResult, memory: SectionMemory, signal: AbortSignal | undefined): Promise<void> {
     let group: { readonly of: number; readonly rows: (Fresh & { readonly segment: number })[]; isNew: boolean } | undefined;
     const findEnds = () => {
-      // Records are stored newest first. Salvaged records are written again unchanged and are not new.
+      // Records are stored newest first. A group that only rewrites salvaged records adds no new rows.
       if (group?.isNew) for (const row of group.rows.reverse()) this.#add(row);
       for (const pool of this.#packed) pool.closeGroup();
       group = undefined;
@@ -278,7 +278,7 @@ export class JournalHistory {
     findEnds();
   }
 
-  /** Sets the link of a row. A row of the open group has not been added yet; its record contains the link. */
+  /** Sets the link of a row. A row of the open group has not been added yet, but its record contains the link. */
   #link(number: number, link: number, open: readonly Fresh[]): void {
     const index = this.#steps.newest.get(number);
     if (index === undefined || open.some((row) => row.number === number)) return;
@@ -357,7 +357,7 @@ function framesOf({ kind, leaf }: PlacedLeaf): number {
   return kind === SHARED ? (leaf.stack ?? 1) : 0;
 }
 
-/** Writes bytes of a leaf into its column. @param at the offset in bytes */
+/** Writes the bytes of a leaf's values into its column. @param at the offset in bytes */
 function put(column: ColumnData, { leaf, bytes, size }: PlacedLeaf, at: number, from: Uint8Array): void {
   if (isText(leaf)) {
     const texts: string[] = [];

@@ -1,11 +1,11 @@
-/** Opens a journal in memory as it was at one moment, while its owner may continue to write. */
+/** Opens the state of a journal at one moment in memory. Its owner may continue to write. */
 import { type OpenReplay, Replay } from "../../../replay/replay.ts";
 import { type Directory, ready } from "../../../storage/index.ts";
 import { readConsistently } from "../../../storage/log/file-sizes.ts";
 import { ReadOnlyDirectory } from "../../../storage/log/read-only-directory.ts";
 import type { Damage } from "../damage.ts";
 
-// Exported so that the command line uses the same class as this module.
+// Exported from here because the command line must use the same class as this module.
 export { damageOf } from "../damage.ts";
 
 export interface JournalReading {
@@ -22,7 +22,7 @@ export interface OpenedJournal {
 }
 
 /**
- * Opens the journal on disk as a Replay. Nothing on disk is changed or locked; draws change only memory.
+ * Opens the journal on disk as a Replay. Nothing on disk is changed or locked. Draws change only memory.
  * @throws ReplayError CORRUPT · NOT_FOUND · SPEC_MISMATCH · UNSUPPORTED · IO · LOCKED if the owner constantly creates and removes files
  */
 export async function openJournal(of: string | Directory, options: JournalReading): Promise<OpenedJournal> {

@@ -1,4 +1,4 @@
-/** Returns the state of the beginning, as far as it is known without reading steps. If the episode is open, the count of its steps shows the state. */
+/** Reads the episodes of a journal or a snapshot as RLDS episodes. */
 
 import { integer } from "../../../base/error.ts";
 import { type Piece, storedEpisodes } from "../../../batch/stored-episodes.ts";
@@ -52,10 +52,12 @@ export async function replayReader<S>(from: Source, selection: Selection, option
   }
 }
 
-/** Returns what is known about the beginning without reading steps: an open episode has a count of its steps. */
+/**
+ * Returns the state of an episode's beginning, as far as it is known without reading steps. For an open episode, the count of its steps determines the state.
+ */
 function detectStart({ openSteps, end, rows }: Piece, isOnlyPart: boolean, hasEvicted: boolean): EpisodeStart {
   if (openSteps > 0) return openSteps === rows.length ? "there" : "evicted";
-  // The other parts came before this part.
+  // A last part with an end is preceded by the other parts of the episode.
   if (!isOnlyPart && end !== 0) return "evicted";
   return hasEvicted || !isOnlyPart ? "unknown" : "there";
 }

@@ -8,9 +8,9 @@ import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 
 export interface StoredSchema {
   readonly stepSpec: StepSpec;
-  /** The leaf for each path of the step's spec (joined with dots, which names do not contain). Missing paths are computed. */
+  /** The leaf for each path of the step's spec. Paths are joined with dots, which names do not contain. The values of missing paths are computed. */
   readonly leaves: ReadonlyMap<string, PlacedLeaf>;
-  /** The leaf that determines how episodes begin and end, if such a leaf exists. */
+  /** The leaf with the role `terminated`, if there is one. `terminated`, `discount` and `stepType` determine how episodes begin and end. */
   readonly terminated?: PlacedLeaf | undefined;
   readonly discount?: PlacedLeaf | undefined;
   readonly stepType?: PlacedLeaf | undefined;
@@ -32,7 +32,7 @@ export function createStoredSchema(all: readonly PlacedLeaf[], roles: Roles): St
     const [top = "", ...rest] = leaf.keys;
     const isFlag = FLAGS.some((flag) => flag === top) && rest.length === 0 && leaf.leaf.dtype === "bool" && leaf.size === 1;
     if (isFlag) paths.set(leaf, [top]);
-    // Leaves without a role are observations.
+    // If no leaf is the observation, leaves without a role are parts of the observation.
     else if (!hasObservation && leaf !== terminated) paths.set(leaf, ["observation", ...leaf.keys]);
     else paths.set(leaf, [isReserved(top) ? `${top}_` : top, ...rest]);
   }

@@ -1,4 +1,4 @@
-/** Reads the steps of an episode from its rows. */
+/** Reads the steps of a stored episode from its rows. */
 
 import { FINAL_TERMINATED, FINAL_TRUNCATED } from "../../../base/abi.ts";
 import { gather } from "../../../batch/gather.ts";
@@ -17,7 +17,7 @@ import type { SelectedSpec } from "../selection/selected-spec.ts";
 import type { JournalHistory } from "./history.ts";
 import type { StoredSchema } from "./stored-schema.ts";
 
-/** The state of an episode's beginning: complete ("there"), evicted, or unknown. */
+/** The state of an episode's beginning, which is complete ("there"), evicted or unknown. */
 export type EpisodeStart = "there" | "evicted" | "unknown";
 export type End = "terminated" | "truncated" | "ended" | "open" | "evicted";
 
@@ -28,7 +28,7 @@ export interface ReadSteps<S> {
   readonly [FINAL_STEP]: FinalStep | "unknown";
 }
 
-/** The size of the rows that are gathered together, for which even a full Replay has room. */
+/** The maximum size of the rows that are gathered together, in bytes. Even a full Replay has room for them. */
 const CHUNK_BYTES = 1 << 15;
 const CHUNK_ROWS = 256;
 
@@ -51,11 +51,11 @@ export class StoredSteps {
   readonly #chunk: number;
   readonly #rowBytes: number;
   readonly #history: Pick<JournalHistory, "columns"> | undefined;
-  /** The leaves that are read: the selected leaves, and the leaves that describe the course of episodes. */
+  /** The leaves that are read, which are the selected leaves and the leaves that determine how episodes begin and end. */
   readonly #leaves: readonly PlacedLeaf[];
   #buffer: ItemBuffer | undefined;
 
-  /** @param history set if rows are indices of steps in a journal that keeps everything */
+  /** @param history the index of a journal that keeps everything, if rows are indices of its steps */
   constructor(engine: Engine, schema: StoredSchema, { maxBytes, selected, history }: StoredStepsOptions) {
     this.#selected = selected;
     const all = leavesOf(schema.stepSpec).map(({ keys }) => schema.leaves.get(keys.join(".")));
@@ -84,7 +84,7 @@ export class StoredSteps {
     const first = flagColumn("is_first") ?? (type && flags(n, (i) => Number(type[i]) === STEP_FIRST));
     const begins = first === undefined ? beginning : first[0] === 1 ? "there" : "evicted";
     const last = flagColumn("is_last") ?? (type ? flags(n, (i) => Number(type[i]) === STEP_LAST) : flags(n, (i) => i === n - 1 && end !== 0));
-    // A final step has no action, and the result of the last action is in the step before the final step.
+    // A final step has no action. The result of the last action is stored in the step before the final step.
     const isFinal = end === FINAL_TRUNCATED || end === FINAL_TERMINATED || (type !== undefined && last[n - 1] === 1);
     const lastAction = isFinal ? n - 2 : n - 1;
     const isStoredTerminal = lastAction >= 0 && (Number(of(terminated)?.[lastAction] ?? 0) !== 0 || Number(of(discount)?.[lastAction] ?? 1) === 0);
@@ -103,7 +103,7 @@ export class StoredSteps {
       return leaf === undefined ? (computed[path] as () => ColumnData)() : (columns[leaf.index] as ColumnData);
     });
     const stop: End = last[n - 1] !== 1 ? (openSteps > 0 ? "open" : "evicted") : isTerminal ? "terminated" : isFinal ? "truncated" : "ended";
-    // The flags of a dataset may mark a last step of either kind.
+    // If `is_last` is a leaf, the last step may be of either kind.
     const final = isFinal ? "observation" : flagColumn("is_last") === undefined ? "transition" : "unknown";
     return { steps: new StepColumns<S>(this.#selected.spec, data, n), beginning: begins, end: stop, [FINAL_STEP]: final };
   }

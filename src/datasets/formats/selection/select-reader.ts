@@ -5,7 +5,7 @@ import { addAbsentFields, changeSteps } from "../reader-steps.ts";
 import { type SelectedSpec, selectSpec, selectSteps } from "./selected-spec.ts";
 import type { Selection } from "./selection.ts";
 
-/** Returns the reader with only the selected leaves. Closes the reader if that fails. @throws RangeError if a name matches no leaf */
+/** Returns the reader with only the selected leaves. Closes the reader if the selection fails. @throws RangeError if a name matches no leaf */
 export async function selectReader<S>(reader: RldsReader<S>, selection: Selection): Promise<RldsReader<S>> {
   if (selection.isEmpty) return reader;
   let selected: SelectedSpec;

@@ -1,4 +1,4 @@
-/** Selects leaves of steps whose spec is stored in the file. */
+/** Selects the leaves of steps whose spec is stored in the file. */
 import { mustBe } from "../../../base/error.ts";
 import { isLeaf } from "../../../schema/leaf.ts";
 import { leaves, setPart } from "../../../schema/nest.ts";
@@ -10,13 +10,13 @@ import type { Selection } from "./selection.ts";
 
 export interface SelectedSpec {
   readonly spec: StepSpec;
-  /** The index of each leaf of `spec` among the leaves of the file. */
+  /** For each leaf of `spec`, its index among the leaves of the file. */
   readonly places: readonly number[];
 }
 
 /**
  * Returns the spec of the selected steps.
- * @throws RangeError if nothing remains of a required field of RLDS, or if two leaves have the same place
+ * @throws RangeError if a required RLDS field would lose all its leaves, or if two leaves would have the same place
  */
 export function selectSpec(spec: StepSpec, selection: Selection): SelectedSpec {
   const places = new Map<StepLeaf, number>();
@@ -30,7 +30,7 @@ export function selectSpec(spec: StepSpec, selection: Selection): SelectedSpec {
       if (target !== undefined && selection.isRenamed(keys)) moved.push([target, leaf]);
       return target === undefined || selection.isRenamed(keys) ? undefined : leaf;
     }
-    // Leaves are ordered by sorted names.
+    // Leaves are in the order of their sorted names.
     const names = Array.isArray(node) ? Object.keys(node) : Object.keys(node).sort();
     const parts = names.map((name) => [name, visit((node as { readonly [name: string]: StepSpec })[name] as StepSpec, [...keys, name])] as const);
     const kept = parts.filter((part): part is readonly [string, StepSpec] => part[1] !== undefined);

@@ -1,4 +1,4 @@
-/** Selects and renames the columns of a file and replaces their nulls, with the same options in every reader. */
+/** Selects and renames the columns of a file, and replaces their nulls. Every reader has the same options for this. */
 import { mustBe } from "../../../base/error.ts";
 import { FINAL_STEP, statedFinalStep } from "../../model/final-step.ts";
 import { type Field, fieldOf } from "../columns/names.ts";
@@ -7,18 +7,18 @@ import { type Field, fieldOf } from "../columns/names.ts";
 export type NullValue = number | bigint | boolean | string;
 
 /**
- * The options with which every reader selects columns. A column has its name in the file or its path in a step, with dots or slashes. The name of a group
- * selects all columns below it.
+ * The options with which every reader selects columns. A column is named by its name in the file or by its path in a step, with dots or slashes. The name of a
+ * group selects all columns in the group.
  */
 export interface SelectionOptions {
   /** The columns to omit. These columns are not decoded. Default: none. */
   readonly without?: readonly string[];
   /**
-   * The step columns to read; all other step columns are omitted. Default: all. If no part of an RLDS field is named, the whole field is read. Metadata of
+   * The step columns to read. All other step columns are omitted. Default: all. If no part of an RLDS field is named, the whole field is read. Metadata of
    * episodes and columns that mark the ends of episodes are always read.
    */
   readonly only?: readonly string[];
-  /** The new names of columns, by old name: `{ state: "observation/state" }`. */
+  /** The new names of columns, by old name, such as `{ state: "observation/state" }`. */
   readonly rename?: { readonly [column: string]: string };
   /** The values that replace nulls in Parquet and JSON, and empty cells in CSV, by column. */
   readonly null?: { readonly [column: string]: NullValue };
@@ -27,14 +27,14 @@ export interface SelectionOptions {
 /** The names of the selection options, for lists in messages. */
 export const SELECTION_OPTIONS = "without, only, rename, null";
 
-/** The fields with values, which `only` restricts. All other fields describe the course of an episode. */
+/** The fields that `only` restricts. All other fields mark the ends of episodes. */
 const VALUES: readonly (Field | undefined)[] = ["observation", "action", "reward", "discount"];
 /** The maximum number of names in an error. */
 const MAX_NAMES = 40;
 
 interface Rule {
   readonly option: keyof SelectionOptions;
-  /** The name as passed. */
+  /** The name as the caller passed it. */
   readonly name: string;
   readonly path: string;
   /** The path with RLDS names. */
@@ -85,14 +85,14 @@ export class Selection {
   }
 
   /**
-   * Returns the names under which a column is read; undefined for a column that is left out. @param keys the names in the file @param field the path in a step,
-   * if the format does not determine the path by name
+   * Returns the names under which a column is read, or undefined for a column that is left out. @param keys the names in the file @param field the path in a
+   * step, if the names do not determine the path
    */
   keysOf(keys: readonly string[], field?: readonly string[]): readonly string[] | undefined {
     return this.isEmpty ? keys : this.#choiceOf(keys, field).keys;
   }
 
-  /** Like `keysOf`, for an episode's metadata, which `only` does not affect. */
+  /** Does the same as `keysOf` for an episode's metadata, which `only` does not affect. */
   metadataKeysOf(keys: readonly string[], field?: readonly string[]): readonly string[] | undefined {
     return this.isEmpty ? keys : this.#choiceOf(keys, field, true).keys;
   }
@@ -102,12 +102,12 @@ export class Selection {
     return this.#only !== undefined;
   }
 
-  /** Returns the replacement for nulls of this column; undefined if no option sets a replacement. */
+  /** Returns the replacement for nulls of a column, or undefined if no option sets a replacement. */
   nullOf(keys: readonly string[], field?: readonly string[]): NullValue | undefined {
     return this.isEmpty ? undefined : this.#choiceOf(keys, field).nullValue;
   }
 
-  /** Notes the names of existing columns. An option with such a name selects exactly that column, and no other column of the same field. */
+  /** Records the names of existing columns. An option with such a name selects exactly that column, and no other column of the same field. */
   note(columns: readonly (readonly string[])[]): void {
     const paths = columns.map(pathOf);
     for (const rule of this.#rules) if (paths.some((path) => isWithin(path, rule.path))) rule.isLiteral = true;
@@ -135,7 +135,7 @@ export class Selection {
     return this.isEmpty ? value : (this.#select(value, [], Object.create(null), false) as object);
   }
 
-  /** Like `value`, for an episode's metadata, which `only` does not affect. */
+  /** Does the same as `value` for an episode's metadata, which `only` does not affect. */
   metadataValue(value: object): object {
     return this.isEmpty ? value : (this.#select(value, [], Object.create(null), true) as object);
   }
@@ -149,7 +149,7 @@ export class Selection {
       const path = [...keys, name];
       const choice = this.#choiceOf(path, undefined, isMetadata);
       if (typeof part === "object" && part !== null && !Array.isArray(part)) {
-        // Values below a group may have a place of their own, or move with the group.
+        // Values in a group may be moved individually, or with the group.
         this.#select(part, path, target, isMetadata);
         continue;
       }
@@ -206,7 +206,7 @@ function checkFinalStep(value: unknown, keys: readonly string[] | undefined): vo
   throw mustBe(RangeError, keys === undefined ? "without" : "rename", rule, FINAL_STEP);
 }
 
-/** Returns whether a rule names a column: the names are equal, or one is the RLDS name of a field and the other is another name of that field. */
+/** Returns whether a rule names a column. Either the names are equal, or one is the RLDS name of a field and the other is another name of that field. */
 function isNamed(keys: readonly string[], rule: Rule): boolean {
   const path = pathOf(keys);
   if (isWithin(path, rule.path)) {
@@ -222,7 +222,7 @@ function stepPathOf(path: string): string {
   return [fieldOf(first) ?? first, ...rest].join("/");
 }
 
-/** A part that a reader leaves out, and the option that reads it. */
+/** A part of the files that a reader leaves out, and the option with which the part is read. */
 interface UnreadPart {
   readonly what: string;
   readonly remedy: string;
@@ -231,7 +231,7 @@ interface UnreadPart {
 /** The selection that changes nothing. */
 export const ALL_COLUMNS = new Selection({});
 
-/** Returns a path with RLDS names. A next observation has the path of the observation, since options apply to both. */
+/** Returns the paths of a column with RLDS names. A next observation has the path of the observation, because options apply to both. */
 function pathsInStep(keys: readonly string[]): { readonly paths: readonly string[]; readonly field: Field | undefined } {
   const [first = "", ...rest] = keys.flatMap(splitPath);
   const field = fieldOf(first);

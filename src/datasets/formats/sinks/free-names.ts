@@ -1,7 +1,7 @@
-/** Finds unused names in files of a format that reserves some names. */
+/** Finds unused names for leaves in formats that reserve some names. */
 import type { StepSpec } from "../../model/dataset.ts";
 
-/** Returns a name for each part of a group in a file: its own name, or the next unused name with appended underscores. */
+/** Returns a name for each part of a group, which is its own name or the next unused name with appended underscores. */
 function freeNames(names: readonly string[], reserved: readonly string[], tidy: (name: string) => string): ReadonlyMap<string, string> {
   const free = new Map<string, string>();
   const used = new Set(reserved);
@@ -21,15 +21,15 @@ function freeNames(names: readonly string[], reserved: readonly string[], tidy: 
 
 /** The naming rules of a format. */
 export interface LeafNames {
-  /** Names that no top-level leaf may have. */
+  /** The names that no top-level part may have. */
   readonly reserved: readonly string[];
   /** Converts any name to a name that the format allows. */
   readonly tidy: (name: string) => string;
-  /** The prefix of an array element's index. Default: none */
+  /** The prefix of an array element's index. Default: none. */
   readonly elementPrefix?: string;
 }
 
-/** Returns the names of a leaf and its groups, both as its own names in the format (`own`) and as the unused names in the file (`free`). */
+/** Returns the names of a leaf and its groups. `own` has their own names, as the format allows them, and `free` has the unused names in the file. */
 export function leafNames(
   spec: StepSpec,
   keys: readonly string[],

@@ -1,11 +1,11 @@
-/** Writes to a folder that the user granted to a page, or to the private folder of the page. */
+/** Writes to a folder to which the user granted a page access, or to the private file system of the page's origin. */
 import { locksOf } from "./locks.ts";
 import type { SinkFolder } from "./sink-folder.ts";
 
 interface FileHandle {
   createWritable(): Promise<{ write(bytes: Uint8Array): Promise<void>; close(): Promise<void> }>;
   getFile(): Promise<Blob>;
-  /** Renames the file. Not every browser supports this method. */
+  /** Renames the file. Some browsers do not support this method. */
   move?(name: string): Promise<void>;
 }
 
@@ -68,7 +68,7 @@ export function handleSink(root: DirectoryHandle): SinkFolder {
       const names = path.split("/");
       const removed = (length: number) => folderAt(names.slice(0, length - 1), false).then((folder) => folder.removeEntry(names[length - 1] as string));
       await ignoreMissing(removed(names.length), undefined);
-      // Removes empty folders; removing a folder with content fails.
+      // Empty folders are removed. The removal of a folder with content fails, which ends the loop.
       for (let length = names.length - 1; length > 0; length--) if (!(await removed(length).then(returnTrue, returnFalse))) break;
     },
   };

@@ -6,7 +6,7 @@ import { RldsError } from "../../model/rlds-error.ts";
 
 /** A part of the data that a format cannot store. */
 export interface Loss {
-  /** The lost part: the path of a leaf (`discount`), or a noun. */
+  /** The lost part, which is the path of a leaf such as `discount`, or a noun. */
   readonly what: string;
   /** The reason for the loss. */
   readonly reason: string;
@@ -18,12 +18,12 @@ export interface Loss {
 export class Losses {
   readonly #losses = new Map<string, Loss>();
 
-  /** Adds a loss of all episodes. */
+  /** Adds a loss that affects all episodes. */
   add(what: string, reason: string): void {
     this.#losses.set(what, { what, reason });
   }
 
-  /** Adds a loss of one more episode. */
+  /** Adds one affected episode to a loss. */
   addEpisode(what: string, reason: string): void {
     this.#losses.set(what, { what, reason, episodes: (this.#losses.get(what)?.episodes ?? 0) + 1 });
   }
@@ -33,7 +33,7 @@ export class Losses {
     if (splitsOf(episode) !== undefined) this.addEpisode("splits", "only the robomimic layout stores the splits of episodes");
   }
 
-  /** Lists groups without leaves, for formats that store only leaves. */
+  /** Adds the groups without leaves, for formats that store only leaves. */
   addEmptyGroups(stepSpec: StepSpec, metadataSpec: { readonly [name: string]: StepSpec }): void {
     const reason = "the format cannot store groups without leaves";
     for (const path of emptyGroups(stepSpec)) this.add(path, reason);
@@ -44,13 +44,13 @@ export class Losses {
     return [...this.#losses.values()];
   }
 
-  /** @throws RldsError UNSUPPORTED if `strict` is set and there are losses; in this case, no file has its final name */
+  /** @throws RldsError UNSUPPORTED if `strict` is set and there are losses. In this case, no file has its final name */
   check(strict: boolean | undefined): void {
     if (strict && this.#losses.size > 0) throw new RldsError("UNSUPPORTED", `strict forbids losing data: ${this.all.map(lossText).join("; ")}`);
   }
 }
 
-/** Returns a loss as text: `discount: Minari has none (3 episodes)` */
+/** Returns a loss as text, such as `discount: Minari has none (3 episodes)`. */
 function lossText({ what, reason, episodes }: Loss): string {
   return `${what}: ${reason}${episodes === undefined ? "" : ` (${episodes} ${episodes === 1 ? "episode" : "episodes"})`}`;
 }

@@ -1,8 +1,8 @@
-/** Writes to memory. */
+/** Writes files to memory. */
 import { locksOf } from "./locks.ts";
 import type { SinkFolder } from "./sink-folder.ts";
 
-/** Returns a folder in memory. Closing a file adds it to the map. */
+/** Returns a folder in memory. A file is added to the map when it is closed. */
 export function memoryFolder(files: Map<string, Uint8Array>): SinkFolder {
   return {
     name: "memory",

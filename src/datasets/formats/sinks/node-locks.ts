@@ -1,5 +1,6 @@
 /**
- * Implements locks in the file system: a file that only one process can create. The file identifies that process. The lock of a killed writer is taken over.
+ * Implements locks in the file system. A lock is a file that only one process can create and that identifies this process. The lock of a killed writer is taken
+ * over.
  */
 
 import { nodeModules, ready } from "../../../files/builtins.ts";
@@ -8,8 +9,8 @@ import { RldsError } from "../../model/rlds-error.ts";
 import { busyError } from "./locks.ts";
 
 /**
- * Creates a lock file. @param file its path in an existing folder @returns the function that releases the lock
- * @throws RldsError IO if another writer holds it
+ * Creates a lock file. @param file its path in an existing folder @returns a function that releases the lock
+ * @throws RldsError IO if another writer holds the lock
  */
 export async function lockFile(file: string): Promise<() => void> {
   await ready;
@@ -34,7 +35,7 @@ export async function lockFile(file: string): Promise<() => void> {
   }
   return () => fs.unlinkSync(file);
 
-  /** Removes only the lock that was inspected, since another process may have replaced it. */
+  /** Removes a stale lock. Removes only the lock that was inspected, because another process may have replaced it. */
   function removeStale(staleHolder: Holder): void {
     const movedPath = `${file}-of-${self.pid}-${self.thread ?? 0}`;
     try {
@@ -42,7 +43,7 @@ export async function lockFile(file: string): Promise<() => void> {
       if (JSON.stringify(holderOf(fs, movedPath)) !== JSON.stringify(staleHolder)) fs.linkSync(movedPath, file);
       fs.unlinkSync(movedPath);
     } catch {
-      // Another process was faster; the next attempt shows whether a lock exists.
+      // Another process was faster. The next attempt shows whether a lock exists.
     }
   }
 }

@@ -21,7 +21,7 @@ interface Handle {
   close(): Promise<void>;
 }
 
-/** The parts of `node:fs/promises` and `node:path` in use. */
+/** The parts of `node:fs/promises` and `node:path` that are used. */
 interface Modules {
   readonly fs: {
     readdir(path: string, options: { readonly withFileTypes: true }): Promise<Entry[]>;
@@ -42,7 +42,7 @@ async function modules(): Promise<Modules> {
   return { fs: await builtin<Modules["fs"]>("node:fs/promises"), paths: await builtin<Modules["paths"]>("node:path") };
 }
 
-/** Returns the folder at a path. If the path has one of the endings, returns its parent folder and its file name. */
+/** Returns the folder at a path. If the path has one of the endings, returns its parent folder and the name of the file. */
 export async function nodeSink(to: string, endings: readonly string[]): Promise<{ readonly folder: SinkFolder; readonly path?: string }> {
   const loaded = await modules();
   if (!endings.some((suffix) => to.endsWith(suffix))) return { folder: folderOf(to, loaded) };
@@ -52,7 +52,7 @@ export async function nodeSink(to: string, endings: readonly string[]): Promise<
 const returnTrue = () => true;
 const returnFalse = () => false;
 
-/** @throws any error except the error of a missing file */
+/** Ignores the error of a missing file. @throws any other error */
 function missing(error: { readonly code?: string }): undefined {
   if (error.code !== "ENOENT" && error.code !== "ENOTDIR") throw error;
 }
@@ -67,7 +67,7 @@ function sinkFile(handle: Handle): SinkFile {
       for (let done = 0; done < bytes.length; ) done += (await handle.write(bytes, done)).bytesWritten;
     },
     async close() {
-      // The bytes are synced before the rename, so that a renamed file is complete even after a power failure.
+      // The bytes are synced before the rename, so a renamed file is complete even after a power failure.
       await handle.sync().finally(() => handle.close());
     },
   };
@@ -79,12 +79,12 @@ function folderOf(root: string, { fs, paths }: Modules): SinkFolder {
     await fs.mkdir(paths.dirname(full(path)), { recursive: true });
     return sinkFile(await fs.open(full(path), flags));
   };
-  /** Opening a pipe waits for a reader, possibly forever, and a device cannot store data. */
+  /** Checks that a path is a file if it exists. Opening a pipe would wait for a reader, possibly permanently, and a device cannot store data. */
   const checkFile = async (path: string) => {
     const stat = await fs.stat(full(path)).catch(missing);
     if (stat?.isFile() === false) throw notFileError(full(path), "a pipe, a device or a folder");
   };
-  /** Renaming over something that is neither a file nor a link would destroy it. */
+  /** Checks that a rename may replace a path. Renaming over a pipe or a device would destroy it. */
   const checkReplaceable = async (path: string) => {
     const stat = await fs.lstat(full(path)).catch(missing);
     if (stat && !stat.isFile() && !stat.isSymbolicLink() && !stat.isDirectory()) throw notFileError(full(path), "a pipe or a device");
@@ -108,7 +108,7 @@ function folderOf(root: string, { fs, paths }: Modules): SinkFolder {
       const release = await lockFile(full(path));
       return async () => {
         release();
-        // Removes folders that were created but not used.
+        // Folders that were created but not used are removed.
         for (let at = folder; firstCreated !== undefined && at.startsWith(firstCreated); at = paths.dirname(at))
           if (!(await fs.rmdir(at).then(returnTrue, returnFalse))) break;
       };
@@ -117,7 +117,7 @@ function folderOf(root: string, { fs, paths }: Modules): SinkFolder {
       await checkFile(path);
       return fs.readFile(full(path));
     },
-    // The flag prevents following a planted link.
+    // The flag "wx" prevents writing through a link that another user has planted.
     create: (path) => opened(path, "wx"),
     async truncate(path) {
       await checkFile(path);
@@ -131,7 +131,7 @@ function folderOf(root: string, { fs, paths }: Modules): SinkFolder {
     async remove(path) {
       await checkReplaceable(path);
       await fs.rm(full(path), { force: true });
-      // Removes empty folders.
+      // Empty folders are removed.
       for (let at = paths.dirname(path); at !== "." && at !== ""; at = paths.dirname(at)) if (!(await fs.rmdir(full(at)).then(returnTrue, returnFalse))) break;
     },
   };

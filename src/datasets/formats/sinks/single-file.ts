@@ -1,4 +1,4 @@
-/** Implements the common part of writers that produce one file. */
+/** Implements the common part of all writers that produce one file. */
 import { flag, onlyKeys } from "../../../base/error.ts";
 import { Collector } from "../../model/collector.ts";
 import type { RldsDataset, StepSpec } from "../../model/dataset.ts";
@@ -11,7 +11,7 @@ import { type StagedFile, Staging } from "./staging.ts";
 import { type ConformingDataset, type WriteOptions, type WriteReport, withSchema } from "./writer.ts";
 
 export interface SingleFile {
-  /** The endings of paths that name the file; any other path is a folder. */
+  /** The endings of paths that name the file. Any other path is a folder. */
   readonly endings: readonly string[];
   /** The name of the file in a folder. */
   readonly name: string;
@@ -71,7 +71,7 @@ export async function writeSingleFile<O extends WriteOptions>(
   });
 }
 
-/** Checks that a folder has no other file of the format, since a reader would not open both as one dataset. @throws RldsError IO if there is one */
+/** Checks that a folder has no other file of the format, because a reader would not open both files as one dataset. @throws RldsError IO if there is one */
 export function checkAlone(paths: readonly string[], folder: string, { endings, name }: SingleFile): void {
   const other = paths.find((path) => path !== name && endings.some((ending) => path.toLowerCase().endsWith(ending)));
   if (other === undefined) return;

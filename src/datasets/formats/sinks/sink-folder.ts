@@ -1,4 +1,4 @@
-/** Defines the interface of folders for writers. */
+/** Defines the interface of the folders to which writers write. */
 
 /** A file that a writer writes sequentially. */
 export interface SinkFile {
@@ -12,18 +12,20 @@ export interface SinkFile {
 export interface SinkFolder {
   /** The name of the folder in messages. */
   readonly name: string;
-  /** Returns the paths of the files directly in a subfolder. The list is empty if the subfolder does not exist. "" is the sink itself. */
+  /** Returns the paths of the files directly in a subfolder. The list is empty if the subfolder does not exist. "" stands for the sink itself. */
   list(folder: string): Promise<readonly string[]>;
-  /** Reads a small file. Without this method, splits cannot be added to an existing dataset. */
+  /** Reads a small file. If this method is missing, splits cannot be added to an existing dataset. */
   read?(path: string): Promise<Uint8Array>;
   /**
-   * Acquires the lock of a path and returns the function that releases the lock. Fails if the lock is held. Without this method, only writers of one program
-   * exclude each other.
+   * Acquires the lock of a path and returns the function that releases the lock. Fails if the lock is held. If this method is missing, only writers in the same
+   * program exclude each other.
    */
   readonly lock?: (path: string) => Promise<() => Promise<void>>;
-  /** Creates a file and its parent folders. Writers call it only if no file of this name exists. */
+  /** Creates a file and its parent folders. Writers call this method only if no file of this name exists. */
   create(path: string): Promise<SinkFile>;
-  /** Creates a file like `create`, but truncates an existing file, even through a link. Without this method, writers remove the file and create it again. */
+  /**
+   * Creates a file like `create`, but truncates an existing file, even through a link. If this method is missing, writers remove the file and create it again.
+   */
   readonly truncate?: (path: string) => Promise<SinkFile>;
   /** Fails if `truncate` would fail because something other than a file has the name. Changes nothing. */
   readonly checkFile?: (path: string) => Promise<void>;

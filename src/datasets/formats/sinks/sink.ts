@@ -1,4 +1,4 @@
-/** Opens the places to which datasets are written: a folder of the system, a folder granted to a page, or memory. */
+/** Opens the targets to which datasets are written, which are folders in the file system, folders to which a page has access, or memory. */
 
 import { mustBe } from "../../../base/error.ts";
 import { unsupportedFile } from "../../model/rlds-error.ts";
@@ -18,7 +18,7 @@ export function memorySink(): Map<string, Uint8Array> {
   return new Map();
 }
 
-/** A folder, and the name of the file in it if the target is a single file. */
+/** A folder. If the target is a single file, `file` is its name in the folder. */
 export interface SinkTarget {
   readonly folder: SinkFolder;
   readonly file?: string;

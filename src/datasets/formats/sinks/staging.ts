@@ -1,4 +1,4 @@
-/** Makes files appear together: they are written under temporary names and renamed when all files are complete. */
+/** Makes files appear together. They are written under temporary names and renamed when all files are complete. */
 import { RldsError } from "../../model/rlds-error.ts";
 import { locksOf } from "./locks.ts";
 import type { SinkFile, SinkFolder } from "./sink-folder.ts";
@@ -9,9 +9,9 @@ const LOCK = "lock";
 const BUFFER = 1 << 18;
 const EMPTY = new Uint8Array(0);
 
-/** A file under construction, which buffers small writes. */
+/** A file under construction. Small writes are buffered. */
 export class StagedFile {
-  /** The number of bytes written so far. */
+  /** The number of bytes that were written so far. */
   bytes = 0;
   readonly path: string;
   readonly #file: SinkFile;
@@ -88,7 +88,7 @@ export class Staging {
     this.#single = single === undefined ? "" : `${single}-`;
   }
 
-  /** Lists the files in the folder or a subfolder, except remains of interrupted writes. */
+  /** Lists the files in the folder or in a subfolder, except the remains of interrupted writes. */
   async list(below = ""): Promise<readonly string[]> {
     const folder = this.#at(below);
     const paths = await attempt(folder, () => this.#sink.list(folder));
@@ -106,7 +106,7 @@ export class Staging {
   }
 
   /**
-   * Closes every file, removes replaced files, and gives the files their final names in order. The file by which readers find the other files is last.
+   * Closes every file, removes replaced files, and gives the files their final names in order. The file by which readers find the other files must be last.
    * @param names one name per file in the order of `create`, with its subfolder
    * @returns the paths in the sink
    */
@@ -127,7 +127,7 @@ export class Staging {
     return done;
   }
 
-  /** Removes the written files. Never fails, because it runs after a failure. */
+  /** Removes the written files. Never throws, because it is called after a failure. */
   async discard(): Promise<void> {
     for (const file of this.#files) {
       await file.abandon();

@@ -1,4 +1,4 @@
-/** Defines the options and results of all file writers. */
+/** Defines the options and the results of all file writers. */
 import { mustBe } from "../../../base/error.ts";
 import { isDtype } from "../../../schema/dtype.ts";
 import { isLeaf, isText } from "../../../schema/leaf.ts";
@@ -10,7 +10,7 @@ import { stepSpecOf } from "../../model/step-spec.ts";
 import type { About } from "../about.ts";
 import type { Loss } from "./losses.ts";
 
-/** The amount written so far. */
+/** The numbers of episodes and steps that were written so far. */
 export interface WriteProgress {
   readonly episodes: number;
   readonly steps: number;
@@ -21,11 +21,11 @@ export interface WriteOptions {
   readonly signal?: AbortSignal;
   /** Called after each episode. */
   readonly onProgress?: (progress: WriteProgress) => void;
-  /** Whether to replace an existing dataset. Default: false, so that an existing dataset throws `IO`. */
+  /** Whether to replace an existing dataset. Default: false, so the call throws `IO` if a dataset exists. */
   readonly overwrite?: boolean;
   /** The metadata of the dataset: a JSON object, which readers return as `about`. */
   readonly about?: About;
-  /** Whether to throw, and write nothing, if the format cannot store a part of the data. Default: false, so that the report lists the losses. */
+  /** Whether to throw, and write nothing, if the format cannot store a part of the data. Default: false, so the report lists the losses. */
   readonly strict?: boolean;
 }
 
@@ -48,9 +48,9 @@ export interface ConformingDataset {
 }
 
 /**
- * Determines the form of a dataset and returns its episodes, which can be iterated once. If the dataset does not declare its form, the first step and the first
- * episode's metadata determine it; earlier episodes without steps are buffered.
- * @throws RldsError EMPTY if no step determines the form · SPEC_MISMATCH if the first step cannot determine the form
+ * Determines the specs of a dataset and returns its episodes, which can be iterated once. If the dataset does not declare its specs, the first step and the
+ * metadata of the first episode determine them. Episodes without steps before the first step are buffered.
+ * @throws RldsError EMPTY if no step determines the spec · SPEC_MISMATCH if the first step cannot determine the spec
  */
 export async function withSchema(rlds: RldsDataset<unknown>, signal?: AbortSignal): Promise<ConformingDataset> {
   checkIterable("rlds", rlds);
@@ -73,7 +73,7 @@ export async function withSchema(rlds: RldsDataset<unknown>, signal?: AbortSigna
       const next = await source.next();
       if (next.done) throw new RldsError("EMPTY", "the dataset has no steps from which to infer the spec. Set its stepSpec");
       const { steps, ...metadata } = next.value;
-      // An id may exceed the exact range of f32.
+      // Numbers are f64, because an id may exceed the exact range of f32.
       metadataSpec ??= stepSpecOf(metadata, { episode: pending.length }, "f64") as { readonly [name: string]: StepSpec };
       if (stepSpec === undefined) {
         const { first, all } = await peekFirst(steps, iterators);
@@ -89,7 +89,7 @@ export async function withSchema(rlds: RldsDataset<unknown>, signal?: AbortSigna
   return { stepSpec, metadataSpec, episodes: episodes(), close };
 }
 
-/** Lists without elements take no bytes, but each list must be written. */
+/** The maximum number of lists without elements in a value. They take no bytes, but each of them must be written. */
 const MAX_EMPTY_LISTS = 65_536;
 
 /** Checks a spec that a dataset declares. @throws RldsError SPEC_MISMATCH · UNSUPPORTED for lengths that differ between episodes */
@@ -114,7 +114,7 @@ function checkSpec(spec: StepSpec, prefix: string, path = ""): void {
     );
 }
 
-/** Holds a spec that does not need the first step. */
+/** Provides a spec that is known without reading the first step. */
 class SpecHolder {
   readonly spec: StepSpec;
 
@@ -123,7 +123,7 @@ class SpecHolder {
   }
 }
 
-/** Returns the first step, and all steps including it. */
+/** Returns the first step, and an iterable of all steps including the first. */
 async function peekFirst(
   steps: MaybeAsyncIterable<unknown>,
   iterators: Iterator<unknown>[],

@@ -1,4 +1,4 @@
-/** Presents directories of reprise/storage as folders: memory, OPFS, a Durable Object, or a custom directory. */
+/** Presents directories of reprise/storage as folders. A directory may be in memory, in OPFS, in a Durable Object, or custom. */
 import type { Directory, StorageFile } from "../../../files/directory.ts";
 import { withIoErrors } from "../../../files/io-errors.ts";
 import { flushLogs } from "../../../storage/log/open-logs.ts";
@@ -8,13 +8,13 @@ import { checkInside, type SourceFile, type SourceFolder } from "./source.ts";
 /** A directory of reprise/storage. The type omits `open`, whose type differs from that of a SourceFolder. */
 export type DirectorySource = Omit<Directory, "open">;
 
-/** Returns whether a value is a directory of reprise/storage, the only source with a method `lock`. */
+/** Returns whether a value is a directory of reprise/storage, which is the only source with a method `lock`. */
 export function isDirectory(value: unknown): value is Directory {
   const { lock, list, open } = (value ?? {}) as Partial<Directory>;
   return typeof lock === "function" && typeof list === "function" && typeof open === "function";
 }
 
-/** Returns a directory as a folder. First writes the pending data of the directory's log if this process owns the log. */
+/** Returns a directory as a folder. If this process owns the directory's log, first writes the pending data of the log. */
 export function directoryFolder(directory: Directory): SourceFolder {
   flushLogs(directory);
   return {

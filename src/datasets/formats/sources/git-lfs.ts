@@ -1,14 +1,14 @@
-/** Detects pointer files, which Git LFS leaves in place of files that it has not fetched, for every reader. */
+/** Detects pointer files for all readers. Git LFS leaves a pointer file in place of a file that it has not fetched. */
 import { corruptFile } from "../../model/rlds-error.ts";
 import type { SourceFile, SourceTarget } from "./source.ts";
 
 const POINTER = "version https://git-lfs.github.com/spec/";
-/** Pointer files are smaller than this number of bytes. */
+/** The maximum size of a pointer file, in bytes. */
 const MAX_BYTES = 1024;
 
 /**
  * Returns the source with a check for Git LFS pointers.
- * @throws RldsError CORRUPT if the file is a pointer; a folder checks each file when it opens the file
+ * @throws RldsError CORRUPT if the file is a pointer. A folder checks each file when it opens the file
  */
 export async function withoutPointers({ file, folder }: SourceTarget): Promise<SourceTarget> {
   if (file !== undefined) return { file: await checked(file) };

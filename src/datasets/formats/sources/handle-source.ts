@@ -1,4 +1,4 @@
-/** Reads files and folders from handles of a page, which the user selected or which belong to the origin (OPFS). */
+/** Reads files and folders from handles in a page. The user has selected them, or they belong to the origin (OPFS). */
 import { RldsError } from "../../model/rlds-error.ts";
 import { blobFile } from "./blob-source.ts";
 import { checkInside, type SourceFile, type SourceFolder } from "./source.ts";

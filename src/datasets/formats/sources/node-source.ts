@@ -1,4 +1,4 @@
-/** Reads files of the system with the modules of Node, which Deno and Bun also provide. */
+/** Reads the file system with the modules of Node, which Deno and Bun also provide. */
 import { builtin, hasBuiltins } from "../../../files/builtins/builtins.ts";
 import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import { checkInside, type SourceFile, type SourceFolder, type SourceTarget } from "./source.ts";
@@ -19,7 +19,7 @@ interface Entry {
   isSymbolicLink(): boolean;
 }
 
-/** The parts of `node:fs/promises`, `node:fs` and `node:path` in use. */
+/** The parts of `node:fs/promises`, `node:fs` and `node:path` that are used. */
 interface Modules {
   readonly fs: {
     stat(path: string): Promise<{ isDirectory(): boolean; isFile(): boolean }>;
@@ -133,7 +133,7 @@ async function fileOf(full: string, name: string, { fs, fsSync }: Modules): Prom
   const notFileError = () => new RldsError("NOT_FOUND", "the path is a folder, a pipe or a device, not a file", { file: full });
   let handle: FileHandle;
   try {
-    // Opening a pipe waits for a writer, possibly forever.
+    // Opening a pipe would wait for a writer, possibly permanently.
     if (!(await fs.stat(full)).isFile()) throw notFileError();
     handle = await fs.open(full, "r");
   } catch (cause) {

@@ -11,10 +11,10 @@ import type { SourceFile, SourceFolder, SourceTarget } from "./source.ts";
 import { urlFile, urlFolder } from "./url-source.ts";
 
 /**
- * The place of a dataset:
+ * The source of a dataset, which is one of:
  * - a path of a file or folder (Node, Deno, Bun);
  * - a URL, or a string that begins with `http://`, `https://` or `file://`. A URL is a folder if it ends with a slash, or if its last name has no extension of
- *   letters;
+ * letters;
  * - a Blob or File, or the files of a folder that the user selected;
  * - a handle of the File System API;
  * - bytes and Blobs by path;
@@ -37,7 +37,7 @@ export interface SourceOptions {
   readonly signal?: AbortSignal;
   /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;
-  /** The maximum size in bytes of a file that is kept in memory because its server does not support ranges. Default: 1 GiB. */
+  /** The maximum size, in bytes, of a file that is kept in memory because its server does not support ranges. Default: 1 GiB. */
   readonly maxBytes?: number;
 }
 
@@ -79,7 +79,7 @@ async function targetOf(from: Source, { signal, fetch, maxBytes = MAX_SOURCE_BYT
   throw mustBe(TypeError, "from", RULE, from);
 }
 
-/** Wraps a file that the caller created and closes. */
+/** Wraps a file that the caller created and will close itself. */
 function borrowFile(file: SourceFile): SourceFile {
   const { readNow } = file;
   return {
@@ -91,7 +91,7 @@ function borrowFile(file: SourceFile): SourceFile {
   };
 }
 
-/** Wraps a folder that the caller created; readers close its files. */
+/** Wraps a folder that the caller created. Readers close the files that they open. */
 function borrowFolder(folder: SourceFolder): SourceFolder {
   const { readNow } = folder;
   return {
@@ -105,12 +105,12 @@ function borrowFolder(folder: SourceFolder): SourceFolder {
   };
 }
 
-/** Returns bytes whose slices are copies. A slice of Node's Buffer would be a view of shared memory. */
+/** Returns bytes as a plain array, whose slices are copies. A slice of Node's Buffer would be a view of shared memory. */
 function plainBytes(bytes: Uint8Array): Uint8Array {
   return bytes.constructor === Uint8Array ? bytes : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Returns the path of a source in the file system; undefined for any other source. */
+/** Returns the path of a source in the file system, or undefined for any other source. */
 export function pathOf(from: Source): string | undefined {
   if (typeof from === "string" && !/^(https?|file):\/\//i.test(from)) return from;
   if (typeof from !== "string" && !(from instanceof URL)) return undefined;
@@ -118,7 +118,7 @@ export function pathOf(from: Source): string | undefined {
   return url.protocol === "file:" ? filePath(url) : undefined;
 }
 
-/** Returns the file with a different extension next to a file at a path or URL. Files next to other sources are not known. */
+/** Returns the path or URL of a file with the same name but another extension. Returns undefined for other sources, which have no known neighbours. */
 export function siblingOf(from: Source, ending: RegExp, other: string): Source | undefined {
   if (typeof from === "string" && pathOf(from) !== undefined) return ending.test(from) ? from.replace(ending, other) : undefined;
   if (typeof from !== "string" && !(from instanceof URL)) return undefined;
@@ -128,13 +128,13 @@ export function siblingOf(from: Source, ending: RegExp, other: string): Source |
   return url;
 }
 
-/** Returns whether a URL is a folder: `1.0.0` and `data.zarr` are folders, `data.parquet` is a file. */
+/** Returns whether a URL is a folder. For example, `1.0.0` and `data.zarr` are folders, and `data.parquet` is a file. */
 function isFolder({ protocol, pathname }: URL): boolean {
   return protocol.startsWith("http") && (!/\.[a-z][a-z0-9]*$/i.test(pathname) || /\.zarr$/i.test(pathname));
 }
 
 function filePath({ pathname }: URL): string {
   const path = decodeURIComponent(pathname);
-  // A drive letter follows the first slash.
+  // On Windows, the path begins with a slash and a drive letter.
   return /^\/[a-z]:/i.test(path) ? path.slice(1) : path;
 }

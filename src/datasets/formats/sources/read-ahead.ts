@@ -7,7 +7,7 @@ const EMPTY = new Uint8Array(0);
 
 export interface ReadAheadOptions {
   readonly signal?: AbortSignal;
-  /** The number of bytes requested together. Two such blocks are in memory. Default: 1 MiB */
+  /** The number of bytes that are requested together. Two such blocks are in memory. Default: 1 MiB. */
   readonly block?: number;
 }
 
@@ -32,7 +32,7 @@ export class ReadAhead {
     return this.file.size - this.position;
   }
 
-  /** Returns the next bytes as a view that remains valid, of a block or of a new array. @throws RldsError CORRUPT if the file ends earlier */
+  /** Returns the next bytes, as a view that remains valid. @throws RldsError CORRUPT if the file ends earlier */
   async read(length: number): Promise<Uint8Array> {
     if (length > this.remaining) {
       throw corruptFile({ file: this.file.name, offset: this.file.size }, `the file ends ${length - this.remaining} bytes too early`);
@@ -49,7 +49,7 @@ export class ReadAhead {
     return bytes;
   }
 
-  /** Skips bytes. Bytes that were not yet requested are never read. */
+  /** Skips bytes. Skipped bytes that have not been requested yet are never read. */
   skip(length: number): void {
     this.position = Math.min(this.position + length, this.file.size);
   }
@@ -71,13 +71,13 @@ export class ReadAhead {
     return this.#current.subarray(from, from + length);
   }
 
-  /** Loads the block of the current position. */
+  /** Loads the block at the current position. */
   async #fill(): Promise<void> {
     if (this.position >= this.#currentStart && this.position < this.#currentStart + this.#current.length) return;
     this.#signal?.throwIfAborted();
     const prefetched = this.#prefetched;
     const isHit = prefetched !== undefined && this.position >= prefetched.at && this.position < prefetched.at + this.#block;
-    // Waits for the unused request only here, so that no read is pending after a failure.
+    // An unused request must also end, because no read may be pending after a failure.
     if (prefetched !== undefined && !isHit) await prefetched.bytes.catch(() => undefined);
     this.#prefetched = undefined;
     const at = isHit ? prefetched.at : this.position;
@@ -86,7 +86,7 @@ export class ReadAhead {
     const next = at + this.#current.length;
     if (next >= this.file.size) return;
     const bytes = this.#fetchBlock(next);
-    // A consumer that awaits the promise receives the error, but there may be no consumer.
+    // The handler prevents an unhandled rejection if no consumer awaits the promise.
     bytes.catch(() => undefined);
     this.#prefetched = { at: next, bytes };
   }

@@ -1,21 +1,21 @@
-/** Defines the sources of files: named bytes that are read in pieces, and folders of files. */
+/** Defines the sources of files. A file has a name and bytes that are read in pieces, and a folder contains files. */
 import { corruptFile, type RldsError } from "../../model/rlds-error.ts";
 
-/** A file of a source: bytes with random access. */
+/** A file of a source, whose bytes can be read in any order. */
 export interface SourceFile {
   /** The name of the file in messages. */
   readonly name: string;
   readonly size: number;
-  /** Reads exactly this many bytes, as a new array or a view that remains valid. @throws RldsError CORRUPT if the file ends earlier */
+  /** Reads exactly `length` bytes, as a new array or as a view that remains valid. @throws RldsError CORRUPT if the file ends earlier */
   read(at: number, length: number): Promise<Uint8Array>;
-  /** Reads synchronously. Present for files of the system, bytes in memory, and Blobs in a worker; otherwise absent. */
+  /** Reads synchronously. Present for files in the file system, for bytes in memory, and for Blobs in a worker. Otherwise absent. */
   readonly readNow?: (at: number, length: number) => Uint8Array;
   close(): Promise<void>;
 }
 
 /** The options for opening a file. */
 export interface OpenOptions {
-  /** Whether another program may be appending to the file, so that growth does not mean replacement. */
+  /** Whether another program may be appending to the file. If so, growth does not mean that the file was replaced. */
   readonly grows?: boolean;
 }
 
@@ -29,14 +29,14 @@ export interface SourceFolder {
   open(path: string, options?: OpenOptions): Promise<SourceFile>;
   /** Reads a piece of a file synchronously. Absent if the folder cannot read synchronously. @throws RldsError if the piece cannot be read */
   readonly readNow?: (path: string, at: number, length: number) => Uint8Array;
-  /** Returns the sorted paths of all files in the folder. Returns undefined if the folder cannot be listed (a URL). */
+  /** Returns the sorted paths of all files in the folder. Returns undefined if the folder cannot be listed, as with a URL. */
   list(): Promise<readonly string[] | undefined>;
 }
 
 /** A file or a folder. */
 export type SourceTarget = { readonly file: SourceFile; readonly folder?: undefined } | { readonly folder: SourceFolder; readonly file?: undefined };
 
-/** Sorts paths by the numbers in them: `part-9` is before `part-10`. */
+/** Sorts paths. Numbers in them are compared by value, so `part-9` comes before `part-10`. */
 export function sortPaths(paths: readonly string[]): string[] {
   const parts = paths.map((path) => ({ path, words: path.split(/(\d+)/) }));
   return parts.sort((a, b) => compareWords(a.words, b.words) || order(a.path, b.path)).map(({ path }) => path);
@@ -66,7 +66,7 @@ export function checkInside(path: string, file: string): string {
   return path;
 }
 
-/** Opens a file, or returns undefined if the file does not exist. @throws every other error, since the file may still exist */
+/** Opens a file, or returns undefined if the file does not exist. @throws any other error, because the file may exist nevertheless */
 export async function openIfExists(folder: SourceFolder, path: string, options?: OpenOptions): Promise<SourceFile | undefined> {
   try {
     return await folder.open(path, options);

@@ -1,4 +1,4 @@
-/** Reads files at URLs by ranges if the server supports them; otherwise keeps the whole file. */
+/** Reads files at URLs in ranges, if the server supports ranges. Otherwise, the whole file is kept in memory. */
 import { concat } from "../../../base/bytes.ts";
 import type { Fetch } from "../../../base/host.ts";
 import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
@@ -9,14 +9,14 @@ export interface UrlOptions {
   readonly signal?: AbortSignal;
   /** A replacement for the runtime's `fetch`, for example to add headers. */
   readonly fetch?: Fetch;
-  /** The maximum size of a file that is kept if its server does not support ranges. */
+  /** The maximum size of a file that is kept in memory because its server does not support ranges. */
   readonly maxBytes: number;
 }
 
-/** The size of the first request, which covers a small file completely. */
+/** The size of the first request. A small file fits completely. */
 const FIRST = 1 << 18;
 
-/** Presents the URLs below a base as a folder, which cannot be listed. */
+/** Presents the URLs below a base URL as a folder that cannot be listed. */
 export function urlFolder(base: URL, options: UrlOptions): SourceFolder {
   return {
     name: base.href,
@@ -32,7 +32,7 @@ export function urlFolder(base: URL, options: UrlOptions): SourceFolder {
   };
 }
 
-/** Opens a file by requesting its beginning and its size. @throws RldsError NOT_FOUND if the file does not exist · IO if the request fails */
+/** Opens a file. The first request returns its beginning and its size. @throws RldsError NOT_FOUND if the file does not exist · IO if the request fails */
 export async function urlFile(url: URL, options: UrlOptions, { grows = false }: OpenOptions = {}): Promise<SourceFile> {
   const name = url.href;
   const response = await request(url, options, [0, FIRST - 1]);
@@ -43,7 +43,7 @@ export async function urlFile(url: URL, options: UrlOptions, { grows = false }: 
   }
   if (response.status !== 206) return bytesFile(name, await readBody(response, name, options));
   const range = rangeOf(response);
-  // A page cannot read this header of another origin unless it is exposed.
+  // Without a range, the whole file is requested. The header may also be missing because another origin does not expose it to a page.
   if (range === undefined) {
     await response.body?.cancel();
     return bytesFile(name, await readBody(await request(url, options), name, options));
@@ -98,7 +98,7 @@ interface Range {
   readonly signal?: AbortSignal;
 }
 
-/** Returns the bytes of a range response, which must be the requested bytes. */
+/** Returns the bytes of a range response. They must be the requested bytes. */
 async function readRange(response: Response, { name, at, length, size, grows, signal }: Range): Promise<Uint8Array> {
   const range = rangeOf(response);
   const io = (message: string) => new RldsError("IO", message, { file: name, offset: at });

@@ -1,4 +1,4 @@
-/** Reads a feature of the steps as one column of an episode. */
+/** Reads a feature of the steps as one column per episode. */
 
 import { sizeOf } from "../../../schema/leaf.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
@@ -11,9 +11,9 @@ import { isDynamic, type StoredLeaf } from "./stored-leaf.ts";
 
 export interface LeafColumn {
   readonly data: ColumnData;
-  /** The number of steps; undefined if the values do not determine it. */
+  /** The number of steps. Undefined if the values do not determine it. */
   readonly length?: number;
-  /** The complete shape of one step's value; null if there is no value. */
+  /** The complete shape of one step's value. A length is null if there is no value that determines it. */
   readonly shape: Dimensions;
 }
 
@@ -34,13 +34,16 @@ export function columnOf(example: Example, leaf: StoredLeaf, expectedShape: Dime
   return { data: items.data, length, shape };
 }
 
-/** Returns the key of a leaf's values. */
+/** Returns the key of a leaf's values in the record. */
 export function valuesKey(leaf: StoredLeaf): string {
   if (isDynamic(leaf)) return `${leaf.key}/value`;
   return leaf.lengths.length + (leaf.inSteps ? 1 : 0) < 2 ? leaf.key : `${leaf.key}/ragged_flat_values`;
 }
 
-/** Returns the lengths of nested sequences, level by level, and the number of steps on the first level. All rows of a level must have the same length. */
+/**
+ * Returns the lengths of the nested sequences, level by level, and the number of steps, which is the length of the first level. All rows of a level must have
+ * the same length.
+ */
 function rowsOf(example: Example, leaf: StoredLeaf, expectedShape: Dimensions): [Dimensions, number] {
   let expected: number | undefined;
   let steps = 0;

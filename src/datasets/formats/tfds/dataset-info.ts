@@ -1,14 +1,14 @@
-/** Reads dataset_info.json: the dataset's name, its splits, and the names of their files. */
+/** Reads dataset_info.json, which contains the dataset's name, its splits, and the names of their files. */
 import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import { type Json, list, object, parseInteger, text } from "./json.ts";
 
 export const INFO = "dataset_info.json";
-/** The file with other metadata of a dataset, such as a `tfds.core.MetadataDict`. */
+/** The name of the file with additional metadata of a dataset, such as a `tfds.core.MetadataDict`. */
 export const METADATA = "metadata.json";
 
 export interface Split {
   readonly name: string;
-  /** The number of records per shard. */
+  /** The number of records in each shard. */
   readonly shardLengths: readonly number[];
   /** Returns the path of a shard's file in the version's folder. */
   path(shard: number): string;

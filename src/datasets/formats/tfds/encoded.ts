@@ -1,4 +1,4 @@
-/** Decodes tensors that are stored as bytes, each value separately: plain or compressed with zlib. */
+/** Decodes tensors that are stored as bytes. Each value is stored separately, either plain or compressed with zlib. */
 
 import { DTYPES, type Dtype } from "../../../schema/dtype.ts";
 import { isHalf, widenHalves } from "../../../schema/half.ts";
@@ -48,7 +48,7 @@ export function encodedOf(example: Example, leaf: StoredLeaf, key: string, expec
   return { data: numbersOf(example, leaf, output, type), count: parts.length, shape };
 }
 
-/** Returns the shapes of all values, which are stored together next to the values. */
+/** Returns the shapes of all values, which are stored in a separate list. */
 function shapesOf(example: Example, leaf: StoredLeaf, count: number): number[] | undefined {
   if (!isDynamic(leaf)) return undefined;
   const rank = leaf.feature.shape.length;

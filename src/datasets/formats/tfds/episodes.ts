@@ -24,7 +24,7 @@ export class EpisodeSchema {
   readonly #keys: Keys;
   readonly #decoding: Decoding;
   readonly #maxBytes: number;
-  /** The shapes of the steps' values by key. */
+  /** The shapes of the steps' values, by key. */
   readonly #shapes: Map<string, Dimensions>;
 
   /** @throws RldsError UNSUPPORTED if the features are not those of an RLDS dataset */
@@ -44,7 +44,7 @@ export class EpisodeSchema {
     this.#shapes = new Map(this.#leaves.map((leaf) => [leaf.key, [...leaf.lengths, ...shapeIn(leaf.feature, decoding)]]));
   }
 
-  /** Whether the shapes of a step are known. */
+  /** Whether the shapes of all values in a step are known. */
   get isKnown(): boolean {
     return [...this.#shapes.values()].every((shape) => !shape.includes(null));
   }
@@ -66,7 +66,7 @@ export class EpisodeSchema {
     return Object.fromEntries(this.#metadata.map(({ name, feature }) => [name, featureSpec(feature, name, leafOf)]));
   }
 
-  /** Determines from a record the shapes that the features leave open. */
+  /** Uses a record to determine the shapes that the features leave open. */
   learn(bytes: Uint8Array, place: Place): void {
     const { columns, length } = this.#columns(this.#example(bytes, place));
     if (length === 0) return;
@@ -83,7 +83,7 @@ export class EpisodeSchema {
     const steps = new StepColumns<S>(spec, values, length);
     const metadata = this.#metadata.map(({ name, feature, leaves }) => {
       const values = leaves.map((leaf) => metadataOf(example, leaf, this.#decoding));
-      // One value per leaf, in the order of the leaves.
+      // The dtypes in this spec do not matter, because it only nests the values.
       const spec = featureSpec(feature, name, () => ({ dtype: "u8", shape: [] }));
       return [name, pack(spec, values)];
     });

@@ -1,4 +1,4 @@
-/** Encodes one episode as a tf.train.Example: a map of names to lists of int64, float or bytes. */
+/** Encodes one episode as a tf.train.Example, which is a map from names to lists of int64, float or bytes. */
 import { isFloat } from "../../../schema/dtype.ts";
 import { isText } from "../../../schema/leaf.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
@@ -12,11 +12,11 @@ export interface OutputColumn {
   readonly name: string;
   readonly leaf: OutputLeaf;
   readonly data: ColumnData;
-  /** The number of values: steps, or 1 for metadata. */
+  /** The number of values, which is the number of steps, or 1 for metadata. */
   readonly length: number;
 }
 
-/** The fields of tf.train.Feature. */
+/** The field numbers of tf.train.Feature. */
 const BYTES_LIST = 1;
 const FLOAT_LIST = 2;
 const INT64_LIST = 3;
@@ -24,7 +24,7 @@ const VALUE = 1;
 
 const encoder = new TextEncoder();
 
-/** Returns the parts of an Example; large numbers are views of the columns. Names are sorted, so that the same episode produces the same bytes. */
+/** Returns the parts of an Example. Large parts are views of the columns. Names are sorted, so the same episode produces the same bytes. */
 export function exampleOf(columns: readonly OutputColumn[], encodePng: EncodePng): readonly Uint8Array[] {
   const features = new MessageParts();
   for (const column of [...columns].sort((a, b) => (a.name < b.name ? -1 : 1))) {
@@ -72,7 +72,7 @@ function* values({ encoding, leaf, size }: OutputLeaf, data: ColumnData, length:
   }
 }
 
-/** Memory is little-endian on every platform that runs WebAssembly. */
+/** Returns floats as little-endian bytes. The memory of every platform that runs Reprise is little-endian. */
 function floats(data: Float32Array): Uint8Array {
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }

@@ -1,32 +1,32 @@
 /**
- * Locates the lists of a tf.train.Example in its record. The walk only records the positions of lists, so each list is copied at most once.
+ * Locates the lists of a tf.train.Example in its record. Only the positions of lists are recorded, so each list is copied at most once.
  *
- *   Example { Features features = 1 } · Features { map<string, Feature> feature = 1 }
- *   Feature { oneof: BytesList bytes_list = 1, FloatList float_list = 2, Int64List int64_list = 3 } · each list { repeated value = 1 }
+ * Example { Features features = 1 } · Features { map<string, Feature> feature = 1 }
+ * Feature { oneof: BytesList bytes_list = 1, FloatList float_list = 2, Int64List int64_list = 3 } · each list { repeated value = 1 }
  */
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { corruptFile, type Place, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { HEAD } from "./tfrecord.ts";
 
-/** The field number of BytesList in Feature. FLOATS and INTS are those of the other lists. */
+/** The field number of BytesList in Feature. FLOATS and INTS are the field numbers of the other lists. */
 export const BYTES = 1;
 export const FLOATS = 2;
 export const INTS = 3;
 const KINDS = ["nothing", "bytes", "floats", "integers"];
 
-/** The number of ranges after which their own memory is counted. */
+/** The number of ranges after which the memory of the ranges themselves is counted. */
 const RANGES_PER_CHECK = 4096;
 
 interface StoredList {
   readonly kind: number;
-  /** The beginnings and ends of the messages that together form one list. */
+  /** The beginnings and ends of the messages that form one list. */
   readonly ranges: number[];
 }
 
-/** The keys to read from a record; all other keys are skipped. */
+/** The keys that are read from a record. All other keys are skipped. */
 export interface Keys {
   readonly names: ReadonlySet<string>;
-  /** The number of bytes of the longest key. */
+  /** The number of bytes in the longest key. */
   readonly longest: number;
 }
 
@@ -67,7 +67,7 @@ export class Example {
       );
   }
 
-  /** Returns the ranges of a list's values; no ranges if the list does not exist. @throws RldsError CORRUPT if the list contains values of another kind */
+  /** Returns the ranges of a list's values, or no ranges if the list does not exist. @throws RldsError CORRUPT if the list contains values of another kind */
   ranges(key: string, kind: number): readonly number[] {
     const list = this.#lists.get(key);
     if (list === undefined || list.ranges.length === 0) return [];
@@ -82,7 +82,7 @@ export class Example {
     return cause instanceof RldsError ? cause : corruptFile(place, message, cause);
   }
 
-  /** Calls a function that reads a value of a feature. @throws RldsError CORRUPT with the place of the value, for any error */
+  /** Calls a function that reads a value of a feature. @throws RldsError CORRUPT with the place of the value if the function throws any error */
   guard<T>(key: string, at: number, step: number | undefined, task: () => T): T {
     try {
       return task();
@@ -114,7 +114,7 @@ export class Example {
     }
   }
 
-  /** Reads an entry of the map: key and feature. If a key repeats, the last entry counts. */
+  /** Reads an entry of the map, which has a key and a feature. If a key repeats, the last entry counts. */
   #entry(reader: BinaryReader): boolean {
     const to = end(reader);
     let key = "";
@@ -154,11 +154,11 @@ function end(reader: BinaryReader): number {
   return to;
 }
 
-/** Returns the byte ranges of a list's values. The values may be packed or separate. */
+/** Returns the byte ranges of a list's values, which may be packed or separate. */
 export function payload(example: Example, key: string, kind: number): number[] {
   const offsets: number[] = [];
   const ranges = example.ranges(key, kind);
-  // Separate values may be numerous, with only two bytes each.
+  // There may be many separate values, which take as few as two bytes each.
   const addRange = (from: number, to: number) => {
     if (offsets.push(from, to) % RANGES_PER_CHECK === 0) example.reserve(8 * RANGES_PER_CHECK);
   };

@@ -21,7 +21,7 @@ export async function readExistingDataset(folder: SinkFolder, path: string, name
     const existingInfo = datasetInfo(info);
     return existingInfo.name === name ? { info, features, splits: existingInfo.splits.map((split) => split.name) } : undefined;
   } catch {
-    // Files that cannot be read are not a dataset. They are replaced only on request.
+    // Files that cannot be read do not count as a dataset. They are replaced only if `overwrite` is set.
     return undefined;
   }
 }
@@ -32,7 +32,7 @@ export function withSplit({ info }: ExistingDataset, split: Json, description: s
   return { ...info, ...(description === undefined ? {} : { description }), splits: [...otherSplits, split] };
 }
 
-/** Returns whether two JSON values are equal, regardless of the order of keys. */
+/** Returns whether two JSON values are equal. The order of keys does not matter. */
 export function sameJson(a: unknown, b: unknown): boolean {
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return a === b;
   const keys = Object.keys(a);

@@ -6,7 +6,7 @@ import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { FORMAT_NAMES } from "../dtypes.ts";
 
-/** The encoding of a leaf in a record: separate numbers (as in tf.Example), the raw bytes of a value, text, or PNG. */
+/** The encoding of a leaf in a record: "none" for separate numbers (as in tf.Example), "bytes" for the raw bytes of a value, "text", or "png". */
 export type Encoding = "none" | "bytes" | "text" | "png";
 
 export interface OutputLeaf extends LeafEntry {
@@ -24,8 +24,8 @@ const CLASSES = {
 };
 
 /**
- * Returns the leaves with their encodings. f64 is stored as raw bytes, because tf.Example has no floats except f32. Leaves without elements are also stored as
- * raw bytes, since current tensorflow_datasets cannot read them otherwise.
+ * Returns the leaves with their encodings. f64 is stored as raw bytes, because f32 is the only float type in tf.Example. Leaves without elements are also
+ * stored as raw bytes, because tensorflow_datasets cannot read them otherwise.
  * @param images the paths of leaves that are stored as PNG
  * @throws RldsError UNSUPPORTED if a name is empty or not unique · RangeError if a leaf cannot be an image
  */
@@ -53,7 +53,7 @@ function encodingOf({ path, leaf, size }: LeafEntry, images: ReadonlySet<string>
   return "bytes";
 }
 
-/** Returns the content of features.json. Keys are sorted, so that the same data produces the same content. */
+/** Returns the content of features.json. Keys are sorted, so the same data produces the same content. */
 export function featuresJson(
   stepSpec: StepSpec,
   metadataSpec: { readonly [name: string]: StepSpec },

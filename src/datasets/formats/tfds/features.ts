@@ -1,4 +1,7 @@
-/** Parses features.json, the features of an example, in both forms: the JSON of protobuf, and the older form with `type` and `content`. */
+/**
+ * Parses features.json, which describes the features of an example. Supports both forms of the file, which are the JSON of protobuf and the older form with
+ * `type` and `content`.
+ */
 import { MAX_FEATURE_DEPTH } from "../../../base/file-limits.ts";
 import type { Dtype } from "../../../schema/dtype.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
@@ -10,7 +13,7 @@ import { type Json, list, object, parseInteger, text } from "./json.ts";
 
 export const FEATURES = "features.json";
 
-/** Lengths by dimension. Null if only the data determines the length. */
+/** The length of each dimension, or null if only the data determines the length. */
 export type Dimensions = readonly (number | null)[];
 
 export type Feature =
@@ -51,7 +54,7 @@ function feature(json: Json, path: string, depth: number): Feature {
   };
   switch (name.slice(name.lastIndexOf(".") + 1)) {
     case "FeaturesDict":
-      // The older form contains the names directly.
+      // In the older form, the content itself maps names to features.
       return parseDict(object("type" in json && !json.proto_cls ? content : (content.features ?? {}), `the features of ${at}`, FEATURES));
     case "Sequence":
     case "Dataset":

@@ -1,4 +1,4 @@
-/** Reads the values of one feature in one record as a flat column, with the shape of each value. */
+/** Reads the values of one feature in one record as a flat column. Also returns the shape of each value. */
 
 import { DTYPES, type Dtype, zeros } from "../../../schema/dtype.ts";
 import { isHalf, roundHalf } from "../../../schema/half.ts";
@@ -15,7 +15,7 @@ import { countUnknown, type LeafFeature, type LeafItems, type StoredLeaf } from 
 
 export interface Decoding {
   readonly text: "string" | "bytes";
-  /** The decoder of images. Undefined if images are returned as they are stored. */
+  /** The image decoder. Undefined if images are returned in their stored form. */
   readonly images?: ImageDecoder;
 }
 
@@ -45,7 +45,7 @@ export function itemsOf(example: Example, leaf: StoredLeaf, key: string, shape: 
   if (feature.encoding !== "none") return encodedOf(example, leaf, key, shape, feature);
   const { type } = feature;
   if (type === "f32") return cutValues(example, leaf, floatsOf(example, key), shape);
-  // The values were written as halves, so rounding to halves loses nothing.
+  // The values were half floats when they were written, so rounding to half floats loses nothing.
   if (isHalf(type))
     return cutValues(
       example,
@@ -59,7 +59,7 @@ export function itemsOf(example: Example, leaf: StoredLeaf, key: string, shape: 
   return cutValues(example, leaf, Float64Array.from(stored), shape);
 }
 
-/** Cuts consecutive elements into values. */
+/** Splits consecutive elements into values. */
 function cutValues(example: Example, { key }: StoredLeaf, data: ColumnData, shape: Dimensions): LeafItems {
   const unknown = countUnknown(shape);
   const size = sizeOf(shape.map((length) => length ?? 1));
@@ -86,7 +86,7 @@ function textsOf(example: Example, key: string, text: "string" | "bytes"): (stri
   });
 }
 
-/** @param expectedShape the shape of the feature @throws RldsError CORRUPT; UNSUPPORTED if images have different sizes */
+/** @param expectedShape the shape of the feature @throws RldsError CORRUPT · UNSUPPORTED if images have different sizes */
 function pixelsOf(example: Example, leaf: StoredLeaf, key: string, expectedShape: Dimensions, decode: ImageDecoder): LeafItems {
   const { feature } = leaf;
   const type = feature.kind === "image" ? feature.type : "u8";

@@ -1,4 +1,4 @@
-/** Reads JSON files of a dataset and checks each value that is accessed, so that any fault is an RldsError. */
+/** Reads the JSON files of a dataset. Each value that is accessed is checked, so any fault causes an RldsError. */
 import { isRequired } from "../../../base/error.ts";
 import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import { parseJson } from "../json.ts";

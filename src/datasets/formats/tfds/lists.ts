@@ -1,4 +1,4 @@
-/** Reads the lists of an Example as columns: floats in one copy, integers without a bigint per value, bytes as views. */
+/** Reads the lists of an Example as columns. Floats are copied in one piece, integers are decoded without a bigint per value, and bytes are views. */
 import { type AnyArray, type ArrayOf, DTYPES, type Dtype, zeros } from "../../../schema/dtype.ts";
 import { BYTES, type Example, FLOATS, INTS, payload } from "./example.ts";
 
@@ -62,7 +62,7 @@ function fill(output: AnyArray, start: number, example: Example, key: string, dt
       words[2 * index + 1] = high;
       continue;
     }
-    // The value fits a number: its upper half is only its sign.
+    // If the upper half is only the sign, or zero, the value fits a number.
     const value = high === low >> 31 ? low : high === 0 ? low >>> 0 : Number.NaN;
     if (!(value >= min && value <= max))
       throw example.corruptError(`feature ${key} must contain integers in ${min} … ${max}, but an integer is outside that range`, begin);
@@ -71,7 +71,7 @@ function fill(output: AnyArray, start: number, example: Example, key: string, dt
   return index;
 }
 
-/** The approximate memory of a view. */
+/** The approximate memory that a view takes, in bytes. */
 const VIEW = 96;
 
 /** Returns the values of a list of bytes as views of the record. @throws RldsError CORRUPT if the list is damaged */

@@ -1,9 +1,9 @@
-/** Builds a protobuf message in parts. Large values are views of the caller's memory, so that they are not copied. */
+/** Builds a protobuf message in parts. Large values are not copied, but are views of the caller's memory. */
 
 const BLOCK_BYTES = 1 << 16;
-/** Larger values become views. */
+/** The maximum size of a value that is copied. Larger values become views. */
 const MAX_COPIED = 1 << 12;
-/** The maximum length of a base-128 number. */
+/** The maximum length of a base-128 number, in bytes. */
 const VARINT_BYTES = 10;
 const LENGTH_DELIMITED = 2;
 
@@ -14,12 +14,12 @@ export class MessageParts {
   #begin = 0;
   #end = 0;
 
-  /** @param bytes the approximate number of bytes to copy, so that a small message takes little memory */
+  /** @param bytes the approximate number of bytes that will be copied. With a small number, a small message takes little memory */
   constructor(bytes = 64) {
     this.#block = new Uint8Array(Math.min(BLOCK_BYTES, bytes + VARINT_BYTES));
   }
 
-  /** All parts in order. The parts remain valid as long as the added values do not change. */
+  /** All parts, in order. The parts remain valid as long as the added values do not change. */
   get parts(): readonly Uint8Array[] {
     this.#flush();
     return this.#parts;
@@ -38,8 +38,8 @@ export class MessageParts {
   }
 
   /**
-   * Adds base-128 numbers. A negative number takes ten bytes, as does a uint64 of 2^63 or more, which tensorflow_datasets writes as the int64 with the same
-   * bits.
+   * Adds base-128 numbers. A negative number takes ten bytes. A uint64 of 2^63 or more also takes ten bytes, because tensorflow_datasets writes it as the int64
+   * with the same bits.
    */
   varints(data: ArrayLike<number | bigint>): void {
     const before = this.#end - this.#begin;
@@ -83,7 +83,7 @@ export class MessageParts {
     this.#end += bytes.length;
   }
 
-  /** Ends a part. @param room the number of bytes that the next block must hold */
+  /** Ends a part. @param room the number of bytes for which the next block must have room */
   #flush(room = 0): void {
     if (this.#end > this.#begin) this.#parts.push(this.#block.subarray(this.#begin, this.#end));
     if (this.#block.length - this.#end < room) {

@@ -11,7 +11,7 @@ import type { LeafItems, StoredLeaf } from "./stored-leaf.ts";
 
 /**
  * Returns the value of a feature. A value of shape [] is a number, boolean, bigint or text. A value with known lengths or a single row is flat. Any other value
- * consists of nested lists with typed arrays inside.
+ * consists of nested lists of typed arrays.
  * @throws RldsError CORRUPT if the record is damaged · UNSUPPORTED if values have different shapes
  */
 export function metadataOf(example: Example, leaf: StoredLeaf, decoding: Decoding): unknown {

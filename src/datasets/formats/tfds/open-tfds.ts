@@ -1,4 +1,4 @@
-/** Opens RLDS datasets of tensorflow_datasets: TFRecord shards with dataset_info.json and features.json. */
+/** Opens RLDS datasets of tensorflow_datasets, which consist of TFRecord shards, dataset_info.json and features.json. */
 import { integer, mustBe, mustBeOneOf, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
@@ -22,13 +22,13 @@ import { TfRecords } from "./tfrecord.ts";
 
 export interface TfdsOptions extends ReadOptions {
   /**
-   * The split to read, in the notation of tensorflow_datasets: `train`, `train[:10]`, `train[10%:20%]`, `train+test`, `all`. Default: the only split, or
-   * `train`.
+   * The split to read, in the notation of tensorflow_datasets, such as `train`, `train[:10]`, `train[10%:20%]`, `train+test` or `all`. Default: the only split,
+   * or `train`.
    */
   readonly split?: string;
   /** The form of text: "string" (decoded from UTF-8) or "bytes". Default: "string". */
   readonly text?: "string" | "bytes";
-  /** The form of PNG and JPEG images: "decode" returns pixels, "bytes" keeps the bytes. Default: "decode". */
+  /** The form of PNG and JPEG images: "decode" for pixels, "bytes" for the encoded bytes. Default: "decode". */
   readonly images?: "decode" | "bytes";
   /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;
@@ -37,12 +37,13 @@ export interface TfdsOptions extends ReadOptions {
 const OPTIONS = `split, text, images, fetch, ${READ_OPTIONS}`;
 
 /**
- * Opens a dataset of tensorflow_datasets: the folder of a version, or the newest version in the folder of a dataset. Opening reads only the two JSON files, and
- * the first episode if the features leave a shape open. The checksum of every record is verified. Keeps one episode and two blocks of a file in memory.
+ * Opens a dataset of tensorflow_datasets. The source is the folder of a version, or the folder of a dataset, whose newest version is opened. Opening reads only
+ * the two JSON files, and the first episode if the features leave a shape open. The checksum of every record is verified. Keeps one episode and two blocks of a
+ * file in memory.
  * @throws TypeError, RangeError if an option is invalid
  * @throws RldsError NOT_FOUND if a file does not exist
  * @throws RldsError CORRUPT if a file is damaged
- * @throws RldsError UNSUPPORTED if a feature cannot be read, with its path
+ * @throws RldsError UNSUPPORTED if a feature cannot be read. The error includes the path of the feature
  * @throws RldsError EMPTY if there are no splits
  * @throws RldsError IO if a file cannot be read
  */
@@ -60,7 +61,7 @@ export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions 
   }
   const folder = await versionFolder(sourceFolder);
   const info = datasetInfo(await readJson(folder, INFO, maxBytes));
-  // Without a listing, the reader would request a file that few datasets have.
+  // If the folder cannot be listed, the file is not requested, because few datasets have it.
   const metadata = (await folder.list())?.includes(METADATA) ? await readJson(folder, METADATA, maxBytes) : {};
   const features = selectFeatures(featuresOf(await readJson(folder, FEATURES, maxBytes)), selection);
   if (split !== undefined && typeof split !== "string") throw mustBe(TypeError, "split", "a string", split);
@@ -85,7 +86,7 @@ export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions 
     name: info.name,
     stepSpec,
     metadataSpec: finalStepSpec(metadataSpec),
-    // The number of episodes in damaged data is known only after reading.
+    // With `salvage`, the number of episodes is known only after reading the data.
     episodes: losses === undefined ? parts.reduce((sum, part) => sum + Math.max(0, part.to - part.from), 0) : undefined,
     ...withDamage(losses),
     splits: info.splits.map(({ name }) => name),
@@ -116,7 +117,7 @@ export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions 
   return nameSalvage(addAbsentFields(await selectReader(reader, selection)));
 }
 
-/** Returns the selected features of the steps, and all features of the episode. */
+/** Returns the features with only the selected features of the steps. All features of the episode are kept. */
 function selectFeatures(root: Feature, selection: Selection): Feature {
   if (selection.isEmpty || root.kind !== "dict") return root;
   const visit = (feature: Feature, keys: readonly string[]): Feature | undefined => {
@@ -163,7 +164,7 @@ async function* recordsOf(
       try {
         yield* records;
       } catch (error) {
-        // The intact parts of the other shards are still read.
+        // The other shards are still read.
         losses.add(error);
       }
     }
@@ -222,7 +223,7 @@ function checkWord(subject: string, value: unknown, words: readonly string[]): v
 
 const VERSION = /^(?:(.*)\/)?(\d+)\.(\d+)\.(\d+)$/;
 
-/** Returns the folder itself, or the newest version of the single dataset below it. @throws RldsError NOT_FOUND, UNSUPPORTED if there are several datasets */
+/** Returns the folder itself, or the newest version of the single dataset below it. @throws RldsError NOT_FOUND · UNSUPPORTED if there are several datasets */
 async function versionFolder(folder: SourceFolder): Promise<SourceFolder> {
   const paths = await folder.list();
   // A URL cannot be listed, so it must be the folder itself.

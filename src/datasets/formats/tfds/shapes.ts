@@ -1,10 +1,10 @@
-/** Describes shapes that do not fit. */
+/** Compares shapes, and describes shapes that do not match. */
 import type { RldsError } from "../../model/rlds-error.ts";
 import type { Example } from "./example.ts";
 import type { Dimensions } from "./features.ts";
 import type { StoredLeaf } from "./stored-leaf.ts";
 
-/** Returns a shape as text: `[3, ?]` */
+/** Returns a shape as text, such as `[3, ?]`. */
 export function describeShape(shape: Dimensions): string {
   return `[${shape.map((length) => length ?? "?").join(", ")}]`;
 }
@@ -15,8 +15,8 @@ export function matchesShape(expected: Dimensions, shape: Dimensions): boolean {
 }
 
 /**
- * Returns the error for a shape that does not fit. If the features leave a length open, the first value sets it. A different length is not damage, but does not
- * fit a column.
+ * Returns the error for a shape that does not match. If the features leave a length open, the first value determines it. A different length is then not damage,
+ * but values of different lengths cannot form a column.
  */
 export function shapeError(example: Example, leaf: StoredLeaf, expected: Dimensions, shape: Dimensions, at?: number, step?: number): RldsError {
   const { key, feature, lengths } = leaf;

@@ -1,4 +1,6 @@
-/** Parses splits and slices in the notation of tensorflow_datasets: `train`, `train[:10]`, `train[10%:-5%]`, `train[1shard:]`, `train+test`, `all`. */
+/**
+ * Parses splits and slices in the notation of tensorflow_datasets, such as `train`, `train[:10]`, `train[10%:-5%]`, `train[1shard:]`, `train+test` or `all`.
+ */
 import { mustBe } from "../../../base/error.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { INFO, type Split } from "./dataset-info.ts";
@@ -15,7 +17,7 @@ const BOUND = /^(?:(-?[\d.]+)(%|shard)?)?$/;
 const RULE = "names of splits, optionally with a part, such as train, train[:10], train[10%:20%] or train+test";
 
 /**
- * Returns the default split: `train`, or the only split.
+ * Returns the default split, which is `train` or the only split.
  * @throws RangeError if there are several splits without `train` · RldsError EMPTY if there are no splits
  */
 export function defaultSplit(splits: readonly Split[]): SplitPart {
@@ -77,7 +79,7 @@ function bounds(slice: string | undefined, { shardLengths }: Split, text: string
   }
 }
 
-/** Rounds like Python. */
+/** Rounds like Python, where a half is rounded to the nearest even integer. */
 function halfToEven(value: number): number {
   const floor = Math.floor(value);
   if (value - floor !== 0.5) return Math.round(value);

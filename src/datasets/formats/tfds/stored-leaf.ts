@@ -1,4 +1,4 @@
-/** Lists the leaves of the features: their place in a record, and their type. */
+/** Lists the leaves of the features, with their places in a record and their types. */
 import type { StepSpec } from "../../model/dataset.ts";
 import { unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
@@ -7,7 +7,7 @@ import { type Dimensions, FEATURES, type Feature } from "./features.ts";
 export type LeafFeature = Exclude<Feature, { kind: "dict" | "sequence" }>;
 
 export interface StoredLeaf {
-  /** The key in tensorflow_datasets: `steps/observation/image` */
+  /** The key in tensorflow_datasets, such as `steps/observation/image`. */
   readonly key: string;
   /** The lengths of the sequences around the leaf, except the steps. */
   readonly lengths: Dimensions;
@@ -16,12 +16,12 @@ export interface StoredLeaf {
   readonly inSteps: boolean;
 }
 
-/** The values of a leaf in one record as a flat column. */
+/** The values of a leaf in one record, as a flat column. */
 export interface LeafItems {
   readonly data: ColumnData;
-  /** The number of values. Undefined for values without elements, whose number is not known. */
+  /** The number of values. Undefined for values without elements, whose number is unknown. */
   readonly count?: number;
-  /** The shape of each value; null if there are no values. */
+  /** The shape of each value. A length is null if there is no value that determines it. */
   readonly shape: Dimensions;
 }
 
@@ -32,7 +32,7 @@ export function storedLeaves(feature: Feature, key: string, inSteps: boolean, le
     const names = Object.keys(feature.features).sort();
     return names.flatMap((name) => storedLeaves(feature.features[name] as Feature, `${key}/${name}`, inSteps, lengths));
   }
-  // A list of numbers does not store row lengths, and tensorflow_datasets does not write any.
+  // A list of plain values does not store the lengths of its rows.
   const unknown = feature.kind === "image" ? 0 : countUnknown(feature.shape);
   const isPlainFeature = feature.kind === "text" || (feature.kind === "numbers" && feature.encoding === "none");
   if (isPlainFeature && unknown > (inSteps || lengths.length > 0 ? 0 : 1)) {

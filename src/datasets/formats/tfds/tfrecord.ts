@@ -20,9 +20,9 @@ export interface TfRecordOptions {
   readonly block?: number;
 }
 
-/** Reads the records of a file one after the other. Every error is an RldsError with file and offset. */
+/** Reads the records of a file one after the other. Every error is an RldsError that includes the file and the offset. */
 export class TfRecords {
-  /** The offset of the last record. */
+  /** The offset of the record that was read last. */
   offset = 0;
   /** Whether the reader is past the last record, even if its bytes are damaged. */
   isPast = true;
@@ -94,7 +94,7 @@ function u32(bytes: Uint8Array, at: number): number {
   return dataView(bytes, at, 4).getUint32(0, true);
 }
 
-/** Computes the checksum of TFRecords. The checksum is rotated and offset, so that checksums in the data do not cancel out. */
+/** Computes the checksum of TFRecords. It is a CRC that is rotated and offset, so that CRCs within the data cause no problems. */
 function maskedCrc32c(bytes: Uint8Array, from = 0, to = bytes.length): number {
   return masked(crc32c(bytes, from, to));
 }
@@ -103,10 +103,10 @@ function masked(sum: number): number {
   return (((sum >>> 15) | (sum << 17)) + 0xa282ead8) >>> 0;
 }
 
-/** The number of bytes of a record in addition to its data. */
+/** The number of bytes that a record takes in addition to its data. */
 export const OVERHEAD = HEAD + FOOT;
 
-/** Returns a record around data in parts, which are not copied. */
+/** Returns a record, in parts, with the given data. The parts of the data are not copied. */
 export function recordOf(data: readonly Uint8Array[]): readonly Uint8Array[] {
   const [head, foot] = [new Uint8Array(HEAD), new Uint8Array(FOOT)];
   const length = data.reduce((sum, part) => sum + part.length, 0);

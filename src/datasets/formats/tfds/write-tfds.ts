@@ -1,4 +1,4 @@
-/** Writes an RLDS dataset as a folder that tensorflow_datasets opens. */
+/** Writes an RLDS dataset as a folder that tensorflow_datasets can open. */
 import { totalLength } from "../../../base/bytes.ts";
 import { flag, integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import { columnsOf } from "../../model/chunks.ts";
@@ -25,21 +25,24 @@ import type { Json } from "./json.ts";
 import { OVERHEAD, recordOf } from "./tfrecord.ts";
 
 export interface TfdsWriteOptions extends WriteOptions {
-  /** The name of the dataset: letters, digits and underscores, beginning with a letter. */
+  /** The name of the dataset. It begins with a letter, and contains only letters, digits and underscores. */
   readonly name: string;
-  /** The version of the dataset: `major.minor.patch`. Default: "1.0.0". */
+  /** The version of the dataset, in the form `major.minor.patch`. Default: "1.0.0". */
   readonly version?: string;
   /** The name of the split. Default: "train". */
   readonly split?: string;
   /**
-   * The number of files, with approximately equal numbers of episodes and at least one episode each. The dataset must be an array or have the property
-   * `episodes`. Default: `shardBytes` determines the number.
+   * The number of files. Each file has at least one episode, and all files have about the same number of episodes. The dataset must be an array or have the
+   * property `episodes`. Default: `shardBytes` determines the number of files.
    */
   readonly shards?: number;
   /** The maximum size of a file in bytes, unless a single episode is larger. Default: 256 MiB. */
   readonly shardBytes?: number;
   readonly description?: string;
-  /** The paths of the step leaves (`observation/image`) that are stored as PNG: u8 of shape [height, width, 1, 3 or 4]. */
+  /**
+   * The paths of the step leaves that are stored as PNG, such as `observation/image`. They must be u8 of shape [height, width, channels] with 1, 3 or 4
+   * channels.
+   */
   readonly images?: readonly string[];
 }
 
@@ -51,16 +54,16 @@ const MAX_SHARDS = 99999;
  * dataset_info.json. Open it with `tfds.builder_from_directory`. Each episode is one record.
  *
  * If the dataset already exists with other splits and the same features, this split is added. If an episode ends with a transition, its last observation is
- * repeated as the final one, as in RLDS. The report counts these episodes. Leaves of f64 are stored as raw bytes, which keeps their precision. Arrays in a spec
- * become dicts with keys "0", "1" ….
+ * repeated as the final observation, as RLDS requires. The report counts these episodes. f64 leaves are stored as raw bytes, which keeps their precision.
+ * Arrays in a spec become dicts with the keys "0", "1" ….
  *
- * Files receive their final names after all files are written. The same data produces the same bytes. Keeps one episode in memory, and the parts of its record
- * that differ in form, such as integers and images.
+ * Files receive their final names after all files are written. The same data produces the same bytes. Keeps one episode in memory, plus the parts of its record
+ * that have to be encoded, such as integers and images.
  * @throws TypeError, RangeError if an option is invalid
- * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error names the episode, the step and the leaf
+ * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error includes the episode, the step and the leaf
  * @throws RldsError EMPTY if there are no episodes
  * @throws RldsError UNSUPPORTED if two names are equal
- * @throws RldsError IO if the target cannot be written, or if this split or something else already exists
+ * @throws RldsError IO if the target cannot be written, or if this split or other files already exist
  */
 export async function writeTfds(rlds: RldsDataset<unknown>, to: Sink, options: TfdsWriteOptions): Promise<WriteReport> {
   const all = parseOptions(rlds, options);
@@ -88,7 +91,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
       { file: `${folder.name}/${path}` },
     );
   const { stepSpec, metadataSpec: wholeMetadataSpec, episodes, close } = await withSchema(rlds, signal);
-  // RLDS has only one kind of last step.
+  // `final_step` is not stored, because an RLDS episode always ends with a final observation.
   const metadataSpec = withoutFinalStep(wholeMetadataSpec);
   try {
     const losses = new Losses();
@@ -102,7 +105,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
         throw mustBe(RangeError, "images", `paths of leaves of a step (${known.join(", ")})`, image, known);
       }
     const metadataLeaves = listOutputLeaves(metadataSpec as StepSpec, "", new Set());
-    // The key of this metadata value in a record would equal the key of a step's leaf.
+    // In a record, the key of such a metadata value could equal the key of a step's leaf.
     const conflict = metadataLeaves.find((leaf) => leaf.path.startsWith("steps/"));
     if (conflict !== undefined) throw new RldsError("UNSUPPORTED", `${conflict.path} must not begin with steps/ as metadata of an episode. Rename it`);
     const features = featuresJson(stepSpec, metadataSpec, stepLeaves, metadataLeaves);
@@ -117,7 +120,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
       losses.addSplits(metadata);
       const chunk = await columnsOf(episodeSteps, stepSpec, { episode: count, signal });
       const isLast = (chunk.data[isLastColumn] as ArrayLike<unknown> | undefined)?.[chunk.length - 1] === 1;
-      // If the last step does not have `is_last` set, the episode was cut off, and RLDS reads the action of that step.
+      // If the last step does not have `is_last` set, the episode was cut off, and RLDS also uses the action of that step.
       const needsFinal = chunk.length > 0 && isLast && finalStepOf(metadata, isLast) === "transition";
       const length = chunk.length + Number(needsFinal);
       const data = needsFinal ? columnsWithFinal(stepSpec, chunk.data, chunk.length) : chunk.data;
@@ -134,7 +137,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
       const size = totalLength(record);
       const shard = shardOf(count, shards.at(-1)?.file.bytes ?? 0, size);
       if (shard !== last) {
-        // The number of open files is limited.
+        // The previous shard is closed, because the number of open files is limited.
         await shards.at(-1)?.file.close();
         shards.push({ file: await staging.create(), episodes: 0 });
       }

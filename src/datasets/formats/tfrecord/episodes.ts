@@ -15,7 +15,7 @@ const LAST = 2;
 const FLAG = { dtype: "bool", shape: [] } as const;
 const FLAGS = ["is_first", "is_last", "is_terminal"];
 
-/** Returns the spec of a step for a spec of trajectories: its fields, with flags in place of the step types. */
+/** Returns the spec of a step for a spec of trajectories. It has the same fields, with flags in place of the step types. */
 export function stepSpecOf(spec: { readonly [name: string]: StepSpec }): StepSpec {
   const { stepType: _, nextStepType: __, policyInfo, ...fields } = spec;
   const hasInfo = leavesOf(policyInfo as StepSpec).length > 0;
@@ -30,7 +30,7 @@ export class EpisodeCollector {
   readonly #stepType: number;
   readonly #nextStepType: number;
   readonly #discount: number;
-  /** The leaf of the trajectory for each leaf of the step; -1 for a flag. */
+  /** For each leaf of the step, the index of the trajectory's leaf, or -1 for a flag. */
   readonly #places: readonly number[];
   #rows: (readonly AnyArray[])[] = [];
   #bytes = 0;
@@ -47,7 +47,8 @@ export class EpisodeCollector {
   }
 
   /**
-   * @returns the episodes that end before this trajectory, or with it
+   * Adds a trajectory.
+   * @returns the episodes that end before this trajectory or with it
    * @param episode the number of the episode, and the offset of the record, for errors
    * @throws RldsError CORRUPT for an invalid step type · UNSUPPORTED if an episode exceeds maxBytes
    */
@@ -62,7 +63,7 @@ export class EpisodeCollector {
     }
     const type = this.#typeOf(row, this.#stepType);
     const previous = this.#rows.at(-1);
-    // Without a boundary trajectory, the last trajectory of an episode leads to its end.
+    // If there is no boundary trajectory, the next step type of an episode's last trajectory is LAST.
     const isNext = previous !== undefined && type !== LAST && (type === FIRST || this.#typeOf(previous, this.#nextStepType) === LAST);
     const ended = isNext ? this.end() : [];
     this.#rows.push(row);
@@ -75,7 +76,7 @@ export class EpisodeCollector {
     return type === LAST ? [...ended, ...this.end()] : ended;
   }
 
-  /** Returns the episode so far, if any, and resets the collector. */
+  /** Returns the collected episode, if there is one, and resets the collector. */
   end(): readonly ReadEpisode<RldsStep>[] {
     const rows = this.#rows;
     const last = rows.at(-1);

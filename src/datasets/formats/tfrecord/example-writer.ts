@@ -1,4 +1,4 @@
-/** Encodes one step as a tf.train.Example in the form of TF-Agents: f32 and i64 as lists, all other values as little-endian bytes. */
+/** Encodes one step as a tf.train.Example, as TF-Agents does. f32 and i64 values are stored as lists, and all other values as little-endian bytes. */
 import { mustBe, ReplayError } from "../../../base/error.ts";
 import { kindOf } from "../../../base/typed-arrays.ts";
 import { type Dtype, type NumberArray, zeros } from "../../../schema/dtype.ts";
@@ -21,7 +21,7 @@ export function isImage({ dtype, shape }: Pick<FeatureLeaf, "dtype" | "shape">):
   return dtype === "u8" && shape.length === 3;
 }
 
-/** The numbers of channels in a JPEG that Pillow writes for TF-Agents. */
+/** The possible numbers of channels in a JPEG that Pillow writes for TF-Agents. */
 const JPEG_CHANNELS = [1, 3];
 
 /**
@@ -47,8 +47,8 @@ export function elementsOf({ dtype, size }: FeatureLeaf): NumberArray {
 }
 
 /**
- * Returns the parts of an Example. Features are sorted by name, so that the same step produces the same bytes. @param data one array per leaf, which must not
- * change afterwards
+ * Returns the parts of an Example. Features are sorted by name, so the same step produces the same bytes. @param data one array per leaf, which must not change
+ * afterwards
  */
 export function exampleOf(leaves: readonly FeatureLeaf[], data: readonly NumberArray[], encodeJpeg?: EncodeJpeg): readonly Uint8Array[] {
   const entries = leaves.map((leaf, i) => ({ leaf, values: data[i] as NumberArray })).sort((a, b) => (a.leaf.name < b.leaf.name ? -1 : 1));
@@ -81,7 +81,7 @@ function featureOf(leaf: FeatureLeaf, values: NumberArray, encodeJpeg: EncodeJpe
   return feature;
 }
 
-/** Copies the result of an encoder, since encoders reuse their memory. @throws TypeError if the result is not a JPEG */
+/** Returns a copy of an encoder's result, because encoders reuse their memory. @throws TypeError if the result is not a JPEG */
 function jpegOf(made: unknown): Uint8Array {
   const subject = "the result of compressImage";
   const rule = "a JPEG in a Uint8Array";

@@ -1,4 +1,4 @@
-/** Derives the features of TF-Agents records: each leaf of a spec under its path. */
+/** Derives the features of TF-Agents records. Each leaf of a spec is a feature, whose key is its path. */
 import { mustBe, ReplayError, show } from "../../../base/error.ts";
 import type { Dtype } from "../../../schema/dtype.ts";
 import { isLeaf, type Leaf, sizeOf } from "../../../schema/leaf.ts";
@@ -6,7 +6,7 @@ import { leaves } from "../../../schema/nest.ts";
 import type { Spec } from "../../../schema/spec.ts";
 import { pythonPaths } from "./named-tuples.ts";
 
-/** TensorFlow's numbers of the data types that TF-Agents can write. */
+/** TensorFlow's numbers for the data types that TF-Agents can write. */
 export const DATA_TYPES: ReadonlyMap<Dtype, number> = new Map<Dtype, number>([
   ["f32", 1],
   ["f64", 2],
@@ -20,7 +20,7 @@ export const DATA_TYPES: ReadonlyMap<Dtype, number> = new Map<Dtype, number>([
 ]);
 
 const NAMES = [...DATA_TYPES.keys()].join(", ");
-/** A larger leaf would not fit any file. */
+/** The maximum number of elements in a leaf. A larger leaf would not fit into any file. */
 const MAX_ELEMENTS = 2 ** 40;
 
 export interface FeatureLeaf {

@@ -19,7 +19,7 @@ export function isSpecPath(path: string): boolean {
 /** A folder from which files are read. */
 export type FileSource = Source;
 
-/** Opens a file by its path in a folder or in the file system, or by its URL. */
+/** A function that opens a file by its path in a folder or in the file system, or by its URL. */
 export type OpenFile = (path: string) => Promise<SourceFile>;
 
 /**
@@ -44,7 +44,7 @@ export function isHttp(path: unknown): boolean {
   return /^https?:/i.test(String(path));
 }
 
-/** Opens a URL without an extension as a file. In other readers, such a URL is a folder, but the examples of TF-Agents name their files this way. */
+/** Opens a URL as a file, even if it has no extension. Other readers treat such a URL as a folder, but files in the examples of TF-Agents have no extension. */
 async function openUrl(url: URL, options: SourceOptions): Promise<SourceFile> {
   const base = new URL("./", url);
   // The query may contain a signature.

@@ -1,4 +1,4 @@
-/** Maps named tuples of TF-Agents to objects: their names, and the names of their fields in both languages. */
+/** Maps the named tuples of TF-Agents to objects. Defines their names, and the names of their fields in JavaScript and Python. */
 import { isLeaf } from "../../../schema/leaf.ts";
 import type { Spec } from "../../../schema/spec.ts";
 
@@ -6,7 +6,7 @@ export interface NamedTuple {
   readonly name: string;
   /** The names of the fields in JavaScript and in Python, in the order of TF-Agents. */
   readonly fields: ReadonlyMap<string, string>;
-  /** The fields that are named tuples themselves, if they have matching fields. */
+  /** The named tuples that the fields are if they have matching fields themselves. */
   readonly parts?: { readonly [field: string]: NamedTuple };
 }
 
@@ -52,7 +52,9 @@ const TRANSITION: NamedTuple = {
   parts: { timeStep: TIME_STEP, actionStep: POLICY_STEP, nextTimeStep: TIME_STEP },
 };
 
-/** The candidates for a whole spec. Below the root, only the parts of these tuples are named tuples; other objects with the same names belong to the user. */
+/**
+ * The candidates for a whole spec. Below the root, only the parts of these tuples are named tuples. Other objects with the same field names belong to the user.
+ */
 export const WHOLE: Candidates = [TRAJECTORY, TRANSITION, TIME_STEP, POLICY_STEP];
 const NOTHING: Candidates = [];
 
@@ -66,7 +68,7 @@ export function namedTupleOf(spec: Spec, candidates: Candidates = WHOLE): NamedT
   return candidates.find(({ fields }) => names.length === fields.size && names.every((name) => fields.has(name)));
 }
 
-/** Returns the named tuple with these Python names of its type and its fields. */
+/** Returns the named tuple whose type and fields have these Python names. */
 export function namedTupleCalled(name: string, fields: readonly string[], candidates: Candidates): NamedTuple | undefined {
   const tuple = candidates.find((each) => each.name === name && each.fields.size === fields.length);
   return tuple !== undefined && [...tuple.fields.values()].every((field) => fields.includes(field)) ? tuple : undefined;

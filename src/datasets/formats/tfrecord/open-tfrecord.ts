@@ -1,4 +1,4 @@
-/** Opens files of TF-Agents' TFRecordObserver as datasets: one trajectory per record, and a separate spec file. */
+/** Opens files of TF-Agents' TFRecordObserver as datasets. A file contains one trajectory per record, and has a separate spec file. */
 import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
@@ -26,21 +26,22 @@ import { SPEC_ENDING } from "./structured-value.ts";
 export interface TfrecordOptions extends ReadOptions {
   /** The spec of a record, which must describe trajectories. Default: the spec file next to the records. */
   readonly spec?: Spec;
-  /** Whether leaves of u8 with three dimensions are stored as JPEG, as TF-Agents writes them with `compress_image`. Default: false. */
+  /** Whether u8 leaves with three dimensions are stored as JPEG, as TF-Agents does with `compress_image`. Default: false. */
   readonly compressImage?: boolean;
   /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;
 }
 
-/** Opens a file of records again for each iteration. */
+/** A file of records that is opened again for each iteration. */
 interface OpenableFile {
   readonly name: string;
   open(): Promise<SourceFile>;
 }
 
 /**
- * Opens a file that the TFRecordObserver of TF-Agents wrote, or a folder of such files, each with a `.spec` file. A boundary trajectory becomes the final step
- * of its episode. Opening reads only the spec. The checksum of every record is verified. Keeps one episode and two blocks of a file in memory.
+ * Opens a file that the TFRecordObserver of TF-Agents wrote, or a folder of such files. Each file must have a `.spec` file next to it. A boundary trajectory
+ * becomes the final step of its episode. Opening reads only the spec. The checksum of every record is verified. Keeps one episode and two blocks of a file in
+ * memory.
  * @throws TypeError, RangeError if an option is invalid
  * @throws ReplayError SPEC_MISMATCH if the spec does not describe trajectories, or if TF-Agents cannot write it
  * @throws RldsError NOT_FOUND if a file or its spec does not exist
@@ -91,7 +92,7 @@ export async function openTfrecord<S = RldsStep>(from: Source, options: Tfrecord
               } catch (error) {
                 if (losses === undefined) throw error;
                 losses.add(error);
-                // Steps are missing here, so the episode is cut into two pieces.
+                // Steps are missing at this point, so the episode is cut into two parts.
                 ended = collector.end();
                 if (!records.isPast) break;
               }
@@ -136,12 +137,12 @@ function checkStatedSpec(spec: Spec): void {
   throw new ReplayError("SPEC_MISMATCH", `spec of ${field} must be a single number, got ${value}`);
 }
 
-/** Returns step types that are not a single number. */
+/** Returns the names of step types that are not a single number. */
 function wideStepTypes(leaves: readonly FeatureLeaf[]): string[] {
   return ["stepType", "nextStepType"].filter((field) => leaves.find(({ keys }) => keys.join(".") === field)?.size !== 1);
 }
 
-/** A file may be compressed as a whole, but its spec is not. */
+/** Matches the ending of a compressed file. A file may be compressed as a whole, but its spec is not. */
 const COMPRESSED_ENDING = /(\.gz|\.zst)?$/i;
 
 interface Files {

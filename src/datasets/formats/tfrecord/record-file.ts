@@ -1,4 +1,4 @@
-/** Writes a growing file of records, with its spec next to it. */
+/** Writes a growing file of records and the file with their spec. */
 import { concatArrays } from "../../../base/bytes.ts";
 import { mustBe } from "../../../base/error.ts";
 import type { Spec } from "../../../schema/spec.ts";
@@ -19,8 +19,8 @@ const BUFFER_BYTES = 1 << 18;
 const EMPTY = new Uint8Array(0);
 
 /**
- * Writes records in the order of the calls. Existing files are truncated and written, also through links, as in TensorFlow. No other writer can open them until
- * this writer is closed. After a failure, every call throws the same error.
+ * Writes records in the order of the calls. As in TensorFlow, existing files are truncated and overwritten, even through links. No other writer can open them
+ * until this writer is closed. After a failure, every call throws the same error.
  */
 export class RecordFile {
   readonly #path: string;
@@ -32,7 +32,7 @@ export class RecordFile {
   #release: (() => Promise<void>) | undefined;
   #closing: Promise<void> | undefined;
 
-  /** @param to the folder that contains the path; undefined for the file system */
+  /** @param to the folder to which the path is relative; undefined for the file system */
   constructor(path: string, to: FileSink | undefined, spec: Spec) {
     this.#path = path;
     this.#work = this.#open(to, spec);
@@ -43,7 +43,7 @@ export class RecordFile {
     return this.#closing !== undefined;
   }
 
-  /** Adds a record. @param parts the record, which must not change afterwards @returns a promise for the write if the buffer is full @throws RldsError IO */
+  /** Adds a record. @param parts the record, which must not change afterwards @returns a promise of the write if the buffer is full @throws RldsError IO */
   add(parts: readonly Uint8Array[]): Promise<void> | undefined {
     if (this.#failure !== undefined) throw this.#failure.error;
     for (const part of recordOf(parts)) {
@@ -64,7 +64,7 @@ export class RecordFile {
     return this.#work;
   }
 
-  /** Writes the rest and closes the file. @throws RldsError IO */
+  /** Writes the buffer and closes the file. @throws RldsError IO */
   close(): Promise<void> {
     this.#closing ??= allOf([() => this.flush(), () => this.#letGo()]);
     this.#closing.catch(() => {});
@@ -79,7 +79,7 @@ export class RecordFile {
     this.#release = await attempt(lock, () => (folder.lock ?? locksOf(folder, folder.name))(lock));
     const specPath = `${path}${SPEC_ENDING}`;
     try {
-      // Check both files before changing either.
+      // Both files are checked before either of them is changed.
       for (const each of [path, specPath]) await attempt(each, async () => folder.checkFile?.(each));
       this.#file = await create(folder, path);
       const specFile = await create(folder, specPath);
@@ -99,7 +99,7 @@ export class RecordFile {
     return allOf([async () => file && (await attempt(this.#path, () => file.close())), async () => release && (await attempt(this.#path, () => release()))]);
   }
 
-  /** Marks the promise as handled, because no caller may be waiting for it. The next call reports a failure. */
+  /** Handles a rejection of the current work, because no caller may be waiting for it. The next call reports the failure. */
   #watch(): void {
     this.#work.catch((error) => {
       this.#failure ??= { error };
@@ -107,7 +107,7 @@ export class RecordFile {
   }
 }
 
-/** Runs every task in turn, even after a failure. @throws the first error, which may have caused the others */
+/** Runs all tasks in turn, even after a failure. @throws the first error, which may have caused the others */
 async function allOf(tasks: readonly (() => Promise<void>)[]): Promise<void> {
   const failures: { readonly error: unknown }[] = [];
   for (const task of tasks) await task().catch((error) => failures.push({ error }));

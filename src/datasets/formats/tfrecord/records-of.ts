@@ -1,4 +1,4 @@
-/** Interleaves the records of several files like TensorFlow. */
+/** Interleaves the records of several files in the same order as TensorFlow. */
 import { TfRecords } from "../tfds/tfrecord.ts";
 import type { OpenFile } from "./files.ts";
 import { reopenedFile, Turns } from "./reopened-file.ts";
@@ -14,7 +14,7 @@ export interface RecordOptions {
   readonly cycleLength: number;
   readonly maxBytes: number;
   readonly signal?: AbortSignal | undefined;
-  /** The maximum number of files that remain open; further files are opened for each block. Default: 128 */
+  /** The maximum number of files that remain open. Any further file is opened only while a block is read. Default: 128. */
   readonly openFiles?: number | undefined;
 }
 
@@ -25,13 +25,13 @@ interface Entry {
 
 const OPEN_FILES = 128;
 const REOPENED_TOGETHER = 16;
-/** The approximate total size of the blocks of all files, regardless of their number. */
+/** The approximate total size of the blocks of all files, in bytes. */
 const BLOCKS_BYTES = 2 ** 27;
 const MAX_BLOCK = 2 ** 20;
 const MIN_BLOCK = 2 ** 12;
 
 /**
- * Yields one record of each of `cycleLength` files in turn. When a file ends, the next file takes its place and is read one turn later. @throws RldsError
+ * Yields one record from each of `cycleLength` files in turn. When a file ends, the next file takes its place and is read in the next turn. @throws RldsError
  * NOT_FOUND, CORRUPT, IO
  */
 export async function* recordsOf(
@@ -40,7 +40,7 @@ export async function* recordsOf(
   { cycleLength, maxBytes, signal, openFiles = OPEN_FILES }: RecordOptions,
 ): AsyncGenerator<RecordPlace, void, undefined> {
   const width = Math.min(cycleLength, paths.length);
-  // Each file has two blocks.
+  // Each file has two blocks in memory.
   const block = Math.min(MAX_BLOCK, Math.max(MIN_BLOCK, Math.floor(BLOCKS_BYTES / (2 * width))));
   const turns = new Turns(REOPENED_TOGETHER);
   const cycle: (Entry | undefined)[] = [];
@@ -60,7 +60,7 @@ export async function* recordsOf(
         signal?.throwIfAborted();
         if (!entry.records.atEnd) {
           const bytes = await entry.records.next();
-          // If the consumer stops here, no more data is needed.
+          // If the consumer stops at this `yield`, no more data is needed.
           isDone = true;
           yield { bytes, file: entry.file, offset: entry.records.offset };
           isDone = false;

@@ -1,9 +1,9 @@
-/** Reads files that are open only while a block is read, so that thousands of files can be interleaved. */
+/** Reads files that are open only while a block is read, so thousands of files can be interleaved. */
 import { RldsError } from "../../model/rlds-error.ts";
 import type { SourceFile } from "../sources/source.ts";
 import type { OpenFile } from "./files.ts";
 
-/** Limits the number of concurrent tasks; further tasks wait for their turn. */
+/** Limits the number of concurrent tasks. Further tasks wait for their turn. */
 export class Turns {
   #left: number;
   readonly #waiting: (() => void)[] = [];

@@ -1,4 +1,4 @@
-/** Reads the spec next to a TFRecord file: a StructuredValue of TensorFlow in one record. */
+/** Reads the spec file of a TFRecord file, which contains one record with a StructuredValue of TensorFlow. */
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { MAX_LEAVES, MAX_NEST_DEPTH } from "../../../base/limits.ts";
 import { setPart } from "../../../schema/nest.ts";
@@ -13,8 +13,9 @@ import { BOUNDED_TENSOR_SPEC, DICT, LIST, NAMED_TUPLE, NONE, TENSOR_SPEC, TUPLE 
 const DTYPE_BY_NUMBER = new Map([...DATA_TYPES].map(([dtype, number]) => [number, dtype]));
 
 /**
- * Reads the spec in a file and closes the file. Named tuples become objects; the named tuples of TF-Agents receive the names of Reprise, such as `stepType`.
- * @throws RldsError CORRUPT if the file is damaged · UNSUPPORTED if the spec has other parts than tensors of known shape
+ * Reads the spec in a file and closes the file. Named tuples become objects. In named tuples of TF-Agents, the fields receive the names of Reprise, such as
+ * `stepType`.
+ * @throws RldsError CORRUPT if the file is damaged · UNSUPPORTED if the spec has parts that are not tensors of known shape
  */
 export async function readSpecFile(file: SourceFile, maxBytes: number): Promise<Spec> {
   const records = new TfRecords(file, { maxBytes });
@@ -36,7 +37,7 @@ class StructureReader {
   readonly #bytes: Uint8Array;
   readonly #file: string;
   #nodes = 0;
-  /** The names of objects that are named tuples in the file. */
+  /** The type names of the objects that are named tuples in the file. */
   readonly #tupleNames = new Map<Spec, string>();
 
   constructor(bytes: Uint8Array, file: string) {
@@ -150,7 +151,7 @@ class StructureReader {
     return { dtype, shape };
   }
 
-  /** Visits the fields of the message at `from` … `to`: the fields with a length, and the numbers. */
+  /** Visits the fields of the message at `from` … `to`, which are fields with a length and numbers. */
   #fields(from: number, to: number, onMessage: (field: number, from: number, to: number) => void, onNumber?: (field: number, value: number) => void): void {
     const reader = new BinaryReader(this.#bytes.subarray(0, to));
     reader.pos = from;

@@ -10,7 +10,7 @@ import { DICT, NAMED_TUPLE, TENSOR_SPEC, TUPLE } from "./structured-value.ts";
 const encoder = new TextEncoder();
 
 /**
- * Returns the record of a spec file. Lists become tuples, objects become dicts, and trajectories, transitions and their steps become named tuples of TF-Agents.
+ * Returns the record of a spec file. Lists become tuples, and objects become dicts. Trajectories, transitions and their steps become named tuples of TF-Agents.
  */
 export function specRecord(spec: Spec): readonly Uint8Array[] {
   return recordOf(structureOf(spec, WHOLE).parts);

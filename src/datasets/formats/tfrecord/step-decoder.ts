@@ -15,7 +15,7 @@ export class StepDecoder {
   readonly #decodeImage: ImageDecoder | undefined;
   readonly #maxBytes: number;
 
-  /** @param compressImage whether leaves of u8 with three dimensions are stored as JPEG */
+  /** @param compressImage whether u8 leaves with three dimensions are stored as JPEG */
   static async create(leaves: readonly FeatureLeaf[], compressImage: boolean, maxBytes: number): Promise<StepDecoder> {
     return new StepDecoder(leaves, compressImage ? await imageDecoder() : undefined, maxBytes);
   }
@@ -62,12 +62,12 @@ export class StepDecoder {
     }
     if (part.length !== size * width) {
       const rule = `feature ${name} must have ${size * width} bytes, as the spec states, got ${part.length}`;
-      // A wrong value of compressImage is not damage, and salvaging cannot help.
+      // A wrong value of compressImage is not damage, so `salvage` cannot help.
       if (isImage(leaf) && isJpeg(part)) throw example.unsupported(`${rule}. Pass compressImage: true to decode the JPEG`);
       throw example.corruptError(rule, at);
     }
     example.reserve(2 * part.length);
-    // A slice of Node's Buffer would share the memory of the Buffer.
+    // The bytes are copied with a constructor, because a slice of Node's Buffer would share the memory of the Buffer.
     const { buffer } = new Uint8Array(part);
     if (isHalf(dtype)) return widenHalves(dtype, new Uint16Array(buffer));
     return new DTYPES[dtype].array(buffer) as AnyArray;

@@ -1,9 +1,9 @@
-/** Defines names and numbers of TensorFlow's StructuredValue, and of its file. */
+/** Defines the field numbers of TensorFlow's StructuredValue, and the names of files with such a value. */
 
-/** The suffix that is appended to the name of a file of records to form the name of its spec file. */
+/** The suffix of spec files, which is appended to the name of the file of records. */
 export const SPEC_ENDING = ".spec";
 
-/** The number of the field none_value in StructuredValue. The constants below are those of other fields. */
+/** The number of the field none_value in StructuredValue. The constants below are the numbers of other fields. */
 export const NONE = 1;
 export const TENSOR_SPEC = 33;
 export const BOUNDED_TENSOR_SPEC = 35;

@@ -1,4 +1,4 @@
-/** Reads a Zarr array as a column, with rows along its first dimension. */
+/** Reads a Zarr array as a column whose rows are along the first dimension. */
 import { isHalf, widenHalves } from "../../../schema/half.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
@@ -19,9 +19,9 @@ export interface ColumnOptions {
   readonly signal?: AbortSignal;
 }
 
-/** The maximum number of chunks per episode. A file of garbage may have a chunk per element. */
+/** The maximum number of chunks per episode. In a file of garbage, each element may be a chunk. */
 const MAX_CHUNKS = 2 ** 20;
-/** The number of chunks read concurrently, and the bytes of chunks cached for the next rows. */
+/** The number of chunks that are read concurrently. KEPT_BYTES is the total size of the chunks that are cached for the next rows. */
 const CHUNKS_AT_ONCE = 4;
 const KEPT_BYTES = 2 ** 25;
 
@@ -86,7 +86,7 @@ async function reader({ get, open, slice }: Zarrita, name: string, options: Colu
   };
 }
 
-/** Runs a few tasks concurrently. If one fails, all started tasks have ended before the error is thrown. */
+/** Returns a queue that runs a few tasks concurrently. If a task fails, the error is thrown only after all started tasks have ended. */
 function createQueue() {
   const jobs: (() => Promise<void>)[] = [];
   return {
@@ -104,7 +104,7 @@ function createQueue() {
   };
 }
 
-/** Returns the elements of a piece in C order, which differs from the stored order for Fortran order. */
+/** Returns the elements of a piece in C order, even if they are stored in Fortran order. */
 function inOrder({ data, shape, stride }: Piece): Piece["data"] {
   let step = 1;
   let isOrdered = true;
@@ -133,7 +133,7 @@ interface Chunked {
   getChunk(coordinates: number[], ...rest: unknown[]): Promise<Piece>;
 }
 
-/** Caches the newest chunks, because episodes share chunks. @param bytes the size of a chunk */
+/** Caches the chunks that were read last, because episodes share chunks. @param bytes the size of a chunk */
 function keepChunks(array: Chunked, bytes: number): void {
   const capacity = Math.floor(KEPT_BYTES / Math.max(bytes, 1024));
   if (capacity === 0) return;

@@ -1,4 +1,4 @@
-/** Parses and checks the metadata of a Zarr array in version 2 or 3 of the format before anything is read. */
+/** Parses and checks the metadata of a Zarr array, in version 2 or 3 of the format, before any chunk is read. */
 import { isDtype } from "../../../schema/dtype.ts";
 import { narrowHalves } from "../../../schema/half.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
@@ -12,7 +12,7 @@ export interface ChunkBytes {
   readonly compressor: Compressor | undefined;
   /** The required size. Undefined if elements have no fixed width. */
   readonly decompressed: number | undefined;
-  /** The size of the checksums after the compressed bytes. */
+  /** The size of the checksums that come after the compressed bytes. */
   readonly behind: number;
 }
 
@@ -23,23 +23,23 @@ export interface ArrayMetadata {
   readonly shape: readonly number[];
   /** The shape of the elements that are compressed together. */
   readonly chunks: readonly number[];
-  /** The shape of the chunks stored in one file, if a file stores several chunks. */
+  /** The shape of the part of the array that one file stores, if a file stores several chunks. */
   readonly shards?: readonly number[];
   readonly dtype: StepLeaf["dtype"];
-  /** The approximate memory of an element. */
+  /** The approximate memory that an element takes, in bytes. */
   readonly memoryBytes: number;
   readonly chunkBytes: ChunkBytes;
-  /** The size of a shard's index. */
+  /** The size of a shard's index, in bytes. */
   readonly indexBytes?: number;
-  /** The metadata for zarrita, without types that zarrita does not support in every runtime. */
+  /** The metadata that is passed to zarrita, without types that zarrita does not support in every runtime. */
   readonly json: Values;
 }
 
 const COMPRESSORS: readonly string[] = ["blosc", "zstd", "lz4", "gzip", "zlib"];
-/** Filters of version 2 that preserve the type and the number of elements. */
+/** The filters of version 2 that preserve the type and the number of elements. */
 const FILTERS: readonly unknown[] = ["delta", "shuffle"];
 const MAX_DIMENSIONS = 32;
-/** The approximate overhead of a string. */
+/** The approximate memory overhead of a string, in bytes. */
 const STRING = 24;
 
 interface Fault {
@@ -150,16 +150,16 @@ function compressorOf(name: unknown, fault: Fault): Compressor {
 
 interface ElementType {
   readonly dtype: StepLeaf["dtype"];
-  /** The size of an element in a file; undefined for texts of variable length. */
+  /** The size of an element in a file. Undefined for texts of variable length. */
   readonly bytes: number | undefined;
   readonly memoryBytes: number;
-  /** The type that zarrita reads in place of this type. */
+  /** The type that zarrita reads instead of this type. */
   readonly stored?: { readonly numpy: string; readonly order: string; readonly name: string };
 }
 
 const TEXT: ElementType = { dtype: "string", bytes: undefined, memoryBytes: STRING };
 const BOOL: ElementType = { dtype: "bool", bytes: 1, memoryBytes: 1, stored: { numpy: "u1", order: "|", name: "uint8" } };
-// The supported runtimes do not all have arrays of f16.
+// zarrita reads f16 as u16, because not all supported runtimes have arrays of f16.
 const HALF: ElementType = { dtype: "f16", bytes: 2, memoryBytes: 4, stored: { numpy: "u2", order: "<", name: "uint16" } };
 
 function typeOfNumpy(descr: unknown, fault: Fault): ElementType {
@@ -184,7 +184,7 @@ function typeOfName(name: unknown, fault: Fault): ElementType {
   throw fault.unsupported(`contains elements of the type ${JSON.stringify(name)}, which a leaf cannot store`);
 }
 
-/** Returns the fill value of missing chunks as JSON for zarrita. */
+/** Returns the fill value of missing chunks, as JSON for zarrita. */
 function fillOf(value: unknown, { dtype, stored }: ElementType, fault: Fault): unknown {
   const invalid = () => fault.unsupported(`has the fill_value ${JSON.stringify(value)}, which Reprise cannot read`);
   if (dtype === "string") return value === null || value === 0 || value === undefined ? "" : value;

@@ -1,4 +1,4 @@
-/** Provides the files of one Zarr array to zarrita, and checks the declared sizes of chunks first. */
+/** Provides the files of one Zarr array to zarrita. The declared sizes of chunks are checked first. */
 import { dataView } from "../../../base/bytes.ts";
 import { corruptFile, type RldsError } from "../../model/rlds-error.ts";
 import { gunzipPieces } from "../compression/gzip.ts";
@@ -7,7 +7,7 @@ import { bytesFile } from "../sources/bytes-source.ts";
 import { openIfExists, type SourceFolder } from "../sources/source.ts";
 import type { ArrayMetadata, ChunkBytes } from "./array-metadata.ts";
 
-/** A part of a file: a range from an offset, or the end of the file. */
+/** A part of a file, which is a range from an offset or the end of the file. */
 type Range = { readonly offset: number; readonly length: number } | { readonly suffixLength: number };
 
 interface StoreOptions {
@@ -39,7 +39,7 @@ export class ChunkStore {
     try {
       if (file.size > maxBytes)
         throw corruptFile({ file: path }, `a chunk has ${file.size} bytes, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`);
-      // The slice is a new array at the beginning of its own buffer.
+      // `slice` returns a new array that starts at the beginning of its own buffer.
       const bytes = (await file.read(0, file.size)).slice();
       await checkChunk(bytes, metadata.chunkBytes, { path, maxBytes, ...(signal && { signal }) });
       return bytes;
@@ -48,7 +48,7 @@ export class ChunkStore {
     }
   }
 
-  /** Reads a part of a shard: its index, or a chunk. @throws RldsError CORRUPT */
+  /** Reads a part of a shard, which is its index or a chunk. @throws RldsError CORRUPT */
   async getRange(key: string, range: Range): Promise<Uint8Array | undefined> {
     const { folder, prefix, maxBytes, metadata, signal } = this.#options;
     const path = prefix + key.slice(1);

@@ -1,4 +1,4 @@
-/** Opens Zarr stores of demonstrations in the layout of diffusion_policy: arrays over all steps, and the ends of episodes. */
+/** Opens Zarr stores of demonstrations in the layout of diffusion_policy, which has arrays over all steps and an array with the ends of the episodes. */
 import { integer, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
@@ -35,15 +35,15 @@ const STEPS = "data/";
 const META = "meta/";
 
 /**
- * Opens a Zarr store, version 2 or 3, as diffusion_policy, UMI and other programs write it. The store is a folder, or a zip archive of a folder.
+ * Opens a Zarr store of version 2 or 3 that diffusion_policy, UMI or a similar program wrote. The store is a folder, or a zip archive of a folder.
  *
  * `data` contains arrays over the steps of all episodes, and `meta/episode_ends` contains the end of each episode. `action` is the action. `observation` or
- * `obs` is the observation. Without these, the observation consists of all arrays that do not have the name of another field, such as `observation/state` and
- * `observation/img`. `timestamp` is never part of the observation. Missing rewards are 0.
+ * `obs` is the observation. If neither exists, the observation consists of all arrays that do not have the name of another field, and these arrays become, for
+ * example, `observation/state` and `observation/img`. `timestamp` is never part of the observation. Missing rewards are 0.
  *
- * The last step of an episode is a transition. The episode is terminated if `terminated` or `done` is set in that step, otherwise truncated. Other arrays of
- * `meta` are metadata of the episodes if they have one value per episode, and the attributes of the store are in `about`. Supports chunks in Blosc, zstd, LZ4,
- * gzip and zlib, shards, and missing chunks. Keeps one episode and its chunks in memory.
+ * The last step of an episode is a transition. The episode terminated if `terminated` or `done` is set in that step. Otherwise, it was truncated. Other arrays
+ * of `meta` are metadata of the episodes if they have one value per episode. `about` contains the attributes of the store. Supports chunks that are compressed
+ * with Blosc, zstd, LZ4, gzip or zlib, as well as shards and missing chunks. Keeps one episode and its chunks in memory.
  * @throws RldsError NOT_FOUND if the file or folder does not exist
  * @throws RldsError CORRUPT if a file is damaged
  * @throws RldsError UNSUPPORTED if the store has no action or observation, if an array has a form that cannot be read, or if zarrita is missing
@@ -77,7 +77,7 @@ interface Parts {
   readonly file: string;
   readonly tree: TransitionTree;
   readonly ends: readonly number[];
-  /** The column that marks termination by the environment. */
+  /** The column that marks the steps at which the environment terminated. */
   readonly terminal: Column | undefined;
   readonly metadata: EpisodeMetadata;
   readonly about: { readonly [key: string]: unknown };
@@ -102,7 +102,7 @@ async function partsOf(store: ZarrFolder, selection: Selection, options: PartOpt
       parts.push({ ...place, column: await columnAt(STEPS + place.names.join("/"), place.names.join("/")) });
     } catch (error) {
       const { code } = error as Partial<RldsError>;
-      // An unsupported type or codec does not prevent reading the other arrays.
+      // An unsupported type or codec does not prevent the other arrays from being read.
       if (code === "UNSUPPORTED" && !place.isNamed) unread.push(`data/${place.names.join("/")}`);
       else if (losses !== undefined && !place.isNamed) losses.add(error);
       else throw withRemedy(error, place.names);

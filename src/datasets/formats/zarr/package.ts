@@ -4,7 +4,7 @@ import { unsupportedFile } from "../../model/rlds-error.ts";
 /** Loads zarrita. @throws RldsError UNSUPPORTED if zarrita is not installed */
 export async function zarrita() {
   try {
-    // The import is awaited inside `try`, so that a bundler accepts a missing package.
+    // The import is awaited inside `try`, because a bundler then accepts a missing package.
     const { get, open, slice } = await import("zarrita");
     return { get, open, slice };
   } catch (cause) {

@@ -5,7 +5,7 @@ export const EPISODE_ENDS = "meta/episode_ends";
 export const ARRAY_2 = ".zarray";
 export const NODE_3 = "zarr.json";
 
-/** Returns the root of a store from the path of its array of episode ends: empty, or with a trailing slash. Returns undefined for any other path. */
+/** Returns the root of a store, given the path of its array of episode ends. The root is empty or ends with a slash. Returns undefined for any other path. */
 export function rootOf(path: string): string | undefined {
   const name = [ARRAY_2, NODE_3].map((file) => `${EPISODE_ENDS}/${file}`).find((end) => path === end || path.endsWith(`/${end}`));
   return name === undefined ? undefined : path.slice(0, -name.length);

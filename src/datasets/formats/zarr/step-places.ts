@@ -1,4 +1,4 @@
-/** Places the arrays of a Zarr store in a step by the names of fields; all other arrays are observations. */
+/** Places the arrays of a Zarr store in a step. Arrays with the name of a field belong to that field, and all other arrays are observations. */
 import { setPart } from "../../../schema/nest.ts";
 import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import { Column, type ColumnTree, columnsOf, zeroColumn } from "../columns/column.ts";
@@ -11,7 +11,7 @@ import type { Selection } from "../selection/selection.ts";
 export interface StepPlace {
   /** The names in the store, below `data`. */
   readonly names: readonly string[];
-  /** The path in a step. A flag has one name. */
+  /** The path in a step. The path of a flag is a single name. */
   readonly keys: readonly string[];
   readonly field: Field | undefined;
   /** Whether the array has the name of a required field. */
@@ -22,10 +22,10 @@ export interface StepPart extends StepPlace {
   readonly column: Column;
 }
 
-/** The fields with values. All other fields describe the course of an episode. */
+/** The fields that contain values. All other fields mark the ends of episodes. */
 const VALUES: readonly (Field | undefined)[] = ["observation", "action", "reward", "discount"];
 const ENDS: readonly (Field | undefined)[] = ["is_terminal", "terminated", "done"];
-/** Times are not part of the observation, as in every other format. */
+/** Matches names of times. As in all other formats, times are not part of the observation. */
 const TIME = /^time_?stamps?$/i;
 
 /** Returns the place of each selected array in a step. @param named the names of all arrays */
@@ -49,7 +49,7 @@ export function columnPlaces(named: readonly (readonly string[])[], selection: S
     const keys = selection.keysOf(names, original(names).keys);
     return keys === undefined ? [] : [{ names, keys, isRenamed: selection.isRenamed(names) }];
   });
-  // A renamed array belongs to a field or to metadata by its new name. The other arrays keep their places.
+  // For a renamed array, the new name determines whether it belongs to a field or to the metadata. All other arrays keep their places.
   const renamed = placesOf([["observation"], ...selected.filter(({ isRenamed }) => isRenamed).map(({ keys }) => keys)]);
   return selected.map(({ names, keys, isRenamed }) => ({ names, ...(isRenamed ? renamed(keys) : original(names)) }));
 }

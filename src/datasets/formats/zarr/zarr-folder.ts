@@ -9,9 +9,9 @@ type Values = { readonly [name: string]: unknown };
 
 export interface ZarrFolder {
   readonly folder: SourceFolder;
-  /** The path of the store in the folder: empty, or with a trailing slash. */
+  /** The path of the store in the folder, which is empty or ends with a slash. */
   readonly root: string;
-  /** The paths of arrays below the root. */
+  /** The paths of the arrays, relative to the root. */
   readonly paths: readonly string[];
   /** Returns the metadata of an array. @throws RldsError CORRUPT, NOT_FOUND */
   arrayJson(path: string): Promise<unknown>;
@@ -19,7 +19,7 @@ export interface ZarrFolder {
   attributes(): Promise<Values>;
 }
 
-/** Finds the store in a folder. @throws RldsError UNSUPPORTED if there is no store, if there are several, or if its arrays cannot be listed */
+/** Finds the store in a folder. @throws RldsError UNSUPPORTED if there is no store, if there are several stores, or if the arrays cannot be listed */
 export async function zarrFolder(folder: SourceFolder): Promise<ZarrFolder> {
   const files = await folder.list();
   if (files === undefined) return consolidatedFolder(folder);

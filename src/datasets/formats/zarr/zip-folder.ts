@@ -4,13 +4,13 @@ import { findEntryStart, isStored, type ZipEntry, zipEntries, zipPieces } from "
 import { bytesFile } from "../sources/bytes-source.ts";
 import { checkInside, type SourceFile, type SourceFolder } from "../sources/source.ts";
 
-/** Larger uncompressed entries remain in the archive and are read by ranges. */
+/** The maximum size of an uncompressed entry that is loaded completely. Larger entries remain in the archive and are read in ranges. */
 const MAX_LOADED_BYTES = 2 ** 24;
 
 /** Opens a zip archive as a folder. The caller closes the archive's file. @throws RldsError CORRUPT if the archive is damaged */
 export async function zipFolder(file: SourceFile, maxBytes: number, signal?: AbortSignal): Promise<SourceFolder> {
   const entries = new Map<string, ZipEntry>();
-  // A later entry replaces an earlier one with the same name, because zarr appends new metadata of its groups.
+  // A later entry replaces an earlier entry with the same name, because zarr appends new metadata of groups to an archive.
   for (const entry of await zipEntries(file, maxBytes)) if (!entry.name.endsWith("/")) entries.set(entry.name, entry);
   return {
     name: file.name,

@@ -16,14 +16,14 @@ export interface RecordingAbout {
   readonly fps: number;
   readonly images: ImageFormat;
   readonly imagesIn: ImageStorage;
-  /** Metadata of the program: robot, environment, licence. */
+  /** The metadata that the program passed, such as the robot, the environment and the licence. */
   readonly about: { readonly [key: string]: unknown };
 }
 
-/** The fields of a step that follow from its place in the episode. */
+/** The fields of a step that are derived from its position in the episode. */
 export const DERIVED = ["is_first", "is_last", "is_terminal"] as const;
 
-/** Returns the reason why a recording cannot have this spec, or undefined if it can. */
+/** Returns the rule that a spec breaks, or undefined if a recording can have this spec. */
 export function specFault(spec: Spec): string | undefined {
   if (typeof spec !== "object" || spec === null || isLeaf(spec) || Array.isArray(spec) || !("observation" in spec && "action" in spec))
     return "an object of leaves with observation and action";

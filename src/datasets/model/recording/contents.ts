@@ -1,6 +1,6 @@
 /**
- * Describes the content of a segment: parts of episodes, in order. The next segment starts with this description, so that the content of a segment is known
- * without reading the segment.
+ * Describes the content of a segment as an ordered list of parts of episodes. The next segment starts with this description, so the content of a segment is
+ * known without reading the segment.
  */
 import { corrupt } from "../../../base/error.ts";
 import { decodeTagged } from "../../../storage/decode.ts";
@@ -9,7 +9,7 @@ import { encodeTagged } from "../../../storage/encode.ts";
 /** The beginning of every CORRUPT message in this file. */
 const CONTRADICTION = "the recording is inconsistent";
 
-/** The bits of a part's flags. */
+/** The bits in the flags of a part. */
 export const ENDED = 1;
 export const SUCCESS = 2;
 export const TERMINATED = 4;
@@ -41,13 +41,13 @@ export function endOf(bytes: Uint8Array): End {
   return { flags, task };
 }
 
-/** The progress of a recording at the beginning of a segment. */
+/** The progress of a recording at a boundary between two segments. */
 export interface Progress {
   /** The number of closed episodes, without discarded episodes. */
   readonly kept: number;
   /** The number of the open episode, or of the next episode. */
   readonly episode: number;
-  /** The number of steps of the open episode; 0 if no episode is open. */
+  /** The number of steps in the open episode, or 0 if no episode is open. */
   readonly length: number;
 }
 
@@ -56,7 +56,7 @@ const START: Progress = { kept: 0, episode: 0, length: 0 };
 export class Contents {
   readonly parts: EpisodePart[] = [];
   readonly #start: Progress;
-  /** The state at the mark: the number of parts, and the last part. */
+  /** The state at the mark. It consists of the number of parts, and the steps and flags of the last part. */
   #count = 0;
   #steps = 0;
   #flags = 0;
@@ -78,7 +78,7 @@ export class Contents {
     part.task = task;
   }
 
-  /** Sets the point to which `takeBack` returns. */
+  /** Marks the state that `takeBack` restores. */
   mark(): void {
     const last = this.parts.at(-1);
     this.#count = this.parts.length;
@@ -96,7 +96,9 @@ export class Contents {
     last.task = this.#task;
   }
 
-  /** Returns the part of an episode. If the previous episode is still open when the next one begins, the previous episode was cut off. */
+  /**
+   * Returns the part of an episode, or adds a new part. If the previous episode is still open when another episode begins, the previous episode was cut off.
+   */
   #part(episode: number): EpisodePart {
     const last = this.parts.at(-1);
     if (last?.episode === episode && last.flags === 0) return last;

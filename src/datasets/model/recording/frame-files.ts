@@ -1,18 +1,21 @@
-/** Defines the names of frame files next to the segments. */
+/** Defines the names of frame files, which are stored next to the segments. */
 import type { ImageFormat } from "./about.ts";
 import type { FrameLeaf } from "./row-layout.ts";
 
 const NAME = /^(\d{6,})-(\d{6,})\.[\w.-]+\.(raw|png)$/;
 const LONGEST = 60;
 
-/** Names such as `000012-000345.observation.image.png`: episode, step, camera. The numbers of episodes and steps count from 0. */
+/**
+ * The names of frame files, such as `000012-000345.observation.image.png`, which consist of the episode, the step and the camera. Episodes and steps are
+ * numbered from 0.
+ */
 export class FrameNames {
   readonly #cameras: readonly string[];
   readonly #format: ImageFormat;
 
   constructor(frames: readonly FrameLeaf[], format: ImageFormat) {
     const safeNames = frames.map(({ keys }) => keys.join(".").replace(/[^\w.-]/g, "_"));
-    // Safe names may collide, for instance on file systems that ignore case, or be too long for a file name.
+    // Safe names may be too long for a file name, or may collide, for example on file systems that ignore case.
     const lower = safeNames.map((name) => name.toLowerCase());
     this.#cameras = safeNames.map((name, i) => (name.length <= LONGEST && lower.indexOf(lower[i] as string) === i ? name : `camera-${i}`));
     this.#format = format;

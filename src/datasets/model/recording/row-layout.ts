@@ -1,9 +1,9 @@
 /**
- * Defines the bytes of a recorded step. All leaves except camera frames form one row:
+ * Defines the byte layout of a recorded step. All leaves except camera frames form one row:
  *
- *   numbers, each leaf at a multiple of its element size, in the order of the spec │ texts, each as its length in bytes (u32) and UTF-8
+ * numbers, each leaf at a multiple of its element size, in the order of the spec │ texts, each as its length in bytes (u32) and UTF-8
  *
- * All numbers are little-endian. Each frame is a section of its own before the row.
+ * All numbers are little-endian. Each frame is a separate section before the row.
  */
 import { DTYPES, type Dtype } from "../../../schema/dtype.ts";
 import type { BoundedText, Leaf, RowLeaf } from "../../../schema/leaf.ts";
@@ -11,7 +11,7 @@ import { map } from "../../../schema/nest.ts";
 import { leavesOf, type Spec } from "../../../schema/spec.ts";
 
 interface LeafLocation {
-  /** The path, for example `observation/image` */
+  /** The path, for example `observation/image`. */
   readonly path: string;
   readonly keys: readonly string[];
   /** The index among all leaves. */
@@ -37,14 +37,14 @@ export interface FrameLeaf extends LeafLocation {
   readonly camera: number;
 }
 
-/** Returns whether a leaf is a camera frame: u8 of shape [height, width, channels] with 1, 3 or 4 channels. */
+/** Returns whether a leaf is a camera frame, which is u8 of shape [height, width, channels] with 1, 3 or 4 channels. */
 export function isFrame({ dtype, shape }: RowLeaf): boolean {
   return dtype === "u8" && shape.length === 3 && [1, 3, 4].includes(shape[2] as number);
 }
 
-/** Returns a spec without the options that only concern a Replay's memory: shared leaves and stacks. */
+/** Returns a spec without the options `shared` and `stack`, which only affect the memory of a Replay. */
 export function toRecordingSpec(spec: Spec): Spec {
-  // Checks the spec first, so that errors describe the leaf as it was passed.
+  // The spec is checked first, so errors describe a leaf as it was passed.
   leavesOf(spec);
   return map(spec, ({ shape, stack, ...leaf }: RowLeaf) => {
     const fullShape = stack === undefined ? [...shape] : [stack, ...shape];
@@ -56,7 +56,7 @@ export class RowLayout {
   readonly numbers: readonly NumberLeaf[];
   readonly texts: readonly TextLeafOf[];
   readonly frames: readonly FrameLeaf[];
-  /** The bytes of the numbers. The texts follow them. */
+  /** The number of bytes that the numbers take. The texts follow them. */
   readonly numberBytes: number;
 
   /** @throws TypeError, RangeError if the spec is not valid */

@@ -1,11 +1,11 @@
-/** Collects the results of a check of a dataset: faults, which break programs that read the data, and warnings, which may be intended. */
+/** Collects the results of a dataset check. Faults break programs that read the data, while warnings may be intended. */
 import type { Place } from "../../model/rlds-error.ts";
 import { FAULTS, type Fault } from "../import/import-report.ts";
 
 /** The faults that the check adds to the faults of `inspectRlds`. */
 export const CHECK_FAULTS = [
   ...FAULTS,
-  /** Timestamps that do not increase. */
+  /** Timestamps that do not exceed the previous one. */
   "timestampRepeats",
   /** Videos that end before the steps that refer to them. */
   "shortFilms",
@@ -17,11 +17,11 @@ export const CHECK_FAULTS = [
 export type CheckFault = Fault | "timestampRepeats" | "shortFilms" | "missingFilms" | "unreadable";
 
 export const CHECK_WARNINGS = [
-  /** Intervals between timestamps that differ from the usual one. */
+  /** Intervals between timestamps that differ from the usual interval. */
   "timestampJitter",
-  /** The elements of observations and actions that have the same value in all steps. */
+  /** Elements of observations and actions that have the same value in all steps. */
   "constantDimensions",
-  /** A reward that has the same value in all transitions. */
+  /** Rewards that have the same value in all transitions. */
   "constantRewards",
   /** Episodes with few transitions. */
   "shortEpisodes",
@@ -41,7 +41,7 @@ export interface CheckFinding extends Place {
   readonly text: string;
 }
 
-/** The number of findings, and the places of the first findings. */
+/** The number of findings. `places` lists only the first of them. */
 export interface CheckFindings {
   readonly count: number;
   readonly places: readonly CheckFinding[];
@@ -99,7 +99,7 @@ export class RunningCheck implements CheckReport {
     if (list.places.length < this.#maxPlaces) list.places.push(finding);
   }
 
-  /** JSON.stringify ignores getters of a class. */
+  /** Returns the fields for `JSON.stringify`, which ignores the getters of a class. */
   toJSON(): CheckReport {
     const { episodes, steps, transitions, complete, clean, faults, warnings } = this;
     return { episodes, steps, transitions, complete, clean, faults, warnings };

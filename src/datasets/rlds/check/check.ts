@@ -17,15 +17,15 @@ export interface CheckOptions extends PassOptions {
   readonly fps?: number;
   /** The maximum relative deviation of an interval between timestamps from the expected interval. Default: 0.1. */
   readonly maxJitter?: number;
-  /** The minimum number of transitions per episode. The check reports shorter episodes. Default: 2. */
+  /** The minimum number of transitions per episode. Shorter episodes are reported. Default: 2. */
   readonly minSteps?: number;
-  /** The minimum number of transitions per episode, as a share of the median. The check reports shorter episodes. Default: 0.1. */
+  /** The minimum number of transitions per episode, as a fraction of the median. Shorter episodes are reported. Default: 0.1. */
   readonly minShare?: number;
   /** The maximum number of places that are listed per kind of finding. All findings are counted. Default: 8. */
   readonly maxPlaces?: number;
 }
 
-/** Codes that a source throws for damaged or missing data. All other errors, such as a lost connection, are thrown. */
+/** The codes of errors that a source throws for damaged or missing data. The check throws all other errors, such as a lost connection. */
 const DAMAGE = ["CORRUPT", "NOT_FOUND", "SPEC_MISMATCH", "INVALID_DATA", "EMPTY"];
 
 const TEXTS: { readonly [fault in Fault]: (finding: Finding) => string } = {
@@ -45,11 +45,11 @@ const TEXTS: { readonly [fault in Fault]: (finding: Finding) => string } = {
  * Faults are the faults of `inspectRlds`, timestamps that do not increase, videos that are missing or shorter than the steps, and parts that cannot be read.
  * For a LeRobot reader, the check also reads the videos. For a reader with `salvage`, `losses` are faults.
  *
- * Warnings may be intended: uneven timestamps, elements of observations and actions that never change, a reward that never changes, very short episodes, longer
- * videos, and final observations of zeros.
+ * Warnings are findings that may be intended. They are uneven timestamps, elements of observations and actions that never change, a reward that never changes,
+ * very short episodes, videos with surplus frames, and final observations of zeros.
  *
- * The check neither throws on faults and warnings nor changes anything. Keeps one value per leaf, one number per episode, and the timestamps of one episode in
- * memory.
+ * The check does not throw for faults and warnings, and does not change anything. It keeps one value per leaf, one number per episode, and the timestamps of
+ * one episode in memory.
  * @throws TypeError, RangeError if an argument is invalid
  * @throws RldsError UNSUPPORTED if Reprise cannot read the data
  * @throws RldsError IO if a file cannot be read
@@ -101,7 +101,7 @@ export async function checkRlds<S = RldsStep>(rlds: RldsDataset<S>, options: Che
   return Object.assign(check, { episodes, steps, transitions });
 }
 
-/** @param lengths transitions per episode, except episodes without steps, which are faults */
+/** @param lengths the number of transitions per episode, without episodes that have no steps, which are faults */
 function warnOfLengths(
   lengths: readonly number[],
   { minSteps, minShare }: { readonly minSteps: number; readonly minShare: number },

@@ -4,10 +4,10 @@ import type { LeafEntry } from "../../model/leaves.ts";
 
 type Row = ArrayLike<number | bigint | boolean>;
 
-/** Leaves with more elements or with three dimensions are checked as one value, because borders of images are constant in good data. */
+/** Leaves with more elements or with three dimensions are checked as a whole, because the borders of images are often constant in valid data. */
 const MAX_ELEMENTS = 1024;
 
-/** The first value of a leaf, and the elements that never differed from it. O(elements that are still constant) per step */
+/** Tracks the elements of a leaf that have never differed from their first value. O(elements that are still constant) per step */
 export class ConstantLeaf {
   readonly path: string;
   readonly size: number;
@@ -25,7 +25,7 @@ export class ConstantLeaf {
     this.#isWhole = leaf.shape.length >= 3 || size > MAX_ELEMENTS;
   }
 
-  /** Whether a further step can change the result. If not, the value of that step need not be read. */
+  /** Whether further steps can change the result. If not, their values do not have to be read. */
   get isOpen(): boolean {
     return this.#first === undefined || this.#constant.length > 0;
   }
@@ -53,7 +53,7 @@ export class ConstantLeaf {
   }
 
   /**
-   * The elements that never changed, and their value if all of them share a value. Undefined if all elements changed, or if fewer than two steps were added.
+   * The elements that never changed, and their value if they all have the same value. Undefined if all elements changed, or if fewer than two steps were added.
    */
   get result(): { readonly elements: readonly number[]; readonly value: number | bigint | undefined } | undefined {
     if (this.#count < 2 || this.#constant.length === 0) return undefined;

@@ -61,7 +61,7 @@ export class EpisodeChecker implements StepReceiver<unknown> {
   #step = 0;
   #times: number[] = [];
   #firstTime: bigint | undefined;
-  /** The previous step, if steps arrive one by one, and the function that copies it. */
+  /** The previous step, if steps arrive one by one. `#keep` copies it. */
   #previous: unknown;
   #keep: <T>(step: T) => T = (step) => step;
 
@@ -99,7 +99,8 @@ export class EpisodeChecker implements StepReceiver<unknown> {
     if (this.#reward !== undefined && !isFinal) this.#reward.add([reward], 0);
     if (this.#timestamp !== undefined) {
       const time = this.#timeOf(this.#rowOf(this.#timestamp, step, i)[0]);
-      // If data lacks the last next observation, writers repeat the last observation as the final one, including its time. Such a repeated time is not a fault.
+      // If the data lacks the observation after the last transition, writers repeat the last observation, including its time. Such a repeated time is not a
+      // fault.
       if (!(isFinal && time === this.#times.at(-1) && this.#repeatsObservation(step, i))) this.#times.push(time);
       if (step !== undefined && this.#hasFinal) this.#previous = this.#keep(step);
     }
@@ -112,7 +113,7 @@ export class EpisodeChecker implements StepReceiver<unknown> {
     if (this.#timestamp !== undefined) {
       const { fps, maxJitter } = this.#rules;
       const { path, leaf } = this.#timestamp;
-      // In other metadata NaN means a missing value, but a time is required.
+      // In other metadata, NaN means a missing value, but a time is required.
       if (!mustBeFinite(this.#timestamp))
         for (const [step, value] of this.#times.entries())
           if (!Number.isFinite(value)) this.#report.fault("nonFinite", { episode: this.#episode, step, path, value, text: `${path} is ${value}` });
@@ -148,7 +149,7 @@ export class EpisodeChecker implements StepReceiver<unknown> {
       const [path, time] = [at(`${camera}/path`), at(`${camera}/timestamp`)];
       return path === undefined || time === undefined ? [] : [{ camera, path, time }];
     });
-    // Each step refers to a video by path and time, and other code checks the timestamps.
+    // References to videos, and the timestamps, are checked by other code.
     const others = new Set([...this.#filmed.flatMap(({ path, time }) => [path.path, time.path]), timestampPath]);
     this.#tracked = leaves
       .filter(({ keys, path, leaf, size }) => ["observation", "action"].includes(keys[0] as string) && !isText(leaf) && size > 0 && !others.has(path))
@@ -190,7 +191,7 @@ export class EpisodeChecker implements StepReceiver<unknown> {
     return elements;
   }
 
-  /** Converts a timestamp to a number. Nanoseconds since 1970 exceed the exact range of numbers, but the differences from the first timestamp do not. */
+  /** Converts a timestamp to a number. Nanoseconds since 1970 exceed the exact range of numbers, but differences from the first timestamp do not. */
   #timeOf(value: unknown): number {
     if (typeof value !== "bigint") return Number(value);
     this.#firstTime ??= value;

@@ -1,4 +1,4 @@
-/** Compares the number of frames in videos with the steps that refer to them. */
+/** Compares the number of frames in each video with the steps that refer to the video. */
 
 import type { Films } from "../../formats/index.ts";
 import { mp4Frames } from "../../model/mp4-frames.ts";
@@ -8,19 +8,19 @@ import type { RunningCheck } from "./check-report.ts";
 /** The video to which a camera's current steps refer. */
 interface CurrentFilm {
   readonly path: string;
-  /** The number of steps that refer to the video, and the last frame that these steps need. */
+  /** The number of steps that refer to the video. `lastTime` is the time of the last frame that they need. */
   steps: number;
   lastTime: number;
   /** The episode that needs the last frame. */
   episode: number;
 }
 
-/** The steps of a video are consecutive, so only one video per camera is tracked. */
+/** Compares videos with their steps. The steps of a video are consecutive, so only one video per camera is tracked. */
 export class FilmLengths {
   readonly #films: Films;
   readonly #report: RunningCheck;
   readonly #current = new Map<string, CurrentFilm>();
-  /** Videos without further steps that have not been compared yet. */
+  /** The videos whose last step was added but that have not been compared yet. */
   readonly #finished: { readonly camera: string; readonly film: CurrentFilm }[] = [];
 
   constructor(films: Films, report: RunningCheck) {

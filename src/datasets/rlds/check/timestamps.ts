@@ -1,16 +1,16 @@
-/** Checks the timestamps of an episode: each must exceed the previous one, and the intervals should be even. */
+/** Checks the timestamps of an episode. Each timestamp must exceed the previous one, and the intervals should be even. */
 import type { RunningCheck } from "./check-report.ts";
 
 export interface TimestampRules {
   /** The path of the leaf. */
   readonly path: string;
-  /** The interval in units of the timestamps. Default: the median of the episode */
+  /** The expected interval, in units of the timestamps. Default: the median of the episode. */
   readonly interval: number | undefined;
   /** The maximum relative deviation from the interval. */
   readonly maxJitter: number;
 }
 
-/** @param times differences from the first timestamp, if timestamps are 64-bit integers */
+/** @param times the timestamps, or their differences from the first timestamp if they are 64-bit integers */
 export function checkTimestamps(times: readonly number[], episode: number, { path, interval, maxJitter }: TimestampRules, report: RunningCheck): void {
   const intervals = times.slice(1).map((time, i) => time - (times[i] as number));
   // Values that are not numbers are a separate fault.

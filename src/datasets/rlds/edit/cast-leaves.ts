@@ -11,7 +11,7 @@ import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { leavesAt, withLeaves } from "./leaf-paths.ts";
 import { type ColumnDataset, mapColumns } from "./map-columns.ts";
 
-/** The new dtypes, by the path of a leaf or group: `{ action: "f32" }`. */
+/** The new dtypes, by the path of a leaf or group, such as `{ action: "f32" }`. */
 export interface LeafDtypes {
   readonly [path: string]: Dtype;
 }
@@ -24,9 +24,9 @@ interface Cast {
 }
 
 /**
- * Returns the same steps with some numbers converted to other dtypes: `castLeaves(data, { action: "f32" })`. The path of a group selects all leaves below it.
- * Floats are rounded to the nearest float. An integer or a flag that the new dtype cannot represent is an error, as is a finite float that would become
- * infinite. Works lazily, and does not copy other columns. Costs O(elements of the converted leaves).
+ * Returns the same steps with some numbers converted to other dtypes, for example `castLeaves(data, { action: "f32" })`. The path of a group selects all leaves
+ * below it. A float is rounded to the nearest value of its new dtype. An integer or a flag that the new dtype cannot represent is an error, as is a finite
+ * float that would become infinite. Works lazily, and does not copy other columns. Costs O(elements of the converted leaves).
  * @throws TypeError, RangeError if a dtype is invalid
  * @throws RangeError during iteration if a path does not select numbers
  * @throws RldsError INVALID_DATA during iteration if a value does not fit. The error includes the episode, the step and the leaf
@@ -52,7 +52,7 @@ export function castLeaves(rlds: RldsDataset<unknown>, dtypes: LeafDtypes): Colu
   });
 }
 
-/** Returns the casts by leaf index. */
+/** Returns the casts, by leaf index. */
 function castsOf(spec: StepSpec, dtypes: LeafDtypes): Map<number, Cast> {
   const casts = new Map<number, Cast>();
   for (const [path, to] of Object.entries(dtypes))

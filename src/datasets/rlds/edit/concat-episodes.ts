@@ -34,7 +34,7 @@ export function concatEpisodes<S = RldsStep>(datasets: readonly RldsDataset<S>[]
   const first = datasets[0] as RldsDataset<S>;
   const all = {
     async *[Symbol.asyncIterator]() {
-      // Compares specs that are known in advance before reading any data.
+      // The specs that are known in advance are compared before any data is read.
       for (const [k, dataset] of datasets.entries()) {
         check(k, "step", first.stepSpec, dataset.stepSpec);
         check(k, "metadata", first.metadataSpec, dataset.metadataSpec);
@@ -63,7 +63,7 @@ export function concatEpisodes<S = RldsStep>(datasets: readonly RldsDataset<S>[]
   }) as typeof all & RldsDataset<S>;
 }
 
-/** Returns the first difference, including groups without leaves, because a writer has one spec for all episodes. */
+/** Returns the first difference between two specs. Groups without leaves also count, because a writer has one spec for all episodes. */
 function differenceOf(first: StepSpec, spec: StepSpec): string | undefined {
   const [expected, actual] = [emptyGroups(first), emptyGroups(spec)];
   const missing = expected.find((path) => !actual.includes(path));

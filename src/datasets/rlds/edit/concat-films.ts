@@ -17,7 +17,7 @@ const NUMBER = "episode_index";
 
 /**
  * Returns the videos of all datasets. Returns undefined if the first dataset has no videos.
- * @throws RldsError UNSUPPORTED if one dataset cannot contain all videos
+ * @throws RldsError UNSUPPORTED if the videos cannot be combined in one dataset
  */
 export function concatFilms(sources: readonly FilmSource[]): Films | undefined {
   const [first] = sources as readonly [FilmSource];
@@ -38,7 +38,7 @@ export function concatFilms(sources: readonly FilmSource[]): Films | undefined {
       return all[Number(number)]?.spans?.(rest.join("/"));
     },
     async statistics(camera, episode) {
-      // Statistics are either complete or reported to the writer as missing.
+      // If the statistics of any dataset are unknown, all statistics are reported to the writer as missing.
       const known = await Promise.all(all.map((one) => one.statistics(camera, 0)));
       if (offsets === undefined || known.includes(undefined)) return undefined;
       const k = offsets.filter((offset) => offset <= episode).length - 1;
@@ -63,7 +63,7 @@ export function withFilmNumbers(rlds: RldsDataset<unknown>, sources: readonly Fi
   });
 }
 
-/** Returns the number of episodes before each dataset, or undefined if a dataset does not know its length. */
+/** Returns the number of episodes before each dataset, or undefined if the length of a dataset is unknown. */
 function episodeOffsets(sources: readonly FilmSource[]): readonly number[] | undefined {
   let sum = 0;
   const offsets: number[] = [];

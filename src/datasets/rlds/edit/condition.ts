@@ -10,7 +10,7 @@ export interface EpisodeCondition {
    * a group selects all leaves below it. A path that ends with an index selects one element: `observation/state/1`.
    */
   readonly path: string;
-  /** The comparison with a value. Default: none, so that the condition holds if the value is not zero, not false and not empty. */
+  /** The comparison with `value`. Default: none, so the condition holds if the value of the subject is not zero, not false and not empty. */
   readonly comparison?: Comparison;
   readonly value?: number | bigint | boolean | string;
 }
@@ -39,7 +39,7 @@ function parseCondition(text: string): EpisodeCondition {
   return { path, comparison: comparison === "==" ? "=" : (comparison as Comparison), value: parseValue(value) };
 }
 
-/** Parses a number, true or false. Other text, and text in quotes, is a string. */
+/** Parses a number, true or false. Any other text, and any text in quotes, is a string. */
 function parseValue(text: string): number | bigint | boolean | string {
   if (/^-?\d{16,20}$/.test(text)) return BigInt(text);
   if (text === "true" || text === "false") return text === "true";

@@ -2,8 +2,8 @@
 import { mustBe } from "../../../base/error.ts";
 
 /**
- * The numbers of episodes as text or as a list. Text has the form `"0-9,12"`, or `"100-"` for 100 and above. A list contains numbers and pairs of a first and a
- * last number: `[[0, 9], 12]`. Episodes are numbered from 0.
+ * The numbers of episodes, as text or as a list. Text has the form `"0-9,12"`, or `"100-"` for the numbers from 100 on. A list contains numbers, and pairs of a
+ * first and a last number, such as `[[0, 9], 12]`. Episodes are numbered from 0.
  */
 export type EpisodeNumbers = string | readonly (number | readonly [first: number, last: number])[];
 
@@ -42,12 +42,12 @@ export class EpisodeSet {
     return from < this.#ranges.length && (this.#ranges[from] as Range).first <= episode;
   }
 
-  /** The smallest number; Infinity if the set is empty. */
+  /** The smallest number, or Infinity if the set is empty. */
   get first(): number {
     return this.#ranges[0]?.first ?? Number.POSITIVE_INFINITY;
   }
 
-  /** The largest number, which may be Infinity; -1 if the set is empty. */
+  /** The largest number, which may be Infinity, or -1 if the set is empty. */
   get last(): number {
     return this.#ranges.at(-1)?.last ?? -1;
   }

@@ -1,4 +1,4 @@
-/** Decodes videos to pixels on access, for targets to which videos cannot be copied. */
+/** Decodes videos to pixels on access, for target formats into which videos cannot be copied. */
 import { mustBe, onlyKeys } from "../../../base/error.ts";
 import { isLeaf } from "../../../schema/leaf.ts";
 import { setPart } from "../../../schema/nest.ts";
@@ -16,14 +16,14 @@ export interface FilmFrames {
   readonly path: string;
   /** The times of the frames, in seconds from the beginning of the video. */
   readonly times: readonly number[];
-  /** The number of frames per second of the video. */
+  /** The frame rate of the video, in frames per second. */
   readonly fps: number;
   readonly height: number;
   readonly width: number;
 }
 
 export interface FilmPixelOptions {
-  /** The videos to which steps refer. Pass `films` of a reader. */
+  /** The videos to which steps refer. Pass the `films` of a reader. */
   readonly films: Films;
   /** The paths of the leaves that refer to videos. Default: all such leaves. */
   readonly paths?: readonly string[];
@@ -32,10 +32,10 @@ export interface FilmPixelOptions {
 }
 
 /**
- * Returns the same steps with pixels in place of references to videos. Pixels are u8 of shape [height, width, 3], which `writeLeRobot` can encode with
- * `videos`. `decode` is called with a piece of an episode when its pixels are read. Works lazily, and keeps the frames that are read together in memory.
+ * Returns the same steps, with references to videos replaced by pixels. Pixels are u8 of shape [height, width, 3], which `writeLeRobot` can encode with
+ * `videos`. When pixels are read, `decode` is called for one piece of an episode at a time. Works lazily, and keeps only the frames of that piece in memory.
  * @throws TypeError if an option is invalid
- * @throws RldsError UNSUPPORTED if the rate or the size of a video is unknown
+ * @throws RldsError UNSUPPORTED if the frame rate or the size of a video is unknown
  */
 export function withFilmPixels(rlds: RldsDataset<unknown>, options: FilmPixelOptions): ColumnDataset {
   const { films, paths = [...(options.films?.cameras.keys() ?? [])], decode } = onlyKeys("options", options, "films, paths, decode");
@@ -97,7 +97,7 @@ function pixelsOf(
   return LazyColumn.of({ rows: files.length, size, check() {}, read });
 }
 
-/** Returns the spec with a leaf of pixels for each video. */
+/** Returns the spec with a leaf of pixels in place of each reference to a video. */
 function pixelSpec(spec: StepSpec, pictures: ReadonlyMap<string, Picture>): StepSpec {
   const films = new Set(filmReferences(spec).map((keys) => keys.join("/")));
   const visit = (node: StepSpec, path: string): StepSpec => {

@@ -10,22 +10,22 @@ import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
 import { type Comparison, conditionOf, type EpisodeCondition } from "./condition.ts";
 import { type ColumnDataset, type ColumnEpisode, mapColumns } from "./map-columns.ts";
 
-/** The fields without a meaning in a final observation. */
+/** The fields that have no meaning in a final observation. */
 const OUTCOMES: readonly unknown[] = ["action", "reward", "discount"];
 
 type Test = (episode: ColumnEpisode) => boolean;
 type ElementTest = (element: unknown) => boolean;
 
 /**
- * Returns the episodes in which every condition holds in at least one step: `filterWhere(data, "return >= 10", "success")`.
+ * Returns the episodes in which every condition holds in at least one step, for example `filterWhere(data, "return >= 10", "success")`.
  *
- * A condition refers to a leaf of the steps, metadata of the episode, `return` (the sum of the rewards) or `length` (the number of steps). A condition on an array
- * holds if any element meets it. A path that ends with an index selects one element: `observation/state/1 > 2`. Without a comparison, the condition holds for
- * values that are not zero, not false and not empty. Actions, rewards and discounts of final observations do not count.
+ * A condition refers to a leaf of the steps, metadata of the episode, `return` (the sum of the rewards) or `length` (the number of steps). A condition on an
+ * array holds if it holds for any element. A path that ends with an index selects one element, as in `observation/state/1 > 2`. Without a comparison, the
+ * condition holds for values that are not zero, not false and not empty. Actions, rewards and discounts of final observations do not count.
  *
  * Works lazily, and keeps one episode in memory. Costs O(elements of the leaf).
  * @throws TypeError, RangeError if a condition is invalid
- * @throws RangeError during iteration if the data does not have the path, or if text cannot be compared this way
+ * @throws RangeError during iteration if the data does not have the path, or if the comparison is not possible with text
  */
 export function filterWhere(rlds: RldsDataset<unknown>, ...where: readonly (string | EpisodeCondition)[]): ColumnDataset {
   const conditions = where.map(conditionOf);
@@ -63,11 +63,11 @@ function testOf(condition: EpisodeCondition, stepSpec: StepSpec, metadataSpec: {
 interface ElementEntry extends LeafEntry {
   /** The index of the leaf in the spec. */
   readonly index: number;
-  /** The only element that counts, if the path names one. */
+  /** The index of the selected element, if the path ends with an index. */
   readonly element?: number;
 }
 
-/** Finds the element that the indices at the end of a path name. @throws RangeError if the leaf has no such element */
+/** Returns the elements that a path with an index at its end selects. @throws RangeError if a leaf does not have the element */
 function elementsAt(path: string, stepSpec: StepSpec): readonly ElementEntry[] {
   return leavesOf(stepSpec).flatMap((leaf, index) => {
     if (!path.startsWith(`${leaf.path}/`)) return [];
@@ -117,7 +117,7 @@ function stepsTest(leaves: readonly (ElementEntry & { readonly test: ElementTest
   };
 }
 
-// Bigints and numbers compare by value.
+// The type is only nominal, because bigints and numbers can be compared with each other by value.
 type Ordered = number;
 const COMPARE: { readonly [comparison in Comparison]: (a: Ordered, b: Ordered) => boolean } = {
   // biome-ignore lint/suspicious/noDoubleEquals: a bigint equals a number of the same value
@@ -145,7 +145,7 @@ function elementTest({ path, comparison, value }: EpisodeCondition, { dtype }: S
   return (element) => compare(typeof element === "boolean" ? Number(element) : element, wanted);
 }
 
-/** Returns a number as a leaf stores it: 0.1 as f32 is not 0.1. */
+/** Returns a number in the precision of a leaf. For example, 0.1 stored as f32 is not equal to 0.1. */
 function storedNumber(dtype: string, value: number): number {
   return dtype === "f32" ? Math.fround(value) : isHalf(dtype) ? roundHalf(dtype, value) : value;
 }

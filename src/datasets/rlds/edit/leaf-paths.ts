@@ -14,7 +14,7 @@ export function slashed(path: string): string {
   return path.replaceAll(".", "/");
 }
 
-/** Returns the leaves that a path selects: one leaf, or all leaves of a group. @throws RangeError */
+/** Returns the leaves that a path selects, which are one leaf or all leaves of a group. @throws RangeError */
 export function leavesAt(spec: StepSpec, option: string, path: string): NamedLeaf[] {
   const all = leavesOf(spec).map((leaf, index) => ({ ...leaf, index }));
   const found = all.filter((leaf) => leaf.path === slashed(path) || leaf.path.startsWith(`${slashed(path)}/`));
@@ -25,7 +25,7 @@ export function leavesAt(spec: StepSpec, option: string, path: string): NamedLea
   return found;
 }
 
-/** Returns the spec with some leaves replaced. @param leaves the new leaves by index */
+/** Returns the spec with some leaves replaced. @param leaves the new leaves, by index */
 export function withLeaves(spec: StepSpec, leaves: ReadonlyMap<number, StepLeaf>): StepSpec {
   const places = new Map(leavesOf(spec).map(({ path }, index) => [path, index]));
   return map(spec, (leaf: StepLeaf, keys: readonly string[]) => leaves.get(places.get(keys.join("/")) as number) ?? leaf) as StepSpec;

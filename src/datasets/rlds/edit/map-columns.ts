@@ -15,17 +15,20 @@ export type ColumnEpisode<S = unknown> = RldsEpisode<S> & { readonly steps: Step
 export type ColumnDataset = RldsDataset & AsyncIterable<ColumnEpisode<RldsStep>>;
 
 export interface ColumnChange {
-  /** Returns the new spec of the steps. Default: unchanged. @throws RangeError if the spec does not have a path */
+  /** Returns the new spec of the steps. By default, the spec does not change. @throws RangeError if the spec does not have a path */
   readonly stepSpec?: (spec: StepSpec) => StepSpec;
   readonly metadataSpec?: (spec: NonNullable<DatasetForm["metadataSpec"]>) => NonNullable<DatasetForm["metadataSpec"]>;
-  /** Runs at the beginning of each iteration. @returns the function that changes an episode, or returns undefined to leave the episode out */
+  /** Called at the beginning of each iteration. @returns a function that changes an episode, or returns undefined to leave the episode out */
   readonly begin: (
     stepSpec: StepSpec,
     metadataSpec: NonNullable<DatasetForm["metadataSpec"]>,
   ) => (episode: ColumnEpisode, index: number) => ColumnEpisode | undefined;
 }
 
-/** Works lazily. Keeps one episode in memory if steps arrive one by one; otherwise needs only the memory of the change. */
+/**
+ * Returns a dataset whose episodes are changed lazily. If steps arrive one by one, one episode is kept in memory. Otherwise, only the change itself takes
+ * memory.
+ */
 export function mapColumns(rlds: RldsDataset<unknown>, { stepSpec = keepSpec, metadataSpec, begin }: ColumnChange): ColumnDataset {
   checkIterable("rlds", rlds);
   const episodes = {

@@ -14,15 +14,15 @@ import { slashed } from "./leaf-paths.ts";
 import { type ColumnDataset, type ColumnEpisode, mapColumns } from "./map-columns.ts";
 
 export interface ResampleOptions {
-  /** The number of steps per second of the result. */
+  /** The number of steps per second in the result. */
   readonly fps: number;
-  /** The path of the leaf that contains the time of a step: a single float, in seconds. Default: `timestamp`, if the steps have such a leaf. */
+  /** The path of the leaf that contains the time of a step, which is a single float, in seconds. Default: `timestamp`, if the steps have such a leaf. */
   readonly timestamp?: string;
-  /** The number of steps per second of the data, if no leaf contains the times. */
+  /** The number of steps per second in the data, if no leaf contains the times. */
   readonly sourceFps?: number;
 }
 
-/** A longer episode is treated as a fault in the timestamps. */
+/** The maximum number of steps in a resampled episode. If there are more, the timestamps are treated as faulty. */
 const MAX_STEPS = 2 ** 24;
 /** The tolerance of a time, in steps. Many files store times as f32. */
 const TOLERANCE = 1e-3;
@@ -36,14 +36,14 @@ interface TimePlan {
 }
 
 /**
- * Returns the same episodes at another rate. Step k is the step whose time is nearest to k / fps after the first step. The first and the last step are kept.
- * Steps are left out or repeated as needed.
+ * Returns the same episodes at another rate. The new step k is the step whose time is nearest to k / fps after the first step. The first and the last step are
+ * kept. Other steps are left out or repeated as needed.
  *
- * The return of an episode does not change. The rewards of steps that are left out are added to the step before them. If a step is repeated, only its last copy
- * has its reward. Discounts are multiplied in the same way. The leaf with the times receives the new times. Works lazily, and keeps one episode in memory.
- * Costs O(elements).
+ * The return of an episode does not change. The rewards of steps that are left out are added to the reward of the step before them. If a step is repeated, only
+ * its last copy has its reward. Discounts are handled in the same way, but multiplied. The leaf with the times receives the new times. Works lazily, and keeps
+ * one episode in memory. Costs O(elements).
  * @throws TypeError, RangeError if an option is invalid
- * @throws RangeError during iteration if no times are known
+ * @throws RangeError during iteration if the times are unknown
  * @throws RldsError INVALID_DATA during iteration if times decrease, or if an episode would have more than 2^24 steps
  */
 export function resampleSteps(rlds: RldsDataset<unknown>, options: ResampleOptions): ColumnDataset {
@@ -136,7 +136,7 @@ function newTimes(column: ColumnData, count: number, fps: number, { leaf }: Leaf
 
 interface Rows {
   readonly rows: Uint32Array;
-  /** The number of steps in the source, and the number of the episode. */
+  /** The number of steps in the source episode. `index` is the number of the episode. */
   readonly length: number;
   readonly index: number;
 }
@@ -167,7 +167,7 @@ function pick(column: ColumnData, { leaf, size }: LeafEntry, rows: Uint32Array):
   return picked as unknown as ColumnData;
 }
 
-/** Returns the index after the steps merged into step k. The range is empty if the next step repeats step k. */
+/** Returns the end, exclusive, of the source steps that are merged into step k. The range is empty if the next step repeats the same source step. */
 function endOf({ rows, length }: Rows, k: number): number {
   return k + 1 < rows.length ? (rows[k + 1] as number) : length;
 }

@@ -12,13 +12,13 @@ export interface EpisodeSelection {
   readonly dropEpisodes?: EpisodeNumbers;
 }
 
-/** The method of readers that can start at any episode. */
+/** A dataset whose iteration can start at any episode, as some readers allow. */
 type Seekable<S> = RldsDataset<S> & { startingAt?(episode: number): AsyncIterable<RldsEpisode<S>> };
 
 /**
- * Returns the episodes with these numbers, in the order of the data: `selectEpisodes(data, { episodes: "0-9,12" })`. If the reader can seek, earlier episodes
- * are skipped without reading them. Nothing is read after the last selected episode. Errors in later stages refer to these episode numbers. Works lazily, with O(1)
- * memory.
+ * Returns the episodes with these numbers, in the order of the data, for example `selectEpisodes(data, { episodes: "0-9,12" })`. If the reader can seek,
+ * earlier episodes are skipped without being read. Nothing is read after the last selected episode. Errors in later stages refer to the original episode
+ * numbers. Works lazily, with O(1) memory.
  * @throws TypeError, RangeError if an option is invalid
  * @throws RangeError during iteration if an episode does not exist
  */
@@ -29,8 +29,8 @@ export function selectEpisodes<S = RldsStep>(rlds: RldsDataset<S>, options: Epis
 }
 
 /**
- * Like `selectEpisodes`, for sets of episodes. Each set has its own name for messages. @param kept the episodes to keep; undefined for all @param drops the
- * episodes to leave out
+ * Does the same as `selectEpisodes` for sets of episodes. Each set has its own name for messages. @param kept the episodes to keep; undefined for all episodes
+ * @param drops the episodes to leave out
  */
 export function selectSets<S>(
   rlds: RldsDataset<S>,
@@ -44,7 +44,7 @@ export function selectSets<S>(
   const selected = {
     async *[Symbol.asyncIterator]() {
       const first = kept === undefined || startingAt === undefined || kept.first === Number.POSITIVE_INFINITY ? 0 : kept.first;
-      // The message about a number after the last episode includes the count, which requires a pass from the beginning.
+      // `first` may lie after the last episode. The error then includes the number of episodes, which requires a pass from the beginning.
       let index = first;
       for await (const episode of first === 0 ? all : (startingAt as NonNullable<typeof startingAt>).call(rlds, first)) {
         if (kept?.has(index) !== false && !drops.some((dropped) => dropped.has(index))) yield numberEpisode({ ...episode }, index);

@@ -8,10 +8,10 @@ import { type ColumnDataset, mapColumns } from "./map-columns.ts";
 export type LeafSelection = Pick<SelectionOptions, "without" | "only" | "rename">;
 
 /**
- * Returns the same steps with fewer or renamed leaves: `selectLeaves(data, { without: ["note"], rename: { state: "observation/state" } })`. The options are the
- * same as in readers. Works lazily, and copies nothing.
+ * Returns the same steps with fewer or renamed leaves, for example `selectLeaves(data, { without: ["note"], rename: { state: "observation/state" } })`. The
+ * options are the same as those of readers. Works lazily, and copies nothing.
  * @throws TypeError if an option is invalid
- * @throws RangeError during iteration if a name matches no leaf, if two leaves get the same name, or if nothing remains of an RLDS field
+ * @throws RangeError during iteration if a name matches no leaf, if two leaves get the same name, or if an RLDS field would lose all its leaves
  */
 export function selectLeaves(rlds: RldsDataset<unknown>, options: LeafSelection): ColumnDataset {
   onlyKeys("options", options, "without, only, rename");

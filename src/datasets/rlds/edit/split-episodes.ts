@@ -4,19 +4,23 @@ import type { RldsDataset, RldsEpisode, RldsStep } from "../../model/dataset.ts"
 import { attachSchema, deriveSchema, episodesOf } from "../../model/derive.ts";
 
 export interface SplitOptions {
-  /** The seed of the split, an integer from 0 or a bigint below 2^64. Default: 0. */
+  /** The seed of the split, a non-negative integer or a bigint below 2^64. Default: 0. */
   readonly seed?: number | bigint;
 }
 
-/** The maximum number of episodes per hand. Shares with more decimals are rounded. */
+/**
+ * The maximum number of episodes per hand. A hand is a group of consecutive episodes in which every part receives its exact share. Shares with more decimals
+ * are rounded.
+ */
 const MAX_HAND = 1000;
 const MIN_SHARE = 1 / MAX_HAND;
 const TOLERANCE = 1e-9;
 const MASK = (1n << 64n) - 1n;
 
 /**
- * Splits the episodes at random into parts, by shares that add up to 1: `const { train, val } = splitEpisodes(data, { train: 0.9, val: 0.1 }, { seed: 1 })`.
- * In each group of consecutive episodes of a fixed size (10 in this example), every part receives its exact share. Episodes keep their order within a part. The result depends only on the seed and the shares, not on the data. Works lazily, with O(1) memory. Each part reads the source once.
+ * Splits the episodes at random into parts whose shares add up to 1, for example `const { train, val } = splitEpisodes(data, { train: 0.9, val: 0.1 }, { seed:
+ * 1 })`. In each group of consecutive episodes of a fixed size (10 in this example), every part receives its exact share. Episodes keep their order within a
+ * part. The result depends only on the seed and the shares, not on the data. Works lazily, with O(1) memory. Each part reads the source once.
  * @throws TypeError, RangeError if an argument is invalid, or if the shares do not add up to 1
  */
 export function splitEpisodes<S = RldsStep, P extends string = string>(
@@ -75,7 +79,7 @@ class EpisodeDealer {
     return part;
   }
 
-  /** Returns the next number of splitmix64. */
+  /** Returns the next random number, from the generator splitmix64. */
   #random(): bigint {
     this.#state = (this.#state + 0x9e3779b97f4a7c15n) & MASK;
     const a = ((this.#state ^ (this.#state >> 30n)) * 0xbf58476d1ce4e5b9n) & MASK;
@@ -84,7 +88,7 @@ class EpisodeDealer {
   }
 }
 
-/** Returns the smallest hand in which every share is an integer. */
+/** Returns the smallest hand in which every part has a whole number of episodes. */
 function handOf(shares: readonly number[]): readonly number[] {
   const isExact = (size: number) => shares.every((share) => Math.abs(share * size - Math.round(share * size)) < TOLERANCE * size);
   let size = 1;

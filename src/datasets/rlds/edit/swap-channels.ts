@@ -11,11 +11,11 @@ import { leavesAt, slashed } from "./leaf-paths.ts";
 import { type ColumnDataset, mapColumns } from "./map-columns.ts";
 
 /**
- * Returns the same steps with the first and the third channel of images swapped: BGR becomes RGB, and RGB becomes BGR. Example: `swapChannels(data,
- * ["observation/image"])`. An image has the shape [height, width, 3 or 4]. The path of a group selects all images below it. Works lazily, and does not copy
- * other columns. Costs O(elements of the images).
+ * Returns the same steps with the first and the third channel of images swapped, so BGR becomes RGB, and RGB becomes BGR. Example: `swapChannels(data,
+ * ["observation/image"])`. An image has the shape [height, width, 3] or [height, width, 4]. The path of a group selects all images below it. Works lazily, and
+ * does not copy other columns. Costs O(elements of the images).
  * @throws TypeError if a path is invalid
- * @throws RangeError during iteration if a path has no image
+ * @throws RangeError during iteration if a path does not select an image
  * @throws RldsError UNSUPPORTED during iteration if a leaf is a video, which would have to be encoded again
  */
 export function swapChannels(rlds: RldsDataset<unknown>, paths: readonly string[]): ColumnDataset {
@@ -39,7 +39,7 @@ export function swapChannels(rlds: RldsDataset<unknown>, paths: readonly string[
   });
 }
 
-/** Returns the number of channels by leaf index. @throws RangeError · RldsError */
+/** Returns the number of channels, by leaf index. @throws RangeError · RldsError */
 function channelsOf(spec: StepSpec, paths: readonly string[]): Map<number, number> {
   const channels = new Map<number, number>();
   for (const path of paths) {

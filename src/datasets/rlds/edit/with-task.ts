@@ -10,14 +10,15 @@ interface Metadata {
   readonly [name: string]: StepSpec;
 }
 
-/** The place of the text: a column of the steps, or metadata of the episode. */
+/** The place where the text is stored, which is a column of the steps or metadata of the episode. */
 type TaskPlace = { readonly column: number } | { readonly name: string };
 
 /**
- * Returns the same episodes with a new task: `withTask(data, "Pick up the cube")`. A function receives each episode and its index, and returns the task, or
- * undefined to keep the current task. The text replaces the leaf or metadata that `writeLeRobot` uses: the first of `task`, `language_instruction` and
- * `instruction` in a step, its observation or the metadata. A dataset without these receives `task` as metadata. Works lazily. Costs O(steps).
- * @throws TypeError, also during iteration, if a task is not a string
+ * Returns the same episodes with a new task, for example `withTask(data, "Pick up the cube")`. A function receives each episode and its index, and returns the
+ * task, or undefined to keep the current task. The text replaces the leaf or metadata that `writeLeRobot` uses, which is the first of `task`,
+ * `language_instruction` and `instruction` in a step, in its observation or in the metadata. If a dataset has none of them, it receives `task` as metadata.
+ * Works lazily. Costs O(steps).
+ * @throws TypeError, possibly during iteration, if a task is not a string
  */
 export function withTask(rlds: RldsDataset<unknown>, task: string | ((episode: RldsEpisode<unknown>, index: number) => string | undefined)): ColumnDataset {
   if (typeof task !== "string" && typeof task !== "function") throw mustBe(TypeError, "task", "a string, or a function (episode, index)", task);

@@ -1,4 +1,4 @@
-/** Reads the episodes of an import one after the other into a report. */
+/** Reads the episodes of an import, one after the other, and adds the results to a report. */
 import { mustBe } from "../../../base/error.ts";
 import type { RldsEpisode, RldsStep, StepSpec } from "../../model/dataset.ts";
 import { isAllZero } from "../../model/elements.ts";
@@ -13,12 +13,12 @@ import { EpisodeValidator, type Violation } from "./validate.ts";
 
 /** Receives the steps that are read. */
 export interface StepReceiver<S> {
-  /** @param step undefined if steps are columns */
+  /** @param step the step; undefined if the steps are columns */
   add(facts: StepFacts, step: S | undefined): void;
 }
 
 export interface ReadEpisodeFacts {
-  /** The index in the source, from 0. */
+  /** The index in the source, starting at 0. */
   readonly index: number;
   readonly length: number;
   /** The first fault. */
@@ -75,7 +75,7 @@ export class ImportReader {
   }
 }
 
-/** The repair of each fault in mode "repair", for messages. */
+/** The repair of each fault in the mode "repair", for messages. */
 const REMEDIES: { readonly [fault in Fault]: string } = {
   emptyEpisodes: "leave the episode out",
   danglingTails: "set is_last",
@@ -91,7 +91,7 @@ const REMEDIES: { readonly [fault in Fault]: string } = {
 export function violationError({ fault, subject, rule, value, step }: Violation, episode: number): RldsError {
   const code = fault === "wrongForms" ? "SPEC_MISMATCH" : "INVALID_DATA";
   const { message } = mustBe(TypeError, subject, rule, value);
-  // A suggestion ends with its question mark.
+  // A message that ends with a suggestion already has a question mark.
   const stop = message.endsWith("?") ? "" : ".";
   return new RldsError(code, `${message}${stop} Pass mode: "repair" to importRlds to ${REMEDIES[fault]}, or mode: "drop" to leave such episodes out`, {
     episode,

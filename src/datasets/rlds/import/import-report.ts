@@ -1,31 +1,31 @@
-/** Collects the faults that an import found, and its repairs. */
+/** Collects the faults that an import finds and the repairs that it makes. */
 import type { Place } from "../../model/rlds-error.ts";
 
 /** The treatment of faults. `strict` throws on the first fault, `repair` corrects episodes if possible, and `drop` leaves faulty episodes out. */
 export type ImportMode = "strict" | "repair" | "drop";
 
-/** The faults. Each fault is counted at its place in the source. */
+/** The kinds of faults. Each fault is counted at its place in the source. */
 export const FAULTS = [
-  /** Episodes without a step. */
+  /** Episodes without steps. */
   "emptyEpisodes",
   /** Episodes whose last step does not have `is_last` set. */
   "danglingTails",
   /** Episodes whose first step does not have `is_first` set. */
   "missingFirsts",
-  /** Steps that have `is_first` set, but are not the first of their episode. */
+  /** Steps that have `is_first` set but are not the first of their episode. */
   "firstsInMidEpisode",
-  /** Steps that have `is_last` set, but are not the last of their episode. */
+  /** Steps that have `is_last` set but are not the last of their episode. */
   "lastsInMidEpisode",
   /** Steps that have `is_terminal` set, but not `is_last`. */
   "terminalsWithoutLast",
-  /** Observations, actions, rewards and discounts that are NaN or infinite. In metadata of steps, NaN means a missing value and is not a fault. */
+  /** Observations, actions, rewards and discounts that are NaN or infinite. In the metadata of a step, NaN means a missing value and is not a fault. */
   "nonFinite",
-  /** Steps that do not match the dataset's spec, or the first step if the dataset has no spec. */
+  /** Steps that do not match the dataset's spec. If the dataset has no spec, steps that do not match the first step. */
   "wrongForms",
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 
-/** The repairs made in mode `repair`. */
+/** The kinds of repairs that the mode `repair` makes. */
 export const REPAIRS = ["firstsSet", "lastsSet", "splits", "cuts", "zeroed"] as const;
 export type Repair = (typeof REPAIRS)[number];
 
@@ -35,13 +35,13 @@ export interface Finding extends Place {
   readonly value?: unknown;
 }
 
-/** The number of occurrences, and the first eight places. */
+/** The number of occurrences. `places` lists the first eight of them. */
 export interface Occurrences {
   readonly count: number;
   readonly places: readonly Finding[];
 }
 
-/** The range of some values. If there are no values, or if rewards are not single numbers, all fields except the total are NaN. */
+/** The range of some values. If there are no values, or if the values are rewards that are not single numbers, all fields except the total are NaN. */
 export interface Range {
   readonly min: number;
   readonly max: number;
@@ -63,7 +63,7 @@ export interface Totals {
 /** The report of an import. The totals describe the unchanged source. */
 export interface ImportReport extends Totals {
   readonly mode: ImportMode | "inspect";
-  /** Whether the dataset was read to its end. */
+  /** Whether the dataset was read to the end. */
   readonly complete: boolean;
   readonly faults: { readonly [fault in Fault]: Occurrences };
   /** The number of episodes with at least one fault. */
@@ -75,7 +75,7 @@ export interface ImportReport extends Totals {
   /** The totals of the result. */
   readonly kept: Totals;
   readonly repaired: { readonly [repair in Repair]: Occurrences };
-  /** The number of source episodes from which nothing was kept, and the number of steps that were not kept. */
+  /** The source episodes from which nothing was kept, and the number of steps that were not kept. */
   readonly dropped: { readonly episodes: Occurrences; readonly steps: number };
 }
 
@@ -109,7 +109,7 @@ export class RunningRange implements Range {
   }
 
   add(value: number): void {
-    // Min and max become NaN as soon as one value is NaN.
+    // Once one value is NaN, the minimum and maximum remain NaN.
     this.min = this.#count === 0 ? value : Math.min(this.min, value);
     this.max = this.#count === 0 ? value : Math.max(this.max, value);
     this.total += value;

@@ -3,7 +3,7 @@
 import type { Repair } from "./import-report.ts";
 import { FIRST, LAST, type NonFiniteLeaf, TERMINAL } from "./step-checks.ts";
 
-/** The fields without a meaning in the last step, in which zeros can replace values that are not finite. */
+/** The fields that have no meaning in a final observation. Zeros can replace values in them that are not finite. */
 const OUTCOMES: readonly string[] = ["action", "reward", "discount"];
 
 /** The facts about each step of an episode. */
@@ -14,21 +14,21 @@ export interface EpisodeFacts {
   readonly nonFinite: ReadonlyMap<number, readonly NonFiniteLeaf[]>;
 }
 
-/** Steps from … to - 1 of the source episode, and the changes to them. */
+/** The steps from … to - 1 of the source episode, and the changes to them. */
 export interface Segment {
   readonly from: number;
   readonly to: number;
   readonly setFirst: boolean;
   readonly setLast: boolean;
-  /** The leaves of the last step to be filled with zeros. */
+  /** The leaves of the last step that are filled with zeros. */
   readonly zeroed: readonly NonFiniteLeaf[];
 }
 
 /**
  * Splits an episode into valid segments. A segment ends at a step with `is_last` or `is_terminal`, before a step with `is_first`, and before a step that cannot
  * be repaired because it does not match the spec or has numbers that are not finite. If only the action, reward or discount of a step is not finite, that step
- * becomes the last one, with zeros in place of these values. The steps after a faulty step are left out up to the next beginning of an episode, since a segment
- * of these steps would start in mid-episode.
+ * becomes the last step, with zeros in place of these values. The steps after a faulty step are left out up to the next beginning of an episode, because a
+ * segment of these steps would start in the middle of an episode.
  * @param onRepair called with each repair and its step
  */
 export function repairEpisode({ flags, misfits, nonFinite }: EpisodeFacts, onRepair: (repair: Repair, step: number, path?: string) => void): Segment[] {

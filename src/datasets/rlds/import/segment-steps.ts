@@ -1,4 +1,4 @@
-/** Returns the steps of a segment with its changes. The source is never modified. */
+/** Applies the changes of a segment to its steps. The source is never modified. */
 import type { AnyArray } from "../../../schema/dtype.ts";
 import type { RldsStep } from "../../model/dataset.ts";
 import { fillElements } from "../../model/elements.ts";
@@ -12,7 +12,7 @@ function slicedColumns<S>(steps: StepColumns<S>, from: number, to: number): Step
   return new StepColumns<S>(steps.spec, data, to - from);
 }
 
-/** Returns the steps of a segment. O(leaves) plus the columns that change, or O(steps) for a list of steps. */
+/** Returns the steps of a segment with its changes. O(leaves) plus the bytes of the changed columns, or O(steps) for a list of steps. */
 export function segmentSteps<S>(steps: StepColumns<S> | readonly S[], segment: Segment): StepColumns<S> | readonly S[] {
   const changes = changesOf(segment);
   if (!(steps instanceof StepColumns)) {
@@ -51,7 +51,7 @@ function changesOf({ from, to, setFirst, setLast, zeroed }: Segment): Change[] {
   ];
 }
 
-/** Returns a copy with a new value at a path. */
+/** Returns a copy of a value in which the elements at a path are zeros or ones. */
 function changedAt(value: unknown, [key, ...keys]: readonly string[], isOne: boolean): unknown {
   if (key === undefined) return fillElements(value, isOne);
   if (Array.isArray(value)) return value.map((part, i) => (String(i) === key ? changedAt(part, keys, isOne) : part));

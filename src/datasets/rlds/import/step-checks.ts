@@ -1,4 +1,4 @@
-/** Checks each step of an episode: its flags, its reward, its form, and values that are not finite. */
+/** Checks the flags, the reward, the form and the finiteness of each step of an episode. */
 import { isFloat } from "../../../schema/dtype.ts";
 import { isText } from "../../../schema/leaf.ts";
 import { valueAt } from "../../../schema/nest.ts";
@@ -12,16 +12,16 @@ import { type ColumnData, StepColumns, slicedColumn } from "../../model/step-col
 import { STEP_FIELDS } from "../../model/step-fields.ts";
 import { type Mismatch, stepChecker, stepSpecOf } from "../../model/step-spec.ts";
 
-/** The fields whose numbers must be finite. In metadata of a step, NaN means a missing value, and learners do not read metadata. */
+/** The fields whose numbers must be finite. In the metadata of a step, NaN means a missing value, and learners do not read metadata. */
 const FINITE_FIELDS: readonly string[] = ["observation", "action", "reward", "discount"];
-/** The number of steps of a column that are checked together. */
+/** The number of steps that are read together from a lazy column. */
 const PIECE_STEPS = 4096;
 
 export const FIRST = 1;
 export const LAST = 2;
 export const TERMINAL = 4;
 
-/** The numbers in one leaf of one step that are NaN or infinite. */
+/** A leaf of one step that contains NaN or infinite numbers. */
 export interface NonFiniteLeaf {
   readonly keys: readonly string[];
   readonly path: string;
@@ -32,7 +32,7 @@ export interface NonFiniteLeaf {
 export interface StepFacts {
   /** The bits FIRST, LAST and TERMINAL. */
   readonly flags: number;
-  /** The reward. NaN if it is not a single number. */
+  /** The reward, or NaN if it is not a single number. */
   readonly reward: number;
   readonly mismatch?: Mismatch;
   readonly nonFinite?: readonly NonFiniteLeaf[];
@@ -44,7 +44,7 @@ const FLAGS = [
   ["is_terminal", TERMINAL],
 ] as const;
 
-/** Checks steps against the spec of the dataset, or of the first valid step. */
+/** Checks steps against the spec of the dataset, or against the spec of the first valid step. */
 export class Inspector {
   #spec: StepSpec | undefined;
   #check: ((step: unknown) => Mismatch | undefined) | undefined;
@@ -61,8 +61,8 @@ export class Inspector {
   }
 
   /**
-   * Calls `visit` with the facts of each step, and with the step unless steps are columns. Returns a promise only for async steps. O(elements that are floats),
-   * and O(leaves) per step
+   * Calls `visit` with the facts about each step, and with the step unless the steps are columns. Returns a promise only for async steps. O(leaves + float
+   * elements) per step
    */
   read<S>(steps: MaybeAsyncIterable<S>, visit: (facts: StepFacts, step: S | undefined) => void): Promise<void> | undefined {
     if (steps instanceof StepColumns) {
@@ -102,7 +102,7 @@ export class Inspector {
   }
 }
 
-/** Returns whether values of a leaf that are not finite are a fault. */
+/** Returns whether values that are not finite are a fault in this leaf. */
 export function mustBeFinite({ keys, leaf }: Pick<LeafEntry, "keys" | "leaf">): boolean {
   return FINITE_FIELDS.includes(keys[0] as string) && isFloat(leaf.dtype);
 }

@@ -1,9 +1,9 @@
-/** Validates the rules of an episode, step by step. */
+/** Validates an episode against the RLDS rules, step by step. */
 import type { Rule } from "../../../base/error.ts";
 import type { Fault } from "./import-report.ts";
 import { FIRST, LAST, type StepFacts, TERMINAL } from "./step-checks.ts";
 
-/** The rule that an episode breaks, and the place. */
+/** A rule that an episode breaks, and the place where it does so. */
 export interface Violation {
   readonly fault: Fault;
   /** The index of the step. Undefined for an episode without steps. */

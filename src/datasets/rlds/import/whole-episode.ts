@@ -1,4 +1,4 @@
-/** Buffers a whole episode, and passes on its valid parts. */
+/** Buffers a whole episode and passes on its valid parts. */
 import { createStepCopier } from "../../model/copy-steps.ts";
 import type { RldsEpisode, RldsStep } from "../../model/dataset.ts";
 import { isAllZero } from "../../model/elements.ts";
@@ -15,7 +15,7 @@ export class WholeEpisode<S> implements StepReceiver<S> {
   readonly #episode: RldsEpisode<S>;
   readonly #steps: StepColumns<S> | readonly S[];
   readonly #collected: S[] | undefined;
-  /** The facts of each step, in a byte and a number, since an episode may have a million steps. */
+  /** The facts about each step, stored compactly because an episode may have a million steps. */
   #flags: Uint8Array;
   #rewards: Float64Array;
   #length = 0;
@@ -50,7 +50,7 @@ export class WholeEpisode<S> implements StepReceiver<S> {
     [this.#flags, this.#rewards] = [flags, rewards];
   }
 
-  /** Passes on the episode unchanged if its steps can be iterated again. @param states whether the episode must state the kind of its last step */
+  /** Passes on the episode, unchanged if its steps can be iterated again. @param states whether the episode must state the kind of its last step */
   keepEpisode(report: RunningReport, states: boolean): RldsEpisode<S> {
     const finalStep = finalStepOf(this.#episode, true);
     this.#keep(report, 0, this.#length, finalStep);
@@ -78,7 +78,7 @@ export class WholeEpisode<S> implements StepReceiver<S> {
   }
 
   /**
-   * Returns the kind of the last step of a segment. A step that becomes the last one keeps its action and reward, unless they were not finite or are the zeros
+   * Returns the kind of the last step of a segment. A step that becomes the last step keeps its action and reward, unless they are not finite, or are the zeros
    * of a terminal observation.
    */
   #finalStepOf({ to, setLast, zeroed }: Segment): FinalStep {

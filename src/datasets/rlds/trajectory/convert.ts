@@ -28,18 +28,18 @@ export interface StepTrajectory<P = unknown> extends Trajectory<AnyValue, AnyVal
 
 /**
  * Returns one trajectory per step, as TF-Agents creates them from pairs of adjacent steps. The last step of an episode becomes a boundary. The last step of the
- * dataset is treated as if a first step followed. If `is_terminal` is true, the discount is 0. If an episode ends with a transition, its last observation is
- * repeated, as with `withFinalObservations`.
+ * dataset is treated as if a first step came after it. If `is_terminal` is true, the discount is 0. If an episode ends with a transition, its last observation
+ * is repeated, as with `withFinalObservations`.
  *
- * With `sequenceLength`, returns windows within one episode, as the trajectory observer writes them. Every leaf is a column `{data, shape: [sequenceLength,
- * …]}`.
+ * With `sequenceLength`, returns windows like those that the trajectory observer writes. No window spans two episodes. Every leaf is a column `{data, shape:
+ * [sequenceLength, …]}`.
  *
- * A step is passed on when the next step has arrived. The arrays of steps from a generator are copied first, since the generator may reuse them. Other steps
+ * A step is passed on when the next step has arrived. The arrays of steps from a generator are copied first, because the generator may reuse them. Other steps
  * are not copied. Works as a stream. Each step costs O(bytes).
  * @throws RldsError EMPTY if there are no steps
- * @throws RldsError SPEC_MISMATCH if a step lacks a field of RLDS
+ * @throws RldsError SPEC_MISMATCH if a step lacks an RLDS field
  * @throws RldsError INVALID_DATA if an episode does not end with a last step, if a terminal step is not the last step of its episode, or if a last step is not
- * followed by a first step. All trajectories before the fault are returned first
+ * followed by a first step. In each case, all trajectories before the fault are returned first
  */
 export function convertRldsToTrajectories<P = readonly []>(rlds: RldsDataset, policyInfoFn?: PolicyInfoFn<RldsStep, P>): AsyncIterable<StepTrajectory<P>>;
 export function convertRldsToTrajectories(rlds: RldsDataset, policyInfoFn: PolicyInfoFn | undefined, options: WindowOptions): AsyncIterable<WindowOf>;
@@ -78,18 +78,18 @@ export async function* trajectories(
 ): AsyncGenerator<Trajectory, void, undefined> {
   const episodes = withFinalObservations(rlds) as AsyncIterable<RldsEpisode>;
   let { stepSpec } = rlds;
-  // The spec is not used for a Replay, so the limit of text does not matter.
+  // The spec is not used for a Replay, so the limit on text does not matter.
   const limit = Number.MAX_SAFE_INTEGER;
   let dataSpec: TrajectoryDataSpec | undefined;
   const setSpec = (spec: StepSpec) => {
     stepSpec = spec;
     pairing.stepSpec = spec;
-    // The spec is computed even if it is never read, so that a missing field throws before the first trajectory.
+    // The spec is computed even if it is never read, so a missing field throws before the first trajectory.
     dataSpec = dataSpecOf(spec, limit);
   };
   if (stepSpec !== undefined) setSpec(stepSpec);
   let isFirst = begin !== undefined;
-  /** Runs before the first trajectory is passed on, which determines the form of policyInfo. */
+  /** Called before the first trajectory, which determines the form of policyInfo, is passed on. */
   const onFirst = async (): Promise<void> => {
     isFirst = false;
     const policyInfo = pairing.firstInfo === undefined ? [] : policyInfoSpec(pairing.firstInfo, limit);

@@ -1,4 +1,4 @@
-/** Reads episodes of a dataset as columns of a Replay's leaves, and checks each episode as a whole. */
+/** Reads the episodes of a dataset as columns for the leaves of a Replay, and checks each episode as a whole. */
 import { didYouMean, mustBe, onlyKeys } from "../../../base/error.ts";
 import { elementBytes, isLeaf, leafText } from "../../../schema/leaf.ts";
 import { packer, valueAt } from "../../../schema/nest.ts";
@@ -18,12 +18,12 @@ import { abortable } from "../../model/traversal.ts";
 /** Maps leaves or subtrees of a Replay's spec (`obs`, `info.mask`) to their paths in the steps (`observation`, `extra/mask`). */
 export type StepFields = { readonly [path: string]: string };
 
-/** All rows of an episode. The observation of the last row is the final one. */
+/** All rows of an episode. The last row contains the final observation. */
 export interface EpisodeColumns {
   /** One column per leaf, in the order of the spec. */
   readonly data: readonly ColumnData[];
   readonly rows: number;
-  /** The number of rows that begin a transition: all rows, or all rows except the last. */
+  /** The number of rows that begin a transition, which are all rows, or all rows except the last. */
   readonly transitions: number;
   readonly terminated: boolean;
 }
@@ -36,9 +36,9 @@ interface EpisodeFlags {
 }
 
 const FLAGS = ["is_first", "is_last", "is_terminal"] as const;
-/** The fields without a meaning in a final observation. */
+/** The fields that have no meaning in a final observation. */
 const ACTION_FIELDS: readonly unknown[] = ["action", "reward", "discount"];
-/** The approximate size of the blocks of rows that are copied to a Replay. */
+/** The approximate size of the blocks of rows that are copied to a Replay, in bytes. */
 const BLOCK_BYTES = 2 ** 22;
 const MAX_ROWS = 4096;
 
@@ -51,10 +51,10 @@ export class EpisodeReader {
   readonly #collected: StepSpec;
   /** The number of rows that are passed to a Replay together. */
   readonly blockRows: number;
-  /** The spec of the latest columns, and the indices of the flags and leaves in them. */
+  /** The spec of the columns that were read last, and the indices of the flags and leaves among them. */
   #lastColumns: { readonly spec: StepSpec; readonly columns: readonly number[] } | undefined;
 
-  /** @throws TypeError, ReplayError NOT_FOUND if the spec does not have a path in `fields` */
+  /** @throws TypeError if `fields` is invalid · ReplayError NOT_FOUND if `fields` has a path that is not in the spec */
   constructor(spec: Spec, fields: StepFields = {}) {
     this.#leaves = leavesOfRow(spec);
     this.#from = sources(this.#leaves, fields);
@@ -93,7 +93,7 @@ export class EpisodeReader {
     }
   }
 
-  /** @throws RldsError SPEC_MISMATCH, INVALID_DATA with the place · the signal's reason, if it is aborted */
+  /** @throws RldsError SPEC_MISMATCH, INVALID_DATA with the place · the signal's reason if the signal aborts */
   async read({ steps, ...metadata }: RldsEpisode, episode: number, signal: AbortSignal | undefined): Promise<EpisodeColumns> {
     signal?.throwIfAborted();
     if (steps instanceof StepColumns) {
@@ -118,7 +118,7 @@ export class EpisodeReader {
     return this.#pack(this.#leaves.map(({ size }, i) => readNow(slicedColumn(data[i] as ColumnData, from * size, to * size))));
   }
 
-  /** Returns the last row as columns of length 1, without the results of an action. */
+  /** Returns the last row as columns of length 1, without the action, the reward and the discount. */
   final({ data, rows }: EpisodeColumns): unknown {
     return this.#pack(
       this.#leaves.map(({ size }, i) =>
@@ -127,7 +127,7 @@ export class EpisodeReader {
     );
   }
 
-  /** Returns the indices of the flags and then of the leaves among the columns of a spec. */
+  /** Returns the indices of the flags, followed by the indices of the leaves, among the columns of a spec. */
   #columnsOf(spec: StepSpec): readonly number[] {
     if (this.#lastColumns?.spec !== spec) {
       this.mustFit(spec);
@@ -151,12 +151,12 @@ export class EpisodeReader {
   }
 }
 
-/** Reads a piece that is copied immediately. */
+/** Returns a piece as an array without caching it, because the caller copies it immediately. */
 function readNow(part: ColumnData): ColumnData {
   return isLazy(part) ? part.read() : part;
 }
 
-/** Returns the path of each leaf in a step: its own path, or the path that `fields` sets for the leaf or a subtree that contains it. */
+/** Returns the path of each leaf in a step. This is its own path, unless `fields` sets a path for the leaf or for a subtree that contains the leaf. */
 function sources(leaves: readonly FoundLeaf[], fields: StepFields): (readonly string[])[] {
   const isInPath = (path: string, leaf: FoundLeaf) => leaf.path === path || leaf.path.startsWith(`${path}.`);
   const names = [...new Set(leaves.flatMap(({ keys }) => keys.map((_, n) => keys.slice(0, n + 1).join("."))))];

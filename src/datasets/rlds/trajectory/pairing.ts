@@ -29,9 +29,9 @@ export class Pairing {
   #previous: FlaggedStep | undefined;
   /** The number of trajectories so far. */
   count = 0;
-  /** The place of the step to which the latest trajectory belongs, and the number of trajectories before it. */
+  /** The place of the step that the latest trajectory comes from, and the number of trajectories before it. */
   place: Place = {};
-  /** The form of the steps, known from the first trajectory on. */
+  /** The spec of the steps. It is known from the first trajectory on. */
   stepSpec: StepSpec | undefined;
   /** The result of policyInfoFn for the first step. */
   firstInfo: FirstInfo | undefined;
@@ -40,7 +40,7 @@ export class Pairing {
     this.#policyInfoFn = policyInfoFn;
   }
 
-  /** Takes a step and returns the trajectory of the previous step. @throws RldsError SPEC_MISMATCH; INVALID_DATA if the steps are in an impossible order */
+  /** Adds a step, and returns the trajectory of the previous step. @throws RldsError SPEC_MISMATCH · INVALID_DATA if the steps are in an impossible order */
   take(value: unknown, episode: number, index: number): Trajectory | undefined {
     const place = { episode, step: index, pushed: this.count };
     const step = mustBeStep(value, place);
@@ -53,7 +53,9 @@ export class Pairing {
     return previous === undefined ? undefined : this.#trajectory(previous, next.step, next.first ? FIRST : next.last ? LAST : MID);
   }
 
-  /** Returns the trajectory of the very last step, which is followed by a first step of zeros. @throws RldsError EMPTY, INVALID_DATA */
+  /**
+   * Returns the trajectory of the last step of the dataset. @param zero the first step of zeros that is assumed to follow @throws RldsError EMPTY, INVALID_DATA
+   */
   end(zero: RldsStep): Trajectory {
     const last = this.#previous;
     if (last === undefined) throw noSteps();
@@ -97,7 +99,7 @@ export class Pairing {
       observation,
       action,
       policyInfo,
-      // An episode with one step begins and ends with it.
+      // In an episode of one step, the same step is the first and the last.
       nextStepType: first && last ? LAST : nextType,
       reward: reward as number,
       discount: terminal ? 0 : discountOf(step, place),
@@ -107,11 +109,11 @@ export class Pairing {
 
 const NO_INFO: readonly never[] = [];
 
-/** Returns the discount as one number, which is f32 in every trajectory. */
+/** Returns the discount as a single number. Discounts are f32 in every trajectory. */
 function discountOf({ discount }: RldsStep, place: Place): number {
   if (typeof discount === "number") return discount;
   const number = numberOf(discount);
-  // An array may contain a single NaN.
+  // NaN is valid if the array really contains it.
   if (!Number.isNaN(number) || (isList(discount) && discount.length === 1 && typeof discount[0] === "number")) return number;
   throw new RldsError("SPEC_MISMATCH", mustBe(TypeError, "discount", "a single number", discount).message, place);
 }

@@ -1,4 +1,4 @@
-/** Computes the policyInfo of each step from the step and the next one. */
+/** Computes the policyInfo of each step from that step and the next step. */
 import { isLeaf, isText, type RowLeaf, zeroOf } from "../../../schema/leaf.ts";
 import { map, valueAt } from "../../../schema/nest.ts";
 import type { Spec } from "../../../schema/spec.ts";
@@ -7,23 +7,23 @@ import { findTracedLeaf, type TracedLeaf, traceLeaves } from "../../model/leaf-t
 import { type Place, RldsError } from "../../model/rlds-error.ts";
 import { stepSpecOf } from "../../model/step-spec.ts";
 
-/** A function that computes the policyInfo of a step. For the last step of the dataset, `next` has `is_first` set, and zeros in all other fields. */
+/** A function that computes the policyInfo of a step. For the last step of the dataset, `next` has `is_first` set and zeros in all other fields. */
 export type PolicyInfoFn<S = RldsStep, P = unknown> = (step: S, next: S) => P;
 
-/** Returns the step after the last step of a dataset: zeros, with `is_first`. */
+/** Returns the step that is assumed to follow the last step of a dataset. It has `is_first` set and zeros in all other fields. */
 export function zeroStep(spec: StepSpec): RldsStep {
   return { ...(map(spec, zeroOf) as unknown as RldsStep), is_first: true };
 }
 
-/** The result of the function for the first step, and the numbers of the two steps that the function read. */
+/** The result of the function for the first step, and the leaves of both steps that the function read. */
 export interface FirstInfo {
   readonly value: unknown;
   readonly tracedLeaves: readonly TracedLeaf[];
 }
 
 /**
- * Calls the function once with both steps and records the leaves that it reads. @throws the error of the function · RldsError SPEC_MISMATCH if the function
- * returns nothing
+ * Calls the function once with both steps, and records the leaves that the function reads. @throws the error of the function · RldsError SPEC_MISMATCH if the
+ * function returns undefined or null
  */
 export function firstInfo(policyInfoFn: PolicyInfoFn, stepSpec: StepSpec, step: RldsStep, next: RldsStep, place?: Place): FirstInfo {
   const tracker = new ReadTracker();
@@ -33,8 +33,8 @@ export function firstInfo(policyInfoFn: PolicyInfoFn, stepSpec: StepSpec, step: 
 }
 
 /**
- * Returns the spec of the result. Leaves that were passed on unchanged keep their spec. For other values, the spec is inferred: numbers are f32; use `{data,
- * shape: []}` for another dtype.
+ * Returns the spec of the result. Leaves that were passed on unchanged keep their spec. For all other values, the spec is inferred. Numbers become f32, so use
+ * `{data, shape: []}` for another dtype.
  * @throws RldsError UNSUPPORTED for text without a limit
  */
 export function policyInfoSpec({ value, tracedLeaves }: FirstInfo, maxTextBytes: number | undefined): Spec {
@@ -52,7 +52,7 @@ export function policyInfoSpec({ value, tracedLeaves }: FirstInfo, maxTextBytes:
   return replayable(infoSpec, "policyInfo", maxTextBytes);
 }
 
-/** Wraps steps and records which of their numbers and texts are read. */
+/** Wraps steps, and records the numbers and texts that are read from them. */
 class ReadTracker {
   readonly read: TracedLeaf[] = [];
   readonly #originals = new WeakMap<object, unknown>();
@@ -104,7 +104,7 @@ function missing(value: unknown): boolean {
 
 /**
  * Returns a spec that a Replay can store.
- * @param maxTextBytes the limit for text whose leaf has none
+ * @param maxTextBytes the limit for text leaves that have no limit of their own
  * @throws RldsError UNSUPPORTED for bytes, and for text without a limit
  */
 export function replayable(spec: StepSpec, field: string, maxTextBytes: number | undefined): Spec {

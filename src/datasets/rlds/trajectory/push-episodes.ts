@@ -1,4 +1,4 @@
-/** Pushes recorded episodes into tables of transitions, using the rules of a writer. */
+/** Pushes recorded episodes into tables, using the rules of a writer. */
 import { codeOf, mustBe, onlyKeys, ReplayError } from "../../../base/error.ts";
 import { abortable, type WaitOptions } from "../../../base/wait.ts";
 import type { RemoteWriter } from "../../../remote/writer.ts";
@@ -14,11 +14,12 @@ import { type EpisodeColumns, EpisodeReader, type StepFields } from "./episode-c
 import { mustHaveSteps, noSteps } from "./trajectory-spec.ts";
 
 export interface PushEpisodesOptions extends PassOptions {
-  /** The paths in the steps of those leaves of the writer's spec whose names differ: `{ obs: "observation", "info.mask": "action_mask" }`. */
+  /**
+   * For leaves of the writer's spec that have other names in the steps, their paths in the steps, such as `{ obs: "observation", "info.mask": "action_mask" }`.
+   */
   readonly fields?: StepFields;
   /**
-   * The treatment of each episode's last step. Default: the kind that the episode states. If the episode has no final observation, the last observation is
-   * repeated.
+   * The treatment of each episode's last step. Default: the kind that the episode states. If there is no final observation, the last observation is repeated.
    */
   readonly finalStep?: FinalStepRule;
 }
@@ -26,7 +27,7 @@ export interface PushEpisodesOptions extends PassOptions {
 /** The counts of the episodes that were pushed. */
 export interface PushedEpisodes {
   readonly episodes: number;
-  /** The number of steps that begin a transition: all steps except final observations. */
+  /** The number of steps that begin a transition, which are all steps except final observations. */
   readonly steps: number;
   readonly terminated: number;
   readonly truncated: number;
@@ -34,23 +35,24 @@ export interface PushedEpisodes {
   readonly repeated: number;
   /** The number of episodes whose last transition was left out because of `finalStep: "drop"`. */
   readonly dropped: number;
-  /** The number of items that the writer's rules created. Undefined for a remote writer, whose rules run in another thread or process. */
+  /** The number of items that the writer's rules created. Undefined for a remote writer, because its rules run in another thread or process. */
   readonly items: number | undefined;
 }
 
 /**
  * Appends every episode to a writer, whose rules create the items. An `nStep` rule creates the transitions that `table.transitions` reads. If `is_terminal` is
- * true for the last step, the episode terminated; otherwise it was truncated. A last step that is a final observation becomes the final step, and its action,
- * reward and discount are not read. A last step that is a transition is pushed as a transition, and its observation is repeated as the final one. An episode
- * that consists only of a final observation has no transition and is left out.
+ * true for the last step, the episode terminated. Otherwise, the episode was truncated. A last step that is a final observation becomes the final step, and its
+ * action, reward and discount are not read. A last step that is a transition is pushed as a transition, and its observation is repeated as the final
+ * observation. An episode that consists only of a final observation has no transition and is left out.
  *
- * The leaves of the writer's spec are read from the steps under their own names, or as `fields` maps them; steps may have more leaves. An episode is read and
- * checked completely before it is appended. If items wait for a rate limiter, the call waits until `signal` aborts. After an error, all earlier episodes are
- * complete, and the failed episode may be open in the writer with some of its steps. Keeps one episode in memory. Costs O(bytes).
- * @throws RldsError SPEC_MISMATCH if a leaf is missing or has a different form. If the data has a `stepSpec`, nothing is pushed before this check
+ * The leaves of the writer's spec are read from the steps under their own names, or under the paths that `fields` sets. Steps may have additional leaves. An
+ * episode is read and checked completely before it is appended. If items have to wait for a rate limiter, the call waits for them, unless `signal` aborts.
+ * After an error, all earlier episodes are complete, but the failed episode may be open in the writer with some of its steps. Keeps one episode in memory.
+ * Costs O(bytes).
+ * @throws RldsError SPEC_MISMATCH if a leaf is missing or has a different form. If the data has a `stepSpec`, this is checked before anything is pushed
  * @throws RldsError INVALID_DATA if a flag is in the wrong place, or if the writer rejects a value
  * @throws RldsError EMPTY if there is no transition
- * @throws RldsError RATE_LIMITED if a rate limiter blocks an item, and the table has no room for waiting items
+ * @throws RldsError RATE_LIMITED if a rate limiter blocks an item and the table has no room for waiting items
  * @throws ReplayError OUT_OF_TURN if the writer has an open episode
  * @throws TypeError if the writer has several lanes
  */
@@ -96,7 +98,7 @@ interface ColumnWriter {
   flush(options?: WaitOptions): Promise<void> | undefined;
 }
 
-/** Returns a function that appends episodes in blocks of columns. Blocks are smaller if fewer items may wait. */
+/** Returns a function that appends episodes in blocks of columns. If only a few items may wait, the blocks are smaller. */
 function appender(writer: ColumnWriter, isRemote: boolean, reader: EpisodeReader, signal: AbortSignal | undefined): (episode: EpisodeColumns) => Promise<void> {
   let maxRows = reader.blockRows;
   return async (episode) => {
@@ -128,14 +130,14 @@ async function flushWriter(writer: ColumnWriter, signal: AbortSignal | undefined
   return wait !== undefined;
 }
 
-/** Returns how an episode ends after the given number of rows. */
+/** Returns the end flags for the given number of rows. The episode ends with the last of these rows. */
 function endsOf({ terminated }: EpisodeColumns, rows: number): { readonly terminated: Uint8Array; readonly truncated: Uint8Array } {
   const flags = { terminated: new Uint8Array(rows), truncated: new Uint8Array(rows) };
   flags[terminated ? "terminated" : "truncated"][rows - 1] = 1;
   return flags;
 }
 
-/** Returns the number of items that a rule creates from an episode whose last row does not begin an item. */
+/** Returns the number of items that a rule creates from an episode. The last row does not begin a transition. */
 function itemsOf({ nStep, length, stride }: ResolvedRule, rows: number): number {
   if (nStep > 0) return rows - 1;
   const lastStep = length === 1 ? rows - 1 : rows;

@@ -14,8 +14,8 @@ import type { PolicyInfoFn } from "./policy-info.ts";
 import type { TrajectoryDataSpec } from "./trajectory-spec.ts";
 
 /**
- * A receiver of trajectories: an observer of reprise/agents, or any function. If the receiver has `getTableSignature`, the signature of the tables is compared
- * before anything is pushed.
+ * A receiver of trajectories, which is an observer of reprise/agents or any other function. If the receiver has `getTableSignature`, the signature of the
+ * tables is checked before anything is pushed.
  */
 export interface TrajectoryTaker {
   (trajectory: Trajectory): unknown;
@@ -24,19 +24,20 @@ export interface TrajectoryTaker {
 
 export interface PushOptions {
   readonly signal?: AbortSignal;
-  /** Called after each episode with the number of trajectories pushed so far. */
+  /** Called after each episode with the number of trajectories that were pushed so far. */
   readonly onProgress?: (pushed: number) => void;
 }
 
 /**
- * Passes every step to the observer as a trajectory, and waits for the observer. The observer creates pairs, windows of any length, or whole episodes: use
- * `ReverbAddTrajectoryObserver` with a `sequenceLength` and `strideLength`, or `ReverbAddEpisodeObserver`. If an episode ends with a transition, its last
- * observation is repeated, as with `withFinalObservations`. The call does not flush the observer. Trajectories pushed before an error remain.
- * @returns the number of trajectories pushed
+ * Passes every step to the observer as a trajectory, and waits for the observer. The observer determines which items are created. For pairs or windows of any
+ * length, use `ReverbAddTrajectoryObserver` with a `sequenceLength` and `strideLength`. For whole episodes, use `ReverbAddEpisodeObserver`. If an episode ends
+ * with a transition, its last observation is repeated, as with `withFinalObservations`. The call does not flush the observer. Trajectories that were pushed
+ * before an error remain.
+ * @returns the number of pushed trajectories
  * @throws RldsError EMPTY if there are no steps
  * @throws RldsError SPEC_MISMATCH, before anything is pushed, if the signature of the tables differs from `createTrajectoryDataSpec(rlds, policyInfoFn)`
- * @throws RldsError INVALID_DATA if an episode begins, ends or terminates wrongly. Each error includes the episode, the step and the number of trajectories
- * before it
+ * @throws RldsError INVALID_DATA if the flags of an episode are not valid. Each error includes the episode, the step and the number of trajectories before the
+ * fault
  */
 export async function pushRldsToReverb(rlds: RldsDataset, observer: TrajectoryTaker, policyInfoFn?: PolicyInfoFn, options: PushOptions = {}): Promise<number> {
   if (typeof observer !== "function") throw mustBe(TypeError, "observer", "an observer of reprise/agents, or a function that accepts trajectories", observer);
@@ -63,16 +64,16 @@ export async function pushRldsToReverb(rlds: RldsDataset, observer: TrajectoryTa
   return pushed;
 }
 
-/** Adds the place to an error of the observer; returns any other error unchanged. */
+/** Adds the place to an error of the observer. Returns any other error unchanged. */
 function withPlace(error: unknown, place: Place): unknown {
   if (error instanceof ReplayError) return new RldsError(error.code, error.message, place, { cause: error });
-  // The episode is too long for the observer.
+  // An observer throws a RangeError if an episode is too long.
   if (error instanceof RangeError && error.constructor === RangeError)
     return Object.assign(new RangeError(`${error.message}${describePlace(place)}`, { cause: error }), place);
   return error;
 }
 
-/** @throws RldsError SPEC_MISMATCH that names the leaf */
+/** @throws RldsError SPEC_MISMATCH with the name of the leaf */
 async function mustMatch(observer: TrajectoryTaker, spec: TrajectoryDataSpec): Promise<void> {
   if (typeof observer.getTableSignature !== "function") return;
   const mismatch = difference(await observer.getTableSignature(), spec, "");
@@ -99,7 +100,7 @@ function difference(signature: Signature | undefined, spec: Spec | undefined, pa
   return undefined;
 }
 
-/** Returns whether the steps of a table's column match those of the data. Data cannot be written to a column of a different dtype on a server. */
+/** Returns whether a table's column has the same dtype and shape per step as the data. Data cannot be written to a server's column of a different dtype. */
 function matchesColumn(table: LeafSignature, data: LeafSignature): boolean {
   if (table.dtype !== data.dtype || table.stored !== undefined) return false;
   return table.shape === null || table.shape.slice(1).join() === data.shape?.join();

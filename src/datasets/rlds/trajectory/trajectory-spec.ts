@@ -17,7 +17,9 @@ export interface BoundedLeaf extends Leaf<"f32", readonly []> {
   readonly maximum: number;
 }
 
-/** The spec of a trajectory, with the names of `trajectorySpec` in reprise/agents. The specs of observation, action and reward are those of the data. */
+/**
+ * The spec of a trajectory, with the names of `trajectorySpec` in reprise/agents. The specs of the observation, the action and the reward come from the data.
+ */
 export interface TrajectoryDataSpec {
   readonly stepType: Leaf<"i32", readonly []>;
   readonly observation: Spec;
@@ -26,19 +28,19 @@ export interface TrajectoryDataSpec {
   readonly nextStepType: Leaf<"i32", readonly []>;
   readonly reward: Spec;
   readonly discount: BoundedLeaf;
-  // A Spec may have any keys.
+  // Without an index signature, this interface would not be assignable to `Spec`.
   readonly [name: string]: Spec;
 }
 
 /**
- * Returns the spec of this dataset's trajectories, for creating the client, its tables and a replay buffer. Metadata of steps is left out. Numbers that are
- * not in a typed array become f32.
+ * Returns the spec of this dataset's trajectories. Use it to create the client, its tables and a replay buffer. The metadata of steps is left out. Numbers that
+ * are not in a typed array become f32.
  *
- * The call reads no step if the dataset has a `stepSpec`, otherwise the first one. If there is a `policyInfoFn`, the call reads the first two steps and passes
- * them to it. Pass a dataset that can be iterated again (`rldsDataset`), since a generator would lose these steps.
+ * If the dataset has a `stepSpec`, the call reads no step. Otherwise, it reads the first step. If there is a `policyInfoFn`, the call reads the first two steps
+ * and passes them to the function. Pass a dataset that can be iterated again (`rldsDataset`), because a generator would lose these steps.
  * @throws RldsError EMPTY if there are no steps
- * @throws RldsError SPEC_MISMATCH if a field of RLDS is missing
- * @throws RldsError UNSUPPORTED if observations or actions contain bytes or text without a limit
+ * @throws RldsError SPEC_MISMATCH if an RLDS field is missing
+ * @throws RldsError UNSUPPORTED if observations or actions contain bytes, or text without a limit
  */
 export async function createTrajectoryDataSpec(
   rlds: RldsDataset,
@@ -54,7 +56,7 @@ export async function createTrajectoryDataSpec(
   return { ...spec, policyInfo: policyInfoSpec(firstInfo(policyInfoFn, stepSpec, step as RldsStep, next), limit) };
 }
 
-/** The leaves that a Replay stores per step for transitions. Each field has the spec of the RLDS field of that name in the data. */
+/** The leaves that a Replay stores per step for transitions. Each field has the spec of the RLDS field with the same name. */
 export interface TransitionSpec {
   readonly observation: Spec;
   readonly action: Spec;
@@ -64,8 +66,8 @@ export interface TransitionSpec {
 }
 
 /**
- * Returns the spec of a Replay to which `pushEpisodes` can push this dataset. The Replay may also have more or fewer leaves of the steps, or the spec of an
- * environment. Reads the same steps and throws the same errors as `createTrajectoryDataSpec`.
+ * Returns a spec for a Replay to which `pushEpisodes` can push this dataset. A Replay may also have more or fewer leaves, or the spec of an environment. This
+ * function reads the same steps and throws the same errors as `createTrajectoryDataSpec`.
  */
 export async function createTransitionSpec(rlds: RldsDataset, options: TrajectoryDataSpecOptions = {}): Promise<TransitionSpec> {
   const limit = checkLimit(options);
@@ -77,7 +79,7 @@ export async function createTransitionSpec(rlds: RldsDataset, options: Trajector
 async function specOf(rlds: RldsDataset): Promise<StepSpec> {
   if (rlds?.stepSpec !== undefined) return rlds.stepSpec;
   const [step] = await firstSteps(rlds, 1);
-  // The spec may be known after the first step.
+  // Reading the first step may also have determined the spec.
   return rlds.stepSpec ?? stepSpecOf(mustBeStep(step));
 }
 
@@ -88,15 +90,15 @@ function checkLimit(options: TrajectoryDataSpecOptions): number | undefined {
 
 export interface TrajectoryDataSpecOptions {
   /**
-   * The maximum number of UTF-8 bytes per string, if the dataset's `stepSpec` does not set it (`text({ maxBytes })`). Required if observations or actions
-   * contain text.
+   * The maximum number of UTF-8 bytes per string, if the dataset's `stepSpec` does not set a limit (`text({ maxBytes })`). In that case, it is required if
+   * observations or actions contain text.
    */
   readonly maxTextBytes?: number;
 }
 
 const DISCOUNT: BoundedLeaf = { ...f32(), minimum: 0, maximum: 1 };
 
-/** Returns the spec of the trajectories for a spec of steps, without policyInfo. */
+/** Returns the spec of trajectories without policyInfo, given the spec of the steps. */
 export function dataSpecOf(stepSpec: StepSpec, maxTextBytes: number | undefined): TrajectoryDataSpec {
   const { observation, action, reward } = mustBeStepSpec(stepSpec);
   return {

@@ -1,4 +1,4 @@
-/** Cuts trajectories into windows within an episode, as columns, as the trajectory observer writes them. */
+/** Cuts trajectories into windows of columns, like those that the trajectory observer writes. No window spans two episodes. */
 import { concatArrays } from "../../../base/bytes.ts";
 import type { StepsOf } from "../../../batch/batch.ts";
 import { Column } from "../../../schema/column.ts";
@@ -22,7 +22,7 @@ export class TrajectoryWindows {
   readonly #length: number;
   readonly #stride: number;
   readonly #collector: Collector;
-  /** The values of the latest trajectories, at most `length`. Each trajectory has one list. */
+  /** The values of the latest trajectories, at most `#length` of them. Each trajectory has one list of columns. */
   #cached: (readonly ColumnData[])[] = [];
   #count = 0;
 
@@ -35,8 +35,8 @@ export class TrajectoryWindows {
   }
 
   /**
-   * Adds a trajectory and returns the window that ends with this trajectory, if any. The values are copied. @throws RldsError SPEC_MISMATCH with the place, if
-   * the trajectory does not fit the spec
+   * Adds a trajectory, and returns the window that ends with the trajectory, if there is one. The values are copied. @throws RldsError SPEC_MISMATCH with the
+   * place if the trajectory does not fit the spec
    */
   take(trajectory: Trajectory, place: Place): WindowOf | undefined {
     this.#collector.add(trajectory, place, "a trajectory");

@@ -15,15 +15,15 @@ import { stacker } from "./stacked.ts";
 export interface BatchOptions {
   /** The number of steps per window. */
   readonly size: number;
-  /** The number of steps between the starts of two consecutive windows. Default: `size`, as in `rlds`, so that windows do not overlap. */
+  /** The number of steps between the starts of two consecutive windows. Default: `size`, as in `rlds`, so windows do not overlap. */
   readonly shift?: number;
-  /** The distance between two consecutive steps of a window, in steps of the episode. Default: 1. */
+  /** The distance between two consecutive steps in a window, in steps of the episode. Default: 1. */
   readonly stride?: number;
   /** Whether to leave out shorter windows at the end of an episode. Default: false. */
   readonly dropRemainder?: boolean;
 }
 
-/** Several steps as columns: nested like a step, with the number of steps as the first dimension of each leaf. */
+/** Several steps as columns, nested like a step. The number of steps is the first dimension of each leaf. */
 export type StepBatch<S = RldsStep> = S extends object ? { readonly [field in keyof S]: StepColumn | { readonly [name: string]: unknown } } : StepColumn;
 
 /**
@@ -96,7 +96,7 @@ function stage<S>(
   const span = (size - 1) * stride + 1;
   let check: ReturnType<typeof stepChecker> | undefined;
   let stack: ReturnType<typeof stacker> | undefined;
-  // The steps from the first step of the next window on, and the number of steps to skip before that window.
+  // The steps from the first step of the next window on. `skipped` is the number of steps before that window that are skipped.
   let waiting: S[] = [];
   let skipped = 0;
   let index = 0;

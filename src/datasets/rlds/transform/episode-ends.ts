@@ -7,7 +7,7 @@ import { applyStage, type Stage } from "../../model/maybe-async.ts";
 
 export interface TruncateOptions {
   /**
-   * The flags that are set on the step at which an episode is cut. `last` sets is_last, `terminal` also sets is_terminal, and `none` sets nothing, as in
+   * The flags that are set on the step at which an episode is cut. `last` sets is_last, `terminal` sets is_last and is_terminal, and `none` sets no flag, as in
    * `rlds`. Default: `last`.
    */
   readonly mark?: "last" | "terminal" | "none";
@@ -20,7 +20,7 @@ const MARKS: { readonly [mark in NonNullable<TruncateOptions["mark"]>]: readonly
 };
 
 /**
- * Ends each episode with the first step for which the condition holds; episodes without such a step do not change. Later steps are not read. For a fixed
+ * Ends each episode with the first step for which the condition holds. Later steps are not read. Episodes without such a step do not change. For a fixed
  * length, use `truncateAfter(rlds, (_, index) => index === 99)`. Works lazily, with O(1) memory.
  * @throws TypeError if an argument is invalid
  * @throws RangeError if `mark` is unknown
@@ -56,8 +56,8 @@ function markStep<S>(step: S, flags: readonly string[]): S {
 }
 
 /**
- * Appends steps, such as absorbing states, to each episode whose last step has `is_terminal` set. The function receives that step. The existing steps do not
- * change; to move their flags, use `mapSteps`. Works lazily, with O(1) memory.
+ * Appends steps, such as absorbing states, to each episode whose last step has `is_terminal` set. The function receives that last step. The existing steps do
+ * not change. To move their flags, use `mapSteps`. Works lazily, with O(1) memory.
  * @throws TypeError if an argument is invalid
  */
 export function concatIfTerminal<S = RldsStep>(rlds: RldsDataset<S>, makeExtraSteps: (last: S) => Iterable<S>): RldsDataset<S> {

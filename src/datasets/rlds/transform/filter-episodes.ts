@@ -7,13 +7,13 @@ import { isSync } from "../../model/maybe-async.ts";
 import { StepColumns } from "../../model/step-columns.ts";
 import { checkEpisode } from "../../model/traversal.ts";
 
-/** An episode whose steps are columns, as readers of files return it. */
+/** An episode whose steps are columns, as returned by the readers of files. */
 type Read<S> = RldsEpisode<S> & { readonly steps: StepColumns<S> };
 type Predicate<E> = (episode: E, index: number) => boolean | Promise<boolean>;
 
 /**
- * Returns the episodes for which the predicate returns true. The predicate may read any number of the episode's steps. Steps that can be read only once are
- * kept for the next reader. Keeps in memory the steps of one episode that the predicate has read, unless the steps are an array or columns.
+ * Returns the episodes for which the predicate returns true. The predicate may read any number of the episode's steps. If steps can be read only once, the
+ * steps that the predicate reads are cached, for one episode at a time. Steps in an array or in columns are not cached.
  * @throws TypeError if an argument is invalid
  */
 export function filterEpisodes<S = RldsStep>(rlds: AsyncIterable<Read<S>>, predicate: Predicate<Read<S>>): RldsDataset<S> & AsyncIterable<Read<S>>;
@@ -46,7 +46,7 @@ export function filterEpisodes<S>(rlds: RldsDataset<S>, predicate: Predicate<Rea
   return attachSchema<S>(filteredEpisodes, deriveSchema(rlds)) as typeof filteredEpisodes & RldsDataset<S>;
 }
 
-/** Steps that can be iterated again. Steps that were read before are cached; all other steps are read from the source. */
+/** Makes steps iterable repeatedly. Steps that have already been read come from a cache, and all other steps from the source. */
 class CachedSteps<S> {
   readonly #source: Iterable<S>;
   readonly #steps: S[] = [];
@@ -85,7 +85,7 @@ class CachedSteps<S> {
   }
 }
 
-/** Like CachedSteps, for async steps. */
+/** Does the same as CachedSteps for async steps. */
 class AsyncCachedSteps<S> {
   readonly #source: AsyncIterable<S>;
   readonly #steps: S[] = [];

@@ -11,26 +11,26 @@ import { RldsError } from "../../model/rlds-error.ts";
 /**
  * The treatment of each episode's last step. It overrides the kind that the data states.
  * - "observation": the step is only a final observation.
- * - "transition": the step is a transition, and its observation is repeated as the final one.
- * - "drop": a last transition without a next observation is left out, and its observation becomes the final one.
- * - "refuse": an episode that ends with a transition throws an error.
+ * - "transition": the step is a transition, and its observation is repeated as the final observation.
+ * - "drop": a last transition without a next observation is left out, and its observation becomes the final observation.
+ * - "refuse": an episode that ends with a transition causes an error.
  */
 export type FinalStepRule = FinalStep | "drop" | "refuse";
 
 export interface FinalObservationOptions {
   /**
-   * The treatment of each episode's last step. Default: the kind that the episode states in `final_step`, which all readers set. If the episode has no final
+   * The treatment of each episode's last step. Default: the kind that the episode states in `final_step`, which all readers set. If there is no final
    * observation, the last observation is repeated.
    */
   readonly finalStep?: FinalStepRule;
   /**
-   * Whether to repeat the last observation of an episode that ends with a transition. If false, each episode only states in `final_step` how its last step is
-   * treated, so that a writer of datasets can repeat the observation. Default: true.
+   * Whether to repeat the last observation of an episode that ends with a transition. If false, each episode only states the treatment of its last step in
+   * `final_step`, and a dataset writer can repeat the observation. Default: true.
    */
   readonly repeat?: boolean;
 }
 
-/** The numbers of episodes that an iteration changed. */
+/** The counts of episodes that an iteration changed. */
 export interface FinalStepCounts {
   /** The number of episodes whose last observation was repeated, because the data does not contain the next observation. */
   readonly repeated: number;
@@ -53,8 +53,9 @@ export function mustBeRule(value: unknown): FinalStepRule {
 
 /**
  * Returns the same episodes, each with a final observation. If an episode ends with a transition (`final_step` is "transition"), its last observation is
- * repeated as the final one, with zeros as action, reward and discount. The flags is_last and is_terminal move to this additional step. Episodes that do not state
- * `final_step` end as in RLDS and do not change. Works lazily, and keeps one step in memory, or one episode if the steps are columns.
+ * repeated as the final observation, with zeros as action, reward and discount. The flags is_last and is_terminal move to this additional step. Episodes that
+ * do not state `final_step` are assumed to end as in RLDS, and do not change. Works lazily, and keeps one step in memory, or one episode if the steps are
+ * columns.
  * @throws TypeError, RangeError if an argument is invalid
  * @throws RldsError INVALID_DATA during iteration if an episode ends with a transition and the rule is "refuse"
  */
@@ -72,7 +73,7 @@ export function withFinalObservations<S = RldsStep>(rlds: RldsDataset<S>, option
   return Object.assign(attachSchema<S>(episodes, deriveSchema(stated)), { finalSteps: counts });
 }
 
-/** Returns each episode with the kind of last step that results from a rule. @param counts receives the number of episodes that lost their last transition */
+/** Returns each episode with the kind of last step that a rule determines. @param counts receives the number of episodes that lost their last transition */
 export function withFinalStepRule<S>(rlds: RldsDataset<S>, rule: FinalStepRule, counts: { dropped: number } = { dropped: 0 }): RldsDataset<S> {
   mustBeRule(rule);
   const episodes = mapIterable(episodesOf(rlds), (source: RldsEpisode<S>, index) => {
@@ -91,7 +92,7 @@ function ruledEpisode<S>(episode: RldsEpisode<S>, rule: FinalStepRule, index: nu
   return numberLike({ ...withFinalStep(episode, "observation"), steps: stepsWithoutLastTransition(episode.steps) }, episode);
 }
 
-/** Creates the error of the rule "refuse", without throwing it. */
+/** Returns the error of the rule "refuse". */
 export function noFinalError(episode: number): RldsError {
   return new RldsError(
     "INVALID_DATA",
@@ -100,7 +101,7 @@ export function noFinalError(episode: number): RldsError {
   );
 }
 
-/** Returns whether a value is an episode. Other values are passed on, and the consumer throws the error. */
+/** Returns whether a value is an episode. Other values are passed on, and their consumer throws an error. */
 function isEpisode(value: unknown): boolean {
   return typeof (value as { readonly steps?: unknown } | null)?.steps === "object";
 }

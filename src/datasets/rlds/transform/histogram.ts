@@ -2,14 +2,14 @@
 import { integer } from "../../../base/error.ts";
 
 export interface Histogram {
-  /** The bounds of the bins: one more than the number of bins. A bin includes its lower bound. The last bin also includes its upper bound. */
+  /** The bounds of the bins. There is one more bound than there are bins. A bin includes its lower bound. The last bin also includes its upper bound. */
   readonly edges: readonly number[];
   readonly counts: readonly number[];
 }
 
 /**
- * Returns a histogram with bins of equal width from the smallest to the largest value, like `numpy.histogram`. If all values are equal, the range extends half
- * a unit to each side. If there are no values, the range is 0 … 1. Values that are not finite are ignored. Costs O(values).
+ * Returns a histogram with bins of equal width from the smallest to the largest value, like `numpy.histogram`. If all values are equal, the range extends by
+ * 0.5 to each side. If there are no values, the range is 0 … 1. Values that are not finite are ignored. Costs O(values).
  * @throws TypeError, RangeError if an argument is invalid
  */
 export function histogram(values: ArrayLike<number>, bins = 10): Histogram {
@@ -23,7 +23,7 @@ export function histogram(values: ArrayLike<number>, bins = 10): Histogram {
   const counts = new Array<number>(bins).fill(0);
   for (const value of finite) {
     let bin = Math.min(bins - 1, Math.floor(((value - min) / (max - min)) * bins));
-    // The quotient is rounded, so the bin is corrected with the edges.
+    // The quotient has a rounding error, so the bin is corrected using the edges.
     if (value < (edges[bin] as number)) bin--;
     else if (bin < bins - 1 && value >= (edges[bin + 1] as number)) bin++;
     counts[bin] = (counts[bin] as number) + 1;

@@ -12,9 +12,9 @@ export interface MapOptions {
 }
 
 /**
- * Changes each step. `change(step, index)` returns a new step and does not modify the old step: `mapSteps(rlds, (step) => ({...step, reward: step.reward /
- * 10}))`. Without `stepSpec`, the new spec is inferred from the first step. The spec is undefined until then, or if that step does not determine it. `change`
- * is called only with steps of the data. Works lazily, with O(1) memory.
+ * Changes each step. `change(step, index)` must return a new step without modifying the old step, for example `mapSteps(rlds, (step) => ({...step, reward:
+ * step.reward / 10}))`. Without `stepSpec`, the new spec is inferred from the first step. The spec is undefined before that step is read, or if that step does
+ * not determine it. `change` is called only with steps of the data. Works lazily, with O(1) memory.
  * @throws TypeError if an argument is invalid
  */
 export function mapSteps<S = RldsStep, T = S>(rlds: RldsDataset<S>, change: (step: S, index: number) => T, options: MapOptions = {}): RldsDataset<T> {
@@ -44,8 +44,8 @@ export function mapSteps<S = RldsStep, T = S>(rlds: RldsDataset<S>, change: (ste
 }
 
 /**
- * Changes each episode as a whole. The specs of the result are those passed to the call. Works lazily.
- * @throws TypeError, also during iteration, if a value is not an episode
+ * Changes each episode as a whole. The result has the specs that are passed to the call. Works lazily.
+ * @throws TypeError, possibly during iteration, if a value is not an episode
  */
 export function mapEpisodes<S = RldsStep, T = S>(
   rlds: RldsDataset<S>,

@@ -1,13 +1,13 @@
 /** Computes the minimum, maximum, mean and standard deviation of values in one pass. */
 
 /**
- * The moments of numbers in rows of one length, for each element and for all elements together. Uses Welford's method, so the same order of values produces the
+ * Computes the moments of rows of equal length, for each element and for all elements together. Uses Welford's method, so the same order of values produces the
  * same result on every machine.
  */
 export class Moments {
   /** The number of rows so far. */
   count = 0;
-  /** The number of elements that were NaN or infinite. Sums with such elements are NaN. */
+  /** The number of elements that were NaN or infinite. Sums that include such elements are NaN. */
   nonFinite = 0;
   readonly #mean: Float64Array;
   readonly #squares: Float64Array;
@@ -21,7 +21,7 @@ export class Moments {
     this.#max = new Float64Array(size).fill(Number.NEGATIVE_INFINITY);
   }
 
-  /** Adds a row: the elements that start at `at`. */
+  /** Adds the row that starts at index `at`. */
   add(row: ArrayLike<number>, at: number): void {
     const n = ++this.count;
     const mean = this.#mean;
@@ -38,7 +38,7 @@ export class Moments {
     }
   }
 
-  /** The sum of the squared differences to the mean, per element. */
+  /** The sum of the squared differences from the mean, per element. */
   get squares(): Float64Array {
     return this.#squares;
   }
@@ -63,20 +63,20 @@ export class Moments {
   }
 }
 
-/** Returns the sample standard deviation, as in `rlds`; NaN for fewer than two values. */
+/** Returns the sample standard deviation, as in `rlds`. Returns NaN for fewer than two values. */
 function deviation(squares: number, count: number): number {
   return count < 2 ? Number.NaN : Math.sqrt(squares / (count - 1));
 }
 
-/** Returns the deviation of all elements together from their sums of squares and means. */
+/** Computes the standard deviation over all elements from their sums of squares and their means. */
 function computePooledDeviation(squares: Float64Array, means: Float64Array, mean: number, count: number): number {
   const sum = squares.reduce((sum, value, i) => sum + value + count * ((means[i] as number) - mean) ** 2, 0);
   return deviation(sum, count * means.length);
 }
 
 /**
- * The moments of bigints. Minimum, maximum and mean are exact up to the last rounding; the deviation of an element is computed from differences to its first
- * value.
+ * Computes the moments of bigints. The minimum, maximum and mean are exact up to the final rounding. The standard deviation of an element is computed from
+ * differences from its first value.
  */
 export class BigMoments {
   readonly #shifted: Moments;

@@ -22,7 +22,7 @@ export type NStepTransition<S = RldsStep> = Omit<S, "reward" | "discount"> & {
   readonly reward: number;
   /** The weight of the value of next_observation: γ^k d_0 … d_(k-1). 0 if next_observation is terminal. */
   readonly discount: number;
-  /** The actual number of steps k. It equals n, or is less at the end of an episode. */
+  /** The actual number of steps k, which is n, or less at the end of an episode. */
   readonly n_steps: number;
   readonly next_observation: S extends { readonly observation: infer O } ? O : unknown;
   readonly next_is_last: boolean;
@@ -30,9 +30,9 @@ export type NStepTransition<S = RldsStep> = Omit<S, "reward" | "discount"> & {
 };
 
 /**
- * Returns a transition for each step except final observations, with the names of the RLDS tutorial. The return ends with the episode. If next_is_last is true
- * and next_is_terminal is false, the episode was truncated, and the discount is not 0. The rules are the same as for the n-step returns of a table. Works
- * lazily, and keeps n steps in memory. Each step costs O(n).
+ * Returns a transition for each step except final observations, with the names from the RLDS tutorial. A return never extends past the end of its episode. If
+ * next_is_last is true and next_is_terminal is false, the episode was truncated, and the discount is not 0. The same rules apply to the n-step returns of a
+ * table. Works lazily, and keeps n steps in memory. Each step costs O(n).
  * @throws TypeError, RangeError if an argument is invalid
  * @throws RldsError SPEC_MISMATCH during iteration if a reward or discount is not one number, or if a flag is invalid
  */
@@ -79,7 +79,7 @@ function transitions<S>(n: number, gamma: number, episode: number, keep: (step: 
   };
 }
 
-/** @param steps the step of the transition and the steps after it; at least one */
+/** @param steps the step of the transition, followed by the steps after it */
 function transition(steps: readonly NumericStep[], n: number, gamma: number): unknown {
   let reward = 0;
   let discount = 1;
@@ -101,7 +101,7 @@ function transition(steps: readonly NumericStep[], n: number, gamma: number): un
 function parseStep(step: RldsStep, place: { readonly episode: number; readonly step: number }): NumericStep {
   const number = (field: string, value: unknown) => {
     const numeric = numberOf(value);
-    // NaN is either the value or the result of a failed conversion.
+    // A NaN that is not the value itself means that the conversion failed.
     if (Number.isNaN(numeric) && typeof value !== "number")
       throw new RldsError("SPEC_MISMATCH", mustBe(TypeError, field, "a single number", value).message, place);
     return numeric;

@@ -1,4 +1,4 @@
-/** Shifts fields between neighbouring steps, like `rlds.transformations.shift_keys`. */
+/** Shifts fields between steps, like `rlds.transformations.shift_keys`. */
 import { integer, mustBe } from "../../../base/error.ts";
 import { MAX_LENGTH } from "../../../base/limits.ts";
 import { createStepCopier } from "../../model/copy-steps.ts";
@@ -7,13 +7,13 @@ import { keepSpec, withSteps } from "../../model/derive.ts";
 import { applyStage, type Stage } from "../../model/maybe-async.ts";
 
 /**
- * Replaces the values of `keys` in step i of an episode with the values of step i + shift. All other fields do not change. An episode of n steps then has n -
- * |shift| steps, or no steps if n is smaller than |shift|. Works lazily, and keeps |shift| steps in memory.
+ * Replaces the values of `keys` in step i of an episode with the values of step i + shift. Other fields do not change. An episode of n steps then has n -
+ * |shift| steps, or no steps if n is less than |shift|. Works lazily, and keeps |shift| steps in memory.
  * - (s, a, r, s'): `shiftKeys(mapSteps(rlds, (step) => ({...step, next_observation: step.observation})), ["next_observation", "is_last", "is_terminal"], 1)`
- * - SARSA: as before, but with `next_action: step.action` in the step and `"next_action"` in the keys. The last action of an episode has no meaning.
+ * - SARSA: as above, but with `next_action: step.action` in the step and `"next_action"` in the keys. The last action of an episode has no meaning.
  * - (a, r, s') in one step: `shiftKeys(rlds, ["observation", "is_last", "is_terminal"], 1)`
  *
- * The flags are ordinary fields: a forward shift without `is_last` in the keys produces episodes without a last step.
+ * Flags are ordinary fields, so a forward shift without `is_last` in the keys produces episodes without a last step.
  * @throws TypeError, RangeError if an argument is invalid
  * @throws RangeError during iteration if a step does not have a key
  */

@@ -1,4 +1,4 @@
-/** Computes statistics of a dataset: `rlds.transformations.mean_and_std`, and more. */
+/** Computes statistics of a dataset, including those of `rlds.transformations.mean_and_std`. */
 import { mustBe, onlyKeys } from "../../../base/error.ts";
 import { isText } from "../../../schema/leaf.ts";
 import { valueAt } from "../../../schema/nest.ts";
@@ -21,7 +21,7 @@ export interface LeafStatistics {
   readonly path: string;
   readonly dtype: string;
   readonly shape: readonly number[];
-  /** The number of steps whose value is included. */
+  /** The number of steps whose values are included. */
   readonly count: number;
   /** The number of elements that are NaN or infinite. */
   readonly nonFinite: number;
@@ -29,7 +29,7 @@ export interface LeafStatistics {
   readonly min: number | bigint;
   readonly max: number | bigint;
   readonly mean: number;
-  /** The sample standard deviation, whose divisor is the number of values minus one. */
+  /** The sample standard deviation, with the number of values minus one as the divisor. */
   readonly std: number;
   /** The statistics per element, in flat arrays. */
   readonly elements: {
@@ -53,7 +53,7 @@ export interface Distribution {
 export interface DatasetStatistics {
   readonly episodes: number;
   readonly steps: number;
-  /** The number of transitions: all steps except final observations. */
+  /** The number of transitions, which are all steps except final observations. */
   readonly transitions: number;
   /** The distribution of the number of steps per episode. */
   readonly lengths: Distribution;
@@ -64,11 +64,11 @@ export interface DatasetStatistics {
 }
 
 export interface StatisticsOptions extends PassOptions {
-  /** The paths of leaves, or of groups that contain them: `["observation", "reward"]`. Default: all leaves except text. */
+  /** The paths of leaves or of groups of leaves, such as `["observation", "reward"]`. Default: all leaves except text. */
   readonly paths?: readonly string[];
 }
 
-/** The fields without a meaning in a final observation. */
+/** The fields that have no meaning in a final observation. */
 const OUTCOMES: readonly string[] = ["action", "reward", "discount"];
 
 /**
@@ -141,7 +141,7 @@ interface LeafMoments extends LeafEntry {
   readonly index: number;
   readonly moments: Moments | BigMoments;
   readonly isOutcome: boolean;
-  /** The row, unless a value is already a flat array. */
+  /** A reusable row for values that are not flat arrays. */
   readonly row: (number | bigint)[];
 }
 
@@ -171,7 +171,7 @@ class Columns {
       }));
   }
 
-  /** @returns the reward, if the reward counts */
+  /** @returns the reward, or 0 if the reward does not count */
   add(step: RldsStep, isFinal: boolean, place: Place): number {
     for (const leaf of this.#leaves) {
       if (isFinal && leaf.isOutcome) continue;
