@@ -132,7 +132,7 @@ function cutsUnseen(options: WriterOptions, ends: usize, n: u32): bool {
 }
 
 function mustSay(): i32 {
-  return Refusal.of(INVALID).put("an episode must end as truncated (2) or terminated (3) if its writer has rules of nStep or sequence, got 1").code;
+  return Refusal.of(INVALID).put("an episode must end as truncated (2) or terminated (3) if its writer has nStep or sequence rules, got 1").code;
 }
 
 function mustSee(): i32 {
@@ -161,13 +161,13 @@ function refusedStep(options: WriterOptions, code: i32, lane: u32): i32 {
   const value = header().errorValue;
   switch (code) {
     case E_RATE_LIMITED:
-      return Refusal.of(code).put("the limit `pending` of waiting items is reached. Sample from the table").code;
+      return Refusal.of(code).put("the limit `pending` on waiting items is reached. Sample from the table").code;
     case E_PRIORITY:
       return Refusal.of(INVALID).put("priority must be a finite number >= 0, with a weight (priority^exponent) of at most 2^990, got ").number(value).code;
     case E_REWARD: {
       const reward = Field.of(numberIn(REWARD));
-      const refusal = Refusal.of(INVALID_DATA).word(reward.path, reward.bytes).put(" must be finite, because rules of nStep and sequence sum it, got ");
-      return refusal.number(value).put(". Add infinite to the rule to allow other values").code;
+      const refusal = Refusal.of(INVALID_DATA).word(reward.path, reward.bytes).put(" must be finite, because nStep and sequence rules sum it, got ");
+      return refusal.number(value).put(". To allow other values, add the word infinite to the rule").code;
     }
     case E_NO_EPISODE: {
       const refusal = Refusal.of(OUT_OF_TURN).put("the episode of lane ").number(header().errorArgument);
@@ -190,7 +190,7 @@ function refusedStep(options: WriterOptions, code: i32, lane: u32): i32 {
         .number(value)
         .put(" bytes) is reached, and no item is left to evict. Increase stored, or release steps").code;
     case E_KEYS_EXHAUSTED:
-      return Refusal.of(code).put("all keys of this table are used up. Create another Replay").code;
+      return Refusal.of(code).put("all keys of this table are used up. Create a new Replay").code;
     default:
       return noMemory();
   }

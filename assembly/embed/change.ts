@@ -67,7 +67,7 @@ function areKeys(keys: usize, n: u32): bool {
   if (wrong == 0) return true;
   const refusal = Refusal.of(INVALID).put("keys").index(first).put(" must be a whole number from 0 to 2^53 - 1, as in batches");
   refusal.put(", got ").number(load<f64>(keys + ((<usize>first) << 3)));
-  if (wrong > 1) refusal.put(" (").number(wrong).put(" keys are wrong)");
+  if (wrong > 1) refusal.put(" (").number(wrong).put(" keys are invalid)");
   return false;
 }
 

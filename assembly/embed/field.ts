@@ -299,7 +299,7 @@ function checkPath(field: Field): i32 {
     const isProto = isText(field.path + from, end - from, "__proto__");
     if (isProto || (isList(field.path, from) && !isNumber(field.path + from, end - from))) {
       const refusal = Refusal.of(INVALID).put("the path ").word(field.path, field.bytes).put(" must have ");
-      return refusal.put(isProto ? "no part with the name __proto__" : "a number (0, 1, …) in each list").code;
+      return refusal.put(isProto ? "no part named __proto__" : "a number (0, 1, …) in each list").code;
     }
     from = end + 1;
   }

@@ -145,7 +145,7 @@ function checkSource(first: View, number: u32): i32 {
   }
   if (same) return 0;
   return Refusal.of(SPEC_MISMATCH)
-    .put("the sources of a mixture must show the same columns with the same weights, but view ")
+    .put("the sources of a mixture must have the same columns and the same weights, but view ")
     .number(number)
     .put(" differs from the first source").code;
 }

@@ -223,7 +223,7 @@ export function endRule(words: TextReader, rule: ItemRule, priority: bool, strid
     if (!stride) rule.stride = longest;
     if (rule.stride > longest) {
       const refusal = words.here(INVALID).put("the stride of a sequence must be at most ").number(longest);
-      return refusal.put(" (its steps after the burn-in, without the last), got ").number(rule.stride).code;
+      return refusal.put(" (the number of its steps after the burn-in, without the last step), got ").number(rule.stride).code;
     }
   }
   if (rule.hasReturns()) {
@@ -263,7 +263,7 @@ export function settleWriters(): i32 {
     if (code == 0) code = min(numberIn(REWARD), 0);
     if (code != 0) return code;
     if (options.lanes == 1 || options.autoreset != 0) continue;
-    return Refusal.of(INVALID).put("autoreset is required for a writer with lanes and rules of nStep or sequence: disabled, nextStep or sameStep").code;
+    return Refusal.of(INVALID).put("autoreset is required for a writer with lanes and nStep or sequence rules: disabled, nextStep or sameStep").code;
   }
   return joinNames();
 }

@@ -153,7 +153,7 @@ end
 
 -- Returns the library's Replay, unless it was freed.
 local function live(replay)
-  if replay.freed then refuse("CLOSED: the Replay was freed. Create another") end
+  if replay.freed then refuse("CLOSED: the Replay was freed. Create a new one") end
   return replay.handle
 end
 

@@ -101,6 +101,11 @@ export function isRequired(subject: string, rule: string): string {
   return `${subject} ${verb} required${text}`;
 }
 
+/** Adds a sentence to a message. A message ends without a full stop, but a suggestion at its end has a question mark. */
+export function addSentence(message: string, sentence: string): string {
+  return `${message}${message.endsWith("?") ? "" : "."} ${sentence}`;
+}
+
 /** Returns ` Did you mean "seed"?` if a known word is near, otherwise an empty text. */
 export function didYouMean(value: unknown, words: Iterable<string>): string {
   const near = typeof value === "string" ? nearestWord(value, words) : undefined;

@@ -10,12 +10,12 @@ export function tooManyFlushes(count: number): ReplayError {
 }
 
 export function closedError(): ReplayError {
-  return new ReplayError("CLOSED", "this writer was closed. Make a new one with remoteWriter()");
+  return new ReplayError("CLOSED", "this writer was closed. Create a new one with remoteWriter()");
 }
 
 /** Returns the error if the Replay's end gave no reason. */
 export function closedThere(): ReplayError {
-  return new ReplayError("CLOSED", "the other end has closed the writer. Make a new one with remoteWriter()");
+  return new ReplayError("CLOSED", "the other end has closed the writer. Create a new one with remoteWriter()");
 }
 
 export function offlineError(): ReplayError {

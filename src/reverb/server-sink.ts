@@ -339,5 +339,5 @@ function valueAt(column: StepValue, { size }: PlacedLeaf, t: number): StepValue 
 }
 
 function closed(): ReplayError {
-  return new ReplayError("CLOSED", "this writer was closed. Make a new one with the client");
+  return new ReplayError("CLOSED", "this writer was closed. Create a new one with the client");
 }

@@ -242,7 +242,7 @@ export class Recovery {
   }
 
   #corrupt(place = ""): ReplayError {
-    return new ReplayError("CORRUPT", `the journal in ${this.#name} contradicts itself${place}: another version of Reprise wrote it, or Reprise has a bug`);
+    return new ReplayError("CORRUPT", `the journal in ${this.#name} is inconsistent${place}: another version of Reprise wrote it, or Reprise has a bug`);
   }
 }
 
@@ -305,7 +305,7 @@ function droppedError({ name }: Directory, segments: readonly number[]): ReplayE
 }
 
 function brokenError({ name }: Directory, what: string): ReplayError {
-  return new ReplayError("CORRUPT", `the data before the damage in ${name} contradicts itself: ${what}. Nothing was changed`);
+  return new ReplayError("CORRUPT", `the data before the damage in ${name} is inconsistent: ${what}. Nothing was changed`);
 }
 
 /** The remedy if the existing Replay differs. */

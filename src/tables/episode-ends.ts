@@ -99,7 +99,7 @@ export function requireFlag({ autoreset, hasTransitions }: EndRules, { ends, ter
   if (final !== undefined && autoreset === "nextStep")
     throw mustBe(TypeError, "final", 'omitted with autoreset: "nextStep", because the next step contains it', final);
   if (!hasTransitions) return;
-  if (ends !== undefined) throw mustBe(TypeError, "ends", ["omitted with rules of nStep or sequence", "Pass terminated and truncated"], ends);
+  if (ends !== undefined) throw mustBe(TypeError, "ends", ["omitted with nStep or sequence rules", "Pass terminated and truncated"], ends);
   if ((terminated ?? truncated) === undefined && final !== undefined) throw mustBe(TypeError, "terminated", NEEDS_TERMINATED, terminated);
 }
 
@@ -143,7 +143,7 @@ export function beginsWithFinal(length: number): Error {
 }
 
 export function beyondWindow(windowLength: number, length: number): Error {
-  return mustBe(RangeError, "length", [`an integer in 1 … ${windowLength}, the number of steps in the window`, "Raise keep for longer items"], length);
+  return mustBe(RangeError, "length", [`an integer in 1 … ${windowLength}, the number of steps in the window`, "Increase keep for longer items"], length);
 }
 
 const finalNextText = (lane: number) => `the next step of lane ${lane} is the final step of its episode (autoreset: "nextStep")`;

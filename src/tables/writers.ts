@@ -81,7 +81,7 @@ export class Writers {
   adopt(options: SavedWriterOptions): void {
     const { name } = options;
     if (name !== undefined && (typeof name !== "string" || name === "" || this.#byName.has(name)))
-      throw corrupt("the list of writers contradicts itself", `${show(name)} is not a unique name of a writer`);
+      throw corrupt("the list of writers is inconsistent", `the name ${show(name)} is not unique`);
     // It is no longer known whether an empty list of rules, or a single lane, was intended.
     const createsItems = options.items.length === 0;
     if (options.lanes === 1 && !this.#holdsFiller) {

@@ -48,7 +48,7 @@ describe("a call", () => {
     ],
     ["append of a flag of 2", (x, h, at) => x.replay_append(h, 0, at + 64, 1, 0, 0), /^INVALID_DATA: step\[0\]: "done"\[0\] must be 0 or 1, got 2/],
     ["append of a text that is too long", (x, h, at) => x.replay_append(h, 0, at + 128, 1, 0, 0), /"task"\[0\] must have at most 5 bytes, got 6/],
-    ["append of a text that is none", (x, h, at) => x.replay_append(h, 0, at + 192, 1, 0, 0), /"task"\[0\] must be UTF-8/],
+    ["append of a text that is none", (x, h, at) => x.replay_append(h, 0, at + 192, 1, 0, 0), /"task"\[0\] must be valid UTF-8/],
     ["append of a text with more behind it", (x, h, at) => x.replay_append(h, 0, at + 256, 1, 0, 0), /must have zeros after its text/],
     ["append of good and bad steps", (x, h, at) => x.replay_append(h, 0, at + 448, 2, 0, 0), /^INVALID_DATA: step\[1\]: "done"\[0\] must be 0 or 1/],
     ["append of a reward that is infinite", (x, h, at) => x.replay_append(h, 0, at + 320, 1, 0, 0), /^INVALID_DATA: "reward" must be finite.*, got Infinity/],
@@ -73,7 +73,7 @@ describe("a call", () => {
     [
       "update of what can be no key",
       (x, h, at) => x.replay_update(h, 0, at + 896, at + 384, 3),
-      /^INVALID: keys\[1\] must be a whole number from 0 to 2\^53 - 1, .*, got 1\.5 \(2 keys are wrong\)/,
+      /^INVALID: keys\[1\] must be a whole number from 0 to 2\^53 - 1, .*, got 1\.5 \(2 keys are invalid\)/,
     ],
     ["delete of what can be no key", (x, h, at) => x.replay_delete(h, 0, at + 904, 1), /^INVALID: keys\[0\] must be .*, got 1\.5$/],
     ["delete from null", (x, h) => x.replay_delete(h, 0, 0, 1), /keys must be 8 bytes/],
@@ -129,7 +129,7 @@ describe("a call", () => {
     ];
     for (const call of calls) {
       expect(call()).toBeLessThan(0);
-      expect(embed.error).toMatch(/^CLOSED: handle .* got 1\. The Replay was freed\. Create another/);
+      expect(embed.error).toMatch(/^CLOSED: handle .* got 1\. The Replay was freed\. Create a new one/);
     }
     expect(x.replay_columns(handle, -1)).toBe(0);
     expect(x.replay_stats(handle, 0)).toBe(0);

@@ -46,7 +46,7 @@ describe("a text", () => {
     ["leaf a.x f32\nlist a", /the path "a.x" must have a number/],
     ["leaf a.1 f32\nlist a", /the list "a" must have a part 0/],
     ["leaf a f32\nlist b", /the list "b" must have a leaf below it/],
-    ["leaf __proto__.a f32", /no part with the name __proto__/],
+    ["leaf __proto__.a f32", /no part named __proto__/],
     ['leaf "a f32', /the path of the leaf has no closing quote/],
     ['leaf a f32\nwriter "across', /^INVALID: line 2: the word must be name, lanes, keep, across or autoreset, got a word without a closing quote$/],
     ['leaf a f32\ntable t size "4', /^INVALID: line 2: size has no closing quote$/],
@@ -93,7 +93,7 @@ describe("a text", () => {
     // The row has 12 + 12 bytes, its wide value 300, two packed frames 24 + 308, and a shared frame 12 + 304.
     [
       "leaf a f32 75\nleaf b u8 300 packed b stack 2\nleaf c u8 300 shared c\ntable t size 1\nstored 1303.5",
-      /^INVALID: stored must be at least 1304, the bytes of a step with frames that do not compress, got 1303\.5$/,
+      /^INVALID: stored must be at least 1304, the size of a step whose frames cannot be packed, got 1303\.5$/,
     ],
     ["spec a f32", /line 1: the first word must be leaf, .*, got "spec"/],
   ])("%j is refused", (text, says) => {

@@ -76,7 +76,7 @@ test("maxBytes that was never given is named as the default, with what can be do
     says,
   );
   expect(errorOf(() => new Replay({ spec, tables, maxBytes: 1000 })).message).toMatch(
-    /^maxBytes must be at least \d+ .*, got 1000\. Raise maxBytes, or lower maxSize or maxSteps$/,
+    /^maxBytes must be at least \d+ .*, got 1000\. Increase maxBytes, or lower maxSize or maxSteps$/,
   );
 });
 

@@ -358,7 +358,7 @@ def _state(given: NDArray[np.float64]) -> NDArray[np.float64]:
 def _keys(given: ArrayLike) -> NDArray[np.float64]:
     """Keys as f64. Narrower arrays have lost bits of large keys, which then name other items. embed.wasm refuses what cannot be a key."""
     keys, dtype = np.ravel(array(given, F8, "keys")), np.asarray(given).dtype
-    must(dtype.itemsize >= 8, f"INVALID: keys must be float64, as in batches, or integers of 64 bits, got {dtype}")
+    must(dtype.itemsize >= 8, f"INVALID: keys must be float64, as in batches, or 64-bit integers, got {dtype}")
     return keys
 
 

@@ -131,7 +131,7 @@ export function dtypesOf(casts: readonly string[]): { readonly [leaf: string]: D
       const hint = didYouMean(dtype, Object.keys(DTYPES));
       if (at < 1 || !isDtype(dtype))
         throw new UsageError(
-          `--cast requires LEAF=DTYPE with one of the dtypes ${Object.keys(DTYPES).join(", ")}, got ${JSON.stringify(text)}${hint && `.${hint}`}`,
+          `--cast requires LEAF=DTYPE, where DTYPE is one of ${Object.keys(DTYPES).join(", ")}, got ${JSON.stringify(text)}${hint && `.${hint}`}`,
         );
       return [text.slice(0, at), dtype];
     }),

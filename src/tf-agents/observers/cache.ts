@@ -67,7 +67,7 @@ export class Cache<S extends Spec> {
    * @throws ReplayError OUT_OF_TURN while calls wait for room · SPEC_MISMATCH for a writer that was created for another purpose
    */
   resume(writer: Writer): void {
-    if (this.#queue !== undefined) throw new ReplayError("OUT_OF_TURN", "earlier calls of this observer are waiting for room. Await flush() before resume()");
+    if (this.#queue !== undefined) throw new ReplayError("OUT_OF_TURN", "earlier calls to this observer are waiting for room. Await flush() before resume()");
     if (!(writer instanceof Writer)) throw mustBe(TypeError, "writer", ["a writer that Replay.open restored", "Pass a writer from replay.writers"], writer);
     const expected = this.#options(this.tables);
     const { keep, lanes, items } = writer.options;

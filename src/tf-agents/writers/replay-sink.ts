@@ -94,7 +94,7 @@ export class ReplaySink<S extends Spec> implements StepSink {
   }
 
   check(): void {
-    if (this.#closed) throw new ReplayError("CLOSED", `this writer was closed. Make a new one with client.${this.#options.maker}()`);
+    if (this.#closed) throw new ReplayError("CLOSED", `this writer was closed. Create a new one with client.${this.#options.maker}()`);
     this.#engine.begin();
   }
 

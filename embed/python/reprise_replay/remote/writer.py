@@ -177,7 +177,7 @@ class RemoteWriter:
 
     def _must_stay(self) -> None:
         """Raises ReplayError if `close` was called: messages after a goodbye would be dropped."""
-        must(self._leaving is None or self.closed.done(), "CLOSED: the writer is closing. Make a new writer")
+        must(self._leaving is None or self.closed.done(), "CLOSED: the writer is closing. Create a new writer")
 
     def _lane(self, lane: SupportsIndex) -> int:
         number = operator.index(lane)

@@ -194,7 +194,7 @@ function parseOptions(options: LeRobotWriteOptions): LeRobotSettings {
   if (!(fps > 0 && fps < 1e6)) throw mustBe(RangeError, "fps", "more than 0 and less than a million", fps);
   for (const [subject, text] of Object.entries({ task, taskLeaf, robotType }))
     if (text !== undefined && typeof text !== "string") throw mustBe(TypeError, subject, "a string", text);
-  if (options.task !== undefined && taskLeaf !== undefined) throw new RangeError("task and taskLeaf exclude each other. Pass only one of them");
+  if (options.task !== undefined && taskLeaf !== undefined) throw new RangeError("task and taskLeaf cannot be used together. Pass only one of them");
   const isTexts = (value: unknown) => Array.isArray(value) && value.every((path) => typeof path === "string");
   const isNames = (value: unknown) => isTexts(value) || (typeof value === "object" && value !== null && Object.values(value).every(isTexts));
   for (const [subject, paths] of Object.entries({ images: images ?? [], videos }))

@@ -1,5 +1,5 @@
 /** Selects and renames the columns of a file and replaces their nulls, with the same options in every reader. */
-import { mustBe } from "../../../base/error.ts";
+import { addSentence, mustBe } from "../../../base/error.ts";
 import { FINAL_STEP, statedFinalStep } from "../../model/final-step.ts";
 import { type Field, fieldOf } from "../columns/names.ts";
 
@@ -127,7 +127,7 @@ export class Selection {
     const text = names.slice(0, MAX_NAMES).join(", ") + (names.length > MAX_NAMES ? ", …" : "");
     const error = mustBe(RangeError, unused.option, `names of columns (${text || "there are none"})`, unused.name, names);
     const part = unread.find(({ what }) => isWithin(unused.path, what));
-    throw part === undefined ? error : Object.assign(error, { message: `${error.message}. The reader skips ${part.what}: ${part.remedy}` });
+    throw part === undefined ? error : Object.assign(error, { message: addSentence(error.message, `The reader skips ${part.what}: ${part.remedy}`) });
   }
 
   /** Applies the selection to a step in JSON form, and replaces nulls. @throws RangeError if the options remove the kind of an episode's last step */

@@ -205,7 +205,7 @@ function parseOptions(rlds: RldsDataset<unknown>, options: TfdsWriteOptions) {
   if (!Array.isArray(images) || images.some((path) => typeof path !== "string")) throw mustBe(TypeError, "images", "an array of paths", images);
   flag("overwrite", overwrite);
   flag("strict", strict);
-  if (shards !== undefined && shardBytes !== undefined) throw new RangeError("shards and shardBytes exclude each other");
+  if (shards !== undefined && shardBytes !== undefined) throw new RangeError("shards and shardBytes cannot be used together");
   const max = integer("shardBytes", shardBytes ?? 2 ** 28, 1);
   let shard = 0;
   let shardOf = (_episode: number, bytes: number, more: number) => (bytes > 0 && bytes + more > max ? ++shard : shard);

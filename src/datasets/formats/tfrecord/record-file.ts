@@ -134,5 +134,5 @@ export function checkPathInside(path: string): void {
 
 /** Returns the error for a call after `close`. */
 export function closedError(file: string): RldsError {
-  return new RldsError("CLOSED", "the observer is closed. Create another one", { file });
+  return new RldsError("CLOSED", "the observer is closed. Create a new one", { file });
 }

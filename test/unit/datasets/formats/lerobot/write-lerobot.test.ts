@@ -327,7 +327,7 @@ describe("refuses", () => {
     [{ images: ["observation"] }, RangeError, /images: observation must be u8 of shape \[height, width, 1 or 3 or 4\]/],
     [{ images: ["nothing"] }, RangeError, /^images must be paths of leaves of a step \(.*observation/],
     [{ videos: ["observation"] }, TypeError, /^videoEncoder is required: a function that encodes films/],
-    [{ task: "a", taskLeaf: "b" }, RangeError, /exclude each other/],
+    [{ task: "a", taskLeaf: "b" }, RangeError, /cannot be used together/],
     [{ taskLeaf: "action" }, RangeError, /^taskLeaf must be the path of a string leaf/],
     [{ names: { action: ["a"] } }, RangeError, /^the keys of names must be paths of vectors in a step, got "?action/],
     [{ finalStep: "none" }, RangeError, /^finalStep must be "observation" or "transition"/],
