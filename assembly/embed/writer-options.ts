@@ -290,13 +290,13 @@ function mustMatch(options: WriterOptions, there: WriterOptions): i32 {
   if (options.across != there.across)
     return differs(there, "across")
       .put(there.across != 0 ? "set" : "omitted")
-      .put(" as in the snapshot").code;
-  if (max(options.autoreset, DISABLED) != max(there.autoreset, DISABLED)) return differs(there, "autoreset").put("as in the snapshot").code;
+      .put(", as in the snapshot").code;
+  if (max(options.autoreset, DISABLED) != max(there.autoreset, DISABLED)) return differs(there, "autoreset").put("the same as in the snapshot").code;
   if (options.rules != there.rules)
     return differs(there, "the number of rules").number(there.rules).put(", as in the snapshot, got ").number(options.rules).code;
   for (let k: u32 = 0; k < there.rules; k++)
     if (memory.compare(changetype<usize>(ItemRule.of(options.first + k)), changetype<usize>(ItemRule.of(there.first + k)), ITEM_RULE_BYTES) != 0)
-      return differs(there, "the rules").put("as in the snapshot, but rule ").number(k).put(" differs").code;
+      return differs(there, "the rules").put("the same as in the snapshot, but rule ").number(k).put(" differs").code;
   return 0;
 }
 

@@ -135,7 +135,7 @@ local function listed(steps)
     if type(key) == "number" then some, most = some + 1, math.max(most, key) else named = true end
   end
   if some == 0 or (some == most and not named) then return some end
-  if named then refuse("INVALID: the steps must be one step or a list of steps, got a table with names and numbers") end
+  if named then refuse("INVALID: the steps must be one step or a list of steps, got a table with both names and numbers as keys") end
   for i = 1, most do
     if steps[i] == nil then refuse(("INVALID: the list of steps must have no holes, got nil for step %d of %d"):format(i, most)) end
   end

@@ -248,7 +248,7 @@ export function nStepOf(options: NStepOptions, leaves: readonly PlacedLeaf[]): N
     throw mustBe(
       "SPEC_MISMATCH",
       "nStep.discount",
-      ["a leaf of numbers that are 0 at the end of an episode", "Pass a terminal flag as nStep.terminal"],
+      ["a numeric leaf that is 0 at the end of an episode", "Pass a terminal flag as nStep.terminal"],
       `${discount}, bool`,
     );
   const rewards = leaf("reward", reward);

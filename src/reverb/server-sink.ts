@@ -310,7 +310,7 @@ export class ServerSink implements StepSink {
   /** Waits until the tables of the items so far are known, and the items are in the stream. */
   async #untilKnown(wait: WaitOptions): Promise<void> {
     if (this.#unsent.length > 0) this.#sendAll();
-    if (this.#line !== undefined) await abortable(this.#line, "requesting the server's tables", wait);
+    if (this.#line !== undefined) await abortable(this.#line, "the server has not reported its tables", wait);
   }
 
   /** Compares a pattern with its table once the table is known. */

@@ -60,7 +60,7 @@ export function endRulesOf({ lanes, autoreset, items }: ResolvedWriterOptions, r
   return { lanes, autoreset, hasTransitions: items.some(hasReturns), observation };
 }
 
-const NEEDS_TERMINATED = "a boolean, true if the environment ended the episode and false if it was cut off (this writer has an nStep or sequence rule)";
+const NEEDS_TERMINATED = "a boolean: true if the environment ended the episode, or false if it was cut off (this writer has an nStep or sequence rule)";
 
 /** Checks the options of `endEpisode`, and returns them. @throws TypeError, RangeError */
 export function checkEnd<S>(rules: EndRules, options: EndOptions<S>): EndOptions<S> {
@@ -139,7 +139,7 @@ export function notFinite(path: string, value: unknown): Error {
 }
 
 export function beginsWithFinal(length: number): Error {
-  return mustBe(RangeError, "length", "a number of steps that does not begin with the final step of an episode", length);
+  return mustBe(RangeError, "length", "another number of steps, because an item must not begin with the final step of an episode", length);
 }
 
 export function beyondWindow(windowLength: number, length: number): Error {

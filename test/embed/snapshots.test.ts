@@ -330,7 +330,7 @@ test("a refusal counts the host's lines, and names the snapshot where it is its 
   );
   const half = new Replay({ spec: { "\ud800": f32(2) }, tables: { t: { maxSize: 1 } } });
   expect(refusal(new Uint8Array(Buffer.concat([...half.snapshot()])))).toMatch(
-    /^UNSUPPORTED: the snapshot has a name that cannot be UTF-8 \(half a surrogate pair\)/,
+    /^UNSUPPORTED: the snapshot has a name that is not valid UTF-8 \(half a surrogate pair\)/,
   );
 });
 

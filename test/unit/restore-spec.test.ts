@@ -23,17 +23,17 @@ describe("another one is refused, and the first difference named", () => {
     [
       "shape",
       { ...v1, observation: { ...observation, state: f32(4) } },
-      /^spec\.observation\.state must be f32 of shape \[3\] as in the snapshot, got f32 of shape \[4\]/,
+      /^spec\.observation\.state must be f32 of shape \[3\], as in the snapshot, got f32 of shape \[4\]/,
     ],
-    ["dtype", { ...v1, action: f32() }, /^spec\.action must be i32 of shape \[\] as in the snapshot, got f32 of shape \[\]/],
-    ["a leaf more", { ...v1, reward: f32() }, /^spec\.reward must be omitted as in the snapshot, got f32 of shape \[\]/],
-    ["a leaf less", { observation, action, said }, /^spec\.frames must be u8 of shape \[2, 16\] shared as "f", a stack of 2 as in the snapshot, got nothing/],
+    ["dtype", { ...v1, action: f32() }, /^spec\.action must be i32 of shape \[\], as in the snapshot, got f32 of shape \[\]/],
+    ["a leaf more", { ...v1, reward: f32() }, /^spec\.reward must be omitted, as in the snapshot, got f32 of shape \[\]/],
+    ["a leaf less", { observation, action, said }, /^spec\.frames must be u8 of shape \[2, 16\] shared as "f", a stack of 2, as in the snapshot, got nothing/],
     [
       "a leaf for a nest",
       { ...v1, observation: f32(3) },
-      /^spec\.observation must be an object with keys pixels, state as in the snapshot, got f32 of shape \[3\]/,
+      /^spec\.observation must be an object with keys pixels, state, as in the snapshot, got f32 of shape \[3\]/,
     ],
-    ["a nest for a leaf", { ...v1, action: { a: i32() } }, /^spec\.action must be i32 of shape \[\] as in the snapshot, got an object with keys a/],
+    ["a nest for a leaf", { ...v1, action: { a: i32() } }, /^spec\.action must be i32 of shape \[\], as in the snapshot, got an object with keys a/],
     ["a list for an object", { ...v1, observation: [u8(4, 4), f32(3)] }, /^spec\.observation must be an object with keys pixels, state as .*got an array of 2/],
     [
       "maxBytes of text",
@@ -49,7 +49,7 @@ describe("another one is refused, and the first difference named", () => {
     [
       "a step that is a leaf",
       f32(3),
-      /^spec must be an object with keys .* as in the snapshot, got f32 of shape \[3\]\. .*\(see docs\/migrate\/saved-memory\.md\)$/,
+      /^spec must be an object with keys .*, as in the snapshot, got f32 of shape \[3\]\. .*\(see docs\/migrate\/saved-memory\.md\)$/,
     ],
   ];
   test.each(cases)("%s", async (_, spec, rule) => {
@@ -84,7 +84,7 @@ test("a list is compared by its places", () => {
   expectError(
     errorOf(() => Replay.restore(list, { spec: { 0: f32(), 1: i32() } })),
     "SPEC_MISMATCH",
-    /^spec must be an array of 2 as in the snapshot/,
+    /^spec must be an array of 2, as in the snapshot/,
   );
 });
 

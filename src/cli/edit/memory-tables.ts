@@ -65,7 +65,7 @@ function count(text: string): number | undefined {
 
 function selectorRule(kinds: readonly SelectorName[]): string {
   const examples = kinds.filter((kind) => SELECTOR_KINDS[kind].takesExponent).map((kind) => `${kind}:${EXPONENTS[kind]}`);
-  return `TABLE=KIND with one of ${kinds.join(", ")}, or ${examples.join(" or ")} with an exponent`;
+  return `TABLE=KIND, where KIND is one of ${kinds.join(", ")}, or ${examples.join(" or ")} with an exponent`;
 }
 
 /** Parses a selector. @throws RangeError for an invalid exponent */

@@ -31,7 +31,7 @@ export async function mp4Frames(file: FilmFile): Promise<number> {
     }
     at += box.to;
   }
-  if (track === undefined) throw new Error("the file is not an mp4 file with a video");
+  if (track === undefined) throw new Error("the file is not an MP4 file with a video");
   return track.frames + fragmentFrames;
 }
 

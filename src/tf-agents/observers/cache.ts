@@ -141,7 +141,7 @@ export class Cache<S extends Spec> {
     try {
       // If this wait has ended, the writer's errors are left for the next flush.
       const flushed = queue.then(() => writer.flush({ signal: ended.signal }));
-      await abortable(flushed, "letting all items in", options);
+      await abortable(flushed, "some items are still waiting for room", options);
     } finally {
       ended.abort();
     }

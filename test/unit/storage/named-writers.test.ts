@@ -205,7 +205,7 @@ describe("a name", () => {
     [{ items: [nStep, { table: "windows", length: 4, stride: 2 }] }, "items\\[1\\]\\.columns", ".*", "undefined"],
   ])("with other options is refused, by the first that differs: %j", (other, path, before, now) => {
     const replay = restored();
-    const rule = new RegExp(`^${path} must be ${before} as in the writer "all" of an earlier run, got ${now}\\. Close`);
+    const rule = new RegExp(`^${path} must be ${before}, as in the writer "all" of an earlier run, got ${now}\\. Close`);
     expectRefused(replay, () => replay.writer({ ...all, ...other } as never), "SPEC_MISMATCH", rule);
     // The writer can still be requested.
     expect(replay.writer(all as never).episodeSteps).toBe(3);

@@ -48,7 +48,7 @@ export function leavesOfHeader(names: readonly string[], place: Place): TableLea
     return { column, name, ...partOf(name) };
   });
   const twice = parts.find(({ name }, i) => parts.findIndex((other) => other.name === name) !== i);
-  if (twice !== undefined) throw corruptFile(place, `two columns are called ${twice.name}. Rename one of them`);
+  if (twice !== undefined) throw corruptFile(place, `two columns are named ${twice.name}. Rename one of them`);
   const bases = new Map<string, Part[]>();
   for (const part of parts) if (part.place.length > 0) bases.set(part.base, [...(bases.get(part.base) ?? []), part]);
   const single = new Set(parts.filter(({ place }) => place.length === 0).map(({ name }) => name));

@@ -112,7 +112,7 @@ export function createFrameSchema(stepSpec: StepSpec, metadataSpec: { readonly [
   const hasDone = features.some(({ name }) => name === "next.done");
   if (hasDone) featureNames.delete("next.done");
   for (const { name } of [...features, ...films.map(({ camera }) => camera)]) {
-    if (featureNames.has(name)) throw new RldsError("UNSUPPORTED", `two features would be called ${name}. Rename a leaf with mapSteps`);
+    if (featureNames.has(name)) throw new RldsError("UNSUPPORTED", `two features would be named ${name}. Rename a leaf with mapSteps`);
     featureNames.add(name);
   }
   const flag = (path: string) => {

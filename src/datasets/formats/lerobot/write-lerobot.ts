@@ -135,7 +135,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, folder
 }
 
 function throwUnexpectedImage(): never {
-  throw new Error("an image was not expected");
+  throw new Error("no image was expected here");
 }
 
 /** Lists the files of an existing dataset, which a new dataset replaces. */

@@ -121,7 +121,7 @@ function shapeOf(content: Json, at: string): Dimensions {
   const dimensions = Array.isArray(shape) ? shape : list(object(shape ?? {}, `the shape of ${at}`, FEATURES).dimensions ?? [], `the shape of ${at}`, FEATURES);
   const parsedDims = dimensions.map((length) => dimension(length, at));
   const size = sizeOf(parsedDims.map((length) => length ?? 1));
-  if (!Number.isSafeInteger(size)) throw corruptFile({ file: FEATURES }, `${at} has too many elements, ${parsedDims.join(" × ")}`);
+  if (!Number.isSafeInteger(size)) throw corruptFile({ file: FEATURES }, `${at} has too many elements: ${parsedDims.join(" × ")}`);
   return parsedDims;
 }
 

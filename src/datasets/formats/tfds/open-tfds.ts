@@ -56,7 +56,7 @@ export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions 
   const { folder: sourceFolder, file } = await sourceOf(from, { signal, fetch, maxBytes });
   if (sourceFolder === undefined) {
     await file.close();
-    throw unsupportedFile({ file: file.name }, "a dataset of tensorflow_datasets is a folder, got a file. Pass the folder that contains dataset_info.json");
+    throw unsupportedFile({ file: file.name }, "a tensorflow_datasets dataset is a folder, got a file. Pass the folder that contains dataset_info.json");
   }
   const folder = await versionFolder(sourceFolder);
   const info = datasetInfo(await readJson(folder, INFO, maxBytes));

@@ -173,7 +173,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
 }
 
 function throwUnexpectedImage(): never {
-  throw new Error("an image was not expected");
+  throw new Error("no image was expected here");
 }
 
 /** Returns whether a file belongs to a dataset of tensorflow_datasets. Other files are not touched. */

@@ -213,7 +213,7 @@ it("passes over what is done where it is empty, frame by frame: what comes next 
       others,
       { taskLeaf: "instruction" },
     ).catch((error) => error.message),
-  ).toMatch(/^two features would be called task/);
+  ).toMatch(/^two features would be named task/);
 });
 
 it("leaves final observations out where that is asked for: the frame before is the last one, and says how it ended", async () => {
@@ -300,8 +300,8 @@ describe("refuses", () => {
     ["no elements", { ...base, none: leaf("f32", [0]) }, "UNSUPPORTED", /a value without elements/],
     ["six dimensions", { ...base, deep: leaf("f32", [1, 1, 1, 1, 1, 2]) }, "UNSUPPORTED", /at most 5 dimensions/],
     ["slashes in names", { ...base, "a/b": leaf("f32") }, "UNSUPPORTED", /non-empty and without slashes/],
-    ["two of one name", { ...base, "next.reward": leaf("f32") }, "UNSUPPORTED", /^two features would be called next\.reward/],
-    ["a task that is none", { ...base, task: leaf("f32") }, "UNSUPPORTED", /^two features would be called task/],
+    ["two of one name", { ...base, "next.reward": leaf("f32") }, "UNSUPPORTED", /^two features would be named next\.reward/],
+    ["a task that is none", { ...base, task: leaf("f32") }, "UNSUPPORTED", /^two features would be named task/],
   ] as const)("%s", async (_, spec, code, message) => {
     const files = memorySink();
     expectError(await errorFrom(writeLeRobot(made(spec as StepSpec, [2]) as never, files, { fps: 10 })), code, message);

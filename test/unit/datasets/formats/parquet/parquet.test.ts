@@ -131,7 +131,7 @@ describe("what writeParquet wrote", () => {
     expect(files.size).toBe(0);
     expectError(await errorFrom(writeParquet(data, files, { compression: "zip" as never })), RangeError, /^compression/);
     const named = Object.assign([{ steps: [{ observation: 1, action: 1, step_index: 1 }] }], { metadataSpec: {} });
-    expectError(await errorFrom(writeParquet(named as never, files)), "UNSUPPORTED", /^two columns would be called step_index/);
+    expectError(await errorFrom(writeParquet(named as never, files)), "UNSUPPORTED", /^two columns would be named step_index/);
     const controller = new AbortController();
     controller.abort(new Error("enough"));
     expect((await errorFrom(writeParquet(everything(), files, { signal: controller.signal }))).message).toBe("enough");
