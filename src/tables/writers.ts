@@ -167,7 +167,7 @@ export class Writers {
     const orphans = this.#unnamedOrphans();
     if (orphans.length === 0 || !this.#engine.warnings.first("leftWriters")) return;
     const subject = orphans.length === 1 ? "1 writer of an earlier run is" : `${orphans.length} writers of an earlier run are`;
-    const reason = `${subject} still open and unnamed, so the last items of their open episodes are never created, and their steps stay in memory`;
+    const reason = `${subject} still open and unnamed, so the last items of the open episodes are never created, and their steps stay in memory`;
     const remedy = 'Name writers with replay.writer({ name }), which returns them after a restart, or close them with Replay.open({ writers: "close" })';
     this.#engine.warnings.log(`${reason}. ${remedy}`);
   }

@@ -64,7 +64,7 @@ describe("a script that is started five times", () => {
       const { replay, said } = await script(dir, {}, rules);
       replay.writer(rules);
       expect(said.length).toBe(run === 1 ? 0 : 1);
-      if (run > 1) expect(said[0]).toMatch(/^reprise: (1 writer|\d+ writers) of an earlier run .* not named.*replay\.writer\(\{ name \}\).*writers: "close"/);
+      if (run > 1) expect(said[0]).toMatch(/^reprise: (1 writer|\d+ writers) of an earlier run .* unnamed.*replay\.writer\(\{ name \}\).*writers: "close"/);
       expect(replay.stats().warnings.leftWriters).toBe(run === 1 ? 0 : 2);
       dir = dir.crash();
     }

@@ -41,7 +41,7 @@ test("what is there needs no options; other ones are refused by name, and nothin
   again.dispose();
   const others: [Partial<OpenOptions>, RegExp][] = [
     [{ tables: TABLES, seed: 4 }, /^options\.seed must be "3", as in runs\/a, got "4"\. /],
-    [{ spec: undefined, seed: 4 } as never, /^options\.seed must be "3" as in/],
+    [{ spec: undefined, seed: 4 } as never, /^options\.seed must be "3", as in/],
     [{ tables: { t: { maxSize: 99 } }, seed: 3 }, /^options\.tables\.t\.maxSize must be 100, as in runs\/a/],
     [{ tables: { u: { maxSize: 100 } }, seed: 3 }, /^options\.tables must be "t", as in runs\/a, got "u"\. Omit spec and tables, /],
     [{ tables: { ...TABLES, u: { maxSize: 5 } }, seed: 3 }, /^options\.tables must be "t", as in runs\/a, got "t", "u"\. /],
