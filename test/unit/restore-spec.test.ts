@@ -34,18 +34,18 @@ describe("another one is refused, and the first difference named", () => {
       /^spec\.observation must be an object with keys pixels, state, as in the snapshot, got f32 of shape \[3\]/,
     ],
     ["a nest for a leaf", { ...v1, action: { a: i32() } }, /^spec\.action must be i32 of shape \[\], as in the snapshot, got an object with keys a/],
-    ["a list for an object", { ...v1, observation: [u8(4, 4), f32(3)] }, /^spec\.observation must be an object with keys pixels, state as .*got an array of 2/],
+    ["a list for an object", { ...v1, observation: [u8(4, 4), f32(3)] }, /^spec\.observation must be an object with keys pixels, state, as .*got an array of 2/],
     [
       "maxBytes of text",
       { ...v1, said: text({ maxBytes: 9 }) },
-      /^spec\.said must be string of shape \[\] with maxBytes 8 as .*got string of shape \[\] with maxBytes 9/,
+      /^spec\.said must be string of shape \[\] with maxBytes 8, as .*got string of shape \[\] with maxBytes 9/,
     ],
     [
       "what is shared",
       { ...v1, frames: shared("g", u8(16), 2) },
-      /^spec\.frames must be .* shared as "f", a stack of 2 as .*got .* shared as "g", a stack of 2/,
+      /^spec\.frames must be .* shared as "f", a stack of 2, as .*got .* shared as "g", a stack of 2/,
     ],
-    ["a stack", { ...v1, frames: shared("f", u8(2, 16)) }, /^spec\.frames must be .* a stack of 2 as .*got u8 of shape \[2, 16\] shared as "f"/],
+    ["a stack", { ...v1, frames: shared("f", u8(2, 16)) }, /^spec\.frames must be .* a stack of 2, as .*got u8 of shape \[2, 16\] shared as "f"/],
     [
       "a step that is a leaf",
       f32(3),

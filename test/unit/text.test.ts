@@ -261,7 +261,7 @@ describe("refused", () => {
         replay,
         () => table.sample(1, { nStep: { n: 1, gamma: 1, ...nStep } }),
         "SPEC_MISMATCH",
-        /^nStep\.\w+ must be an unshared leaf (of numbers|with one number per step)/,
+        /^nStep\.\w+ must be an unshared (numeric leaf|leaf with one number per step)/,
       );
   });
 });

@@ -74,7 +74,7 @@ test("a role that is said and does not fit is refused by the constructor", () =>
   expectError(
     errorOf(() => new Replay({ spec: pixels, transition: { reward: "reward" } })),
     "SPEC_MISMATCH",
-    /^transition\.reward must be an unshared leaf/,
+    /^transition\.reward must be an unshared numeric leaf/,
   );
 });
 
