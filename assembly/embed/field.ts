@@ -322,7 +322,7 @@ function checkLists(lists: GrowingArray): i32 {
       if (number > next) return Refusal.of(INVALID).put("the list ").word(list.at, list.bytes).put(" must have a part ").number(next).code;
       next = number + 1;
     }
-    if (next == 0) return Refusal.of(INVALID).put("the list ").word(list.at, list.bytes).put(" must have a leaf below it").code;
+    if (next == 0) return Refusal.of(INVALID).put("the list ").word(list.at, list.bytes).put(" must contain a leaf").code;
   }
   return 0;
 }

@@ -27,7 +27,7 @@ import { longestRule } from "./writer-options";
 
 /** Refuses invalid arguments of a draw from a view. */
 export function checkDraw(v: View, n: u32, beta: f64): i32 {
-  if (n - 1 >= MAX_LENGTH) return Refusal.of(INVALID).put("n must be an integer from 1 up to ").number(MAX_LENGTH).put(", got ").number(n).code;
+  if (n - 1 >= MAX_LENGTH) return Refusal.of(INVALID).put("n must be an integer from 1 to ").number(MAX_LENGTH).put(", got ").number(n).code;
   if (v.weighs != 0 && !Number.isFinite(beta)) return Refusal.of(INVALID).put("beta must be a finite number, got ").number(beta).code;
   return 0;
 }
@@ -49,7 +49,7 @@ export function replay_epoch(handle: u32, view: u32, n: u32, state: usize): i32 
   if (root === null) return CLOSED;
   const v = viewOf(view);
   if (v === null) return NOT_FOUND;
-  if (n - 1 >= MAX_LENGTH) return Refusal.of(INVALID).put("n must be an integer from 1 up to ").number(MAX_LENGTH).put(", got ").number(n).code;
+  if (n - 1 >= MAX_LENGTH) return Refusal.of(INVALID).put("n must be an integer from 1 to ").number(MAX_LENGTH).put(", got ").number(n).code;
   if (!root.holds(state, EPOCH_BYTES)) return outside("state", state, EPOCH_BYTES);
   if (v.kind == MIXTURE) return Refusal.of(E_UNSUPPORTED).put("a mixture has no epochs. Use the view of one of its sources").code;
   const options = v.tableOptions();
@@ -143,7 +143,7 @@ export function replay_get(handle: u32, view: u32, keys: usize, n: u32): i32 {
   if (v === null) return NOT_FOUND;
   const code = checkKeys(root, keys, n);
   if (code != 0) return code;
-  if (n == 0) return Refusal.of(INVALID).put("n must be an integer from 1 up to ").number(MAX_LENGTH).put(", got 0").code;
+  if (n == 0) return Refusal.of(INVALID).put("n must be an integer from 1 to ").number(MAX_LENGTH).put(", got 0").code;
   const refused = v.keeps();
   if (refused != 0) return refused;
   const width = rowsOf(root, v, keys, n);

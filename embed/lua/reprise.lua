@@ -146,7 +146,7 @@ end
 local function whole(what, value)
   local number = (type(value) == "number" or type(value) == "cdata") and tonumber(value) or -1
   if not (number >= 0 and number <= WHOLE) or number % 1 ~= 0 then
-    refuse(("INVALID: %s must be a whole number from 0 up to %d, got %s"):format(what, WHOLE, tostring(value)))
+    refuse(("INVALID: %s must be a whole number from 0 to %d, got %s"):format(what, WHOLE, tostring(value)))
   end
   return number
 end

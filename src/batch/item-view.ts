@@ -322,7 +322,7 @@ export class ItemView implements BatchView {
   #sayUnseen({ discount, terminated, n }: NStep): void {
     const { warnings, hasTerminated } = this.#table.engine;
     if (!hasTerminated || discount !== NO_LEAF || terminated !== NO_LEAF || !warnings.first("unseenEnds")) return;
-    const why = `with nextState: "own" items of up to ${n} steps end before the final step, which records the termination`;
+    const why = `with nextState: "own", items of up to ${n} steps end before the final step, which records the termination`;
     const remedy = `Pass the leaf that marks the end as nStep.terminal or nStep.discount, or make items of ${n + 1} steps`;
     this.#sampler.unsaid.push(`nStep cannot tell which episodes of table ${show(this.#table.name)} terminated: ${why}. ${remedy}`);
   }

@@ -41,7 +41,11 @@ export function addCheck(command: Command): Command {
     .option("--ignore <kind>", "a kind of finding to leave out, such as constantRewards, or warnings for all warnings; may be repeated", repeatable)
     .option("--timestamp <leaf>", "the leaf with the time of each step (default: timestamp or observation/timestamp)")
     .option("--fps <n>", "steps per second, for timestamps in seconds (default: as the data states, otherwise the median of each episode)", positive)
-    .option("--max-jitter <share>", "the largest share by which an interval between timestamps may differ from the expected interval (default: 0.1)", notNegative)
+    .option(
+      "--max-jitter <share>",
+      "the largest share by which an interval between timestamps may differ from the expected interval (default: 0.1)",
+      notNegative,
+    )
     .option("--min-steps <n>", "report an episode with fewer transitions as very short (default: 2)", wholeNumber(0))
     .option("--min-share <share>", "report an episode with fewer transitions than this share of the median as very short (default: 0.1)", notNegative)
     .option("--places <n>", "the number of places to list per kind; all are counted (default: 8)", wholeNumber(1))

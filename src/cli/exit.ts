@@ -70,7 +70,7 @@ const PHRASES: readonly (readonly [original: string, replacement: string])[] = [
   ["columns: {", "--open columns={"],
   ["escribe it in stepSpec", "escribe it with --open stepSpec={…}"],
   ["images must be", "--image must name"],
-  ["shards and shardBytes cannot be used together", "--shards and shardBytes cannot be used together"],
+  ["shards and shardBytes cannot", "--shards and shardBytes cannot"],
 ];
 
 /** Patterns for messages that contain option names, and the replacements with flags. */

@@ -343,7 +343,7 @@ test("chunks that are read after a change, or before the first, are refused", ()
   expect(embed.x.replay_item(embed.handle, 0, 0, 0, 99, 1)).toBeLessThan(0);
   expect(embed.chunk(false).length).toBeGreaterThan(16);
   embed.did(embed.x.replay_sample(embed.handle, 0, 1, 0));
-  expect(() => embed.chunk(false)).toThrowError(/^OUT_OF_TURN: .*because the Replay changed/);
+  expect(() => embed.chunk(false)).toThrowError(/^OUT_OF_TURN: .*because the Replay has changed/);
   expect(embed.snapshot().length).toBeGreaterThan(1000);
   expect(embed.chunk(false)).toHaveLength(0);
 });

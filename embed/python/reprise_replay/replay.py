@@ -111,7 +111,7 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
         with self._lock:
             if priority == "max":
                 found = self.writer(writer).tables
-                must(operator.index(table) < len(found), f"NOT_FOUND: table must be a number from 0 up to {len(found) - 1}, got {table}")
+                must(operator.index(table) < len(found), f"NOT_FOUND: table must be a number from 0 to {len(found) - 1}, got {table}")
                 priority = found[operator.index(table)].largest
             inside = self._call("item", _whole(writer), _whole(lane), _whole(table), _whole(length), float(priority)) == 1
             self._notify()
@@ -173,7 +173,7 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
 
     def _next(self, view: int, n: int, beta: float, timeout: float | None, copy: bool) -> Batch:
         """Returns the next batch that is not empty. Raises the last ReplayError once the timeout has passed."""
-        refusal = ReplayError(f"RATE_LIMITED: view {view} has nothing to draw. Append steps, or pass a longer timeout")
+        refusal = ReplayError(f"RATE_LIMITED: view {view} has no items to draw. Append steps, or pass a longer timeout")
 
         def drawn() -> Batch | None:
             nonlocal refusal
@@ -365,5 +365,5 @@ def _keys(given: ArrayLike) -> NDArray[np.float64]:
 def _whole(value: SupportsIndex) -> int:
     """An integer that i32 holds without a sign. embed.wasm checks its range."""
     number = operator.index(value)
-    must(0 <= number < 2**31, f"INVALID: an integer argument must be from 0 up to {2**31 - 1}, got {value}")
+    must(0 <= number < 2**31, f"INVALID: an integer argument must be from 0 to {2**31 - 1}, got {value}")
     return number

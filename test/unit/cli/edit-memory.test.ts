@@ -149,7 +149,10 @@ describe("a snapshot", () => {
       [["--max-size", "memory=0"], /a whole number from 1/],
       [["--sampler", "memory=best"], /--sampler requires TABLE=KIND/],
       [["--sampler", "memory=fifo:2"], /fifo has no exponent/],
-      [["--sampler", "memory"], /--sampler requires TABLE=KIND, where KIND is one of fifo, .*recency, or prioritized:0\.6 or recency:1 with an exponent, got "memory"/],
+      [
+        ["--sampler", "memory"],
+        /--sampler requires TABLE=KIND, where KIND is one of fifo, .*recency, or prioritized:0\.6 or recency:1 with an exponent, got "memory"/,
+      ],
       [["--sampler", "memory=recency:-1"], /tables\.memory\.sampler\.exponent must be a finite number in 0/],
       [
         ["--remover", "memory=recency"],

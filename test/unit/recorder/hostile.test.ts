@@ -199,7 +199,7 @@ describe("an index that lies", () => {
     }
     log.close();
     expect(log.segment).toBe(2);
-    const said = /^the episode states 42949\d+ steps, but the files have only \d+ bytes for it \(00000001.rpr, byte \d+; episode 0, step 0\)$/;
+    const said = /^the episode declares 42949\d+ steps, but the files have only \d+ bytes for it \(00000001.rpr, byte \d+; episode 0, step 0\)$/;
     for (const maxBytes of [1000, 2 ** 30, 2 ** 40])
       await expect(openRecording(dir, { maxBytes }).then(all)).rejects.toMatchObject({
         name: "RldsError",

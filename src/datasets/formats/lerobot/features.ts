@@ -75,7 +75,7 @@ export function createFrameSchema(stepSpec: StepSpec, metadataSpec: { readonly [
       const leaf = leaves[at(path) ?? -1];
       if (leaf === undefined) {
         const known = leaves.map((candidate) => candidate.path);
-        throw mustBe(RangeError, option, `paths of leaves of a step (${known.join(", ")})`, path, known);
+        throw mustBe(RangeError, option, `paths of step leaves (${known.join(", ")})`, path, known);
       }
       const channels = option === "videos" ? [3] : [1, 3, 4];
       if (!isPicture(leaf.leaf, channels))

@@ -30,7 +30,7 @@ export async function plainChunk(body: Uint8Array, bounds: ChunkBounds): Promise
   const compression = new TextDecoder().decode(body.subarray(HEAD_BYTES, HEAD_BYTES + nameBytes));
   const from = HEAD_BYTES + nameBytes + 8;
   const length = Number(view.getBigUint64(from - 8, true));
-  if (from + length > body.length) throw new Error(`the chunk states ${length} bytes of records, but only ${body.length - from} are left`);
+  if (from + length > body.length) throw new Error(`the chunk declares ${length} bytes of records, but only ${body.length - from} are left`);
   if (size > bounds.maxBytes) throw new Error(`the chunk has ${size} bytes, more than the ${bounds.maxBytes} that maxBytes allows. Increase maxBytes`);
   const records = await decompressed(body.subarray(from, from + length), compression, size, bounds);
   if (records.length !== size) throw new Error(`the chunk has ${records.length} bytes instead of the stated ${size}`);

@@ -180,7 +180,7 @@ class OpenEpisode {
     if (steps * SECTION_BYTES > availableBytes)
       throw corruptFile(
         { ...place, episode: this.#next, step: 0 },
-        `the episode states ${steps} steps, but the files have only ${availableBytes} bytes for it`,
+        `the episode declares ${steps} steps, but the files have only ${availableBytes} bytes for it`,
       );
     const episode = this.#next;
     const wholeBytes = steps * EpisodeColumns.stepBytes(layout, reads);

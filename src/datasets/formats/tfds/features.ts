@@ -77,7 +77,7 @@ function feature(json: Json, path: string, depth: number): Feature {
     case "LabeledImage":
       return image(content, shapeOf(content, at), at);
     default:
-      throw unsupported(at, `of the class ${name}`);
+      throw unsupported(at, `of class ${name}`);
   }
 }
 
@@ -101,7 +101,7 @@ function contentOf(json: Json, at: string): Json {
 function tensor(content: Json, shape: Dimensions, at: string): Feature {
   const name = text(content.dtype ?? "", `the dtype of ${at}`, FEATURES);
   const type = Object.hasOwn(TYPES, name) ? TYPES[name] : undefined;
-  if (type === undefined) throw unsupported(at, `of the dtype ${JSON.stringify(name)}`);
+  if (type === undefined) throw unsupported(at, `of dtype ${JSON.stringify(name)}`);
   if (type === "text") return { kind: "text", shape };
   const encoding = text(content.encoding || "none", `the encoding of ${at}`, FEATURES).toLowerCase();
   if (encoding === "none" || encoding === "bytes" || encoding === "zlib") return { kind: "numbers", type, shape, encoding };

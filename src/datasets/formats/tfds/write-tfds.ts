@@ -99,7 +99,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
     for (const image of images)
       if (!stepLeaves.some((leaf) => leaf.path === image)) {
         const known = stepLeaves.map((leaf) => leaf.path);
-        throw mustBe(RangeError, "images", `paths of leaves of a step (${known.join(", ")})`, image, known);
+        throw mustBe(RangeError, "images", `paths of step leaves (${known.join(", ")})`, image, known);
       }
     const metadataLeaves = listOutputLeaves(metadataSpec as StepSpec, "", new Set());
     // The key of this metadata value in a record would equal the key of a step's leaf.
@@ -205,7 +205,7 @@ function parseOptions(rlds: RldsDataset<unknown>, options: TfdsWriteOptions) {
   if (!Array.isArray(images) || images.some((path) => typeof path !== "string")) throw mustBe(TypeError, "images", "an array of paths", images);
   flag("overwrite", overwrite);
   flag("strict", strict);
-  if (shards !== undefined && shardBytes !== undefined) throw new RangeError("shards and shardBytes cannot be used together");
+  if (shards !== undefined && shardBytes !== undefined) throw new RangeError("shards and shardBytes cannot be used together. Pass only one of them");
   const max = integer("shardBytes", shardBytes ?? 2 ** 28, 1);
   let shard = 0;
   let shardOf = (_episode: number, bytes: number, more: number) => (bytes > 0 && bytes + more > max ? ++shard : shard);

@@ -325,7 +325,7 @@ describe("refuses", () => {
     [{ fps: undefined }, TypeError, /^fps is required/],
     [{ fps: 0 }, RangeError, /^fps must be more than 0/],
     [{ images: ["observation"] }, RangeError, /images: observation must be u8 of shape \[height, width, 1 or 3 or 4\]/],
-    [{ images: ["nothing"] }, RangeError, /^images must be paths of leaves of a step \(.*observation/],
+    [{ images: ["nothing"] }, RangeError, /^images must be paths of step leaves \(.*observation/],
     [{ videos: ["observation"] }, TypeError, /^videoEncoder is required: a function that encodes films/],
     [{ task: "a", taskLeaf: "b" }, RangeError, /cannot be used together/],
     [{ taskLeaf: "action" }, RangeError, /^taskLeaf must be the path of a string leaf/],

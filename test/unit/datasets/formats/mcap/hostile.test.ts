@@ -227,19 +227,19 @@ describe("sizes", () => {
       "of a record",
       "none",
       (view: DataView, at: number) => view.setBigUint64(at + 1, 10n ** 9n, true),
-      /a record states 1000000000 bytes, but only \d+ are left/,
+      /a record declares 1000000000 bytes, but only \d+ are left/,
     ],
     [
       "of a record",
       "none",
       (view: DataView, at: number) => view.setBigUint64(at + 1, 2n ** 64n - 1n, true),
-      /a record states \d+ bytes, but only \d+ are left/,
+      /a record declares \d+ bytes, but only \d+ are left/,
     ],
     [
       "of a chunk's records",
       "none",
       (view: DataView, at: number) => view.setBigUint64(at + 9 + 32, 10n ** 9n, true),
-      /the chunk states 1000000000 bytes of records/,
+      /the chunk declares 1000000000 bytes of records/,
     ],
   ] as const)("%s, %s", async (_, name, patch, message) => {
     await expect(read(patched(name, patch), JOINTS)).rejects.toMatchObject({ code: "CORRUPT", message: expect.stringMatching(message) });

@@ -500,5 +500,5 @@ test.each([
     .split("/")
     .reduceRight<object>((inner, name) => ({ pythonClassName: "x.FeaturesDict", featuresDict: { features: { [name]: inner } } }), { pythonClassName });
   const found = await outcome(dataset((features as { featuresDict: { features: { [name: string]: object } } }).featuresDict.features, new Uint8Array(0)));
-  expect(found).toMatchObject({ code: "UNSUPPORTED", file: FEATURES, message: expect.stringContaining(`steps/${path} is of the class ${pythonClassName}`) });
+  expect(found).toMatchObject({ code: "UNSUPPORTED", file: FEATURES, message: expect.stringContaining(`steps/${path} is of class ${pythonClassName}`) });
 });
