@@ -172,7 +172,7 @@ const CALLS = new Set(
 /** Returns an options object if it has only known keys. @throws TypeError if a key is unknown, usually because it is misspelt */
 export function onlyKeys<T>(subject: string, value: T, keys: string): T {
   if (typeof value !== "object" || value === null)
-    throw mustBe(TypeError, CALLS.has(subject) ? `the options of ${subject}` : subject, `an object of ${keys}`, value);
+    throw mustBe(TypeError, CALLS.has(subject) ? `the options of ${subject}` : subject, `an object with keys ${keys}`, value);
   let allowed = KEY_SETS.get(keys);
   if (allowed === undefined) {
     allowed = new Set(keys.split(", "));

@@ -309,7 +309,7 @@ export class ItemView implements BatchView {
     const remedy = `To make items of ${length} steps, set length: ${length} or nStep: ${nStep.n} in their rule`;
     const limit = this.#limit(steps, longest);
     if (most === 0) {
-      const other = 'If each step holds its next observation, set nextState: "own" instead';
+      const other = 'If each step contains its next observation, set nextState: "own" instead';
       const rule = "must be at least 2 for nStep, which uses the last step only as the next state";
       throw trimStack(new RangeError(`${limit} ${rule}, got ${steps}. ${remedy}. ${other}`));
     }
@@ -330,7 +330,7 @@ export class ItemView implements BatchView {
   /** @throws RangeError for columns at a bootstrap step without n-step returns */
   #checkBootstrap(selections: readonly Selection[]): void {
     if (this.#sampler.options.nStep !== undefined || !selections.some(isBootstrap)) return;
-    throw new RangeError('columns with at: "bootstrap" need the option nStep');
+    throw new RangeError('columns with at: "bootstrap" require the option nStep');
   }
 
   /** Returns the subject that limits a window to `steps` steps. */

@@ -34,7 +34,11 @@ describe("another one is refused, and the first difference named", () => {
       /^spec\.observation must be an object with keys pixels, state, as in the snapshot, got f32 of shape \[3\]/,
     ],
     ["a nest for a leaf", { ...v1, action: { a: i32() } }, /^spec\.action must be i32 of shape \[\], as in the snapshot, got an object with keys a/],
-    ["a list for an object", { ...v1, observation: [u8(4, 4), f32(3)] }, /^spec\.observation must be an object with keys pixels, state, as .*got an array of 2/],
+    [
+      "a list for an object",
+      { ...v1, observation: [u8(4, 4), f32(3)] },
+      /^spec\.observation must be an object with keys pixels, state, as .*got an array of 2/,
+    ],
     [
       "maxBytes of text",
       { ...v1, said: text({ maxBytes: 9 }) },

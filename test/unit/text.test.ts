@@ -225,7 +225,7 @@ describe("refused", () => {
     expectError(
       errorOf(() => text(undefined as never)),
       TypeError,
-      /^the options of text are required: an object of maxBytes/,
+      /^the options of text are required: an object with keys maxBytes/,
     );
     expectError(
       errorOf(() => text({} as never)),

@@ -62,7 +62,7 @@ test("createItem's arguments are checked", () => {
     [{ name: "t" }, { length: 1 }, "NOT_FOUND", /^table must be/],
     [other.table("t"), { length: 1 }, "NOT_FOUND", /^table must be/],
     ["t", {}, TypeError, /^length is required/],
-    ["t", undefined, TypeError, /^the second argument of createItem is required: an object of length/],
+    ["t", undefined, TypeError, /^the second argument of createItem is required: an object with keys length/],
     ["t", { length: 0 }, RangeError, /^length must/, /got 0/],
     ["t", { length: -1 }, RangeError, /^length must/, /got -1/],
     ["t", { length: 1.5 }, TypeError, /^length must/, /1\.5/],

@@ -88,7 +88,7 @@ function boxAt(view: DataView, at: number, room: number): Box {
   const size = view.getUint32(at);
   const type = textAt(view, at + 4);
   const [from, to] = size === 1 ? [16, Number(view.getBigUint64(at + 8))] : [8, size === 0 ? room : size];
-  if (!(to >= from && to <= room)) throw new Error(`the box ${JSON.stringify(type)} does not fit into the file`);
+  if (!(to >= from && to <= room)) throw new Error(`the box ${JSON.stringify(type)} does not fit in the file`);
   return { type, from, to };
 }
 

@@ -108,7 +108,12 @@ test.each<[string, (batch: TransitionBatch) => void]>([
     const into = view.sample(4, { recycle: "detach" });
     if (isKnown) view.sample(4, { into });
     spoil(into);
-    expectRefused(replay, () => view.sample(4, { into }), "SPEC_MISMATCH", /^into must be a batch (whose memory has not been transferred|that has not been released)/);
+    expectRefused(
+      replay,
+      () => view.sample(4, { into }),
+      "SPEC_MISMATCH",
+      /^into must be a batch (whose memory has not been transferred|that has not been released)/,
+    );
     expectRefused(replay, () => view.sample(3, { into }), "SPEC_MISMATCH");
   }
 });

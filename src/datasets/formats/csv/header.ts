@@ -42,7 +42,7 @@ function partOf(name: string): Pick<Part, "base" | "place"> {
 /** Returns the leaves that the column names describe. @throws RldsError CORRUPT for a duplicate name · UNSUPPORTED for a line without names, or too many leaves */
 export function leavesOfHeader(names: readonly string[], place: Place): TableLeaf[] {
   if (names.every((name) => /^\s*[-+.\d]/.test(name) || name === ""))
-    throw unsupportedFile(place, "the first line must contain the names of the columns. Add names such as observation.0, action, reward");
+    throw unsupportedFile(place, "the first line must contain the column names. Add names such as observation.0, action, reward");
   const parts = names.map((cell, column): Part => {
     const name = cell.trim() || INDEX;
     return { column, name, ...partOf(name) };

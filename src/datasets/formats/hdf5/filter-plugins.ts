@@ -55,7 +55,7 @@ async function packageFile(path: string, subject: string): Promise<Uint8Array> {
   const url = new URL(path, `${base}/`);
   try {
     const { file } = await sourceOf(url);
-    if (file === undefined) throw new Error("the URL is a folder");
+    if (file === undefined) throw new Error("the URL refers to a folder");
     try {
       const bytes = await file.read(0, file.size);
       // A server may answer with a page for a missing file.

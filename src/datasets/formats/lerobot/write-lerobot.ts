@@ -191,7 +191,7 @@ function parseOptions(options: LeRobotWriteOptions): LeRobotSettings {
   } = known;
   const { overwrite = false, strict = false, about, signal, onProgress } = rest;
   if (typeof fps !== "number") throw mustBe(TypeError, "fps", "a number of frames per second", fps);
-  if (!(fps > 0 && fps < 1e6)) throw mustBe(RangeError, "fps", "more than 0 and less than a million", fps);
+  if (!(fps > 0 && fps < 1e6)) throw mustBe(RangeError, "fps", "above 0 and below a million", fps);
   for (const [subject, text] of Object.entries({ task, taskLeaf, robotType }))
     if (text !== undefined && typeof text !== "string") throw mustBe(TypeError, subject, "a string", text);
   if (options.task !== undefined && taskLeaf !== undefined) throw new RangeError("task and taskLeaf cannot be used together. Pass only one of them");

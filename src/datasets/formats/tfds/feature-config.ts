@@ -34,7 +34,7 @@ export function listOutputLeaves(spec: StepSpec, prefix: string, images: Readonl
   const paths = new Set<string>();
   for (const { path } of leaves) {
     if (path === "" || paths.has(path) || path.split("/").includes(""))
-      throw new RldsError("UNSUPPORTED", `${prefix}${path} must have a unique name that is not empty, as tensorflow_datasets requires`);
+      throw new RldsError("UNSUPPORTED", `${prefix}${path} must have a unique, non-empty name, as tensorflow_datasets requires`);
     paths.add(path);
   }
   return leaves;

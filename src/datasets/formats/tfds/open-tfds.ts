@@ -190,7 +190,7 @@ async function* shardOf(
     for (let i = 0; i < end; i++) {
       signal?.throwIfAborted();
       if (records.atEnd) {
-        throw corruptFile({ file: file.name, offset: records.position }, `the file must have ${length} records, as ${INFO} states, got ${i}`);
+        throw corruptFile({ file: file.name, offset: records.position }, `the file must have ${length} records, as ${INFO} declares, got ${i}`);
       }
       if (i < begin) {
         await records.skip();
@@ -204,7 +204,7 @@ async function* shardOf(
       if (bytes !== undefined) yield { bytes, offset: records.offset, file: file.name };
     }
     if (end === length && !records.atEnd) {
-      throw corruptFile({ file: file.name, offset: records.position }, `the file must have ${length} records, as ${INFO} states, got more`);
+      throw corruptFile({ file: file.name, offset: records.position }, `the file must have ${length} records, as ${INFO} declares, got more`);
     }
   } finally {
     await records.close();

@@ -125,7 +125,7 @@ function checkStatedSpec(spec: Spec): void {
     throw mustBe(
       typeof spec === "object" && spec !== null ? "SPEC_MISMATCH" : TypeError,
       "spec",
-      "a spec of trajectories, such as one from trajectorySpec of reprise/agents",
+      "a spec of trajectories, such as the result of trajectorySpec(…) of reprise/agents",
       spec,
     );
   const leaves = featureLeaves(spec);

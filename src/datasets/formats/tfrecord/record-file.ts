@@ -128,7 +128,7 @@ export function checkPathInside(path: string): void {
   try {
     checkInside(path, "to");
   } catch {
-    throw mustBe(RangeError, "outputPath", "the relative path of a file in the folder, with slashes", path);
+    throw mustBe(RangeError, "outputPath", "the relative path of a file in the folder, with forward slashes", path);
   }
 }
 

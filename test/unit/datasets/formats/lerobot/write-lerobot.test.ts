@@ -323,7 +323,7 @@ describe("refuses", () => {
 
   it.each([
     [{ fps: undefined }, TypeError, /^fps is required/],
-    [{ fps: 0 }, RangeError, /^fps must be more than 0/],
+    [{ fps: 0 }, RangeError, /^fps must be above 0/],
     [{ images: ["observation"] }, RangeError, /images: observation must be u8 of shape \[height, width, 1 or 3 or 4\]/],
     [{ images: ["nothing"] }, RangeError, /^images must be paths of step leaves \(.*observation/],
     [{ videos: ["observation"] }, TypeError, /^videoEncoder is required: a function that encodes films/],

@@ -214,9 +214,9 @@ describe("sizes", () => {
       "of a chunk before compression",
       "zstd",
       (view: DataView, at: number) => view.setBigUint64(at + 9 + 16, 10n ** 9n, true),
-      /the chunk has \d+ bytes instead of the stated 1000000000/,
+      /the chunk has \d+ bytes instead of the declared 1000000000/,
     ],
-    ["of a chunk before compression", "zstd", (view: DataView, at: number) => view.setBigUint64(at + 9 + 16, 100n, true), /more than the stated 100 bytes/],
+    ["of a chunk before compression", "zstd", (view: DataView, at: number) => view.setBigUint64(at + 9 + 16, 100n, true), /more than the declared 100 bytes/],
     [
       "of a chunk before compression",
       "lz4",
@@ -254,7 +254,7 @@ describe("sizes", () => {
   it("a bomb of LZ4 stops at its size", () => {
     const run = [0x1f, 0, 1, 0, ...new Array<number>(1000).fill(255), 0];
     const frame = Uint8Array.from([4, 34, 77, 24, 0x40, 0x40, 0, ...u32(run.length), ...run, 0, 0, 0, 0]);
-    expect(() => unlz4(frame, 1000)).toThrow("more than the stated 1000 bytes");
+    expect(() => unlz4(frame, 1000)).toThrow("more than the declared 1000 bytes");
     expect(unlz4(frame, 255_020).length).toBe(255_020);
   });
 });

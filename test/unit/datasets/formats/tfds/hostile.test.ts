@@ -473,8 +473,8 @@ describe("names that lead outside", () => {
 
 describe("shards that hold another number of records", () => {
   test.each([
-    ["fewer", ["4"], /must have 4 records, as dataset_info.json states, got 3/],
-    ["more", ["2"], /must have 2 records, as dataset_info.json states, got more/],
+    ["fewer", ["4"], /must have 4 records, as dataset_info.json declares, got 3/],
+    ["more", ["2"], /must have 2 records, as dataset_info.json declares, got more/],
   ])("%s", async (_, shardLengths, message) => {
     const info = infoWith((split) => {
       split.shardLengths = shardLengths;
