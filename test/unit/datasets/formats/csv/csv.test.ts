@@ -171,7 +171,7 @@ describe("what is wrong is named with its line", () => {
   it.each<[string, readonly string[], string, RegExp]>([
     ["nothing", [""], "EMPTY", /no lines/],
     ["names alone", [HEAD], "EMPTY", /no rows below the header/],
-    ["no names", ["1,2,3,4", "1,2,3,4"], "UNSUPPORTED", /first line must contain the names/],
+    ["no names", ["1,2,3,4", "1,2,3,4"], "UNSUPPORTED", /first line must contain the column names/],
     ["two names", ["action,observation,action,reward", "1,2,3,4"], "CORRUPT", /two columns are named action/],
     ["no action", ["observation,reward", "1,2"], "UNSUPPORTED", /no field for action/],
     ["a row that is cut", [HEAD, "1,2,3,4,False", "1,2,3"], "CORRUPT", /line 3 has 3 cells, but the first line has 5/],

@@ -376,7 +376,7 @@ describe("bombs", () => {
       dataset({ a: tensor("int64") }, example([["steps/a", 3, field(1, new Uint8Array(50).fill(255))]])),
       /an integer is longer or truncated/,
     ],
-    ["a length of 4 GB", dataset({ a: tensor("int64") }, Uint8Array.of(10, 255, 255, 255, 255, 15)), /states 4294967295 bytes/],
+    ["a length of 4 GB", dataset({ a: tensor("int64") }, Uint8Array.of(10, 255, 255, 255, 255, 15)), /declares 4294967295 bytes/],
     ["a text for numbers", dataset({ a: tensor("float32") }, example([["steps/a", 1, field(1, text("x"))]])), /must contain floats, got bytes/],
     [
       "a number that its dtype cannot hold",
