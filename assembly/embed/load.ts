@@ -234,7 +234,6 @@ function takeStreams(first: u32, end: u32, id: u32, count: u32): i32 {
 function checkAll(root: Root): i32 {
   for (let id: u32 = 0; id < poolCount(); id++) if (pool_check(poolOf(id)) != 0) return corrupt("its rows are inconsistent");
   for (let id: u32 = 0; id < root.tables().count; id++) if (table_check(TableOptions.of(id).handle) != 0) return corrupt("a table is inconsistent");
-  for (let i: u32 = 0; i < streamCount(root.writers().count); i++)
-    if (stream_check(streamOf(i)) != 0) return corrupt("the steps of a writer are inconsistent");
+  for (let i: u32 = 0; i < streamCount(root.writers().count); i++) if (stream_check(streamOf(i)) != 0) return corrupt("the steps of a writer are inconsistent");
   return 0;
 }

@@ -257,9 +257,9 @@ export function settleWriters(): i32 {
         .number(options.keep).code;
     }
     if (options.transitions == 0) continue;
-    let code = required(OBSERVATION, "a rule of nStep or sequence");
-    if (code == 0) code = required(ACTION, "a rule of nStep or sequence");
-    if (code == 0) code = required(REWARD, "a rule of nStep or sequence");
+    let code = required(OBSERVATION, "an nStep or sequence rule");
+    if (code == 0) code = required(ACTION, "an nStep or sequence rule");
+    if (code == 0) code = required(REWARD, "an nStep or sequence rule");
     if (code == 0) code = min(numberIn(REWARD), 0);
     if (code != 0) return code;
     if (options.lanes == 1 || options.autoreset != 0) continue;

@@ -72,7 +72,7 @@ describe("a text", () => {
     ["leaf a f32\ntable t size 1 minDiff 2 maxDiff 1", /minDiff must be <= maxDiff \(1\), got 2/],
     ["leaf a f32\nrule t length 1", /^NOT_FOUND: line 2: the table must be described in an earlier line, got "t"/],
     ["leaf a f32\ntable t size 1\nrule t", /a rule must have exactly one of length/],
-    ["leaf a f32\ntable t size 1\nrule t nStep 1", /^NOT_FOUND: a rule of nStep or sequence needs the observation/],
+    ["leaf a f32\ntable t size 1\nrule t nStep 1", /^NOT_FOUND: an nStep or sequence rule needs the observation/],
     ["leaf a f32\ntable t size 1\nwriter keep 2\nrule t length 3", /keep must be at least 3/],
     ["leaf a f32\ntable t size 1\nrule t length 1 priority -1", /got "-1"/],
     ["leaf a f32\ntable t size 1\nview t transitions gamma 0.5", /^NOT_FOUND: a view of transitions needs the reward/],
