@@ -208,6 +208,10 @@ function partsOf(node, depth = 0) {
     return constant === undefined ? [{ name: node.text }] : partsOf(constant, depth + 1);
   }
   if (ts.isCallExpression(node) && lastName(node.expression) === "escapeControls") return partsOf(node.arguments[0], depth);
+  if (ts.isCallExpression(node) && lastName(node.expression) === "addSentence") {
+    const [message, sentence] = node.arguments;
+    return [...partsOf(message, depth), "[.] ", ...partsOf(sentence, depth)];
+  }
   if (ts.isCallExpression(node) && lastName(node.expression) === "didYouMean") return ['[ Did you mean "…"?]'];
   return [{ name: shortName(node) }];
 }

@@ -27,7 +27,7 @@ export function replay_append(handle: u32, writer: u32, steps: usize, n: u32, en
   const options = writerOf(writer);
   if (options === null) return NOT_FOUND;
   if (n - 1 >= MAX_LENGTH || n % options.lanes != 0) {
-    const refusal = Refusal.of(INVALID).put("n must be an integer from 1 up to ").number(MAX_LENGTH);
+    const refusal = Refusal.of(INVALID).put("n must be an integer from 1 to ").number(MAX_LENGTH);
     if (options.lanes > 1) refusal.put(", and a multiple of the ").number(options.lanes).put(" lanes");
     return refusal.put(", got ").number(n).code;
   }
@@ -83,7 +83,7 @@ export function replay_item(handle: u32, writer: u32, lane: u32, table: u32, len
   const into = tableOf(table);
   if (into === null) return NOT_FOUND;
   if (lane >= options.lanes) return noLane(options, lane);
-  if (length - 1 >= MAX_LENGTH) return Refusal.of(INVALID).put("length must be an integer from 1 up to ").number(MAX_LENGTH).put(", got ").number(length).code;
+  if (length - 1 >= MAX_LENGTH) return Refusal.of(INVALID).put("length must be an integer from 1 to ").number(MAX_LENGTH).put(", got ").number(length).code;
   const code = table_insert(into.handle, writer_stream(options.handle, lane), length, 0, priority);
   return done(root, options, code, lane);
 }
@@ -117,7 +117,7 @@ function countEnds(options: WriterOptions, ends: usize, n: u32, finals: usize): 
   let ended = 0;
   for (let i: u32 = 0; ends != 0 && i < n; i++) {
     const how = load<u8>(ends + <usize>i);
-    if (how > TERMINATES) return Refusal.of(INVALID).put("ends").index(i).put(" must be an integer from 0 up to 3, got ").number(how).code;
+    if (how > TERMINATES) return Refusal.of(INVALID).put("ends").index(i).put(" must be an integer from 0 to 3, got ").number(how).code;
     if (how == ENDS && options.transitions != 0) return mustSay();
     ended += i32(how > ENDS);
   }
@@ -132,7 +132,7 @@ function cutsUnseen(options: WriterOptions, ends: usize, n: u32): bool {
 }
 
 function mustSay(): i32 {
-  return Refusal.of(INVALID).put("an episode must end as truncated (2) or terminated (3) if its writer has rules of nStep or sequence, got 1").code;
+  return Refusal.of(INVALID).put("an episode must end as truncated (2) or terminated (3) if its writer has nStep or sequence rules, got 1").code;
 }
 
 function mustSee(): i32 {
@@ -146,7 +146,7 @@ function endsAlready(): i32 {
 
 export function noLane(options: WriterOptions, lane: u32): i32 {
   return Refusal.of(INVALID)
-    .put("lane must be an integer from 0 up to ")
+    .put("lane must be an integer from 0 to ")
     .number(options.lanes - 1)
     .put(", got ")
     .number(lane).code;
@@ -161,13 +161,13 @@ function refusedStep(options: WriterOptions, code: i32, lane: u32): i32 {
   const value = header().errorValue;
   switch (code) {
     case E_RATE_LIMITED:
-      return Refusal.of(code).put("the limit `pending` of waiting items is reached. Sample from the table").code;
+      return Refusal.of(code).put("the limit `pending` on waiting items is reached. Sample from the table").code;
     case E_PRIORITY:
       return Refusal.of(INVALID).put("priority must be a finite number >= 0, with a weight (priority^exponent) of at most 2^990, got ").number(value).code;
     case E_REWARD: {
       const reward = Field.of(numberIn(REWARD));
-      const refusal = Refusal.of(INVALID_DATA).word(reward.path, reward.bytes).put(" must be finite, because rules of nStep and sequence sum it, got ");
-      return refusal.number(value).put(". Add infinite to the rule to allow other values").code;
+      const refusal = Refusal.of(INVALID_DATA).word(reward.path, reward.bytes).put(" must be finite, because nStep and sequence rules sum it, got ");
+      return refusal.number(value).put(". To allow other values, add the word infinite to the rule").code;
     }
     case E_NO_EPISODE: {
       const refusal = Refusal.of(OUT_OF_TURN).put("the episode of lane ").number(header().errorArgument);
@@ -190,7 +190,7 @@ function refusedStep(options: WriterOptions, code: i32, lane: u32): i32 {
         .number(value)
         .put(" bytes) is reached, and no item is left to evict. Increase stored, or release steps").code;
     case E_KEYS_EXHAUSTED:
-      return Refusal.of(code).put("all keys of this table are used up. Create another Replay").code;
+      return Refusal.of(code).put("all keys of this table are used up. Create a new Replay").code;
     default:
       return noMemory();
   }

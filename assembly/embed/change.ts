@@ -48,7 +48,7 @@ function keyed(handle: u32, table: u32, keys: usize, n: u32): TableOptions | nul
 
 /** Checks that n keys (f64 each) lie in the input buffer and are valid. Returns 0 or INVALID. */
 export function checkKeys(root: Root, keys: usize, n: u32): i32 {
-  if (n > MAX_LENGTH) return Refusal.of(INVALID).put("n must be an integer from 0 up to ").number(MAX_LENGTH).put(", got ").number(n).code;
+  if (n > MAX_LENGTH) return Refusal.of(INVALID).put("n must be an integer from 0 to ").number(MAX_LENGTH).put(", got ").number(n).code;
   if (n != 0 && !root.holds(keys, 8 * <f64>n)) return outside("keys", keys, 8 * <f64>n);
   return n == 0 || areKeys(keys, n) ? 0 : INVALID;
 }
@@ -67,7 +67,7 @@ function areKeys(keys: usize, n: u32): bool {
   if (wrong == 0) return true;
   const refusal = Refusal.of(INVALID).put("keys").index(first).put(" must be a whole number from 0 to 2^53 - 1, as in batches");
   refusal.put(", got ").number(load<f64>(keys + ((<usize>first) << 3)));
-  if (wrong > 1) refusal.put(" (").number(wrong).put(" keys are wrong)");
+  if (wrong > 1) refusal.put(" (").number(wrong).put(" keys are invalid)");
   return false;
 }
 

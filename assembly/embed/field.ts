@@ -299,7 +299,7 @@ function checkPath(field: Field): i32 {
     const isProto = isText(field.path + from, end - from, "__proto__");
     if (isProto || (isList(field.path, from) && !isNumber(field.path + from, end - from))) {
       const refusal = Refusal.of(INVALID).put("the path ").word(field.path, field.bytes).put(" must have ");
-      return refusal.put(isProto ? "no part with the name __proto__" : "a number (0, 1, …) in each list").code;
+      return refusal.put(isProto ? "no part named __proto__" : "a number (0, 1, …) in each list").code;
     }
     from = end + 1;
   }
@@ -322,7 +322,7 @@ function checkLists(lists: GrowingArray): i32 {
       if (number > next) return Refusal.of(INVALID).put("the list ").word(list.at, list.bytes).put(" must have a part ").number(next).code;
       next = number + 1;
     }
-    if (next == 0) return Refusal.of(INVALID).put("the list ").word(list.at, list.bytes).put(" must have a leaf below it").code;
+    if (next == 0) return Refusal.of(INVALID).put("the list ").word(list.at, list.bytes).put(" must contain a leaf").code;
   }
   return 0;
 }

@@ -65,8 +65,8 @@ function loaded(root: Root, snapshot: u32, bytes: u32, text: u32, textBytes: u32
   const end = snapshot + bytes;
   const head = newest(first, end, HEAD, 0);
   const writers = newest(first, end, WRITERS, 0);
-  if (head === null || writers === null) return corrupt("its head or its writers are missing");
-  if (head.bytes == 0 || writers.bytes == 0) return corrupt("its head or its writers are empty");
+  if (head === null || writers === null) return corrupt("its head or its list of writers is missing");
+  if (head.bytes == 0 || writers.bytes == 0) return corrupt("its head or its list of writers is empty");
   code = make(root, text, textBytes, head.payload(), head.bytes, writers.payload(), writers.bytes);
   if (code == 0) code = checkLayout(root, head);
   if (code == 0) code = takeSections(root, first, end);
@@ -99,7 +99,7 @@ function withColumns(): i32 {
 }
 
 function noRoom(): i32 {
-  return Refusal.of(E_OUT_OF_MEMORY).put("there is no room for the Replay and its snapshot. Increase bytes with a line of the text").code;
+  return Refusal.of(E_OUT_OF_MEMORY).put("there is no room for the Replay and its snapshot. Increase bytes in a line of the text").code;
 }
 
 /** Checks that every section exists and has the right checksum. The last section contains the number of sections. Returns 0, or the code of a refusal. */
@@ -150,7 +150,7 @@ function takeStates(root: Root, writers: Section): i32 {
     tags.skip();
   }
   if (code == E_OUT_OF_MEMORY || (code == 0 && some && !reserveSave(root))) return noRoom();
-  return code == 0 && tags.broken == 0 ? 0 : corrupt("the state of a writer contradicts its options");
+  return code == 0 && tags.broken == 0 ? 0 : corrupt("the state of a writer does not match its options");
 }
 
 /** Puts entries, rows, freed rows and slots in place. Returns 0, or the code of a refusal. */
@@ -159,7 +159,7 @@ function takeSections(root: Root, at: u32, end: u32): i32 {
     const section = changetype<Section>(<usize>at);
     const code = take(root, section);
     if (code == E_UNSUPPORTED) return withColumns();
-    if (code != 0) return code == E_OUT_OF_MEMORY ? noRoom() : corrupt("its records contradict each other");
+    if (code != 0) return code == E_OUT_OF_MEMORY ? noRoom() : corrupt("its records are inconsistent");
     at += SECTION_BYTES + section.bytes;
   }
   return 0;
@@ -232,9 +232,8 @@ function takeStreams(first: u32, end: u32, id: u32, count: u32): i32 {
 
 /** Checks every invariant of the state. Returns 0 or CORRUPT. O(state) */
 function checkAll(root: Root): i32 {
-  for (let id: u32 = 0; id < poolCount(); id++) if (pool_check(poolOf(id)) != 0) return corrupt("its rows contradict each other");
-  for (let id: u32 = 0; id < root.tables().count; id++) if (table_check(TableOptions.of(id).handle) != 0) return corrupt("a table contradicts itself");
-  for (let i: u32 = 0; i < streamCount(root.writers().count); i++)
-    if (stream_check(streamOf(i)) != 0) return corrupt("the steps of a writer contradict each other");
+  for (let id: u32 = 0; id < poolCount(); id++) if (pool_check(poolOf(id)) != 0) return corrupt("its rows are inconsistent");
+  for (let id: u32 = 0; id < root.tables().count; id++) if (table_check(TableOptions.of(id).handle) != 0) return corrupt("a table is inconsistent");
+  for (let i: u32 = 0; i < streamCount(root.writers().count); i++) if (stream_check(streamOf(i)) != 0) return corrupt("the steps of a writer are inconsistent");
   return 0;
 }

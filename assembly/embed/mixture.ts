@@ -145,7 +145,7 @@ function checkSource(first: View, number: u32): i32 {
   }
   if (same) return 0;
   return Refusal.of(SPEC_MISMATCH)
-    .put("the sources of a mixture must show the same columns with the same weights, but view ")
+    .put("the sources of a mixture must have the same columns and the same weights, but view ")
     .number(number)
     .put(" differs from the first source").code;
 }
@@ -186,7 +186,7 @@ export function replay_set_mixture(handle: u32, view: u32, state: usize): i32 {
     const share = load<f64>(state + RANDOM_BYTES + ((<usize>i) << 3));
     const carry = load<f64>(state + RANDOM_BYTES + ((<usize>(k + i)) << 3));
     if (!(share >= 0 && share < Infinity)) return Refusal.of(INVALID).put("a share must be a finite number of at least 0, got ").number(share).code;
-    if (!(Math.abs(carry) <= MAX_CARRY)) return Refusal.of(INVALID).put("a carry must be a number from -2^32 up to 2^32, got ").number(carry).code;
+    if (!(Math.abs(carry) <= MAX_CARRY)) return Refusal.of(INVALID).put("a carry must be a number from -2^32 to 2^32, got ").number(carry).code;
     sum += share;
   }
   if (!(sum > 0 && sum < Infinity)) return Refusal.of(INVALID).put("the sum of the shares must be finite and above 0, got ").number(sum).code;

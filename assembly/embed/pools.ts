@@ -56,7 +56,7 @@ export function makePools(root: Root): i32 {
   }
   layout_place(fields.get(0), FIELD_BYTES, fields.count, root.placed());
   const bytes = placeArrays(root);
-  if (bytes > <f64>MAX_BYTES) return Refusal.of(E_OUT_OF_MEMORY).put("a step must have less than 4 GiB, got ").number(bytes).put(" bytes").code;
+  if (bytes > <f64>MAX_BYTES) return Refusal.of(E_OUT_OF_MEMORY).put("a step must be smaller than 4 GiB, got ").number(bytes).put(" bytes").code;
   root.stepBytes = <u32>bytes;
   // These pools follow the pools of entries, which were added with their frames.
   for (let i: u32 = 0; i < root.shares().count; i++) if (!list(Share.of(i).pool)) return noRoom();

@@ -140,7 +140,7 @@ export function noRoom(): i32 {
 
 /** Refuses names that are not valid UTF-8. */
 export function notUtf8(): i32 {
-  return Refusal.of(INVALID_DATA).put("the text, and the names in a snapshot, must be UTF-8").code;
+  return Refusal.of(INVALID_DATA).put("the text, and the names in a snapshot, must be valid UTF-8").code;
 }
 
 /** Returns the address of the last refusal's text; empty before the first refusal. */

@@ -192,7 +192,7 @@ export function opened(handle: u32): Root | null {
   const refusal = Refusal.of(CLOSED).put("handle must belong to the open Replay of this instance");
   if (root.open != 0) refusal.put(" (").number(root.handle).put(")");
   refusal.put(", got ").number(handle);
-  if (root.open == 0) refusal.put(root.handle == 0 ? ". Create a Replay first" : ". The Replay was freed. Create another");
+  if (root.open == 0) refusal.put(root.handle == 0 ? ". Create a Replay first" : ". The Replay was freed. Create a new one");
   return null;
 }
 

@@ -27,7 +27,7 @@ import { longestRule } from "./writer-options";
 
 /** Refuses invalid arguments of a draw from a view. */
 export function checkDraw(v: View, n: u32, beta: f64): i32 {
-  if (n - 1 >= MAX_LENGTH) return Refusal.of(INVALID).put("n must be an integer from 1 up to ").number(MAX_LENGTH).put(", got ").number(n).code;
+  if (n - 1 >= MAX_LENGTH) return Refusal.of(INVALID).put("n must be an integer from 1 to ").number(MAX_LENGTH).put(", got ").number(n).code;
   if (v.weighs != 0 && !Number.isFinite(beta)) return Refusal.of(INVALID).put("beta must be a finite number, got ").number(beta).code;
   return 0;
 }
@@ -49,13 +49,13 @@ export function replay_epoch(handle: u32, view: u32, n: u32, state: usize): i32 
   if (root === null) return CLOSED;
   const v = viewOf(view);
   if (v === null) return NOT_FOUND;
-  if (n - 1 >= MAX_LENGTH) return Refusal.of(INVALID).put("n must be an integer from 1 up to ").number(MAX_LENGTH).put(", got ").number(n).code;
+  if (n - 1 >= MAX_LENGTH) return Refusal.of(INVALID).put("n must be an integer from 1 to ").number(MAX_LENGTH).put(", got ").number(n).code;
   if (!root.holds(state, EPOCH_BYTES)) return outside("state", state, EPOCH_BYTES);
   if (v.kind == MIXTURE) return Refusal.of(E_UNSUPPORTED).put("a mixture has no epochs. Use the view of one of its sources").code;
   const options = v.tableOptions();
   const t = options.table();
   if (v.weighs != 0 || v.flags != 0 || v.among != 0 || v.share != 0)
-    return Refusal.of(E_UNSUPPORTED).put("an epoch draws every item once. Use a view without weights, among, distinct or stratified").code;
+    return Refusal.of(E_UNSUPPORTED).put("an epoch draws every item once. Use a view without the options weights, among, distinct and stratified").code;
   if (t.maxTimesSampled != 0) return Refusal.of(E_UNSUPPORTED).put("an epoch needs a table without timesSampled").code;
   for (let i: u32 = 0; i < 6; i++) {
     const value = load<f64>(state + (i << 3));
@@ -70,7 +70,7 @@ export function replay_epoch(handle: u32, view: u32, n: u32, state: usize): i32 
   if (load<f64>(state, SINCE_AT) == 0) {
     if (!t.limiter().canSample(min(n, t.count), t.count)) return notReady(v, min(n, t.count), 0);
     const since = table_epoch_begin(options.handle);
-    if (since == 0) return Refusal.of(E_KEYS_EXHAUSTED).put("the table has no keys left to tell items of this epoch from newer items").code;
+    if (since == 0) return Refusal.of(E_KEYS_EXHAUSTED).put("the table has no keys left to distinguish the items of this epoch from newer items").code;
     store<f64>(state, 0, POSITION_AT);
     store<f64>(state, since, SINCE_AT);
     store<f64>(state, t.slots().high, SLOTS_AT);
@@ -143,7 +143,7 @@ export function replay_get(handle: u32, view: u32, keys: usize, n: u32): i32 {
   if (v === null) return NOT_FOUND;
   const code = checkKeys(root, keys, n);
   if (code != 0) return code;
-  if (n == 0) return Refusal.of(INVALID).put("n must be an integer from 1 up to ").number(MAX_LENGTH).put(", got 0").code;
+  if (n == 0) return Refusal.of(INVALID).put("n must be an integer from 1 to ").number(MAX_LENGTH).put(", got 0").code;
   const refused = v.keeps();
   if (refused != 0) return refused;
   const width = rowsOf(root, v, keys, n);

@@ -78,7 +78,7 @@ export function replay_save(handle: u32, first: u32): u32 {
     s.changes = root.changes;
   } else if (s.handle != handle || s.changes != root.changes) {
     Refusal.of(OUT_OF_TURN).put(
-      "first must be 1 to begin a snapshot, because the Replay changed or no snapshot was begun. Read all chunks before you change the Replay",
+      "first must be 1 to begin a snapshot, because the Replay has changed or no snapshot has begun. Read all chunks before you change the Replay",
     );
     return 0;
   }

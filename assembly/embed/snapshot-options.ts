@@ -43,7 +43,8 @@ export function readHead(at: u32, bytes: u32): i32 {
     else tags.skip();
   }
   if (tags.odd == NOT_UTF8) return notUtf8();
-  if (tags.odd != 0) return Refusal.of(E_UNSUPPORTED).put("the snapshot has a name that cannot be UTF-8 (half a surrogate pair). Load it in TypeScript").code;
+  if (tags.odd != 0)
+    return Refusal.of(E_UNSUPPORTED).put("the snapshot has a name that is not valid UTF-8 (half a surrogate pair). Load it in TypeScript").code;
   return tags.broken == 0 ? code : contradicts();
 }
 
@@ -62,7 +63,7 @@ export function readWriters(at: u32, bytes: u32): i32 {
 }
 
 function contradicts(): i32 {
-  return Refusal.of(E_CORRUPT).put("the snapshot is damaged: its head or its writers are invalid").code;
+  return Refusal.of(E_CORRUPT).put("the snapshot is damaged: its head or its list of writers is invalid").code;
 }
 
 /** Returns a reader that attributes refusals to the snapshot. */

@@ -60,7 +60,7 @@ export function putStored(put: Put): void {
 export function checkStored(root: Root): i32 {
   const step = maxStepBytes(root);
   if (root.storedMax == 0 || root.storedMax >= step) return 0;
-  const refusal = Refusal.of(INVALID).put("stored must be at least ").number(step).put(", the bytes of a step with frames that do not compress, got ");
+  const refusal = Refusal.of(INVALID).put("stored must be at least ").number(step).put(", the size of a step whose frames cannot be packed, got ");
   return refusal.number(root.storedMax).code;
 }
 

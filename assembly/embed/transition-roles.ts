@@ -109,7 +109,7 @@ export function numberIn(role: u32): i32 {
   const own = field.is(Role.of(role).path, Role.of(role).bytes);
   if (own && (field.size == 1 || role == REWARD) && field.isShared == 0 && field.dtype != TEXT && (field.dtype != BOOL || role == TERMINATED)) return first;
   const refusal = Refusal.of(SPEC_MISMATCH).put("the ").put(roleName(role));
-  refusal.put(role == REWARD ? " must be a leaf of numbers" : " must be one number per step");
+  refusal.put(role == REWARD ? " must be a numeric leaf" : " must be one number per step");
   return refusal
     .put(role == TERMINATED ? ", and not text or shared" : ", and not text, bool or shared")
     .put(", got the leaf ")

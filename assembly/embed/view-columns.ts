@@ -151,7 +151,7 @@ function checkNexts(view: View): i32 {
     for (let i: u32 = 0; i < Root.the().fields().count; i++)
       found = found || (isOther(view, i) && sameWord(Field.of(i).path, topBytes(Field.of(i)), next.at, next.bytes));
     if (found) continue;
-    return Refusal.of(NOT_FOUND).put("each next must be action, or the first part of the path of another leaf, got ").word(next.at, next.bytes).code;
+    return Refusal.of(NOT_FOUND).put("each name after next must be action, or the first part of the path of another leaf, got ").word(next.at, next.bytes).code;
   }
   return 0;
 }

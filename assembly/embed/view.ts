@@ -197,7 +197,7 @@ export function viewOf(i: u32): View | null {
 export function singleRow(options: TableOptions): i32 {
   const refusal = Refusal.of(SPEC_MISMATCH).put("table ").word(options.name, options.bytes);
   return refusal.put(
-    " has items of one step, or items that begin with the final step of an episode. These are not transitions. Set nStep in its rules, or a length of at least 2",
+    " has items of one step, or items that begin with the final step of an episode. Such items are not transitions. Set nStep in its rules, or a length of at least 2",
   ).code;
 }
 

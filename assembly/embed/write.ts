@@ -34,7 +34,7 @@ export function replay_write(handle: u32, view: u32, column: u32, keys: usize, n
   const code = checkKeys(root, keys, n);
   if (code != 0) return code;
   const steps: u32 = c.source == ALL ? width : 1;
-  if (steps - 1 >= MAX_LENGTH) return Refusal.of(INVALID).put("width must be an integer from 1 up to ").number(MAX_LENGTH).put(", got ").number(width).code;
+  if (steps - 1 >= MAX_LENGTH) return Refusal.of(INVALID).put("width must be an integer from 1 to ").number(MAX_LENGTH).put(", got ").number(width).code;
   const field = Field.of(c.which);
   const bytes = <f64>n * <f64>steps * <f64>field.arrayBytes();
   if (n != 0 && !root.holds(values, bytes)) return outside("values", values, bytes);

@@ -223,7 +223,7 @@ export function endRule(words: TextReader, rule: ItemRule, priority: bool, strid
     if (!stride) rule.stride = longest;
     if (rule.stride > longest) {
       const refusal = words.here(INVALID).put("the stride of a sequence must be at most ").number(longest);
-      return refusal.put(" (its steps after the burn-in, without the last), got ").number(rule.stride).code;
+      return refusal.put(" (the number of its steps after the burn-in, without the last step), got ").number(rule.stride).code;
     }
   }
   if (rule.hasReturns()) {
@@ -257,13 +257,13 @@ export function settleWriters(): i32 {
         .number(options.keep).code;
     }
     if (options.transitions == 0) continue;
-    let code = required(OBSERVATION, "a rule of nStep or sequence");
-    if (code == 0) code = required(ACTION, "a rule of nStep or sequence");
-    if (code == 0) code = required(REWARD, "a rule of nStep or sequence");
+    let code = required(OBSERVATION, "an nStep or sequence rule");
+    if (code == 0) code = required(ACTION, "an nStep or sequence rule");
+    if (code == 0) code = required(REWARD, "an nStep or sequence rule");
     if (code == 0) code = min(numberIn(REWARD), 0);
     if (code != 0) return code;
     if (options.lanes == 1 || options.autoreset != 0) continue;
-    return Refusal.of(INVALID).put("autoreset is required for a writer with lanes and rules of nStep or sequence: disabled, nextStep or sameStep").code;
+    return Refusal.of(INVALID).put("autoreset is required for a writer with lanes and nStep or sequence rules: disabled, nextStep or sameStep").code;
   }
   return joinNames();
 }
@@ -290,13 +290,13 @@ function mustMatch(options: WriterOptions, there: WriterOptions): i32 {
   if (options.across != there.across)
     return differs(there, "across")
       .put(there.across != 0 ? "set" : "omitted")
-      .put(" as in the snapshot").code;
-  if (max(options.autoreset, DISABLED) != max(there.autoreset, DISABLED)) return differs(there, "autoreset").put("as in the snapshot").code;
+      .put(", as in the snapshot").code;
+  if (max(options.autoreset, DISABLED) != max(there.autoreset, DISABLED)) return differs(there, "autoreset").put("the same as in the snapshot").code;
   if (options.rules != there.rules)
     return differs(there, "the number of rules").number(there.rules).put(", as in the snapshot, got ").number(options.rules).code;
   for (let k: u32 = 0; k < there.rules; k++)
     if (memory.compare(changetype<usize>(ItemRule.of(options.first + k)), changetype<usize>(ItemRule.of(there.first + k)), ITEM_RULE_BYTES) != 0)
-      return differs(there, "the rules").put("as in the snapshot, but rule ").number(k).put(" differs").code;
+      return differs(there, "the rules").put("the same as in the snapshot, but rule ").number(k).put(" differs").code;
   return 0;
 }
 

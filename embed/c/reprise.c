@@ -83,7 +83,7 @@ static void close_it(reprise_replay *replay) {
 /* Returns why a Replay cannot be called, or 0 if it can. */
 static int32_t closed(reprise_replay *replay) {
   if (replay == NULL) return refuse(REPRISE_INVALID, "INVALID: replay must be a Replay from reprise_create or reprise_load, got NULL");
-  return replay->handle != 0 ? 0 : refuse(REPRISE_CLOSED, "CLOSED: the Replay was freed. Create another");
+  return replay->handle != 0 ? 0 : refuse(REPRISE_CLOSED, "CLOSED: the Replay was freed. Create a new one");
 }
 
 /* A trap would be a bug in the core; none is known. */
@@ -117,7 +117,7 @@ static int32_t give(reprise_replay *replay, run *runs, int count) {
     if (runs[i].bytes == 0) continue;
     if (runs[i].from == NULL) return refuse(REPRISE_INVALID, "INVALID: %s must not be NULL", runs[i].name);
     end += (runs[i].bytes + 15) & ~(uint64_t)15;
-    if (end > UINT32_MAX) return refuse(REPRISE_INVALID, "INVALID: %s must be less than 4 GiB. Pass less at a time", runs[i].name);
+    if (end > UINT32_MAX) return refuse(REPRISE_INVALID, "INVALID: %s must be smaller than 4 GiB. Pass less at a time", runs[i].name);
   }
   if (end == 0) return 0;
   const uint8_t *before = memory->data;
@@ -142,7 +142,7 @@ static uint32_t made(reprise_replay *replay, run *runs, int count) {
   way_out = &here;
   if (setjmp(here) != 0) {
     if (replay->core.w2c_memory.data != NULL) return trapped(), 0;
-    return refuse(0, "OUT_OF_MEMORY: there is no address space of 4 GiB for a Replay. Raise the limit, or build with -DREPRISE_MOVES");
+    return refuse(0, "OUT_OF_MEMORY: a Replay needs 4 GiB of address space, which is not available. Increase the limit, or build with -DREPRISE_MOVES");
   }
   page_open(&replay->core);
   if (give(replay, runs, count) != 0) return 0;

@@ -136,7 +136,7 @@ local function listed(steps)
     if type(key) == "number" then some, most = some + 1, math.max(most, key) else named = true end
   end
   if some == 0 or (some == most and not named) then return some end
-  if named then refuse("INVALID: the steps must be one step or a list of steps, got a table with names and numbers") end
+  if named then refuse("INVALID: the steps must be one step or a list of steps, got a table with both names and numbers as keys") end
   for i = 1, most do
     if steps[i] == nil then refuse(("INVALID: the list of steps must have no holes, got nil for step %d of %d"):format(i, most)) end
   end
@@ -147,14 +147,14 @@ end
 local function whole(what, value)
   local number = (type(value) == "number" or type(value) == "cdata") and tonumber(value) or -1
   if not (number >= 0 and number <= WHOLE) or number % 1 ~= 0 then
-    refuse(("INVALID: %s must be a whole number from 0 up to %d, got %s"):format(what, WHOLE, tostring(value)))
+    refuse(("INVALID: %s must be a whole number from 0 to %d, got %s"):format(what, WHOLE, tostring(value)))
   end
   return number
 end
 
 -- Returns the library's Replay, unless it was freed.
 local function live(replay)
-  if replay.freed then refuse("CLOSED: the Replay was freed. Create another") end
+  if replay.freed then refuse("CLOSED: the Replay was freed. Create a new one") end
   return replay.handle
 end
 

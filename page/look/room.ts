@@ -35,7 +35,7 @@ export function room(host: HTMLElement, signal: AbortSignal, query: URLSearchPar
     content.replaceChildren();
     try {
       const given = await ask(opened);
-      if (given === undefined) throw new TypeError("your selection contains no file");
+      if (given === undefined) throw new TypeError("your selection contains no files");
       opened.throwIfAborted();
       current = given;
       const dataset = await client.open({ given, split, options: options.read() }, opened);

@@ -12,7 +12,7 @@ export interface Attributes {
 export function h<K extends keyof HTMLElementTagNameMap>(tag: K, attributes: Attributes = {}, ...children: readonly Child[]): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (name === "style") throw new TypeError(`<${tag}>: the page's policy forbids style. Use a class`);
+    if (name === "style") throw new TypeError(`<${tag}>: the page's content security policy forbids the attribute style. Use a class`);
     if (typeof value === "function") element.addEventListener(name.slice(2), value as EventListener);
     else if (value === true) element.setAttribute(name, "");
     else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, String(value));

@@ -101,6 +101,11 @@ export function isRequired(subject: string, rule: string): string {
   return `${subject} ${verb} required${text}`;
 }
 
+/** Adds a sentence to a message. A message ends without a full stop, but a suggestion at its end has a question mark. */
+export function addSentence(message: string, sentence: string): string {
+  return `${message}${message.endsWith("?") ? "" : "."} ${sentence}`;
+}
+
 /** Returns ` Did you mean "seed"?` if a known word is similar, otherwise an empty string. */
 export function didYouMean(value: unknown, words: Iterable<string>): string {
   const near = typeof value === "string" ? nearestWord(value, words) : undefined;
@@ -167,7 +172,7 @@ const CALLS = new Set(
 /** Returns an options object if it has only known keys. @throws TypeError if a key is unknown, usually because it is misspelt */
 export function onlyKeys<T>(subject: string, value: T, keys: string): T {
   if (typeof value !== "object" || value === null)
-    throw mustBe(TypeError, CALLS.has(subject) ? `the options of ${subject}` : subject, `an object of ${keys}`, value);
+    throw mustBe(TypeError, CALLS.has(subject) ? `the options of ${subject}` : subject, `an object with keys ${keys}`, value);
   let allowed = KEY_SETS.get(keys);
   if (allowed === undefined) {
     allowed = new Set(keys.split(", "));

@@ -52,7 +52,7 @@ export class Waiters {
    * @param queue if passed, calls with the same queue are served in call order
    */
   until<T>(attempt: () => T | undefined, what: () => string, options: WaitOptions = {}, queue?: object): T | Promise<T> {
-    if (typeof options !== "object" || options === null) throw mustBe(TypeError, "options", "an object of signal, timeoutMs", options);
+    if (typeof options !== "object" || options === null) throw mustBe(TypeError, "options", "an object with keys signal, timeoutMs", options);
     checkWait(options);
     const first = queue !== undefined && this.#queues.has(queue) ? undefined : attempt();
     if (first !== undefined) return first;

@@ -380,11 +380,11 @@ function mustBeWritable(into: object, isBlockable: boolean): void {
 /** Returns the error for a batch to refill that is already released. */
 function released(): Error {
   const remedy = "To keep a batch, sample without recycle, or into table.batch(n, …)";
-  return mustBe("SPEC_MISMATCH", "into", ["a batch that is not released, because another draw may use its memory", remedy], "a released batch");
+  return mustBe("SPEC_MISMATCH", "into", ["a batch that has not been released, because another draw may use its memory", remedy], "a released batch");
 }
 
 function transferred(): Error {
-  return mustBe("SPEC_MISMATCH", "into", "a batch whose memory was not transferred", "a batch whose memory was transferred");
+  return mustBe("SPEC_MISMATCH", "into", "a batch whose memory has not been transferred", "a batch whose memory was transferred");
 }
 
 function detachedError({ path, each }: Field, n: number): Error {

@@ -125,7 +125,7 @@ export abstract class ColumnView implements BatchView {
     const known = typeof into === "object" && into !== null ? buffers.get(into) : undefined;
     const present = known?.layout.holds ?? (into instanceof DrawnTransitions ? leaseOf(into)?.layout.holds : 0) ?? 0;
     if (present & SOURCE && !(holds & SOURCE)) throw mustBe(TypeError, "into", "a batch of this view", "a batch of a mixture");
-    if (present & WEIGHTS && !(holds & WEIGHTS)) throw mustBe(TypeError, "beta", "given, since into has weights", undefined);
+    if (present & WEIGHTS && !(holds & WEIGHTS)) throw mustBe(TypeError, "beta", "given, because into has weights", undefined);
     if (known?.layout.n === n && this.isWide(known.layout.width, width) && known.layout.holds === holds) return known;
     const made = new BatchBuffer(this.table.engine, this.layoutOf(n, width, float, holds), into);
     buffers.set(made.batch, made);

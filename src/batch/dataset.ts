@@ -46,7 +46,7 @@ export function datasetOf<B extends { readonly count: number; release?(): void }
   if (typeof options !== "object" || options === null) throw mustBe(TypeError, "the options of dataset()", "an object with batchSize", options);
   if (options.epochs !== undefined) {
     if (!(draws instanceof Draws))
-      throw new ReplayError("UNSUPPORTED", "a mixture has no epochs, since its sources have separate items. Loop over a dataset per source");
+      throw new ReplayError("UNSUPPORTED", "a mixture has no epochs, because its sources have separate items. Iterate over one dataset per source");
     return epochsOf(draws, options as DatasetOptions & EpochOptions);
   }
   const lone = OF_EPOCHS.find((option) => options[option] !== undefined);

@@ -133,7 +133,10 @@ class Epochs<B extends { readonly count: number; release?(): void }> {
     const { engine, core, name } = this.#draws.table;
     place.since = core.beginEpoch();
     if (place.since === 0)
-      throw new ReplayError("KEYS_EXHAUSTED", `table ${show(name)} has no keys left to separate the items of this epoch from newer ones. Make a new Replay`);
+      throw new ReplayError(
+        "KEYS_EXHAUSTED",
+        `table ${show(name)} has no keys left to distinguish the items of this epoch from newer items. Create a new Replay`,
+      );
     place.slots = core.high;
     const isKnown = core.counter(PENDING) === 0;
     place.counts = isKnown

@@ -309,7 +309,7 @@ export class ItemView implements BatchView {
     const remedy = `To make items of ${length} steps, set length: ${length} or nStep: ${nStep.n} in their rule`;
     const limit = this.#limit(steps, longest);
     if (most === 0) {
-      const other = 'If each step holds its next observation, set nextState: "own" instead';
+      const other = 'If each step contains its next observation, set nextState: "own" instead';
       const rule = "must be at least 2 for nStep, which uses the last step only as the next state";
       throw trimStack(new RangeError(`${limit} ${rule}, got ${steps}. ${remedy}. ${other}`));
     }
@@ -322,7 +322,7 @@ export class ItemView implements BatchView {
   #sayUnseen({ discount, terminated, n }: NStep): void {
     const { warnings, hasTerminated } = this.#table.engine;
     if (!hasTerminated || discount !== NO_LEAF || terminated !== NO_LEAF || !warnings.first("unseenEnds")) return;
-    const why = `with nextState: "own" items of up to ${n} steps end before the final step, which records the termination`;
+    const why = `with nextState: "own", items of up to ${n} steps end before the final step, which records the termination`;
     const remedy = `Pass the leaf that marks the end as nStep.terminal or nStep.discount, or make items of ${n + 1} steps`;
     this.#sampler.unsaid.push(`nStep cannot tell which episodes of table ${show(this.#table.name)} terminated: ${why}. ${remedy}`);
   }
@@ -330,7 +330,7 @@ export class ItemView implements BatchView {
   /** @throws RangeError for columns at a bootstrap step without n-step returns */
   #checkBootstrap(selections: readonly Selection[]): void {
     if (this.#sampler.options.nStep !== undefined || !selections.some(isBootstrap)) return;
-    throw new RangeError('columns with at: "bootstrap" need the option nStep');
+    throw new RangeError('columns with at: "bootstrap" require the option nStep');
   }
 
   /** Returns the option or property that limits a window to `steps` steps, as the subject of a message. */

@@ -244,14 +244,14 @@ export function nStepOf(options: NStepOptions, leaves: readonly PlacedLeaf[]): N
     const found = leafAt(`nStep.${role}`, leaves, path);
     const isReward = role === "reward";
     if ((isReward || found.size === 1) && found.leaf.shared === undefined && !isText(found.leaf)) return found;
-    throw mustBe("SPEC_MISMATCH", `nStep.${role}`, `an unshared leaf ${isReward ? "of numbers" : "with one number per step"}`, path);
+    throw mustBe("SPEC_MISMATCH", `nStep.${role}`, `an unshared ${isReward ? "numeric leaf" : "leaf with one number per step"}`, path);
   };
   const factor = discount === undefined ? undefined : leafAt("nStep.discount", leaves, discount);
   if (factor?.leaf.dtype === "bool")
     throw mustBe(
       "SPEC_MISMATCH",
       "nStep.discount",
-      ["a leaf of numbers that are 0 at the end of an episode", "Pass a terminal flag as nStep.terminal"],
+      ["a numeric leaf that is 0 at the end of an episode", "Pass a terminal flag as nStep.terminal"],
       `${discount}, bool`,
     );
   const rewards = leaf("reward", reward);

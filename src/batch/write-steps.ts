@@ -117,7 +117,7 @@ function partsOf(table: SampledTable, batch: object, buffer: BatchBuffer | undef
     );
   const isOwn = layout !== undefined && outputsOf(layout).every(({ leaf }) => leaves[leaf.index] === leaf);
   if (!isOwn || windows === undefined) throw mustBe(TypeError, "batch", `a batch of table ${show(table.name)}, or of a view of it`, batch);
-  if (lease?.isReleased) throw mustBe("SPEC_MISMATCH", "batch", "a batch that is not released", "a released batch");
+  if (lease?.isReleased) throw mustBe("SPEC_MISMATCH", "batch", "a batch that has not been released", "a released batch");
   const { count, keys, info } = batch as { readonly count: number; readonly keys?: Float64Array; readonly info?: { readonly keys: Float64Array } };
   const all = (info?.keys ?? keys) as Float64Array;
   integer("batch.count", count, 0, Math.min(layout.n, all.length));

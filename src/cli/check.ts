@@ -22,28 +22,32 @@ Examples:
   $ npx reprise check demonstrations.hdf5 --mode salvage --json
   $ npx reprise check runs/a --without observation/image --min-steps 10 --ignore constantRewards --ignore constantDimensions
 
-Faults: episodes that are empty, do not end, or begin or end in their middle; is_terminal without is_last; NaN and infinities; steps of another form;
-timestamps that repeat or go back; films that are missing or shorter than the steps; parts that cannot be read.
+Faults: episodes that are empty, do not end, or begin or end in the middle; is_terminal without is_last; NaN and infinities; steps that do not match the spec;
+timestamps that repeat or decrease; films that are missing or have fewer frames than steps; parts that cannot be read.
 Warnings: uneven timestamps, elements of observations and actions that never change, a reward that never changes, very short episodes, films with more frames than steps,
 final observations of zeros.
 
-The exit code is 1 if any line is printed for a fault or a warning. --ignore leaves a kind out, by its name in --json: ${KINDS.join(", ")};
-or warnings, which leaves all warnings out.
+The exit code is 1 if any line is printed for a fault or a warning. --ignore omits a kind, by its name in --json: ${KINDS.join(", ")};
+or warnings, which omits all warnings.
 convert --mode repair fixes the faults of episodes and their steps.
 `;
 
 export function addCheck(command: Command): Command {
   return addOpen(addSalvage(command))
-    .description("Lists what is wrong with a dataset, one line each, with the episode and the step. Reads it once.")
+    .description("Lists the faults of a dataset, one per line, with the episode and the step. Reads the dataset once.")
     .addHelpText("before", FIRST_EXAMPLE)
     .argument("<path|url>", `a file or folder: ${SOURCES}`)
     .option("--split <split>", "the split to read")
-    .option("--ignore <kind>", "a kind of finding to leave out, such as constantRewards, or warnings for all of them; may be repeated", repeatable)
+    .option("--ignore <kind>", "a kind of finding to leave out, such as constantRewards, or warnings for all warnings; may be repeated", repeatable)
     .option("--timestamp <leaf>", "the leaf with the time of each step (default: timestamp or observation/timestamp)")
     .option("--fps <n>", "steps per second, for timestamps in seconds (default: as the data states, otherwise the median of each episode)", positive)
-    .option("--max-jitter <share>", "the largest share by which an interval between timestamps may differ from the expected one (default: 0.1)", notNegative)
-    .option("--min-steps <n>", "an episode with fewer transitions is very short (default: 2)", wholeNumber(0))
-    .option("--min-share <share>", "an episode with fewer transitions than this share of the median is very short (default: 0.1)", notNegative)
+    .option(
+      "--max-jitter <share>",
+      "the largest share by which an interval between timestamps may differ from the expected interval (default: 0.1)",
+      notNegative,
+    )
+    .option("--min-steps <n>", "report an episode with fewer transitions as very short (default: 2)", wholeNumber(0))
+    .option("--min-share <share>", "report an episode with fewer transitions than this share of the median as very short (default: 0.1)", notNegative)
     .option("--places <n>", "the number of places to list per kind; all are counted (default: 8)", wholeNumber(1))
     .addHelpText("after", EXAMPLES);
 }

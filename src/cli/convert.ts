@@ -44,8 +44,8 @@ Examples:
 export function addConvert(command: Command): Command {
   command
     .addHelpText("before", "  $ npx reprise convert tensorflow_datasets/cartpole cartpole.parquet\n")
-    .description("Writes a dataset in another format. Existing files stay unless you pass --overwrite.")
-    .argument("<from>", `a file or folder, or a URL: ${SOURCES}`)
+    .description("Writes a dataset in another format. Existing files are kept unless you pass --overwrite.")
+    .argument("<from>", `a file, folder or URL: ${SOURCES}`)
     .argument("<to>", "a file that ends with .parquet, .jsonl, .npz, .hdf5 or .csv, or a folder")
     .addOption(new Option("--format <format>", "the format to write (default: by the ending of TO)").choices(FORMATS))
     .option("--from-split <split>", "the split of FROM to read");
@@ -58,19 +58,19 @@ export function addConvert(command: Command): Command {
 export function addFormatOptions(command: Command): Command {
   return command
     .option("--overwrite", "replace existing files")
-    .option("--strict", "write nothing if the format cannot store a part of the data, instead of listing that part")
+    .option("--strict", "write nothing if the format cannot store some of the data, instead of only listing that data")
     .option("--name <name>", "TFDS: name of the dataset (default: the name of FROM)")
     .option("--version <version>", "TFDS: version of the dataset (default: 1.0.0)")
     .option("--split <split>", "TFDS: the split to write (default: train)")
     .option("--shards <n>", "TFDS: number of files for the split", wholeNumber(1))
     .option(
       "--image <leaf>",
-      "TFDS, LeRobot: a leaf of pixels to store as PNG, such as observation/image; may be repeated (LeRobot's default: all with 3 channels)",
+      "TFDS, LeRobot: an image leaf to store as PNG, such as observation/image; may be repeated (default for LeRobot: all images with 3 channels)",
       repeatable,
     )
-    .option("--fps <n>", "LeRobot: frames per second (default: those of FROM, if it is LeRobot or a recording)", positive)
+    .option("--fps <n>", "LeRobot: frames per second (default: that of FROM, if FROM is a LeRobot dataset or a recording)", positive)
     .option("--task-leaf <leaf>", "LeRobot: the text leaf that describes the task, such as observation/instruction")
-    .option("--robot-type <type>", "LeRobot: the robot")
+    .option("--robot-type <type>", "LeRobot: the type of the robot")
     .addOption(new Option("--lerobot-version <version>", "LeRobot: version of the format (default: 3.0)").choices(["2.1", "3.0"]))
     .option("--id <id>", "Minari: id of the dataset (default: that of FROM, or its name with -v0)");
 }

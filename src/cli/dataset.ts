@@ -82,7 +82,7 @@ export function addOpen(command: Command): Command {
     .option("--topics <file>", TOPICS)
     .option(
       "--rate <hz>",
-      "MCAP: steps per second; a step has the last message at or before it (--open sample=nearest: the nearest one) (default: 10)",
+      "MCAP: steps per second; a step takes the last message at or before its time, or the nearest message with --open sample=nearest (default: 10)",
       positive,
     );
 }
@@ -136,7 +136,7 @@ const MAX_SHOWN = 20;
 
 /** The formats that commands read, for the help texts. */
 export const SOURCES =
-  "TFDS, Minari, D4RL, LeRobot, robots' HDF5, Parquet, JSONL, CSV, NPZ, Zarr, MCAP, TFRecord of TF-Agents, a recording, a journal or a snapshot";
+  "TFDS, Minari, D4RL, LeRobot, robot HDF5, Parquet, JSONL, CSV, NPZ, Zarr, MCAP, TF-Agents TFRecord, a recording, a journal or a snapshot";
 
 /** Opens the dataset, runs `use` and closes the dataset again. */
 export async function withDataset<T>(path: string, options: OpenOptions, { signal }: Host, use: (reader: RldsReader) => Promise<T>): Promise<T> {

@@ -56,7 +56,7 @@ const PHRASES: readonly (readonly [original: string, replacement: string])[] = [
   ["takeOver: true", "--take-over"],
   ["Set maxTextBytes", "Set --max-text-bytes"],
   ["maxSequenceLength", "--max-length"],
-  ["Leave it out, or convert it to numbers, with mapSteps", "Leave it out with --without"],
+  ["Use mapSteps to leave it out, or to convert it to numbers", "Leave it out with --without"],
   ["mapEpisodes can leave it out", "no option leaves it out"],
   ["Leave it out with mapEpisodes", "No option leaves it out"],
   ["Convert it with mapSteps(data, change, { stepSpec })", "Use another journal"],
@@ -70,7 +70,7 @@ const PHRASES: readonly (readonly [original: string, replacement: string])[] = [
   ["columns: {", "--open columns={"],
   ["escribe it in stepSpec", "escribe it with --open stepSpec={…}"],
   ["images must be", "--image must name"],
-  ["shards and shardBytes exclude each other", "--shards excludes shardBytes"],
+  ["shards and shardBytes cannot", "--shards and shardBytes cannot"],
 ];
 
 /** Patterns for messages that contain names of options, with replacements that name flags instead. */
@@ -82,7 +82,7 @@ const OPTION_PATTERNS: readonly (readonly [original: RegExp, replacement: string
   [/\bnull: \{ "([^"\\]+)": … \}/g, "--null $1=VALUE"],
   [/\brename: \{ NAME: "([^"\\]+)" \}/g, "--rename NAME=$1"],
   [/^null\.(\S+) must be/, "--null $1=… must be"],
-  [/^(without|only|rename|null) must be names of columns/, "--$1 must name columns"],
+  [/^(without|only|rename|null) must be column names/, "--$1 must name columns"],
   [/^timestamp must be/, "--timestamp must be"],
   [/^dropEpisodes must be/, "--drop-episodes must be"],
   [/^episodes must be/, "--episodes must be"],

@@ -24,7 +24,7 @@ export function addInspect(command: Command): Command {
     .description("Shows the format and the spec of a dataset, the lengths and returns of its episodes, and its faults.")
     .argument("<path|url>", `a file or folder: ${SOURCES}`)
     .option("--split <split>", "the split to read")
-    .option("--stats", "also show minimum, maximum, mean and standard deviation of every leaf; reads the data twice")
+    .option("--stats", "also show the minimum, maximum, mean and standard deviation of every leaf; reads the data twice")
     .addHelpText("after", EXAMPLES);
 }
 

@@ -38,14 +38,14 @@ import { pushTrajectories, type TrajectoryOptions } from "./trajectories.ts";
 import { pushTransitions, transitionsText } from "./transitions.ts";
 
 const EXAMPLES = `
-A new journal gets the named tables. An existing journal keeps its tables, which must have the dataset's spec; --append adds to tables that have items.
+A new journal is created with the named tables. An existing journal keeps its tables, which must have the dataset's spec; --append adds to tables that have items.
 A failed push removes a new journal; an existing journal keeps the items before the fault.
 Without --sequence-length or --episodes, an item is a trajectory of two steps. No item spans two episodes.
 If the data has no final observation of an episode, the last observation is repeated as the final one; --final-step changes that.
 With --n-step, every step except a final observation starts a transition of n steps, or of fewer if the episode ends earlier.
-Programs draw these with table.transitions({ gamma }).
-With --server, items go into existing tables of a Reverb server (dm-reverb), which must have the dataset's signature or none. Its rate limiters
-apply: if a queue is full, the push waits until another program samples from it. After a fault, items that were pushed stay.
+Programs draw these transitions with table.transitions({ gamma }).
+With --server, items go into existing tables of a Reverb server (dm-reverb), which must have the dataset's signature or no signature. The server's rate limiters
+apply: if a queue is full, the push waits until another program samples from it. After a fault, items that were already pushed stay.
 
 Examples:
   $ npx reprise push tensorflow_datasets/half_cheetah --dir runs/a --table transitions
@@ -66,7 +66,7 @@ export function addPush(command: Command): Command {
     .option("--server <host:port>", "a Reverb server, instead of a journal")
     .requiredOption("--table <name>", "a table to push every item into; may be repeated", repeatable)
     .option("--sequence-length <n>", "number of steps in an item (default: 2)", wholeNumber(1))
-    .option("--stride <n>", "number of steps between the starts of two items (default: 1)", wholeNumber(1))
+    .option("--stride <n>", "number of steps between the starts of consecutive items (default: 1)", wholeNumber(1))
     .option("--episodes", "turn each whole episode into one item")
     .option("--n-step <n>", "create transitions of n steps, instead of trajectories", wholeNumber(1, MAX_LENGTH - 1))
     .option("--max-length <n>", "with --episodes: maximum number of steps in an episode (default: 10000)", wholeNumber(1))
@@ -78,17 +78,17 @@ export function addPush(command: Command): Command {
     )
     .option(
       "--max-size <n>",
-      "for new tables: maximum number of items; the oldest leave first (default: 1000000, or the largest power of ten whose steps fit into 4 GiB)",
+      "for new tables: maximum number of items; the oldest items are removed first (default: 1000000, or the largest power of ten whose steps fit into 4 GiB)",
       wholeNumber(1),
     )
     .option(
       "--max-text-bytes <n>",
-      "for a new journal, or a server: maximum bytes of a string in UTF-8; needed if observations or actions have text",
+      "for a new journal, or a server: maximum number of bytes of a string in UTF-8; required if observations or actions contain text",
       wholeNumber(1),
     )
     .option("--seed <n>", "for a new journal: seed of its draws (default: 0)", seedOf)
     .option("--append", "add to tables that already have items")
-    .option("--take-over", "take the journal from an owner that has certainly ended, if this cannot be detected (after LOCKED)")
+    .option("--take-over", "after LOCKED: take the journal from an owner that has certainly ended, if Reprise cannot detect that")
     .option("--split <split>", "the split to read");
   return addOpen(addFinalStep(addMode(command))).addHelpText("after", EXAMPLES);
 }

@@ -16,7 +16,7 @@ import type { Host, Result } from "./result.ts";
 import { number, shapeText, table as tableText } from "./text.ts";
 
 const EXAMPLES = `
-These are the items that the program of the journal would draw next. Nothing changes, and the program can keep running.
+The items are those that the journal's program would draw next. The journal does not change, and the program can keep running.
 
 Examples:
   $ npx reprise sample runs/a --table transitions

@@ -22,7 +22,7 @@ Examples:
 export function addServePage(command: Command): Command {
   return command
     .addHelpText("before", "  $ npx reprise serve-page lerobot/pusht\n")
-    .description("Serves a page for your browser that shows a dataset, journal or snapshot of this machine: its episodes, faults and distributions.")
+    .description("Serves a page for your browser that shows a dataset, journal or snapshot on this machine: its episodes, faults and distributions.")
     .argument("<path>", "a file or folder")
     .option("--port <port>", "the port of 127.0.0.1 to listen on (default: a free one)", wholeNumber(0, 65535))
     .addHelpText("after", EXAMPLES);
@@ -33,7 +33,7 @@ export interface ServePageOptions {
 }
 
 export async function servePage(path: string, { port = 0 }: ServePageOptions, host: Host): Promise<Result | undefined> {
-  if (/^https?:\/\//i.test(path)) throw new UsageError(`serve-page shows files of this machine. Open ${path} in the page itself`);
+  if (/^https?:\/\//i.test(path)) throw new UsageError(`serve-page shows files on this machine. Open ${path} in the page itself`);
   const server = await pageServer({ page: pageFolder(host.version, host.program), path, port });
   try {
     const { address, exclusions } = server;

@@ -34,7 +34,7 @@ export class PoolFile {
     const page = new Uint8Array(PAGE);
     page.set(new TextEncoder().encode(`${MARK}${name}\n`));
     // The first sync of the file's contents also syncs this page. Before that sync, the page does not matter.
-    if (this.#handle.write(page, { at: 0 }) !== PAGE) throw Object.assign(new Error("the disk accepted only a part of the data"), { code: "ENOSPC" });
+    if (this.#handle.write(page, { at: 0 }) !== PAGE) throw Object.assign(new Error("the disk accepted only part of the data"), { code: "ENOSPC" });
     this.name = name;
   }
 

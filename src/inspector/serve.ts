@@ -40,7 +40,7 @@ export function serveInspector(replay: Replay, port: PortLike): InspectedReplay 
           "UNSUPPORTED",
           `the inspector uses version ${version} of the protocol, but serveInspector uses version ${VERSION}. Use the same version of Reprise at both ends`,
         );
-      if (kindOfMessage(question) === undefined) throw malformed("a question", "replay-inspector");
+      if (kindOfMessage(question) === undefined) throw malformed("a request", "replay-inspector");
       // The server is loaded on demand, because a page that uses a port imports this file and needs no WebAssembly.
       server ??= import("./inspector-server.ts").then(({ InspectorServer }) => new InspectorServer(replay));
       message = { reprise: "answer", id, answer: (await server).answer(question) };

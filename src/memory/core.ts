@@ -117,12 +117,12 @@ export class Core {
 
   /** Returns the error of a call that found no memory or no key. @param code undefined if the call found no memory */
   errorFor(code?: number): Error {
-    if (code === E_KEYS_EXHAUSTED) return new ReplayError("KEYS_EXHAUSTED", "all keys of this table are used up. Make a new Replay");
+    if (code === E_KEYS_EXHAUSTED) return new ReplayError("KEYS_EXHAUSTED", "all keys of this table are used up. Create a new Replay");
     if (code === E_STORED) {
       const mebibytes = Number((this.errorValue / 2 ** 20).toPrecision(4));
-      return new ReplayError("OUT_OF_MEMORY", `storedBytes.max (${mebibytes} MiB) is reached, and no item is left to evict. Raise it, or release steps`);
+      return new ReplayError("OUT_OF_MEMORY", `storedBytes.max (${mebibytes} MiB) is reached, and no item is left to evict. Increase it, or release steps`);
     }
     const max = Number((this.#maxBytes / 2 ** 20).toPrecision(4));
-    return new ReplayError("OUT_OF_MEMORY", `out of memory: maxBytes (${max} MiB) is reached. Raise it, or ${this.remedy}`);
+    return new ReplayError("OUT_OF_MEMORY", `out of memory: maxBytes (${max} MiB) is reached. Increase it, or ${this.remedy}`);
   }
 }

@@ -338,5 +338,5 @@ export class Engine {
 }
 
 export function disposed(): ReplayError {
-  return new ReplayError("CLOSED", "this Replay was disposed of. Make a new one");
+  return new ReplayError("CLOSED", "this Replay was disposed of. Create a new one");
 }

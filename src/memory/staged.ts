@@ -385,5 +385,5 @@ function viewOf({ leaf, address, size }: LeafView, buffer: ArrayBuffer): NumberA
 }
 
 export function writerClosed(): ReplayError {
-  return new ReplayError("CLOSED", "this writer was closed. Make a new one with replay.writer()");
+  return new ReplayError("CLOSED", "this writer was closed. Create a new one with replay.writer()");
 }

@@ -47,7 +47,7 @@ const DEFAULT_DTYPE: DefaultDtype = { dtype: undefined, fractions: "f64" };
  */
 export function batchRecurrentExperiences(experiences: readonly (readonly Transition[])[], options: BatchExperiencesOptions): RecurrentExperiences {
   const { gamma, mapState, states, actions } = parseOptions(options);
-  const lists = listsOf(experiences, 'a list of episodes, as sampleEpisodes(n, maxLength, { form: "list" }) returns it');
+  const lists = listsOf(experiences, 'a list of episodes, such as the result of sampleEpisodes(n, maxLength, { form: "list" })');
   lists.forEach(({ length }, i) => {
     const previousLength = lists[i - 1]?.length ?? length;
     if (length > previousLength)

@@ -96,13 +96,13 @@ function checkSame(name: string, settings: Partial<RecordingAbout>, existing: Re
   const [requestedLeaves, existingLeaves] = [settings.spec, existing.spec].map(leavesIn) as [Map<string, string>, Map<string, string>];
   for (const path of new Set([...existingLeaves.keys(), ...requestedLeaves.keys()])) {
     const [a, b] = [requestedLeaves.get(path), existingLeaves.get(path)];
-    if (a !== b) throw new ReplayError("SPEC_MISMATCH", `spec must have ${b ?? "no leaf"} at ${path} as in ${name}, got ${a ?? "none"}. ${REMEDY}`);
+    if (a !== b) throw new ReplayError("SPEC_MISMATCH", `spec must have ${b ?? "no leaf"} at ${path}, as in ${name}, got ${a ?? "none"}. ${REMEDY}`);
   }
 }
 
 /** Returns the error for a setting that differs from the existing setting. */
 function differs(path: string, existing: string, name: string, requested: unknown): Error {
-  return mustBe("SPEC_MISMATCH", path, [`${existing} as in ${name}`, REMEDY], requested);
+  return mustBe("SPEC_MISMATCH", path, [`${existing}, as in ${name}`, REMEDY], requested);
 }
 
 /** Compares values. The order of keys does not matter. @throws ReplayError SPEC_MISMATCH if a value differs. The error names the first such value */

@@ -10,12 +10,12 @@ export function tooManyFlushes(count: number): ReplayError {
 }
 
 export function closedError(): ReplayError {
-  return new ReplayError("CLOSED", "this writer was closed. Make a new one with remoteWriter()");
+  return new ReplayError("CLOSED", "this writer was closed. Create a new one with remoteWriter()");
 }
 
 /** Returns the error of a closed writer if the Replay's end sent no reason. */
 export function closedThere(): ReplayError {
-  return new ReplayError("CLOSED", "the other end has closed the writer. Make a new one with remoteWriter()");
+  return new ReplayError("CLOSED", "the other end has closed the writer. Create a new one with remoteWriter()");
 }
 
 export function offlineError(): ReplayError {

@@ -72,7 +72,7 @@ export function checkLanes(lanes: number, max: number): void {
   if (lanes > max)
     throw new ReplayError(
       "UNSUPPORTED",
-      `the other end accepts at most ${max} lanes per actor, got ${lanes}. Make several writers, or raise limits.lanes of acceptWriter`,
+      `the other end accepts at most ${max} lanes per actor, got ${lanes}. Create several writers, or increase limits.lanes of acceptWriter`,
     );
 }
 
@@ -84,7 +84,7 @@ export function checkHello(message: unknown, memory: readonly LeafDescription[])
       "UNSUPPORTED",
       `remoteWriter uses version ${version} of the protocol, and acceptWriter uses ${VERSION}. Use the same version of Reprise at both ends`,
     );
-  if (version !== VERSION || !isHello(message)) throw malformed("a question", "remoteWriter");
+  if (version !== VERSION || !isHello(message)) throw malformed("an opening message", "remoteWriter");
   const mismatch = difference(leaves, memory);
   if (mismatch !== undefined) throw new ReplayError("SPEC_MISMATCH", mismatch);
   return message as HelloMessage;

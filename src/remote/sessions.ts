@@ -142,13 +142,13 @@ export class EndedSession extends ReplayError {
 function tooManySessions(count: number): ReplayError {
   return new ReplayError(
     "RATE_LIMITED",
-    `${count} sessions of actors are open, and limits.sessions allows no more. Retry later, or raise limits.sessions of acceptWriter`,
+    `${count} sessions of actors are open, and limits.sessions allows no more. Retry later, or increase limits.sessions of acceptWriter`,
   );
 }
 
 function unknownSession(): ReplayError {
   return new ReplayError(
     "NOT_FOUND",
-    'the Replay does not know the session of this writer. The Replay was restarted, or sessionTtlMs has passed. Make a new writer. To keep sessions after a restart, set confirm: "disk"',
+    'the Replay does not know the session of this writer. The Replay was restarted, or sessionTtlMs has passed. Create a new writer. To keep sessions after a restart, set confirm: "disk"',
   );
 }

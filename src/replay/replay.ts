@@ -106,7 +106,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
       const remedy =
         plan.bytes > MAX_REPLAY_BYTES
           ? "A Replay has at most 4 GiB. Lower maxSize or maxSteps, or make each step smaller"
-          : "Raise maxBytes, or lower maxSize or maxSteps";
+          : "Increase maxBytes, or lower maxSize or maxSteps";
       const journal = places > 0 ? ` with a journal (${planOf(layout, tables, new Core(maxBytes, module), 0, undefined, storedBytes?.max).bytes} without)` : "";
       const need = `at least ${plan.bytes}${journal} for the tables and ${plan.steps} steps of ${plan.bytesPerStep} bytes`;
       throw mustBe(RangeError, options.maxBytes === undefined ? "maxBytes (4 GiB by default)" : "maxBytes", [need, remedy], maxBytes);
@@ -268,7 +268,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
       resumeWriter: (writerOptions) => {
         this.#engine.begin();
         if (this.#writers.orphan(writerOptions.name as string) === undefined)
-          throw new ReplayError("NOT_FOUND", "the writer of this session is closed. Make a new one");
+          throw new ReplayError("NOT_FOUND", "the writer of this session is closed. Create a new one");
         const writer = this.#writers.writer(writerOptions as WriterOptions<string, ColumnSet<unknown>>);
         return writer as unknown as ReturnType<Host["writer"]>;
       },

@@ -230,7 +230,7 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
    * `[Symbol.asyncDispose]` instead.
    */
   close(): void {
-    const reason = new ReplayError("CLOSED", "this client was closed. Make a new ReverbClient");
+    const reason = new ReplayError("CLOSED", "this client was closed. Create a new ReverbClient");
     this.#host?.close();
     this.#tables.close(reason);
     this.#servers.close();

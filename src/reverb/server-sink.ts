@@ -310,7 +310,7 @@ export class ServerSink implements StepSink {
   /** Waits until the tables of the items so far are known, and the items are in the stream. */
   async #untilKnown(wait: WaitOptions): Promise<void> {
     if (this.#unsent.length > 0) this.#sendAll();
-    if (this.#line !== undefined) await abortable(this.#line, "requesting the server's tables", wait);
+    if (this.#line !== undefined) await abortable(this.#line, "the server has not reported its tables", wait);
   }
 
   /** Compares a pattern with its table if the table is known. */
@@ -339,5 +339,5 @@ function valueAt(column: StepValue, { size }: PlacedLeaf, t: number): StepValue 
 }
 
 function closed(): ReplayError {
-  return new ReplayError("CLOSED", "this writer was closed. Make a new one with the client");
+  return new ReplayError("CLOSED", "this writer was closed. Create a new one with the client");
 }

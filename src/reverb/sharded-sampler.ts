@@ -121,7 +121,7 @@ export class ShardedSource implements ItemSource {
     this.#waiters.wake();
     try {
       const take = () => this.#take();
-      return (await this.#waiters.until(take, () => "items of any server", wait)).item;
+      return (await this.#waiters.until(take, () => "no server returned an item", wait)).item;
     } finally {
       this.#waiting--;
     }

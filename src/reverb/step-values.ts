@@ -28,7 +28,8 @@ export function stepValue({ leaf, keys, shape, size }: MeasuredLeaf, input: unkn
   const texts: string[] = [];
   mustPut(target, texts as unknown as NumberArray, 0, input, keys);
   const long = texts.find((text) => utf8Bytes(text) > leaf.maxBytes);
-  if (long !== undefined) throw mustBe("INVALID_DATA", keys.join(".") || "step", `a string of at most ${leaf.maxBytes} bytes in UTF-8 (its maxBytes)`, long);
+  if (long !== undefined)
+    throw mustBe("INVALID_DATA", keys.join(".") || "step", `a string of at most ${leaf.maxBytes} bytes in UTF-8 (the maxBytes of its leaf)`, long);
   return texts;
 }
 

@@ -243,7 +243,7 @@ export function mustPutText(target: LeafTarget, to: Uint8Array, at: number, valu
 function tooLong(text: string, keys: readonly string[], maxBytes: number): Error {
   return new ReplayError(
     "INVALID_DATA",
-    `${pathText(keys)} must be text of at most ${maxBytes} bytes in UTF-8 (the maxBytes of its leaf), got ${utf8Bytes(text)} bytes`,
+    `${pathText(keys)} must be a string of at most ${maxBytes} bytes in UTF-8 (the maxBytes of its leaf), got ${utf8Bytes(text)} bytes`,
   );
 }
 

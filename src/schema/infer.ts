@@ -32,7 +32,7 @@ function inferAt<L>(value: unknown, at: ValuePlace, rules: InferRules<L>): Nest<
   const child: ValuePlace = { key: "", value: value, parent: at, depth: at.depth + 1 };
   for (let ancestor: ValuePlace | undefined = at; ancestor !== undefined; ancestor = ancestor.parent)
     if (ancestor.value === value) throw rules.errorFor("cyclic: it contains itself", at);
-  if (child.depth > rules.maxDepth) throw rules.errorFor(`nested more than ${rules.maxDepth} deep`, at);
+  if (child.depth > rules.maxDepth) throw rules.errorFor(`nested more than ${rules.maxDepth} levels deep`, at);
   if (Array.isArray(value)) {
     const parts = value.map((part, i) => {
       child.key = i;

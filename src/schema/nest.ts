@@ -22,7 +22,7 @@ export function fold<L, T>(
   let index = 0;
   const visit = (at: Nest<L>, keys: readonly string[]): T => {
     if (isEnd(at)) return leaf(index++, keys, at as L);
-    if (keys.length >= MAX_NEST_DEPTH) throw mustBe(RangeError, pathText(keys.slice(0, 4)), `nested at most ${MAX_NEST_DEPTH} deep`, at);
+    if (keys.length >= MAX_NEST_DEPTH) throw mustBe(RangeError, pathText(keys.slice(0, 4)), `nested at most ${MAX_NEST_DEPTH} levels deep`, at);
     if (typeof at !== "object" || at === null) throw notSpec(at, keys);
     const list = Array.isArray(at);
     const names = list ? Object.keys(at) : Object.keys(at).sort();

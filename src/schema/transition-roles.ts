@@ -23,7 +23,7 @@ export type TransitionRole = keyof TransitionRoles;
 
 export const ROLES: readonly TransitionRole[] = ["observation", "action", "reward", "discount", "terminated"];
 const KINDS: { readonly [R in TransitionRole]?: Rule } = {
-  reward: "an unshared leaf of numbers, not bool or text",
+  reward: "an unshared numeric leaf, not bool or text",
   discount: ["an unshared leaf with one number per step, not bool or text", "Pass a terminal flag as terminated"],
   terminated: "an unshared leaf with one number or bool per step, not text",
 };

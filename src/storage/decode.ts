@@ -50,7 +50,7 @@ class TagReader {
     const array = ARRAYS[tag - TAG.arrays];
     if (array !== undefined) return this.#array(array);
     // Nesting is limited, since the recursion could otherwise overflow the stack.
-    if (depth >= MAX_VALUE_DEPTH) throw this.#corrupt(from, `values are nested more than ${MAX_VALUE_DEPTH} deep`);
+    if (depth >= MAX_VALUE_DEPTH) throw this.#corrupt(from, `values are nested more than ${MAX_VALUE_DEPTH} levels deep`);
     switch (tag) {
       case TAG.array:
         return Array.from({ length: this.#count(1) }, () => this.value(depth + 1));

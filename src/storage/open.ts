@@ -242,7 +242,7 @@ export class Recovery {
   }
 
   #corrupt(place = ""): ReplayError {
-    return new ReplayError("CORRUPT", `the journal in ${this.#name} contradicts itself${place}: another version of Reprise wrote it, or Reprise has a bug`);
+    return new ReplayError("CORRUPT", `the journal in ${this.#name} is inconsistent${place}: another version of Reprise wrote it, or Reprise has a bug`);
   }
 }
 
@@ -284,7 +284,7 @@ function existingOptions(
 function checkNames(requested: readonly string[], existing: readonly string[], name: string, remedy = REMEDY): void {
   const namesText = (names: readonly string[]) => names.map((tableName) => JSON.stringify(tableName)).join(", ");
   if (requested.length === existing.length && requested.every((one) => existing.includes(one))) return;
-  throw new ReplayError("SPEC_MISMATCH", `options.tables must be ${namesText(existing)} as in ${name}, got ${namesText(requested)}. ${remedy}`);
+  throw new ReplayError("SPEC_MISMATCH", `options.tables must be ${namesText(existing)}, as in ${name}, got ${namesText(requested)}. ${remedy}`);
 }
 
 /** @throws ReplayError SPEC_MISMATCH with the first difference */
@@ -305,7 +305,7 @@ function droppedError({ name }: Directory, segments: readonly number[]): ReplayE
 }
 
 function brokenError({ name }: Directory, what: string): ReplayError {
-  return new ReplayError("CORRUPT", `the data before the damage in ${name} contradicts itself: ${what}. Nothing was changed`);
+  return new ReplayError("CORRUPT", `the data before the damage in ${name} is inconsistent: ${what}. Nothing was changed`);
 }
 
 /** The remedy if the existing Replay differs. */
@@ -316,5 +316,5 @@ const BEYOND = `A migration cannot change it. Use another directory (see ${MIGRA
 
 function mismatchError(name: string, key: string, requested: unknown, existing: unknown, remedy: string): Error {
   const rule = existing === undefined ? "omitted" : JSON.stringify(existing);
-  return mustBe("SPEC_MISMATCH", key, [`${rule} as in ${name}`, remedy], requested);
+  return mustBe("SPEC_MISMATCH", key, [`${rule}, as in ${name}`, remedy], requested);
 }

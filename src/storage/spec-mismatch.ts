@@ -12,6 +12,6 @@ export const MIGRATION_PAGE = "docs/migrate/saved-memory.md";
 export function checkSpec(subject: string, requested: Spec, existing: Spec, place: string, remedy: string): void {
   const difference = specDifference(requested, existing);
   if (difference === undefined) return;
-  const rule = `${difference.existing ?? "omitted"} as in ${place}`;
+  const rule = `${difference.existing ?? "omitted"}, as in ${place}`;
   throw new ReplayError("SPEC_MISMATCH", `${[subject, ...difference.keys].join(".")} must be ${rule}, got ${difference.requested ?? "nothing"}. ${remedy}`);
 }

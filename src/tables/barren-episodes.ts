@@ -63,7 +63,7 @@ export class BarrenEpisodes {
     const remedy =
       items.length === 0
         ? "Pass items: [{ table, nStep }] to replay.writer(), or call createItem"
-        : "Lower length, or use nStep instead, which also makes transitions of short episodes";
+        : "Lower length, or use nStep instead, which also creates transitions from short episodes";
     this.#warnings.log(`an episode ended without an item: ${reason}. ${remedy}`);
   }
 }

@@ -60,7 +60,7 @@ export function endRulesOf({ lanes, autoreset, items }: ResolvedWriterOptions, r
   return { lanes, autoreset, hasTransitions: items.some(hasReturns), observation };
 }
 
-const NEEDS_TERMINATED = "a boolean, true if the environment ended the episode and false if it was cut off (this writer has an nStep or sequence rule)";
+const NEEDS_TERMINATED = "a boolean: true if the environment ended the episode, or false if it was cut off (this writer has an nStep or sequence rule)";
 
 /** Checks the options of `endEpisode`, and returns them. @throws TypeError, RangeError */
 export function checkEnd<S>(rules: EndRules, options: EndOptions<S>): EndOptions<S> {
@@ -99,7 +99,7 @@ export function requireFlag({ autoreset, hasTransitions }: EndRules, { ends, ter
   if (final !== undefined && autoreset === "nextStep")
     throw mustBe(TypeError, "final", 'omitted with autoreset: "nextStep", because the next step contains it', final);
   if (!hasTransitions) return;
-  if (ends !== undefined) throw mustBe(TypeError, "ends", ["omitted with rules of nStep or sequence", "Pass terminated and truncated"], ends);
+  if (ends !== undefined) throw mustBe(TypeError, "ends", ["omitted with nStep or sequence rules", "Pass terminated and truncated"], ends);
   if ((terminated ?? truncated) === undefined && final !== undefined) throw mustBe(TypeError, "terminated", NEEDS_TERMINATED, terminated);
 }
 
@@ -139,11 +139,11 @@ export function notFinite(path: string, value: unknown): Error {
 }
 
 export function beginsWithFinal(length: number): Error {
-  return mustBe(RangeError, "length", "a number of steps that does not begin with the final step of an episode", length);
+  return mustBe(RangeError, "length", "another number of steps, because an item must not begin with the final step of an episode", length);
 }
 
 export function beyondWindow(windowLength: number, length: number): Error {
-  return mustBe(RangeError, "length", [`an integer in 1 … ${windowLength}, the number of steps in the window`, "Raise keep for longer items"], length);
+  return mustBe(RangeError, "length", [`an integer in 1 … ${windowLength}, the number of steps in the window`, "Increase keep for longer items"], length);
 }
 
 const finalNextText = (lane: number) => `the next step of lane ${lane} is the final step of its episode (autoreset: "nextStep")`;

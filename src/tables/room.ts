@@ -3,7 +3,7 @@ import { ReplayError } from "../base/error.ts";
 import type { Engine } from "../memory/engine.ts";
 import type { AnyTable } from "./table.ts";
 
-const NO_ROOM = "one call inserts more items than the rate limiters permit, and maxPending is too small for the rest to wait. Raise maxPending";
+const NO_ROOM = "one call inserts more items than the rate limiters permit, and maxPending is too small for the rest to wait. Increase maxPending";
 
 /**
  * Waits until the Replay has changed, and half of the items that wait for one of the limiters are inserted. It waits that long because each failed attempt

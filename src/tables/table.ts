@@ -290,7 +290,7 @@ export class Table<S = any, R = any> {
    * have enough items for draws without replacement or with `maxTimesSampled`. Costs O(1), or at most O(size) in these two cases.
    */
   ready(n: number, options: { readonly replacement?: boolean; readonly among?: Among } = {}): boolean {
-    if (typeof options !== "object" || options === null) throw mustBe(TypeError, "the options of ready", "an object of replacement, among", options);
+    if (typeof options !== "object" || options === null) throw mustBe(TypeError, "the options of ready", "an object with keys replacement, among", options);
     const { replacement = true, among } = options;
     integer("n", n, 1, MAX_LENGTH);
     this.#among.read(among);

@@ -107,7 +107,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
         core.checkedResult(code);
       });
       if (state !== undefined && !(Array.isArray(state) && writer.restore(state)))
-        throw new ReplayError("CORRUPT", "the state of a writer contradicts its options");
+        throw new ReplayError("CORRUPT", "the state of a writer does not match its options");
       engine.columnLayouts.rules.add(layouts);
       this.#info = { lanes, items, core: writer };
       engine.writers.add(this.#info);

@@ -81,7 +81,7 @@ export class Writers {
   adopt(options: SavedWriterOptions): void {
     const { name } = options;
     if (name !== undefined && (typeof name !== "string" || name === "" || this.#byName.has(name)))
-      throw corrupt("the list of writers contradicts itself", `${show(name)} is not a unique name of a writer`);
+      throw corrupt("the list of writers is inconsistent", `the name ${show(name)} is not unique`);
     // It is no longer known whether an empty list of rules, or a single lane, was intended.
     const createsItems = options.items.length === 0;
     if (options.lanes === 1 && !this.#holdsFiller) {
@@ -167,7 +167,7 @@ export class Writers {
     const orphans = this.#unnamedOrphans();
     if (orphans.length === 0 || !this.#engine.warnings.first("leftWriters")) return;
     const subject = orphans.length === 1 ? "1 writer of an earlier run is" : `${orphans.length} writers of an earlier run are`;
-    const reason = `${subject} still open and not named, so the last items of the open episodes are never made, and their steps stay in memory`;
+    const reason = `${subject} still open and unnamed, so the last items of the open episodes are never created, and their steps stay in memory`;
     const remedy = 'Name writers with replay.writer({ name }), which returns them after a restart, or close them with Replay.open({ writers: "close" })';
     this.#engine.warnings.log(`${reason}. ${remedy}`);
   }
@@ -189,7 +189,7 @@ export class Writers {
   #checkSame({ options: existing }: Writer, requested: ResolvedWriterOptions): void {
     const run = `the writer ${show(requested.name)} of an earlier run`;
     const mismatchError = (path: string, rule: string, got: string) =>
-      new ReplayError("SPEC_MISMATCH", `${path} must be ${rule} as in ${run}, got ${got}. Close that writer first, or use another name`);
+      new ReplayError("SPEC_MISMATCH", `${path} must be ${rule}, as in ${run}, got ${got}. Close that writer first, or use another name`);
     const mismatch = (path: string, expected: unknown, actual: unknown) => mismatchError(path, show(expected), show(actual));
     for (const key of ["lanes", "keep", "across", "autoreset"] as const)
       if (requested[key] !== existing[key]) throw mismatch(key, existing[key], requested[key]);

@@ -37,7 +37,7 @@ describe("a call", () => {
     ["append from behind the input", (x, h, at) => x.replay_append(h, 0, at + 4096 * 64, 1, 0, 0), /steps must be 48 bytes/],
     ["append of more than there is", (x, h, at) => x.replay_append(h, 0, at, 1_000_000, 0, 0), /steps must be 48000000 bytes/],
     ["append with ends nowhere", (x, h, at) => x.replay_append(h, 0, at, 1, 12, 0), /ends must be 1 bytes/],
-    ["append with an end of 9", (x, h, at) => x.replay_append(h, 0, at, 1, at + 16, 0), /ends\[0\] must be an integer from 0 up to 3, got 9/],
+    ["append with an end of 9", (x, h, at) => x.replay_append(h, 0, at, 1, at + 16, 0), /ends\[0\] must be an integer from 0 to 3, got 9/],
     ["append that is truncated without a final step", (x, h, at) => x.replay_append(h, 0, at, 1, at + 17, 0), /requires a final step/],
     ["append with finals nowhere", (x, h, at) => x.replay_append(h, 0, at, 1, at + 17, 8), /finals must be 48 bytes/],
     ["append with finals where they come as steps", (x, h, at) => x.replay_append(h, 1, at, 2, at + 17, at), /with autoreset nextStep/],
@@ -48,13 +48,13 @@ describe("a call", () => {
     ],
     ["append of a flag of 2", (x, h, at) => x.replay_append(h, 0, at + 64, 1, 0, 0), /^INVALID_DATA: step\[0\]: "done"\[0\] must be 0 or 1, got 2/],
     ["append of a text that is too long", (x, h, at) => x.replay_append(h, 0, at + 128, 1, 0, 0), /"task"\[0\] must have at most 5 bytes, got 6/],
-    ["append of a text that is none", (x, h, at) => x.replay_append(h, 0, at + 192, 1, 0, 0), /"task"\[0\] must be UTF-8/],
+    ["append of a text that is none", (x, h, at) => x.replay_append(h, 0, at + 192, 1, 0, 0), /"task"\[0\] must be valid UTF-8/],
     ["append of a text with more behind it", (x, h, at) => x.replay_append(h, 0, at + 256, 1, 0, 0), /must have zeros after its text/],
     ["append of good and bad steps", (x, h, at) => x.replay_append(h, 0, at + 448, 2, 0, 0), /^INVALID_DATA: step\[1\]: "done"\[0\] must be 0 or 1/],
     ["append of a reward that is infinite", (x, h, at) => x.replay_append(h, 0, at + 320, 1, 0, 0), /^INVALID_DATA: "reward" must be finite.*, got Infinity/],
     ["end without saying how", (x, h) => x.replay_end(h, 0, 0, 1, 0), /must end as truncated \(2\) or terminated \(3\)/],
     ["end in another way", (x, h) => x.replay_end(h, 0, 0, 4, 0), /how must be 1 .*, got 4/],
-    ["end of no lane", (x, h, at) => x.replay_end(h, 0, 1, 3, at), /lane must be an integer from 0 up to 0, got 1/],
+    ["end of no lane", (x, h, at) => x.replay_end(h, 0, 1, 3, at), /lane must be an integer from 0 to 0, got 1/],
     ["end with a final step nowhere", (x, h) => x.replay_end(h, 0, 0, 3, 4), /final must be 48 bytes/],
     ["end without a final step where it is truncated", (x, h) => x.replay_end(h, 0, 0, 2, 0), /requires a final step/],
     ["end where no episode is open", (x, h) => x.replay_end(h, 1, 1, 3, 0), /^OUT_OF_TURN: the episode of lane 1 cannot end here/],
@@ -73,7 +73,7 @@ describe("a call", () => {
     [
       "update of what can be no key",
       (x, h, at) => x.replay_update(h, 0, at + 896, at + 384, 3),
-      /^INVALID: keys\[1\] must be a whole number from 0 to 2\^53 - 1, .*, got 1\.5 \(2 keys are wrong\)/,
+      /^INVALID: keys\[1\] must be a whole number from 0 to 2\^53 - 1, .*, got 1\.5 \(2 keys are invalid\)/,
     ],
     ["delete of what can be no key", (x, h, at) => x.replay_delete(h, 0, at + 904, 1), /^INVALID: keys\[0\] must be .*, got 1\.5$/],
     ["delete from null", (x, h) => x.replay_delete(h, 0, 0, 1), /keys must be 8 bytes/],
@@ -129,7 +129,7 @@ describe("a call", () => {
     ];
     for (const call of calls) {
       expect(call()).toBeLessThan(0);
-      expect(embed.error).toMatch(/^CLOSED: handle .* got 1\. The Replay was freed\. Create another/);
+      expect(embed.error).toMatch(/^CLOSED: handle .* got 1\. The Replay was freed\. Create a new one/);
     }
     expect(x.replay_columns(handle, -1)).toBe(0);
     expect(x.replay_stats(handle, 0)).toBe(0);

@@ -76,7 +76,7 @@ test("what cannot be is refused, and changes nothing", () => {
     expect(embed.snapshot()).toEqual(before);
   };
   refuse("RATE_LIMITED", /does not allow 1 draws/, embed, 4, fresh());
-  refuse("UNSUPPORTED", /without weights, among/, embed, 4, fresh(), 1);
+  refuse("UNSUPPORTED", /without the options weights, among/, embed, 4, fresh(), 1);
   refuse("UNSUPPORTED", /without timesSampled/, embed, 4, fresh(), 2);
   refuse("INVALID", /state\[0\] must be 0 or 1, got 2/, embed, 4, Float64Array.of(2, 0, 0, 0, 0, 0));
   refuse("INVALID", /state\[3\] must be a whole number below 2\^32/, embed, 4, Float64Array.of(1, 0, 0, -1, 0, 0));

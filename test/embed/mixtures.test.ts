@@ -187,7 +187,7 @@ describe.each<Build>(["embed", "embed.scalar"])("mixtures of the build %s", (bui
     ["mixture source 0 0", /sum of the shares/],
     ["mixture source 0 -1", /share of a source must be/],
     ["mixture of", /source, random, fallback or seed/],
-    ["view b transitions gamma 1\nmixture source 0 1 source 3 1", /same columns with the same weights, but view 3 differs/],
+    ["view b transitions gamma 1\nmixture source 0 1 source 3 1", /same columns and the same weights, but view 3 differs/],
   ])("%s is refused", (line, says) => {
     expect(() => pair(build, line, 9)).toThrow(says);
   });

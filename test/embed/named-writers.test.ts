@@ -95,17 +95,17 @@ describe("a text behind a snapshot", () => {
       "writer name third across keep 33\nrule windows length 3 stride 2 priority 2",
       'keep of the writer "third" must be 32, as in the snapshot, got 33',
     ],
-    ["across", "writer name third\nrule windows length 3 stride 2 priority 2", 'across of the writer "third" must be set as in the snapshot'],
+    ["across", "writer name third\nrule windows length 3 stride 2 priority 2", 'across of the writer "third" must be set, as in the snapshot'],
     [
       "autoreset",
       "writer name third across autoreset nextStep\nrule windows length 3 stride 2 priority 2",
-      'autoreset of the writer "third" must be as in the snapshot',
+      'autoreset of the writer "third" must be the same as in the snapshot',
     ],
     ["no rule", "writer name third across", 'the number of rules of the writer "third" must be 1, as in the snapshot, got 0'],
     [
       "another rule",
       "writer name third across\nrule windows length 3 stride 2",
-      'the rules of the writer "third" must be as in the snapshot, but rule 0 differs',
+      'the rules of the writer "third" must be the same as in the snapshot, but rule 0 differs',
     ],
   ])("with other words is refused: %s", (_, lines, why) => {
     const bytes = played().snapshot();

@@ -330,7 +330,7 @@ test("a refusal counts the host's lines, and names the snapshot where it is its 
   );
   const half = new Replay({ spec: { "\ud800": f32(2) }, tables: { t: { maxSize: 1 } } });
   expect(refusal(new Uint8Array(Buffer.concat([...half.snapshot()])))).toMatch(
-    /^UNSUPPORTED: the snapshot has a name that cannot be UTF-8 \(half a surrogate pair\)/,
+    /^UNSUPPORTED: the snapshot has a name that is not valid UTF-8 \(half a surrogate pair\)/,
   );
 });
 
@@ -343,7 +343,7 @@ test("chunks that are read after a change, or before the first, are refused", ()
   expect(embed.x.replay_item(embed.handle, 0, 0, 0, 99, 1)).toBeLessThan(0);
   expect(embed.chunk(false).length).toBeGreaterThan(16);
   embed.did(embed.x.replay_sample(embed.handle, 0, 1, 0));
-  expect(() => embed.chunk(false)).toThrowError(/^OUT_OF_TURN: .*because the Replay changed/);
+  expect(() => embed.chunk(false)).toThrowError(/^OUT_OF_TURN: .*because the Replay has changed/);
   expect(embed.snapshot().length).toBeGreaterThan(1000);
   expect(embed.chunk(false)).toHaveLength(0);
 });

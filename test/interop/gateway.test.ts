@@ -201,7 +201,7 @@ describe.skipIf(python === undefined)("a gateway to a real server", () => {
     const accept = (items: readonly object[], options: object = {}) =>
       client.acceptWriter(new MessageChannel().port1 as never, { items: items as never, ...options });
     const refused = (code: string, message: RegExp) => expect.objectContaining({ code, message: expect.stringMatching(message) });
-    await expect(accept([{ table: "a", nStep: 3 }])).rejects.toThrow(refused("UNSUPPORTED", /^items\[0\]\.nStep works only with tables of this process/));
+    await expect(accept([{ table: "a", nStep: 3 }])).rejects.toThrow(refused("UNSUPPORTED", /^items\[0\]\.nStep works only with tables in this process/));
     await expect(accept([{ table: "a", sequence: { length: 8 } }])).rejects.toThrow(refused("UNSUPPORTED", /^items\[0\]\.sequence/));
     await expect(accept([{ table: "c", length: 1 }])).rejects.toThrow(refused("NOT_FOUND", /one of .*, the tables of the Reverb server/));
     await expect(accept([{ table: "a", length: 1 }], { across: true })).rejects.toThrow(/acceptWriter has no option "across"/);

@@ -299,6 +299,6 @@ test("a snapshot or journal whose items name a layout that is missing is CORRUPT
   expectError(
     errorOf(() => Replay.restore(bytesOf(replay))),
     "CORRUPT",
-    /contradicts itself/,
+    /is inconsistent/,
   );
 });

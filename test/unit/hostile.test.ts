@@ -189,7 +189,7 @@ describe("a batch to refill whose memory is gone", () => {
     const { replay, table } = filled();
     const into = table.batch(4, { length: 1, mask: true });
     structuredClone(into.steps.x.data, { transfer: [into.steps.x.data.buffer] });
-    expectRefused(replay, () => table.sample(4, { into, mask: true }), "SPEC_MISMATCH", /^into must be a batch whose memory was not transferred/);
+    expectRefused(replay, () => table.sample(4, { into, mask: true }), "SPEC_MISMATCH", /^into must be a batch whose memory has not been transferred/);
   });
 });
 
@@ -360,7 +360,7 @@ describe("names that mean something else to JavaScript", () => {
     expectError(
       errorOf(() => new Replay({ spec: circle as never })),
       RangeError,
-      /nested at most 64 deep/,
+      /nested at most 64 levels deep/,
     );
   });
 });

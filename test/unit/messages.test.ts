@@ -76,7 +76,7 @@ test("maxBytes that was never given is named as the default, with what can be do
     says,
   );
   expect(errorOf(() => new Replay({ spec, tables, maxBytes: 1000 })).message).toMatch(
-    /^maxBytes must be at least \d+ .*, got 1000\. Raise maxBytes, or lower maxSize or maxSteps$/,
+    /^maxBytes must be at least \d+ .*, got 1000\. Increase maxBytes, or lower maxSize or maxSteps$/,
   );
 });
 
@@ -86,7 +86,7 @@ test.each<[string, unknown[]]>([
   ["must be", ["t", null]],
 ])("createItem without options says which argument: %s", (rule, wrong) => {
   const { writer } = filled();
-  const says = new RegExp(`^the second argument of createItem ${rule} an object of length`);
+  const says = new RegExp(`^the second argument of createItem ${rule} an object with keys length`);
   expectError(
     errorOf(() => (writer.createItem as (...given: unknown[]) => unknown)(...wrong)),
     TypeError,
@@ -144,7 +144,7 @@ test("a misspelt table of a rule is named with its rule, what is no column as su
   expect(errorOf(() => table.updatePriorities(keys, { data: 1, shape: [2] } as never)).message).toMatch(
     /^priorities must be an array of numbers, got an object with keys data, shape$/,
   );
-  expect(errorOf(() => table.transitions(undefined as never)).message).toMatch(/^the options of transitions are required: an object of gamma/);
+  expect(errorOf(() => table.transitions(undefined as never)).message).toMatch(/^the options of transitions are required: an object with keys gamma/);
   const lanes = replay.writer({ lanes: 2 });
   expect(errorOf(() => lanes.endEpisode({ terminated: true })).message).toMatch(/^lane .*the writer has 2 lanes/);
 });

@@ -268,7 +268,7 @@ describe("specs", () => {
     [
       "shared",
       FORMS[0],
-      /^spec\.observation must be u8 of shape \[2, 20, 20\] packed as "screens", a stack of 2 as .*got u8 of shape \[2, 20, 20\] shared as "screens"/,
+      /^spec\.observation must be u8 of shape \[2, 20, 20\] packed as "screens", a stack of 2, as .*got u8 of shape \[2, 20, 20\] shared as "screens"/,
     ],
     ["not shared", u8(2, 20, 20), /packed as "screens".*got u8 of shape \[2, 20, 20\]/],
     ["of another name", packed("other", u8(20, 20), 2), /packed as "screens".*got .* packed as "other"/],

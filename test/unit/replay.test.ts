@@ -53,7 +53,7 @@ test("a Replay's options are checked", () => {
   const good = { spec: f32(), tables: { t: { maxSize: 4 } } };
   const table = (options: unknown) => ({ ...good, tables: { t: options } });
   const bad: [unknown, Kind, ...RegExp[]][] = [
-    [null, TypeError, /^the options of Replay must be an object of spec, tables/, /null/],
+    [null, TypeError, /^the options of Replay must be an object with keys spec, tables/, /null/],
     [{ ...good, maxbytes: 1 }, TypeError, /^Replay has no option "maxbytes"\. Did you mean "maxBytes"\? Options: spec/],
     [{ ...good, tables: { "": { maxSize: 1 } } }, RangeError, /^the name of a table must be/],
     [{ ...good, seed: -1 }, RangeError, /^seed must/, /got -1/],

@@ -23,33 +23,37 @@ describe("another one is refused, and the first difference named", () => {
     [
       "shape",
       { ...v1, observation: { ...observation, state: f32(4) } },
-      /^spec\.observation\.state must be f32 of shape \[3\] as in the snapshot, got f32 of shape \[4\]/,
+      /^spec\.observation\.state must be f32 of shape \[3\], as in the snapshot, got f32 of shape \[4\]/,
     ],
-    ["dtype", { ...v1, action: f32() }, /^spec\.action must be i32 of shape \[\] as in the snapshot, got f32 of shape \[\]/],
-    ["a leaf more", { ...v1, reward: f32() }, /^spec\.reward must be omitted as in the snapshot, got f32 of shape \[\]/],
-    ["a leaf less", { observation, action, said }, /^spec\.frames must be u8 of shape \[2, 16\] shared as "f", a stack of 2 as in the snapshot, got nothing/],
+    ["dtype", { ...v1, action: f32() }, /^spec\.action must be i32 of shape \[\], as in the snapshot, got f32 of shape \[\]/],
+    ["a leaf more", { ...v1, reward: f32() }, /^spec\.reward must be omitted, as in the snapshot, got f32 of shape \[\]/],
+    ["a leaf less", { observation, action, said }, /^spec\.frames must be u8 of shape \[2, 16\] shared as "f", a stack of 2, as in the snapshot, got nothing/],
     [
       "a leaf for a nest",
       { ...v1, observation: f32(3) },
-      /^spec\.observation must be an object with keys pixels, state as in the snapshot, got f32 of shape \[3\]/,
+      /^spec\.observation must be an object with keys pixels, state, as in the snapshot, got f32 of shape \[3\]/,
     ],
-    ["a nest for a leaf", { ...v1, action: { a: i32() } }, /^spec\.action must be i32 of shape \[\] as in the snapshot, got an object with keys a/],
-    ["a list for an object", { ...v1, observation: [u8(4, 4), f32(3)] }, /^spec\.observation must be an object with keys pixels, state as .*got an array of 2/],
+    ["a nest for a leaf", { ...v1, action: { a: i32() } }, /^spec\.action must be i32 of shape \[\], as in the snapshot, got an object with keys a/],
+    [
+      "a list for an object",
+      { ...v1, observation: [u8(4, 4), f32(3)] },
+      /^spec\.observation must be an object with keys pixels, state, as .*got an array of 2/,
+    ],
     [
       "maxBytes of text",
       { ...v1, said: text({ maxBytes: 9 }) },
-      /^spec\.said must be string of shape \[\] with maxBytes 8 as .*got string of shape \[\] with maxBytes 9/,
+      /^spec\.said must be string of shape \[\] with maxBytes 8, as .*got string of shape \[\] with maxBytes 9/,
     ],
     [
       "what is shared",
       { ...v1, frames: shared("g", u8(16), 2) },
-      /^spec\.frames must be .* shared as "f", a stack of 2 as .*got .* shared as "g", a stack of 2/,
+      /^spec\.frames must be .* shared as "f", a stack of 2, as .*got .* shared as "g", a stack of 2/,
     ],
-    ["a stack", { ...v1, frames: shared("f", u8(2, 16)) }, /^spec\.frames must be .* a stack of 2 as .*got u8 of shape \[2, 16\] shared as "f"/],
+    ["a stack", { ...v1, frames: shared("f", u8(2, 16)) }, /^spec\.frames must be .* a stack of 2, as .*got u8 of shape \[2, 16\] shared as "f"/],
     [
       "a step that is a leaf",
       f32(3),
-      /^spec must be an object with keys .* as in the snapshot, got f32 of shape \[3\]\. .*\(see docs\/migrate\/saved-memory\.md\)$/,
+      /^spec must be an object with keys .*, as in the snapshot, got f32 of shape \[3\]\. .*\(see docs\/migrate\/saved-memory\.md\)$/,
     ],
   ];
   test.each(cases)("%s", async (_, spec, rule) => {
@@ -84,7 +88,7 @@ test("a list is compared by its places", () => {
   expectError(
     errorOf(() => Replay.restore(list, { spec: { 0: f32(), 1: i32() } })),
     "SPEC_MISMATCH",
-    /^spec must be an array of 2 as in the snapshot/,
+    /^spec must be an array of 2, as in the snapshot/,
   );
 });
 

@@ -113,7 +113,7 @@ describe("prioritiesOf", () => {
     expectError(
       errorOf(() => view.prioritiesOf(batch, [1, 2])),
       RangeError,
-      /errors must be one number per step, 2 × 6 or more/,
+      /errors must be one number per step, at least 2 × 6/,
     );
     expectError(
       errorOf(() => view.prioritiesOf(batch, new Float32Array(12), { eta: 2 })),

@@ -99,7 +99,7 @@ test("a queue of free slots that leads to a slot in use is CORRUPT, though its c
   expect(payload.readUInt32LE(FREE_FIRST)).toBe(0);
   payload.writeUInt32LE(1, FREE_FIRST);
   bytes.writeUInt32LE(crc32c(Buffer.concat([bytes.subarray(at, at + 12), payload])), at + 12);
-  expectError(refusalOf(bytes), "CORRUPT", /contradicts itself: table 0, invariant 8/);
+  expectError(refusalOf(bytes), "CORRUPT", /is inconsistent: table 0, invariant 8/);
 });
 
 test("a length that became greater than memory is CORRUPT as well", () => {
@@ -125,5 +125,5 @@ test("two writers of one name are CORRUPT, though the checksum is right", () => 
   const payload = bytes.subarray(at + 16, at + 16 + bytes.readUInt32LE(at + 8));
   payload.write("first", payload.indexOf("other"));
   bytes.writeUInt32LE(crc32c(Buffer.concat([bytes.subarray(at, at + 12), payload])), at + 12);
-  expectError(refusalOf(bytes), "CORRUPT", /contradicts itself: "first" is not a unique name of a writer/);
+  expectError(refusalOf(bytes), "CORRUPT", /is inconsistent: the name "first" is not unique/);
 });

@@ -187,7 +187,7 @@ describe("refused", () => {
         replay,
         () => writer.append({ ...step, task }),
         "INVALID_DATA",
-        new RegExp(`^task must be text of at most 8 bytes in UTF-8 \\(the maxBytes of its leaf\\), got ${bytes} bytes$`),
+        new RegExp(`^task must be a string of at most 8 bytes in UTF-8 \\(the maxBytes of its leaf\\), got ${bytes} bytes$`),
       );
     expectRefused(replay, () => writer.append({ ...step, words: ["a", "1234"] }), "INVALID_DATA", /^words .* got 4 bytes$/);
     expectRefused(replay, () => writer.appendColumns({ task: ["a", "123456789"], words: ["", "", "", ""], reward: [1, 2] }), "INVALID_DATA", /^task /);
@@ -225,7 +225,7 @@ describe("refused", () => {
     expectError(
       errorOf(() => text(undefined as never)),
       TypeError,
-      /^the options of text are required: an object of maxBytes/,
+      /^the options of text are required: an object with keys maxBytes/,
     );
     expectError(
       errorOf(() => text({} as never)),
@@ -261,7 +261,7 @@ describe("refused", () => {
         replay,
         () => table.sample(1, { nStep: { n: 1, gamma: 1, ...nStep } }),
         "SPEC_MISMATCH",
-        /^nStep\.\w+ must be an unshared leaf (of numbers|with one number per step)/,
+        /^nStep\.\w+ must be an unshared (numeric leaf|leaf with one number per step)/,
       );
   });
 });

@@ -42,7 +42,7 @@ test("snapshots and journals keep what was said", async () => {
   expect(again.options.transition).toEqual(transition);
   again.dispose();
   const other = await Replay.open({ spec, transition: { ...transition, reward: "factor" }, dir }).catch((error) => error);
-  expectError(other, "SPEC_MISMATCH", /transition\.reward must be "r" as in/, /"factor"/);
+  expectError(other, "SPEC_MISMATCH", /transition\.reward must be "r", as in/, /"factor"/);
 });
 
 test("a role that is said and does not fit is refused by the constructor", () => {
@@ -74,7 +74,7 @@ test("a role that is said and does not fit is refused by the constructor", () =>
   expectError(
     errorOf(() => new Replay({ spec: pixels, transition: { reward: "reward" } })),
     "SPEC_MISMATCH",
-    /^transition\.reward must be an unshared leaf/,
+    /^transition\.reward must be an unshared numeric leaf/,
   );
 });
 

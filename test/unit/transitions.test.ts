@@ -84,7 +84,7 @@ test("a view that means nothing is refused", () => {
     [{ gamma: Number.NaN }, RangeError, /^gamma must/, /NaN/],
     [{ gamma: 0.9, n: 0 }, RangeError, /^n must be an integer/],
     [{ gamma: 0.9, n: 1.5 }, TypeError, /^n must be an integer/],
-    [{ gamma: 0.9, n: 4 }, RangeError, /^n must be <= 3, since no rule or item of table "memory" has more than 4 steps, got 4/],
+    [{ gamma: 0.9, n: 4 }, RangeError, /^n must be <= 3, because no rule or item of table "memory" has more than 4 steps, got 4/],
     [{ gamma: 0.9, dtype: "f16" }, RangeError, /^dtype must be one of "f32", "f64"/],
     [{ gamma: 0.9, next: "mask" }, TypeError, /^next must be an array of names/],
     [{ gamma: 0.9, next: ["observation"] }, "NOT_FOUND", /^each name in next must be one of "action", "mask", "note", got "observation"/],
@@ -103,7 +103,7 @@ test("a view that means nothing is refused", () => {
     [2, { into: {} }, "SPEC_MISMATCH", /^into\.observation\.x\.data (must be|is required:) a Float32Array of at least 4 elements/],
     [3, { into: view.batch(2) }, "SPEC_MISMATCH", /at least 6 elements/],
     [2, { into: view.batch(2), beta: 0.4 }, "SPEC_MISMATCH", /^into\.weights\.data (must be|is required:) a Float32Array/],
-    [2, { into: view.batch(2, { beta: 0.4 }) }, TypeError, /^beta (must be given|is required), since into has weights/],
+    [2, { into: view.batch(2, { beta: 0.4 }) }, TypeError, /^beta (must be given|is required), because into has weights/],
   ];
   for (const [n, options, kind, ...says] of draws) expectRefused(replay, () => view.sample(n as number, options as never), kind, ...says);
 });

@@ -62,13 +62,13 @@ test("createItem's arguments are checked", () => {
     [{ name: "t" }, { length: 1 }, "NOT_FOUND", /^table must be/],
     [other.table("t"), { length: 1 }, "NOT_FOUND", /^table must be/],
     ["t", {}, TypeError, /^length is required/],
-    ["t", undefined, TypeError, /^the second argument of createItem is required: an object of length/],
+    ["t", undefined, TypeError, /^the second argument of createItem is required: an object with keys length/],
     ["t", { length: 0 }, RangeError, /^length must/, /got 0/],
     ["t", { length: -1 }, RangeError, /^length must/, /got -1/],
     ["t", { length: 1.5 }, TypeError, /^length must/, /1\.5/],
     ["t", { length: "1" }, TypeError, /^length must/, /"1"/],
     ["t", { length: true }, TypeError, /^length must/, /true/],
-    ["t", { length: 4 }, RangeError, /^length must be an integer in 1 … 3/, /, got 4\. Raise keep for longer items/],
+    ["t", { length: 4 }, RangeError, /^length must be an integer in 1 … 3/, /, got 4\. Increase keep for longer items/],
     ["t", { length: 1e12 }, RangeError, /^length must/],
     ["t", { length: 1, priority: -1 }, RangeError, /^priority must/, /got -1/],
     ["t", { length: 1, priority: Number.NaN }, RangeError, /^priority must/, /NaN/],
@@ -82,7 +82,7 @@ test("createItem's arguments are checked", () => {
   ];
   for (const [table, options, kind, ...says] of bad) expectRefused(replay, () => writer.createItem(table as "t", options as never), kind, ...says);
   for (let i = 3; i < 9; i++) writer.append(step(i));
-  expectRefused(replay, () => writer.createItem("t", { length: 5 }), RangeError, /^length must/, /, got 5\. Raise keep for longer items/);
+  expectRefused(replay, () => writer.createItem("t", { length: 5 }), RangeError, /^length must/, /, got 5\. Increase keep for longer items/);
   for (const table of ["x", undefined, other.table("t")])
     expectRefused(replay, () => writer.lastKey(table as "t"), "NOT_FOUND", /^table (must be|is required:) one of/);
   for (const lane of [1, -1, 0.5, "0"]) {

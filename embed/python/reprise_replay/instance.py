@@ -94,7 +94,7 @@ class Instance:
     def room(self, *sizes: int) -> list[int]:
         """Returns addresses in the input buffer for runs of the given sizes in bytes. Requests a new buffer only if the current one is too small."""
         *places, end = itertools.accumulate((size + -size % 16 for size in sizes), initial=0)
-        must(end < 2**32, f"OUT_OF_MEMORY: the input must have less than 4 GiB, got {end} bytes")
+        must(end < 2**32, f"OUT_OF_MEMORY: the input must be smaller than 4 GiB, got {end} bytes")
         if end > self._input[1]:
             self._input = (0, -1)  # if the request fails, the old buffer may have moved, so the next call requests a buffer again
             self._input = (self.call("input", end), end)

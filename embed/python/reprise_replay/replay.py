@@ -113,7 +113,7 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
         with self._lock:
             if priority == "max":
                 found = self.writer(writer).tables
-                must(operator.index(table) < len(found), f"NOT_FOUND: table must be a number from 0 up to {len(found) - 1}, got {table}")
+                must(operator.index(table) < len(found), f"NOT_FOUND: table must be a number from 0 to {len(found) - 1}, got {table}")
                 priority = found[operator.index(table)].largest
             inside = self._call("item", _whole(writer), _whole(lane), _whole(table), _whole(length), float(priority)) == 1
             self._notify()
@@ -175,7 +175,7 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
 
     def _next(self, view: int, n: int, beta: float, timeout: float | None, copy: bool) -> Batch:
         """Returns the next batch that is not empty. Raises the last ReplayError after the timeout."""
-        refusal = ReplayError(f"RATE_LIMITED: view {view} has nothing to draw. Append steps, or pass a longer timeout")
+        refusal = ReplayError(f"RATE_LIMITED: view {view} has no items to draw. Append steps, or pass a longer timeout")
 
         def drawn() -> Batch | None:
             nonlocal refusal
@@ -360,12 +360,12 @@ def _state(given: NDArray[np.float64]) -> NDArray[np.float64]:
 def _keys(given: ArrayLike) -> NDArray[np.float64]:
     """Returns keys as float64. Narrower dtypes are rejected, because they lose bits of large keys. embed.wasm rejects numbers that cannot be keys."""
     keys, dtype = np.ravel(array(given, F8, "keys")), np.asarray(given).dtype
-    must(dtype.itemsize >= 8, f"INVALID: keys must be float64, as in batches, or integers of 64 bits, got {dtype}")
+    must(dtype.itemsize >= 8, f"INVALID: keys must be float64, as in batches, or 64-bit integers, got {dtype}")
     return keys
 
 
 def _whole(value: SupportsIndex) -> int:
     """Returns an integer that fits in the 31 bits of a non-negative i32. embed.wasm checks the exact range."""
     number = operator.index(value)
-    must(0 <= number < 2**31, f"INVALID: an integer argument must be from 0 up to {2**31 - 1}, got {value}")
+    must(0 <= number < 2**31, f"INVALID: an integer argument must be from 0 to {2**31 - 1}, got {value}")
     return number

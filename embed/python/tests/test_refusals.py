@@ -82,7 +82,7 @@ def test_numbers():
         assert "keys must be numbers" in refused("INVALID_DATA", lambda wrong=wrong: replay.delete(0, wrong))
     assert replay.update(0, [0, 2**53 - 1, 7000], np.ones(3)) == 0
     assert replay.delete(0, [0.0, 12345]) == 0
-    assert "got -1 (4 keys are wrong)" in refused("INVALID", lambda: replay.update(0, [0, -1, 2**53, np.nan, np.inf], np.ones(5)))
+    assert "got -1 (4 keys are invalid)" in refused("INVALID", lambda: replay.update(0, [0, -1, 2**53, np.nan, np.inf], np.ones(5)))
     assert "keys[0] must be a whole number" in refused("INVALID", lambda: replay.delete(0, [0.5]))
     for narrow in (np.float32, np.float16, np.int32, np.uint8, np.bool_):
         assert f"got {np.dtype(narrow)}" in refused("INVALID", lambda narrow=narrow: replay.update(0, keys.astype(narrow), np.ones(4)))

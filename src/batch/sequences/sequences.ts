@@ -95,7 +95,7 @@ export class Sequences<S = any, R = any, O = any> {
     const steps = learningMask.shape[1] as number;
     if (into !== undefined && (kindOf(into) !== "Float64Array" || into.length < count))
       throw mustBe(TypeError, "into", `a Float64Array of at least ${count} elements`, into);
-    if (listLength(errors) < count * steps) throw mustBe(RangeError, "errors", `one number per step, ${count} × ${steps} or more`, errors);
+    if (listLength(errors) < count * steps) throw mustBe(RangeError, "errors", `one number per step, at least ${count} × ${steps}`, errors);
     const priorities = into ?? new Float64Array(count);
     for (let i = 0; i < count; i++) {
       let largest = 0;

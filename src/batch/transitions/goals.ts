@@ -107,7 +107,7 @@ export class Goals {
     if (typeof reward !== "function" && reward !== "stored") throw mustBe(TypeError, "relabel.reward", 'a function, or "stored"', reward);
     if (terminated !== undefined && typeof terminated !== "function") throw mustBe(TypeError, "relabel.terminated", "a function", terminated);
     if (terminated !== undefined && reward === "stored")
-      throw mustBe(TypeError, "relabel.reward", "a function, since relabel.terminated is a function", reward);
+      throw mustBe(TypeError, "relabel.reward", "a function, because relabel.terminated is a function", reward);
     this.#reward = reward;
     this.#terminated = terminated;
     if ([limits.sampler, limits.remover].every(({ kind }) => SELECTOR_KINDS[kind].leaves === undefined)) {
@@ -249,7 +249,7 @@ const formOf = ({ leaf, shape }: PlacedLeaf): string => `${leaf.dtype} [${shape.
 
 function numbersAt(subject: string, leaves: readonly PlacedLeaf[], path: unknown): PlacedLeaf {
   const found = leafAt(subject, leaves, path);
-  if (isText(found.leaf)) throw mustBe("SPEC_MISMATCH", subject, "a leaf of numbers", `the text leaf ${path}`);
+  if (isText(found.leaf)) throw mustBe("SPEC_MISMATCH", subject, "a numeric leaf", `the text leaf ${path}`);
   return found;
 }
 

@@ -222,7 +222,7 @@ export class TransitionView extends ColumnView {
   #checkN(longest: number): void {
     const most = Math.max(longest, ...this.#ruled()) - 1;
     if (this.n !== undefined && this.n > most)
-      throw mustBe(RangeError, "n", `<= ${most}, since no rule or item of table ${show(this.table.name)} has more than ${most + 1} steps`, this.n);
+      throw mustBe(RangeError, "n", `<= ${most}, because no rule or item of table ${show(this.table.name)} has more than ${most + 1} steps`, this.n);
   }
 
   #singleRow(): ReplayError {

@@ -1,6 +1,7 @@
 /** `reprise edit`: writes a changed copy of a dataset. */
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
+import { addSentence } from "../../base/error.ts";
 import {
   concatFilms,
   type FilmSource,
@@ -171,7 +172,7 @@ function withUnread(error: unknown, readers: readonly RldsReader[]): unknown {
   const unread = new Map(readers.flatMap((reader) => (reader.unread ?? []).map(({ what, remedy }) => [what, remedy] as const)));
   if (!(error instanceof RangeError) || unread.size === 0 || !/ must be (a condition on one of|a leaf of the steps) /.test(error.message)) return error;
   const text = [...unread].map(([what, remedy]) => `${what} of the source are not read: ${remedyText(remedy)}`).join(". ");
-  return Object.assign(error, { message: `${error.message}${error.message.endsWith("?") ? "" : "."} ${text}` });
+  return Object.assign(error, { message: addSentence(error.message, text) });
 }
 
 /** A file in the folder of every version of a TFDS dataset. */

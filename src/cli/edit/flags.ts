@@ -15,9 +15,13 @@ export async function flagsOf(path: string): Promise<Flags> {
   });
   const { flagged } = objectOf(text);
   if (!Array.isArray(flagged) || !flagged.every((number) => Number.isSafeInteger(number) && number >= 0))
-    throw new RldsError("CORRUPT", 'the file has no flags. Pass a file from "Save the flags" in the page\'s room Look, such as {"flagged": [3, 12]}', {
-      file: path,
-    });
+    throw new RldsError(
+      "CORRUPT",
+      'the file has no flags. Pass a file from "Save the flags" in the page\'s room Look, with content such as {"flagged": [3, 12]}',
+      {
+        file: path,
+      },
+    );
   return { flagged };
 }
 

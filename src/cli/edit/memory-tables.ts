@@ -8,7 +8,7 @@ import { selectorOf } from "../program-parts.ts";
 import { type EditOptions, LIMITER_FORMS, pairOf } from "./options.ts";
 
 const REMOVERS = SELECTORS.filter((kind) => !SELECTOR_KINDS[kind].samplesOnly);
-const LIMITER_RULE = `TABLE=KIND with one of ${LIMITER_FORMS}, such as memory=minSize:1000 or memory=sampleToInsertRatio:4,100,400`;
+const LIMITER_RULE = `TABLE=KIND, where KIND is one of ${LIMITER_FORMS}, such as memory=minSize:1000 or memory=sampleToInsertRatio:4,100,400`;
 /** Example exponents for messages. */
 const EXPONENTS: { readonly [kind: string]: string } = { prioritized: "0.6", recency: "1" };
 
@@ -39,8 +39,8 @@ export function tableChangesOf(
       tables[name] = { ...tables[name], [option]: parsed(`${flag} ${text}`, `${flag} requires ${rule}, got ${JSON.stringify(text)}`, () => parse(value)) };
     }
   };
-  put("--max-size", maxSize, "maxSize", "TABLE=ITEMS with a whole number from 1", count);
-  put("--max-times-sampled", maxTimesSampled, "maxTimesSampled", "TABLE=DRAWS with a whole number from 1", count);
+  put("--max-size", maxSize, "maxSize", "TABLE=ITEMS, where ITEMS is a whole number >= 1", count);
+  put("--max-times-sampled", maxTimesSampled, "maxTimesSampled", "TABLE=DRAWS, where DRAWS is a whole number >= 1", count);
   put("--sampler", sampler, "sampler", selectorRule(SELECTORS), (text) => selector(text, SELECTORS));
   put("--remover", remover, "remover", selectorRule(REMOVERS), (text) => selector(text, REMOVERS));
   put("--rate-limiter", rateLimiter, "rateLimiter", LIMITER_RULE, limiter);
@@ -65,7 +65,7 @@ function count(text: string): number | undefined {
 
 function selectorRule(kinds: readonly SelectorName[]): string {
   const examples = kinds.filter((kind) => SELECTOR_KINDS[kind].takesExponent).map((kind) => `${kind}:${EXPONENTS[kind]}`);
-  return `TABLE=KIND with one of ${kinds.join(", ")}, or ${examples.join(" or ")} with an exponent`;
+  return `TABLE=KIND, where KIND is one of ${kinds.join(", ")}, or ${examples.join(" or ")} with an exponent`;
 }
 
 /** Parses a selector. @throws RangeError for an invalid exponent */

@@ -34,14 +34,14 @@ export interface EditOptions extends Omit<ConvertOptions, "task"> {
 const FIRST_EXAMPLE = '  $ npx reprise edit runs/pick runs/pick-good --drop-episodes 3,17-19 --where "return > 0" --task "Pick up the cube"\n';
 
 const EXAMPLES = `
-The name OUT selects the format, as with convert; if OUT is IN, the format stays. OUT is written to a temporary place and moved only when it is complete.
-With --overwrite, OUT may be IN, which stays intact until the new one is complete. Episodes are numbered from 0, as in IN.
+The name OUT selects the format, as for convert; if OUT is IN, the format does not change. OUT is written to a temporary location and moved only when it is complete.
+With --overwrite, OUT may be IN, which stays intact until the new dataset is complete. Episodes are numbered from 0, as in IN.
 
 Order of changes: choose columns (--without, --only, --rename), choose episodes (--episodes, --drop-episodes, --flags), handle faults (--mode), --cast, --resample-fps,
 --swap-channels, --task; append OTHER datasets with the same changes (--concat); choose among all episodes (--where); divide them into parts (--split-into).
 
-A snapshot or a journal keeps its kind, with its tables, items, keys, priorities and writers, unless OUT ends like a dataset or --format is set. It accepts --rename, --without, --only, --cast,
---add, --max-size, --max-times-sampled, --sampler, --remover and --rate-limiter. A smaller table removes items with its remover.
+A snapshot or a journal keeps its kind, with its tables, items, keys, priorities and writers, unless OUT ends like a dataset file or --format is set. It accepts --rename, --without, --only, --cast,
+--add, --max-size, --max-times-sampled, --sampler, --remover and --rate-limiter. If a table becomes smaller, its remover selects the items to remove.
 
 Examples:
   $ npx reprise edit demos.jsonl good.parquet --where success --where "length >= 10"
@@ -59,29 +59,29 @@ export const LIMITER_FORMS = "minSize:ITEMS, sampleToInsertRatio:RATIO,ITEMS,BUF
 
 export function addEdit(command: Command): Command {
   command
-    .description("Writes a changed copy of a dataset: other episodes, columns, dtypes, tasks or rates, several datasets joined, or one divided into parts.")
+    .description("Writes a changed copy of a dataset: selects episodes and columns, changes dtypes, tasks or rates, joins datasets, or divides one into parts.")
     .addHelpText("before", FIRST_EXAMPLE)
-    .argument("<in>", "a file or folder, or a URL, of any format that convert reads")
-    .argument("<out>", "a file or a folder, as with convert; IN itself with --overwrite")
+    .argument("<in>", "a file, folder or URL in any format that convert reads")
+    .argument("<out>", "a file or folder, as for convert; may be IN with --overwrite")
     .option("--episodes <numbers>", "the episodes to keep, such as 0-9,12 or 100-")
     .option("--drop-episodes <numbers>", "the episodes to leave out")
-    .option("--flags <file>", "the episodes to leave out: a file of flags saved in the page's room Look")
+    .option("--flags <file>", "a file of flags, saved in the page's room Look, with the episodes to leave out")
     .option(
       "--where <condition>",
-      'keep episodes in which a condition holds in any step: PATH (not zero), or "PATH OP VALUE" with = != < <= > >=, quoted for the shell; for an array, any element may meet the condition, or the one that a path such as observation/state/1 selects; return and length describe the episode; may be repeated, all must hold',
+      'keep episodes in which any step meets a condition: PATH (not zero), or "PATH OP VALUE" with = != < <= > >=, quoted for the shell; in an array, any element may meet it, unless a path such as observation/state/1 selects one; return and length describe the episode; may be repeated, and all conditions must be met',
       repeatable,
     )
     .option("--cast <leaf=dtype>", `a new dtype, such as action=f32 (${Object.keys(DTYPES).join(", ")}); may be repeated`, repeatable)
-    .option("--swap-channels <leaf>", "an image whose red and blue channels are swapped (BGR); may be repeated", repeatable)
+    .option("--swap-channels <leaf>", "an image leaf whose red and blue channels are swapped (for BGR); may be repeated", repeatable)
     .option("--resample-fps <n>", "steps per second: keeps the steps with the nearest timestamps and adds up the rewards between them", positive)
-    .option("--source-fps <n>", "for --resample-fps: steps per second of IN, if it has no timestamps (default: the rate that IN states)", positive)
-    .option("--task <text>", 'the task of all episodes, or EPISODES=TEXT for some of IN, such as "0-9=Pick up the cube"; may be repeated', repeatable)
-    .option("--concat <other...>", "datasets of the same spec, whose episodes come after those of IN", repeatable)
+    .option("--source-fps <n>", "for --resample-fps: the steps per second of IN, if it has no timestamps (default: the rate that IN states)", positive)
+    .option("--task <text>", 'the task of all episodes, or EPISODES=TEXT for some episodes of IN, such as "0-9=Pick up the cube"; may be repeated', repeatable)
+    .option("--concat <other...>", "datasets with the same spec, whose episodes are appended to those of IN", repeatable)
     .option(
       "--split-into <shares>",
-      "divide the episodes at random into parts, such as train=0.9,val=0.1: splits for TFDS, otherwise one dataset OUT/PART each",
+      "divide the episodes at random into parts, such as train=0.9,val=0.1: as splits for TFDS, otherwise as one dataset OUT/PART per part",
     )
-    .option("--whole-films", "LeRobot: copy films whole, with the frames of episodes that are left out; does not need ffmpeg")
+    .option("--whole-films", "LeRobot: copy whole films, including the frames of omitted episodes; does not need ffmpeg")
     .option("--seed <n>", "for --split-into: the seed of the random assignment (default: 0)", seed)
     .option(
       "--add <leaf=value>",
@@ -97,7 +97,7 @@ export function addEdit(command: Command): Command {
     .option("--remover <table=kind>", "for a snapshot or journal: which items a full table evicts, such as memory=fifo; may be repeated", repeatable)
     .option(
       "--rate-limiter <table=kind>",
-      `for a snapshot or journal: when inserts and draws wait: ${LIMITER_FORMS}, such as memory=minSize:1000; may be repeated`,
+      `for a snapshot or journal: when inserts and draws wait, one of ${LIMITER_FORMS}, such as memory=minSize:1000; may be repeated`,
       repeatable,
     )
     .option(
@@ -131,7 +131,7 @@ export function dtypesOf(casts: readonly string[]): { readonly [leaf: string]: D
       const hint = didYouMean(dtype, Object.keys(DTYPES));
       if (at < 1 || !isDtype(dtype))
         throw new UsageError(
-          `--cast requires LEAF=DTYPE with one of the dtypes ${Object.keys(DTYPES).join(", ")}, got ${JSON.stringify(text)}${hint && `.${hint}`}`,
+          `--cast requires LEAF=DTYPE, where DTYPE is one of ${Object.keys(DTYPES).join(", ")}, got ${JSON.stringify(text)}${hint && `.${hint}`}`,
         );
       return [text.slice(0, at), dtype];
     }),

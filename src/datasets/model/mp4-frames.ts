@@ -31,7 +31,7 @@ export async function mp4Frames(file: FilmFile): Promise<number> {
     }
     at += box.to;
   }
-  if (track === undefined) throw new Error("the file is not an mp4 file with a video");
+  if (track === undefined) throw new Error("the file is not an MP4 file with a video");
   return track.frames + fragmentFrames;
 }
 
@@ -88,7 +88,7 @@ function boxAt(view: DataView, at: number, room: number): Box {
   const size = view.getUint32(at);
   const type = textAt(view, at + 4);
   const [from, to] = size === 1 ? [16, Number(view.getBigUint64(at + 8))] : [8, size === 0 ? room : size];
-  if (!(to >= from && to <= room)) throw new Error(`the box ${JSON.stringify(type)} does not fit into the file`);
+  if (!(to >= from && to <= room)) throw new Error(`the box ${JSON.stringify(type)} does not fit in the file`);
   return { type, from, to };
 }
 

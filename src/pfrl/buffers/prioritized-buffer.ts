@@ -42,7 +42,7 @@ export abstract class PrioritizedBuffer<B, T> extends StoredBuffer<B, T> {
    * @returns the number of items that still existed
    * @throws TypeError if an argument is invalid
    * @throws RangeError if a priority is not finite and above 0
-   * @throws ReplayError OUT_OF_TURN if no sample waits for errors
+   * @throws ReplayError OUT_OF_TURN if no sample is waiting for errors
    */
   updateErrors(errors: ArrayLike<number> | ColumnLike, keys?: ArrayLike<number> | ColumnLike): number {
     this.#stored.check();

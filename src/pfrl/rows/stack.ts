@@ -72,7 +72,7 @@ function castTo(name: string, dtype: Dtype, column: Column): Column {
   if (dtype === "f64") return column;
   const output = zeros(dtype, data.length);
   const mismatch = put(targetOf(dtype, [data.length]), output as AnyArray as NumberArray, 0, data, { anyNumbers: true });
-  if (mismatch !== undefined) throw mustBe(RangeError, name, `a number that ${dtype} can hold`, mismatch.value);
+  if (mismatch !== undefined) throw mustBe(RangeError, name, `a number that fits in ${dtype}`, mismatch.value);
   return new Column<Dtype>(output, shape);
 }
 

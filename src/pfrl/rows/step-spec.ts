@@ -108,7 +108,7 @@ function copyPartSpec(part: string, spec: PartSpec): PartSpec {
   const isEnd = (node: unknown, keys: readonly string[]) => typeof node !== "object" || node === null || isLeaf(node) || keys.length >= MAX_NEST_DEPTH;
   return zip([spec], isEnd, ([leaf], keys) => {
     const path = [part, ...keys];
-    if (keys.length >= MAX_NEST_DEPTH) throw mustBe(RangeError, `spec.${path.slice(0, 4).join(".")}`, `nested at most ${MAX_NEST_DEPTH} deep`, leaf);
+    if (keys.length >= MAX_NEST_DEPTH) throw mustBe(RangeError, `spec.${path.slice(0, 4).join(".")}`, `nested at most ${MAX_NEST_DEPTH} levels deep`, leaf);
     if (!isLeaf(leaf)) throw mustBe(TypeError, `spec.${path.join(".")}`, "a leaf, an object or an array", leaf);
     if (isObject(leaf)) return object();
     checkLeaf(path, leaf as RowLeaf);

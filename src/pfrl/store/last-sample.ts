@@ -21,7 +21,7 @@ export class LastSample {
   /** @throws ReplayError OUT_OF_TURN */
   maySample(): void {
     if (this.waiting && this.alternate)
-      throw new ReplayError("OUT_OF_TURN", "the last sample waits for its errors. Call updateErrors() first, or set waitPriorityAfterSampling: false");
+      throw new ReplayError("OUT_OF_TURN", "the last sample is waiting for its errors. Call updateErrors() first, or set waitPriorityAfterSampling: false");
   }
 
   /** Records a draw of n items. */
@@ -34,7 +34,7 @@ export class LastSample {
 
   /** Returns the keys for the given number of errors. @throws ReplayError OUT_OF_TURN · RangeError if n is not the number of items */
   mayUpdate(n: number): Float64Array {
-    if (!this.waiting) throw new ReplayError("OUT_OF_TURN", "no sample waits for errors. Call updateErrors() only once per sample, or pass keys");
+    if (!this.waiting) throw new ReplayError("OUT_OF_TURN", "no sample is waiting for errors. Call updateErrors() only once per sample, or pass keys");
     if (n !== this.#count) throw mustBe(RangeError, "errors", `${this.#count} numbers, one per item of the last sample`, `${n} numbers`);
     return this.#keys;
   }

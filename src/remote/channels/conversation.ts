@@ -112,6 +112,6 @@ function checkSize({ builder: { layout } }: Outbox, { frameBytes = Number.POSITI
   if (bytes <= frameBytes) return;
   throw new ReplayError(
     "UNSUPPORTED",
-    `a block of steps has ${bytes} bytes, and the other end accepts frames of at most ${frameBytes}. Raise limits.frameBytes of acceptWriter`,
+    `a block of steps has ${bytes} bytes, and the other end accepts frames of at most ${frameBytes}. Increase limits.frameBytes of acceptWriter`,
   );
 }

@@ -138,7 +138,8 @@ export class Dialer {
   }
 
   #onEnd(code: number | undefined, reason: string | undefined): void {
-    const error = code === CLOSE.replaced ? new ReplayError("OUT_OF_TURN", "another connection has taken this writer's session") : socketClosed(code, reason);
+    const error =
+      code === CLOSE.replaced ? new ReplayError("OUT_OF_TURN", "another connection has taken over this writer's session") : socketClosed(code, reason);
     if (isFinal(code)) this.#fail(error);
     else this.#retry(error);
   }

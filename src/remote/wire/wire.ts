@@ -179,7 +179,7 @@ export class StepDecoder extends StepWire {
       readonly priorities: number[];
       readonly frames?: number[];
     };
-    if (rows === 0 || rows % this.lanes !== 0 || finals > rows || priorities.length !== this.#rules) throw corruptFrame("of columns contradicts itself");
+    if (rows === 0 || rows % this.lanes !== 0 || finals > rows || priorities.length !== this.#rules) throw corruptFrame("of columns is inconsistent");
     this.#checkRows(rows + finals);
     // Places are counted from ALIGNMENT, so that 0 can mark a part that does not exist.
     let at = ALIGNMENT;

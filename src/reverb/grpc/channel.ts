@@ -244,5 +244,5 @@ function describeLoss(error: Error | undefined, isSecure: boolean, isConnected: 
 }
 
 function closedError(): ReplayError {
-  return new ReplayError("CLOSED", "this client was closed. Make a new ReverbClient");
+  return new ReplayError("CLOSED", "this client was closed. Create a new ReverbClient");
 }

@@ -19,7 +19,7 @@ const STATUSES: { readonly [status: number]: readonly [name: string, code: Repla
   5: ["NOT_FOUND", "NOT_FOUND"],
   6: ["ALREADY_EXISTS", "IO"],
   7: ["PERMISSION_DENIED", "IO", "Pass matching credentials, such as { ca } with the authority of its certificate"],
-  8: ["RESOURCE_EXHAUSTED", "OUT_OF_MEMORY", "Raise the client's maxMessageBytes if that is the limit, otherwise the server's memory"],
+  8: ["RESOURCE_EXHAUSTED", "OUT_OF_MEMORY", "Increase the client's maxMessageBytes if that is the limit, otherwise the server's memory"],
   9: ["FAILED_PRECONDITION", "OUT_OF_TURN"],
   10: ["ABORTED", "IO"],
   11: ["OUT_OF_RANGE", "INVALID_DATA"],

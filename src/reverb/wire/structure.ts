@@ -16,7 +16,7 @@ export type Structure =
 const NO_STRUCTURE: Structure = { kind: "none" };
 
 export function readStructure(reader: BytesReader, depth = 0): Structure {
-  if (depth > MAX_NEST_DEPTH) throw reader.corruptError(`a signature is nested more than ${MAX_NEST_DEPTH} deep`);
+  if (depth > MAX_NEST_DEPTH) throw reader.corruptError(`a signature is nested more than ${MAX_NEST_DEPTH} levels deep`);
   const outer = reader.enter();
   let structure: Structure = NO_STRUCTURE;
   for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {

@@ -174,7 +174,7 @@ class DirectoryScan {
       const at = reader?.faultAt ?? 0;
       if (last === undefined) {
         const error = corrupt(damageAt(this.#directory, segment, at), fault as string);
-        throw new ReplayError("CORRUPT", `${error.message}. There is nothing before it to salvage`);
+        throw new ReplayError("CORRUPT", `${error.message}. Nothing before it can be salvaged`);
       }
       this.#onDamage(segment, at, fault as string);
       for (const following of expected.filter((number) => number > last.segment && this.#segments.includes(number)).reverse())

@@ -168,7 +168,7 @@ function sectionAt(directory: Directory, id: number, memory: SectionMemory, at: 
         const into = memory.u8.subarray(memory.base, memory.base + bytes);
         for (let done = 0; done < bytes; ) {
           const count = file.read(into.subarray(done), at + done);
-          if (!(count > 0)) throw new Error("the file has become shorter");
+          if (!(count > 0)) throw new Error("the file was truncated while it was being read");
           done += count;
         }
       });

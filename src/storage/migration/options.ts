@@ -51,7 +51,7 @@ export const MIGRATION_OPTIONS = "spec, rename, migrate, tables, transition, max
 
 /** @throws TypeError, RangeError */
 export function resolveMigration({ spec, rename = {}, migrate, tables = {}, transition, maxBytes }: StateMigration): ResolvedMigration {
-  if (migrate !== undefined && typeof migrate !== "function") throw mustBe(TypeError, "migrate", "a function from an old step to a new one", migrate);
+  if (migrate !== undefined && typeof migrate !== "function") throw mustBe(TypeError, "migrate", "a function that maps an old step to a new one", migrate);
   for (const [name, value] of Object.entries({ rename, tables, transition: transition ?? {} }))
     if (typeof value !== "object" || value === null || Array.isArray(value)) throw mustBe(TypeError, name, "an object", value);
   if (maxBytes !== undefined) integer("maxBytes", maxBytes, 1);

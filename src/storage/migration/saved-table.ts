@@ -359,7 +359,7 @@ export class SavedTable {
   }
 
   #corrupt(): ReplayError {
-    return new ReplayError("CORRUPT", `the saved state of tables.${this.#name} contradicts itself`);
+    return new ReplayError("CORRUPT", `the saved state of tables.${this.#name} is inconsistent`);
   }
 }
 

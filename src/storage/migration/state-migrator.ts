@@ -1,6 +1,6 @@
 /** Converts the sections of a snapshot or a journal, one by one, to another spec and other tables. */
 import { dataView } from "../../base/bytes.ts";
-import { codeOf, mustBe, ReplayError } from "../../base/error.ts";
+import { addSentence, codeOf, mustBe, ReplayError } from "../../base/error.ts";
 import { COUNTS, DRAWN, ENTRIES, FREE, LAYOUTS, LINKS, POOLS, ROWS, SLOTS, TABLE, WRITERS } from "../../base/kinds.ts";
 import { layoutOf } from "../../memory/layout.ts";
 import type { SectionMemory } from "../../memory/section-memory.ts";
@@ -187,7 +187,7 @@ export class StateMigrator {
     } catch (error) {
       if (this.#migrate !== undefined || codeOf(error) !== "SPEC_MISMATCH") throw error;
       const remedy = `Pass migrate, which returns the new step for an old one, and rename for renamed leaves (see ${MIGRATION_PAGE})`;
-      throw new ReplayError("SPEC_MISMATCH", `${(error as Error).message}. ${remedy}`);
+      throw new ReplayError("SPEC_MISMATCH", addSentence((error as Error).message, remedy));
     }
   }
 
@@ -203,5 +203,5 @@ export class StateMigrator {
 }
 
 function contradiction(): ReplayError {
-  return new ReplayError("CORRUPT", "a section contradicts itself");
+  return new ReplayError("CORRUPT", "a section is inconsistent");
 }

@@ -13,7 +13,7 @@ import { WritersReader } from "../format/writers.ts";
 import { checkWriters, type MakeReplay, type OpenWriters, type ReplayState } from "../replay-state.ts";
 import { checkSpec, MIGRATION_PAGE } from "../spec-mismatch.ts";
 
-const CONTRADICTION = "snapshot contradicts itself";
+const CONTRADICTION = "snapshot is inconsistent";
 
 export type SnapshotSource = Uint8Array | Iterable<Uint8Array>;
 
@@ -121,8 +121,7 @@ class SnapshotReader<R> {
     if (kind === HEAD && this.#state === undefined) this.#head(payload);
     else if (this.#state === undefined) throw this.#corrupt("the head is missing");
     else if (kind === END && payload.length === 4 && this.#parser.view.getUint32(0, true) === this.#sections) this.#hasEnded = true;
-    else if (!this.#writers.take(kind, id, payload) && !this.#state.load(kind, id, payload))
-      throw this.#corrupt(`a section of kind ${kind} contradicts itself`);
+    else if (!this.#writers.take(kind, id, payload) && !this.#state.load(kind, id, payload)) throw this.#corrupt(`a section of kind ${kind} is inconsistent`);
     this.#sections++;
   }
 

@@ -165,7 +165,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     const added = this.#episodes.addBatch(targets, batch);
     const skipped = new Set(added.skipped);
     for (const [row, id] of added.ids.entries()) if (isEnd[row] && !skipped.has(row)) this.#complete(id);
-    for (const row of skipped) this.#warn(`addBatch: row ${row} was left out: ${this.#episodes.staleError(added.ids[row] as number).message}`);
+    for (const row of skipped) this.#warn(`addBatch: row ${row} was skipped: ${this.#episodes.staleError(added.ids[row] as number).message}`);
     return added.ids;
   }
 
@@ -197,7 +197,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     const copies = batches.map((batch, j) => ({ index: idIndices[j] as number, batch, completed: Boolean(completed[j]) }));
     const added = this.#episodes.extend(targets, copies);
     for (const j of added.skipped)
-      this.#warn(`extendEpisodes: episode ${j} was left out: ${this.#episodes.staleError(added.ids[idIndices[j] as number] as number).message}`);
+      this.#warn(`extendEpisodes: episode ${j} was skipped: ${this.#episodes.staleError(added.ids[idIndices[j] as number] as number).message}`);
     return added.ids;
   }
 

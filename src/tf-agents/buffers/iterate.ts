@@ -26,7 +26,11 @@ export function drawEndlessly<E>(draw: () => E, waiters: Waiters, timeoutMs: num
       throw error;
     }
   };
-  return { next: draw, later: async ({ signal }) => waiters.until(attempt, () => "a draw from the buffer", { signal, timeoutMs }), ahead: attempt };
+  return {
+    next: draw,
+    later: async ({ signal }) => waiters.until(attempt, () => "the buffer could not provide a draw", { signal, timeoutMs }),
+    ahead: attempt,
+  };
 }
 
 /** Yields windows of n steps whose starts are `shift` steps apart. If `dropShort` is set, the short windows at the end are left out. */

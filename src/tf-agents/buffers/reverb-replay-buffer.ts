@@ -205,7 +205,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     let source: ElementSource<AnyElement<S>> | undefined;
     const nextLater = async (wait: WaitOptions): Promise<AnyElement<S> | undefined> => {
       if (source === undefined) {
-        const info = await abortable(Promise.resolve(this.#table.info(wait.signal)), `what table ${this.#tableName} is`, wait);
+        const info = await abortable(Promise.resolve(this.#table.info(wait.signal)), `the server has not described table ${this.#tableName}`, wait);
         mustBeCertain(info, options.singleDeterministicPass ?? false);
         if (info.signature !== undefined) mustAgree(`dataSpec for table ${this.#tableName}`, info.signature, signatureOf(this.dataSpec));
         source ??= this.#source(options, info);
@@ -243,7 +243,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
       }
       // The probability of such a long run by chance is below e^-64, so no item is long enough.
       if (emptyItems > MAX_EMPTY_ITEMS * (tableSize + 16))
-        throw new ReplayError("TOO_FEW", `no item of table ${this.#tableName} has numSteps = ${numSteps} steps. Use smaller numSteps, or write longer items`);
+        throw new ReplayError("TOO_FEW", `no item of table ${this.#tableName} has numSteps = ${numSteps} steps. Use a smaller numSteps, or write longer items`);
       return undefined;
     };
     const takeElement = (): AnyElement<S> => {

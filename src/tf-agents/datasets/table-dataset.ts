@@ -70,7 +70,7 @@ export function itemsOf({ client, spec, signal, sampler }: ReturnType<typeof res
   const nextLater = async (wait: WaitOptions) => {
     if (!isKnown) {
       const request = client.serverInfo(wait.signal === undefined ? {} : { signal: wait.signal });
-      const tableSignature = (await abortable(Promise.resolve(request), "the tables of the server", wait))[table]?.signature;
+      const tableSignature = (await abortable(Promise.resolve(request), "the server has not reported its tables", wait))[table]?.signature;
       if (tableSignature !== undefined) mustAgree(`spec for table ${table}`, tableSignature, spec);
       isKnown = true;
     }

@@ -49,7 +49,7 @@ export function drive<O, A>(
   from?: DriveState<O>,
 ): Awaitable<DriveState<O>> {
   const { steps, episodes, signal, transitionObservers = [], infoObservers = [], endEpisodeOnBoundary = true } = onlyKeys("limit", limit, LIMIT);
-  if (steps === undefined && episodes === undefined) throw new RangeError("limit must set steps or episodes, because drive would never end otherwise");
+  if (steps === undefined && episodes === undefined) throw new RangeError("limit must set steps or episodes, because otherwise drive would never end");
   if (steps !== undefined) integer("limit.steps", steps, 0);
   if (episodes !== undefined) integer("limit.episodes", episodes, 0);
   checkSignalOf("limit.signal", signal);

@@ -94,7 +94,7 @@ export function* loop<O, A>(
 function* awaitValue<T>(value: Awaitable<T>, signal: AbortSignal | undefined): Task<T> {
   if (!isPromise(value)) return value;
   if (signal === undefined) return (yield value) as T;
-  const within = (source: Promise<unknown>) => abortable(source, "the next step", { signal });
+  const within = (source: Promise<unknown>) => abortable(source, "the next step did not arrive", { signal });
   // If an observer's item is rejected after the driver has stopped, the observer's `flush` reports the error.
   return (yield value instanceof ItemPromise ? value.readWithin(within) : within(value)) as T;
 }

@@ -59,7 +59,7 @@ export class PyDriver<O = unknown, A = unknown> {
     const { transitionObservers = [], infoObservers = [], maxSteps = 0, maxEpisodes = 0, endEpisodeOnBoundary = true } = options;
     integer("maxSteps", maxSteps, 0);
     integer("maxEpisodes", maxEpisodes, 0);
-    if (maxSteps === 0 && maxEpisodes === 0) throw mustBe(RangeError, "maxSteps or maxEpisodes", "at least 1, because a run would never end otherwise", 0);
+    if (maxSteps === 0 && maxEpisodes === 0) throw mustBe(RangeError, "maxSteps or maxEpisodes", "at least 1, because otherwise a run would never end", 0);
     this.#observers = {
       observers: functionsIn("observers", observers),
       transitionObservers: functionsIn("transitionObservers", transitionObservers),

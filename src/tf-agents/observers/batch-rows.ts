@@ -50,7 +50,7 @@ export class BatchRows {
     const isEnd = spec === undefined ? keys.length > 0 && isLeafValue(at) : isLeaf(spec);
     if (isEnd) return this.#leaf(at, spec as RowLeaf | undefined, keys, hasColumns);
     if (keys.length >= MAX_NEST_DEPTH || ancestors.includes(at))
-      throw mustBe("SPEC_MISMATCH", pathOf(keys.slice(0, 4)), `nested at most ${MAX_NEST_DEPTH} deep, without a cycle`, at);
+      throw mustBe("SPEC_MISMATCH", pathOf(keys.slice(0, 4)), `nested at most ${MAX_NEST_DEPTH} levels deep, without a cycle`, at);
     const names = Object.keys((spec ?? at ?? {}) as object);
     const isNode = typeof at === "object" && at !== null && kindOf(at) === undefined && !(Array.isArray(at) && spec !== undefined && !Array.isArray(spec));
     // Neither the content of a Map nor missing data can be passed to an observer.

@@ -156,7 +156,7 @@ class ObserverCalls {
 
   /** @throws the errors of `call`, including the errors of earlier calls */
   flush(options: WaitOptions): Promise<void> | undefined {
-    const before = this.#pending.size === 0 ? undefined : abortable(Promise.all(this.#pending), "letting all calls of the observers end", options);
+    const before = this.#pending.size === 0 ? undefined : abortable(Promise.all(this.#pending), "some calls to the observers have not ended", options);
     const { failures, pending } = this.#callEach((observer) => observer.flush?.(options));
     const report = () => {
       // The caller expects its own abort, but all other failures must be reported.

@@ -66,7 +66,7 @@ export class Cache<S extends Spec> {
    * @throws ReplayError OUT_OF_TURN while calls wait for room · SPEC_MISMATCH for a writer that was created for another purpose
    */
   resume(writer: Writer): void {
-    if (this.#queue !== undefined) throw new ReplayError("OUT_OF_TURN", "earlier calls of this observer are waiting for room. Await flush() before resume()");
+    if (this.#queue !== undefined) throw new ReplayError("OUT_OF_TURN", "earlier calls to this observer are waiting for room. Await flush() before resume()");
     if (!(writer instanceof Writer)) throw mustBe(TypeError, "writer", ["a writer that Replay.open restored", "Pass a writer from replay.writers"], writer);
     const expected = this.#options(this.tables);
     const { keep, lanes, items } = writer.options;
@@ -140,7 +140,7 @@ export class Cache<S extends Spec> {
     try {
       // If this wait has ended, the writer's errors remain for the next `flush`.
       const flushed = queue.then(() => writer.flush({ signal: ended.signal }));
-      await abortable(flushed, "letting all items in", options);
+      await abortable(flushed, "some items are still waiting for room", options);
     } finally {
       ended.abort();
     }

@@ -1,5 +1,5 @@
 /** Prepares a config for its writer. The steps, leaves and comparisons that the config uses are determined only once. */
-import { mustBe } from "../../base/error.ts";
+import { mustBe, ReplayError } from "../../base/error.ts";
 import type { ColumnOf } from "../../schema/columns.ts";
 import { leafText } from "../../schema/leaf.ts";
 import { pathText } from "../../schema/nest.ts";
@@ -73,7 +73,7 @@ function leafNumber({ path, leaf, shape, keys }: FoundLeaf, leaves: readonly Fou
   const text = leafText(leaf.dtype, shape);
   const number = leaves.findIndex((candidate) => candidate.path === path);
   const stepLeaf = leaves[number];
-  if (stepLeaf === undefined) throw mustBe("SPEC_MISMATCH", `the field ${pathText(keys)} of ${subject}`, "a field of the spec of the steps", text);
+  if (stepLeaf === undefined) throw new ReplayError("SPEC_MISMATCH", `the spec of the steps has no field ${pathText(keys)} (${text}), which ${subject} uses`);
   const specText = leafText(stepLeaf.leaf.dtype, stepLeaf.shape);
   if (specText !== text) throw mustBe("SPEC_MISMATCH", `${pathText(keys)} of ${subject}`, `${specText}, as in the spec of the steps`, text);
   return number;

@@ -87,7 +87,7 @@ export class ReferenceField implements Field {
     integer(`start of ${name}`, start, -MAX_LENGTH, -1);
     if (stop !== undefined && stop !== null) {
       integer(`stop of ${name}`, stop, -MAX_LENGTH, 0);
-      if (stop <= start) throw mustBe(RangeError, `stop of ${name}`, `more than its start, ${start}`, stop);
+      if (stop <= start) throw mustBe(RangeError, `stop of ${name}`, `greater than its start, ${start}`, stop);
     }
     if (step !== undefined && step !== null) integer(`step of ${name}`, step, 1, MAX_LENGTH);
     return new PatternNode(this, start, stop ?? null, step ?? null);

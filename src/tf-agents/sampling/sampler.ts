@@ -62,6 +62,6 @@ export class ItemSampler<K extends SinkKind = "process"> implements Sampler {
   }
 
   #mustBeOpen(): void {
-    if (this.#closing.signal.aborted) throw new ReplayError("CLOSED", "this sampler was closed. Make a new one with client.sampler()");
+    if (this.#closing.signal.aborted) throw new ReplayError("CLOSED", "this sampler was closed. Create a new one with client.sampler()");
   }
 }

@@ -51,7 +51,7 @@ export class Table implements NamedTable {
     onlyKeys("table", options, OPTIONS);
     const { name, maxSize, sampler = uniform(), remover = fifo(), rateLimiter = minSize(1), maxTimesSampled = 0, ...rest } = options;
     if (typeof name !== "string") throw mustBe(TypeError, "name", "a string", name);
-    if (name === "") throw mustBe(RangeError, "name", "a string that is not empty", name);
+    if (name === "") throw mustBe(RangeError, "name", "a non-empty string", name);
     this.name = name;
     this.maxSize = integer("maxSize", maxSize, 1, MAX_ITEMS);
     for (const [role, value] of Object.entries({ sampler, remover }))

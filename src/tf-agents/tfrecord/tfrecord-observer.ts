@@ -1,5 +1,5 @@
 /** Writes trajectories to a file: `TFRecordObserver` of TF-Agents. */
-import { flag, mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
+import { addSentence, flag, mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
 import { checkImages, type EncodeJpeg, elementsOf, exampleOf } from "../../datasets/formats/tfrecord/example-writer.ts";
 import { featureLeaves } from "../../datasets/formats/tfrecord/features.ts";
 import { checkPathInside, closedError, type FileSink, RecordFile } from "../../datasets/formats/tfrecord/record-file.ts";
@@ -101,5 +101,5 @@ function modeError(error: unknown, pyMode: boolean): unknown {
   const remedy = pyMode
     ? "Omit pyMode if each leaf has a leading dimension of 1"
     : "Set pyMode: true if a call passes one trajectory without a batch dimension";
-  return new ReplayError(error.code, `${error.message}. ${remedy}`);
+  return new ReplayError(error.code, addSentence(error.message, remedy));
 }

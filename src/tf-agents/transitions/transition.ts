@@ -106,7 +106,7 @@ const FIELDS = ["stepType", "observation", "action", "policyInfo", "nextStepType
 
 /** Returns `spec` if it is a spec of trajectories. @throws TypeError, RangeError otherwise */
 export function checkTrajectorySpec<S extends TrajectorySpec<Spec, Spec, Spec>>(spec: S): S {
-  if (typeof spec !== "object" || spec === null) throw mustBe(TypeError, "spec", "a spec of trajectories, such as trajectorySpec(…) returns", spec);
+  if (typeof spec !== "object" || spec === null) throw mustBe(TypeError, "spec", "a spec of trajectories, such as the result of trajectorySpec(…)", spec);
   for (const field of FIELDS) if (!Object.hasOwn(spec, field)) throw mustBe(RangeError, "spec", `a spec of trajectories, with ${FIELDS.join(", ")}`, spec);
   return spec;
 }

@@ -228,7 +228,7 @@ export function copyValues(nest: unknown, keys: readonly string[] = ["values"], 
     return array === undefined || typedLength(nest as ArrayBufferView) === 0 ? nest : new array(nest as Float32Array);
   }
   if (keys.length > MAX_NEST_DEPTH || ancestors.includes(nest))
-    throw mustBe("SPEC_MISMATCH", keys.slice(0, 4).join("."), `nested at most ${MAX_NEST_DEPTH} deep, without a cycle`, nest);
+    throw mustBe("SPEC_MISMATCH", keys.slice(0, 4).join("."), `nested at most ${MAX_NEST_DEPTH} levels deep, without a cycle`, nest);
   const copy = (part: unknown, name: string) => copyValues(part, [...keys, name], [...ancestors, nest]);
   if (!Array.isArray(nest))
     return Object.fromEntries(Object.keys(nest).map((name) => [name, copy((nest as { readonly [name: string]: unknown })[name], name)]));

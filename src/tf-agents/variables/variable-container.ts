@@ -114,7 +114,7 @@ export class ReverbVariableContainer {
       signal.throwIfAborted();
       await this.#tables.insert({ values: stepValues, leaves, shapes, stepShapes, priorities: [[table, 1]] }, { signal });
     };
-    const pushed = within(`pushing variables to table ${table}`, wait, push);
+    const pushed = within(`the variables were not pushed to table ${table}`, wait, push);
     const end = pushed.catch(() => {}).then(() => void (this.#pushes.get(table) === end && this.#pushes.delete(table)));
     this.#pushes.set(table, end);
     return await pushed;
@@ -160,7 +160,7 @@ export class ReverbVariableContainer {
     wait: WaitOptions,
     prepare: (signature: Signature) => (columns: readonly Column[], signal: AbortSignal) => T,
   ): Promise<Awaited<T>> {
-    return within(`waiting for variables in table ${table}`, wait, async (signal): Promise<Awaited<T>> => {
+    return within(`no variables arrived from table ${table}`, wait, async (signal): Promise<Awaited<T>> => {
       const { signature } = await this.#find(table, signal);
       const use = prepare(signature);
       const sampler = this.#client.sampler(table, { maxSamples: 1, maxInFlightSamplesPerWorker: 1 });
@@ -227,6 +227,6 @@ async function within<T>(what: string, wait: WaitOptions, call: (signal: AbortSi
   try {
     return await abortable(call(ended.signal), what, wait);
   } finally {
-    ended.abort(new ReplayError("CLOSED", `${what} has ended`));
+    ended.abort(new ReplayError("CLOSED", "the call that waited for this request has ended"));
   }
 }

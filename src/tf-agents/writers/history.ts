@@ -116,7 +116,7 @@ export class History implements ColumnSource {
   #refusal(leaf: PlacedLeaf, step: number): string | undefined {
     const keep = this.#keeps[leaf.index] as number;
     if (step < this.start) return "of the open episode";
-    if (step < Math.max(this.total - keep, this.#oldest)) return `one of the last ${keep} (or raise numKeepAliveRefs)`;
+    if (step < Math.max(this.total - keep, this.#oldest)) return `one of the last ${keep} (or increase numKeepAliveRefs)`;
     return this.#missing.get(step)?.has(leaf.index) === true ? `one that has ${leaf.path}` : undefined;
   }
 

@@ -38,7 +38,7 @@ export class RemoteClient<S extends Spec = Spec> implements StepClient<S> {
         `name works only in the process of the Replay, got ${show(name)}. Pass it to acceptWriter at the other end of the port`,
       );
     if (this.#borrowed !== undefined)
-      throw new ReplayError("OUT_OF_TURN", "this remote writer already has an observer. Close that observer first, or make another writer");
+      throw new ReplayError("OUT_OF_TURN", "this remote writer already has an observer. Close that observer first, or create another writer");
     if (keep > remote.keep) throw mustBe(RangeError, "keep of acceptWriter (at the other end of the port)", `at least ${keep} for this observer`, remote.keep);
     this.#borrowed = new RemoteSteps(remote, items, () => {
       this.#borrowed = undefined;

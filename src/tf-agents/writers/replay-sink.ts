@@ -94,7 +94,7 @@ export class ReplaySink<S extends Spec> implements StepSink {
   }
 
   check(): void {
-    if (this.#closed) throw new ReplayError("CLOSED", `this writer was closed. Make a new one with client.${this.#options.maker}()`);
+    if (this.#closed) throw new ReplayError("CLOSED", `this writer was closed. Create a new one with client.${this.#options.maker}()`);
     this.#engine.begin();
   }
 
@@ -216,7 +216,7 @@ export class ReplaySink<S extends Spec> implements StepSink {
       if (internals.waiting(table, n) > table.options.maxPending)
         throw new ReplayError(
           "RATE_LIMITED",
-          `maxPending items already wait for the rate limiter of table ${show(table.name)}. Sample from the table, or await flush()`,
+          `maxPending items are already waiting for the rate limiter of table ${show(table.name)}. Sample from the table, or await flush()`,
         );
     }
   }

@@ -32,7 +32,7 @@ int main(void) {
 
   struct rlimit little = {(rlim_t)1 << 31, (rlim_t)1 << 31};
   setrlimit(RLIMIT_AS, &little);
-  check(reprise_create(TEXT, strlen(TEXT)) == NULL && strncmp(reprise_error(), "OUT_OF_MEMORY: there is no address space", 40) == 0, "no address space is a text");
+  check(reprise_create(TEXT, strlen(TEXT)) == NULL && strncmp(reprise_error(), "OUT_OF_MEMORY: a Replay needs 4 GiB of address space", 52) == 0, "no address space is a text");
 
   for (int i = 0; i < 4; i++) {
     sigaction(FAULTS[i], NULL, &now);

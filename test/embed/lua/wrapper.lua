@@ -106,7 +106,7 @@ refused('"action" must be a number, got cdata', replay.append, replay, with("act
 refused('"reward" must be a number, got cdata', replay.append, replay, with("reward", ffi.cast("char *", 8)))
 refused('"observation" must be a number that fits in float, got 1e%+39', replay.append, replay, with("observation", { 1, 1e39 }))
 refused('"observation" must be a number that fits in float', replay.append, replay, with("observation", { -3.5e38, 0 }))
-refused("INVALID: writer must be a whole number from 0 up to 2147483647, got 4294967296", replay.append, replay, step(1), 2 ^ 32)
+refused("INVALID: writer must be a whole number from 0 to 2147483647, got 4294967296", replay.append, replay, step(1), 2 ^ 32)
 refused("INVALID: table must be a whole number", replay.item, replay, 2LL ^ 40, 1)
 refused("INVALID: n must be a whole number", replay.sample, replay, 0, 0.5)
 refused("INVALID: keys%[1%] must be a whole number from 0 to 2%^53 %- 1, .*, got 1.5", replay.update, replay, 0, ffi.new("double[2]", 0, 1.5), ffi.new("double[2]", 1), 2)

@@ -51,7 +51,7 @@ const TARGETS: readonly (readonly [title: string, ...options: string[]])[] = [
 /** The error messages of the conversions that fail. All other conversions must succeed. */
 const REFUSED: { readonly [pair: string]: string } = {
   "LeRobot with films to LeRobot 2.1":
-    "the film of observation.images.top has several episodes, but version 2.1 requires a film per episode. Write version 3.0, or cut the film with the option cutFilm or with reprise edit, which uses ffmpeg (videos/observation.images.top/chunk-000/file-000.mp4; episode 0)",
+    "the film of observation.images.top has several episodes, but version 2.1 requires one film per episode. Write version 3.0, or cut the film with the option cutFilm or with reprise edit, which uses ffmpeg (videos/observation.images.top/chunk-000/file-000.mp4; episode 0)",
 };
 
 /** Writes a file with `convert`, and returns its path. */

@@ -395,7 +395,7 @@ describe("the verb", () => {
   test("has its help, and says what is wrong", async () => {
     expect((await reprise("serve-page", "--help")).stdout).toContain("The address contains a token");
     const { error } = await failure(2, "serve-page", "https://example.org/data");
-    expect(error.message).toMatch(/^serve-page shows files of this machine/);
+    expect(error.message).toMatch(/^serve-page shows files on this machine/);
     const say = vi.spyOn(process.stderr, "write").mockImplementation(((_: string, done?: () => void) => done?.() ?? true) as typeof process.stderr.write);
     try {
       expect(await run(["serve-page", FOLDER], "1.0.0", temp("nowhere"))).toBe(2);

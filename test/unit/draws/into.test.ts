@@ -89,7 +89,7 @@ test.each<[string, (batch: Batch) => void]>([
     const into = table.sample(4, { length: 2, recycle: "detach" });
     if (isKnown) table.sample(4, { into });
     spoil(into);
-    const says = /^into must be a batch (whose memory was not transferred|that is not released)/;
+    const says = /^into must be a batch (whose memory has not been transferred|that has not been released)/;
     expectRefused(replay, () => table.sample(4, { into }), "SPEC_MISMATCH", says);
     expectRefused(replay, () => table.sample(3, { into }), "SPEC_MISMATCH");
     expectRefused(replay, () => table.sample(4, { into, columns: { x: { leaf: "x" } }, length: 2 }), "SPEC_MISMATCH");
@@ -108,7 +108,12 @@ test.each<[string, (batch: TransitionBatch) => void]>([
     const into = view.sample(4, { recycle: "detach" });
     if (isKnown) view.sample(4, { into });
     spoil(into);
-    expectRefused(replay, () => view.sample(4, { into }), "SPEC_MISMATCH", /^into must be a batch (whose memory was not transferred|that is not released)/);
+    expectRefused(
+      replay,
+      () => view.sample(4, { into }),
+      "SPEC_MISMATCH",
+      /^into must be a batch (whose memory has not been transferred|that has not been released)/,
+    );
     expectRefused(replay, () => view.sample(3, { into }), "SPEC_MISMATCH");
   }
 });

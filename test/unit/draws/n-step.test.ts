@@ -102,7 +102,7 @@ test("nStep that means nothing is refused before anything is drawn", () => {
     [{ ...good, discount: "wide" }, "SPEC_MISMATCH", /^nStep\.discount must be an unshared leaf with one number per step/, /"wide"/],
     [{ ...good, reward: "frame" }, "SPEC_MISMATCH", /^nStep\.reward/, /"frame"/],
     [{ ...good, discount: "x" }, "NOT_FOUND", /^nStep\.discount must be one of/],
-    [{ ...good, discount: "done" }, "SPEC_MISMATCH", /^nStep\.discount must be a leaf of numbers .* nStep\.terminal/, /"done, bool"/],
+    [{ ...good, discount: "done" }, "SPEC_MISMATCH", /^nStep\.discount must be a numeric leaf .* nStep\.terminal/, /"done, bool"/],
     [{ ...good, terminal: "d" }, RangeError, /^nStep must be an object with discount or terminal, but not both/],
     [{ ...good, nextState: "next" }, RangeError, /^nStep\.nextState must be one of "following", "own"/, /"next"/],
     [{ ...good, lambda: 1 }, TypeError, /^nStep has no option "lambda"/],
@@ -135,7 +135,7 @@ test("a flag as discount is refused, which would count what is over and nothing 
   const writer = replay.writer({ items: [{ table: "t", length: 2 }] });
   for (const done of [false, true]) writer.append({ r: 1, done });
   const how = { nStep: { n: 1, gamma: 0.9, reward: "r", discount: "done" } } as const;
-  expectRefused(replay, () => replay.tables.t.sample(1, how), "SPEC_MISMATCH", /^nStep\.discount must be a leaf of numbers/, /nStep\.terminal/);
+  expectRefused(replay, () => replay.tables.t.sample(1, how), "SPEC_MISMATCH", /^nStep\.discount must be a numeric leaf/, /nStep\.terminal/);
 });
 
 test("a plain end behind a whole return cuts a transition of a view, whose last step is only seen; a return of sample it cuts where rewards are missing", () => {

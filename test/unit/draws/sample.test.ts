@@ -137,7 +137,7 @@ test("options that mean nothing are refused before anything is drawn", () => {
     [4, { columns: { a: { leaf: "x", at: 0.5 } } }, TypeError, /^columns\.a\.at must/, /0\.5/],
     [4, { columns: { a: { leaf: "x", from: "1" } } }, TypeError, /^columns\.a\.from must/, /"1"/],
     [4, { columns: { a: { leaf: "x", step: 0 } } }, RangeError, /^columns\.a\.step must/, /got 0/],
-    [4, { columns: { a: { leaf: "x", at: "bootstrap" } } }, RangeError, /"bootstrap" need the option nStep/],
+    [4, { columns: { a: { leaf: "x", at: "bootstrap" } } }, RangeError, /"bootstrap" require the option nStep/],
   ];
   for (const [n, options, kind, ...says] of bad) expectRefused(replay, () => table.sample(n, options as never), kind, ...says);
 });

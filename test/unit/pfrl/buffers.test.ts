@@ -299,7 +299,7 @@ describe("sample and update", () => {
     expectError(
       errorOf(() => buffer.updateErrors([1])),
       "OUT_OF_TURN",
-      /no sample waits for errors/,
+      /no sample is waiting for errors/,
     );
     const before = buffer.sample(2).keys.slice();
     expect([buffer.waiting, [...buffer.waitingKeys]]).toEqual([true, [...before]]);

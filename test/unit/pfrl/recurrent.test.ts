@@ -126,7 +126,7 @@ describe("batchRecurrentExperiences", () => {
       "a batch",
       () => batchRecurrentExperiences({} as never, { gamma }),
       TypeError,
-      /experiences must be a list of episodes, as sampleEpisodes\(n, maxLength, \{ form: "list" \}\) returns it/,
+      /experiences must be a list of episodes, such as the result of sampleEpisodes\(n, maxLength, \{ form: "list" \}\)/,
     ],
     ["nothing", () => batchRecurrentExperiences([], { gamma }), RangeError, /at least one/],
     [

@@ -258,7 +258,7 @@ test("text of a spec stands in the rows: in lists, batches, logs and files", asy
   expectError(
     errorOf(() => buffer.append({ ...one(1), words: ["a", "too long"] })),
     "INVALID_DATA",
-    /^words must be text of at most 4 bytes in UTF-8 \(the maxBytes of its leaf\), got 8 bytes/,
+    /^words must be a string of at most 4 bytes in UTF-8 \(the maxBytes of its leaf\), got 8 bytes/,
   );
   const there = [...log.items()];
   log.close();

@@ -72,7 +72,7 @@ describe("steps that are none", () => {
         [RECORDED_FRAME, 0, FRAME],
         [RECORDED_STEP, 0, ROW.subarray(0, 5)],
       ],
-      /^CORRUPT: a step has 5 bytes instead of at least 9/,
+      /^CORRUPT: a step has 5 bytes, but needs at least 9/,
     ],
     [
       "a text that is cut",
@@ -199,7 +199,7 @@ describe("an index that lies", () => {
     }
     log.close();
     expect(log.segment).toBe(2);
-    const said = /^the episode states 42949\d+ steps, but the files have only \d+ bytes for it \(00000001.rpr, byte \d+; episode 0, step 0\)$/;
+    const said = /^the episode declares 42949\d+ steps, but the files have only \d+ bytes for it \(00000001.rpr, byte \d+; episode 0, step 0\)$/;
     for (const maxBytes of [1000, 2 ** 30, 2 ** 40])
       await expect(openRecording(dir, { maxBytes }).then(all)).rejects.toMatchObject({
         name: "RldsError",
@@ -237,7 +237,7 @@ describe("an index that lies", () => {
       log.commit();
     }
     log.close();
-    expect((await outcome(dir))[0]).toMatch(/^CORRUPT: the episode has more than the stated 2 steps \(00000001.rpr, byte \d+; episode 0, step 2\)/);
+    expect((await outcome(dir))[0]).toMatch(/^CORRUPT: the episode has more than the declared 2 steps \(00000001.rpr, byte \d+; episode 0, step 2\)/);
   });
 });
 

@@ -180,7 +180,7 @@ test("refused calls say why, and change nothing", async () => {
   if (recorder.length === 0) await act(recorder, twin, random, 1);
   const good = stepOf(random);
   const bad: readonly (readonly [unknown, RegExp])[] = [
-    [{ ...good, instruction: "x".repeat(25) }, /instruction must be text of at most 24 bytes/],
+    [{ ...good, instruction: "x".repeat(25) }, /instruction must be a string of at most 24 bytes/],
     [{ ...good, reward: "1" }, /reward must be f32/],
     [{ ...good, observation: { ...good.observation, front: new Uint8Array(59) } }, /observation.front must be u8 of shape \[4, 5, 3\]/],
     [{ ...good, extra: 1 }, /extra/],
@@ -240,9 +240,9 @@ test("another about than the recording has is an error, as of all that is writte
   await (await opened({ dir, about: { licence: "MIT", robot: { joints: [1, 2], name: "arm" } } })).close();
   await (await opened({ dir })).close();
   for (const [given, path] of [
-    [{ ...about, licence: "GPL" }, 'about.licence must be "MIT" as in memory, got "GPL". Omit it, or use another directory'],
-    [{ ...about, robot: { name: "arm", joints: [1, 3] } }, "about.robot.joints.1 must be 2 as"],
-    [{ ...about, more: 1 }, "about.more must be omitted as"],
+    [{ ...about, licence: "GPL" }, 'about.licence must be "MIT", as in memory, got "GPL". Omit it, or use another directory'],
+    [{ ...about, robot: { name: "arm", joints: [1, 3] } }, "about.robot.joints.1 must be 2, as"],
+    [{ ...about, more: 1 }, "about.more must be omitted, as"],
     [{ licence: "MIT" }, "about.robot is required"],
     [{}, "about.robot is required"],
   ] as const)

@@ -198,7 +198,7 @@ describe.each(CHANNELS)("an episode that ends across a %s", (channel) => {
     const flushed = writer.flush({ timeoutMs: 5000 }).catch((error: Error) => error);
     // The first transition is in the table; the last three transitions cannot enter together.
     await replay.tables.queue.sampleWhenReady(1, { timeoutMs: 5000 });
-    expectError((await flushed) as Error, "RATE_LIMITED", /Raise maxPending/);
+    expectError((await flushed) as Error, "RATE_LIMITED", /Increase maxPending/);
     expect(await accepted.closed).toMatchObject({ how: "failed", error: { code: "RATE_LIMITED" } });
   });
 

@@ -104,9 +104,14 @@ describe("a peer that breaks a rule", () => {
     ["a call of a table that is not there", 4002, (peer) => peer.send("block", block(1, 1, { calls: [1, 0, 7, 1, 1, 0, 0] }), whole), /never sends/],
     ["a call of an unknown kind", 4002, (peer) => peer.send("block", block(1, 1, { calls: [1, 9, 0, 1, 1, 0, 0] }), whole), /never sends/],
     ["an item longer than the window", 4002, (peer) => peer.send("block", block(1, 1, { calls: [1, 0, 0, 9, 1, 0, 0] }), whole), /length must be/],
-    ["columns of no rows", 4002, (peer) => peer.send("columns", { number: 1, rows: 0, ends: false, finals: 0, priorities: [0] }), /contradicts itself/],
-    ["more final steps than ends", 4002, (peer) => peer.send("columns", { number: 1, rows: 1, ends: true, finals: 2, priorities: [0] }, whole), /contradicts/],
-    ["a rule too many", 4002, (peer) => peer.send("columns", { number: 1, rows: 1, ends: false, finals: 0, priorities: [0, 0] }, whole), /contradicts/],
+    ["columns of no rows", 4002, (peer) => peer.send("columns", { number: 1, rows: 0, ends: false, finals: 0, priorities: [0] }), /is inconsistent/],
+    [
+      "more final steps than ends",
+      4002,
+      (peer) => peer.send("columns", { number: 1, rows: 1, ends: true, finals: 2, priorities: [0] }, whole),
+      /is inconsistent/,
+    ],
+    ["a rule too many", 4002, (peer) => peer.send("columns", { number: 1, rows: 1, ends: false, finals: 0, priorities: [0, 0] }, whole), /is inconsistent/],
     [
       "a priority that is none",
       4002,

@@ -37,7 +37,7 @@ test("a step that does not fit in a frame is refused where the actor comes, and 
     replay.acceptWriter(here, { limits: { frameBytes: 1 << 19 } }),
     errorFrom(remoteWriter(there, { spec: { n: i32(100_000) } })),
   ]);
-  expectError(error, "UNSUPPORTED", /a block of steps has \d+ bytes, .* 524288\. Raise limits.frameBytes/);
+  expectError(error, "UNSUPPORTED", /a block of steps has \d+ bytes, .* 524288\. Increase limits.frameBytes/);
   expect((await accepting.closed).how).toBe("gone");
   for (const limits of [{ frameBytes: 9 }, { stepsPerSecond: 0 }, { inFlightBytes: 0 }])
     expectError(await errorFrom(replay.acceptWriter(memoryChannels()[0], { limits })), RangeError, /^limits\./);

@@ -71,5 +71,5 @@ it("a signature that nests without an end is refused before the stack is used up
   let at = readServerInfo(nested(60)).tables[0]?.signature;
   for (let i = 0; i < 60; i++) at = (at as { readonly parts: readonly Structure[] }).parts[0];
   expect(at).toEqual({ kind: "list", parts: [] });
-  expect(() => readServerInfo(nested(10_000))).toThrow("nested more than 64 deep");
+  expect(() => readServerInfo(nested(10_000))).toThrow("nested more than 64 levels deep");
 });

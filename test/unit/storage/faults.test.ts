@@ -230,7 +230,7 @@ describe("segments", () => {
         new RegExp(`${name} is missing`),
       );
       const salvage = () => groupsOf(reopened(memory({ files: rest }), { salvage: true }), groups);
-      if (name === names[0]) expectError(errorOf(salvage), "CORRUPT", /There is nothing before it to salvage/);
+      if (name === names[0]) expectError(errorOf(salvage), "CORRUPT", /Nothing before it can be salvaged/);
       else expect(salvage()).toBeGreaterThan(0);
     }
   });

@@ -127,7 +127,7 @@ describe("what cannot be carried over is refused by name", () => {
       "INVALID_DATA",
       /reward must be finite as f16/,
     );
-    expectError(refused(bytes, { spec: { ...SPEC, said: text({ maxBytes: 1 }, 2, 2) } }), "INVALID_DATA", /said must be text of at most 1 bytes/);
+    expectError(refused(bytes, { spec: { ...SPEC, said: text({ maxBytes: 1 }, 2, 2) } }), "INVALID_DATA", /said must be a string of at most 1 bytes/);
   });
   test("frames that become, or were, shared or packed, and storedBytes", () => {
     const frames = bytesOf(small({ x: shared("f", u8(4)), y: i32() }));

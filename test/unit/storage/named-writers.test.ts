@@ -64,7 +64,7 @@ describe("a script that is started five times", () => {
       const { replay, said } = await script(dir, {}, rules);
       replay.writer(rules);
       expect(said.length).toBe(run === 1 ? 0 : 1);
-      if (run > 1) expect(said[0]).toMatch(/^reprise: (1 writer|\d+ writers) of an earlier run .* not named.*replay\.writer\(\{ name \}\).*writers: "close"/);
+      if (run > 1) expect(said[0]).toMatch(/^reprise: (1 writer|\d+ writers) of an earlier run .* unnamed.*replay\.writer\(\{ name \}\).*writers: "close"/);
       expect(replay.stats().warnings.leftWriters).toBe(run === 1 ? 0 : 2);
       dir = dir.crash();
     }
@@ -205,7 +205,7 @@ describe("a name", () => {
     [{ items: [nStep, { table: "windows", length: 4, stride: 2 }] }, "items\\[1\\]\\.columns", ".*", "undefined"],
   ])("with other options is refused, by the first that differs: %j", (other, path, before, now) => {
     const replay = restored();
-    const rule = new RegExp(`^${path} must be ${before} as in the writer "all" of an earlier run, got ${now}\\. Close`);
+    const rule = new RegExp(`^${path} must be ${before}, as in the writer "all" of an earlier run, got ${now}\\. Close`);
     expectRefused(replay, () => replay.writer({ ...all, ...other } as never), "SPEC_MISMATCH", rule);
     // The writer can still be requested.
     expect(replay.writer(all as never).episodeSteps).toBe(3);

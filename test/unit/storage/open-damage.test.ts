@@ -255,7 +255,7 @@ test.runIf(whole).each(LEAVES)(
     expect(oldest).not.toBe("00000001.rpr");
     const cutOff = new Map<string, Uint8Array>(ring).set(second, (ring.get(second) as Uint8Array).subarray(0, 2000));
     const refused = memory({ files: cutOff });
-    await expect(again(refused, { salvage: true, logger: null })).rejects.toThrow(/has deleted that data|is missing\. There is nothing before it to salvage/);
+    await expect(again(refused, { salvage: true, logger: null })).rejects.toThrow(/has deleted that data|is missing\. Nothing before it can be salvaged/);
     expect(refused.files()).toEqual(new Map(cutOff));
   },
 );

@@ -40,14 +40,14 @@ test("what is there needs no options; other ones are refused by name, and nothin
   expect(again.options).toMatchObject({ spec: SPEC, seed: "3" });
   again.dispose();
   const others: [Partial<OpenOptions>, RegExp][] = [
-    [{ tables: TABLES, seed: 4 }, /^options\.seed must be "3" as in runs\/a, got "4"\. /],
-    [{ spec: undefined, seed: 4 } as never, /^options\.seed must be "3" as in/],
-    [{ tables: { t: { maxSize: 99 } }, seed: 3 }, /^options\.tables\.t\.maxSize must be 100 as in runs\/a/],
-    [{ tables: { u: { maxSize: 100 } }, seed: 3 }, /^options\.tables must be "t" as in runs\/a, got "u"\. Omit spec and tables, /],
-    [{ tables: { ...TABLES, u: { maxSize: 5 } }, seed: 3 }, /^options\.tables must be "t" as in runs\/a, got "t", "u"\. /],
-    [{ tables: TABLES, seed: 3, retain: "all" }, /^retain must be "capacity" as in runs\/a/],
-    [{ spec: { x: i32() }, tables: TABLES, seed: 3 }, /^options\.spec\.y must be .* as in runs\/a, got nothing\. .*\(see docs\/migrate\/saved-memory\.md\)$/],
-    [{ spec: { ...SPEC, mood: i32() }, tables: TABLES, seed: 3 }, /^options\.spec\.mood must be omitted as in runs\/a, got i32 of shape \[\]\. /],
+    [{ tables: TABLES, seed: 4 }, /^options\.seed must be "3", as in runs\/a, got "4"\. /],
+    [{ spec: undefined, seed: 4 } as never, /^options\.seed must be "3", as in/],
+    [{ tables: { t: { maxSize: 99 } }, seed: 3 }, /^options\.tables\.t\.maxSize must be 100, as in runs\/a/],
+    [{ tables: { u: { maxSize: 100 } }, seed: 3 }, /^options\.tables must be "t", as in runs\/a, got "u"\. Omit spec and tables, /],
+    [{ tables: { ...TABLES, u: { maxSize: 5 } }, seed: 3 }, /^options\.tables must be "t", as in runs\/a, got "t", "u"\. /],
+    [{ tables: TABLES, seed: 3, retain: "all" }, /^retain must be "capacity", as in runs\/a/],
+    [{ spec: { x: i32() }, tables: TABLES, seed: 3 }, /^options\.spec\.y must be .*, as in runs\/a, got nothing\. .*\(see docs\/migrate\/saved-memory\.md\)$/],
+    [{ spec: { ...SPEC, mood: i32() }, tables: TABLES, seed: 3 }, /^options\.spec\.mood must be omitted, as in runs\/a, got i32 of shape \[\]\. /],
   ];
   for (const [options, message] of others) {
     await expect(open({ dir, spec: SPEC, ...options } as OpenOptions)).rejects.toThrow(
@@ -62,7 +62,7 @@ test("a table too few is refused by the names of all", async () => {
   const [train, evaluation] = [{ maxSize: 100 }, { maxSize: 10 }];
   (await open({ dir, spec: SPEC, tables: { train, evaluation } })).dispose();
   const message =
-    /^options\.tables must be "train", "evaluation" as in runs\/a, got "train"\. Omit spec and tables, use another directory, or pass onMismatch: "migrate" \(see docs\/migrate\/saved-memory\.md\)$/;
+    /^options\.tables must be "train", "evaluation", as in runs\/a, got "train"\. Omit spec and tables, use another directory, or pass onMismatch: "migrate" \(see docs\/migrate\/saved-memory\.md\)$/;
   await expect(open({ dir, spec: SPEC, tables: { train } })).rejects.toThrow(
     expect.objectContaining({ code: "SPEC_MISMATCH", message: expect.stringMatching(message) }),
   );

@@ -249,7 +249,7 @@ test("arguments are refused before any observer is called", () => {
     [{ timeout: 1 }, /^options has no option "timeout"/],
     [{ timeoutMs: -1 }, /^timeoutMs must be/],
     [{ signal: 1 }, /^signal must be/],
-    [null, /^options must be an object of signal, timeoutMs/],
+    [null, /^options must be an object with keys signal, timeoutMs/],
   ] as const)
     expect((errorOf(() => unbatching.flush(options as never)) as Error).message).toMatch(message);
 });

@@ -276,7 +276,7 @@ test("the definition of a table: queues, stacks, others of it, and its counts on
 test.each([
   [() => Table.queue("q", 0), RangeError, /^maxSize must be an integer in 1 … \d+, got 0$/],
   [() => Table.stack("s", 1.5), TypeError, /^maxSize/],
-  [() => Table.queue("", 1), RangeError, /^name must be a string that is not empty, got ""$/],
+  [() => Table.queue("", 1), RangeError, /^name must be a non-empty string, got ""$/],
   [() => new Table({ name: 3 as never, maxSize: 1 }), TypeError, /^name must be a string, got 3$/],
   [() => new Table({ name: "t", maxSize: 1, sampler: "fifo" as never }), TypeError, /^sampler must be a selector, such as uniform\(\), got "fifo"$/],
   [() => new Table({ name: "t", maxSize: 1, rateLimiter: 3 as never }), TypeError, /^rateLimiter must be a rate limiter/],

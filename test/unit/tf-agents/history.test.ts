@@ -48,7 +48,7 @@ test("a field is kept for as many steps as it was configured for; a column is ch
   expect(read(b.c.slice())).toHaveLength(8);
   const two = a.slice(-2);
   expect(read(two)).toEqual([2, 3]);
-  expect(() => a.slice(-3).values()).toThrow(/one of the last 2 \(or raise numKeepAliveRefs\), got 1/);
+  expect(() => a.slice(-3).values()).toThrow(/one of the last 2 \(or increase numKeepAliveRefs\), got 1/);
   writer.append(step(4));
   expect(() => two.values()).toThrow(RangeError);
   expect(() => writer.createItem("t", 1, { two })).toThrow(/^a step of trajectory\.two must be one of the last 2/);
@@ -62,7 +62,7 @@ test("a field may be kept longer from any step on; what is gone by then stays so
   for (let x = 0; x < 5; x++) writer.append(step(x));
   writer.createItem("t", 1, { early: writer.history.a.slice(-2) });
   writer.configure(["a"], { numKeepAliveRefs: 40 });
-  expect(() => writer.history.a.slice(-3).values()).toThrow(/or raise numKeepAliveRefs/);
+  expect(() => writer.history.a.slice(-3).values()).toThrow(/or increase numKeepAliveRefs/);
   expect(read(writer.history.a.slice(-2))).toEqual([3, 4]);
   for (let x = 5; x < 20; x++) writer.append(step(x));
   expect(read(writer.history.a.slice(3))).toEqual(Array.from({ length: 17 }, (_, i) => i + 3));

@@ -34,7 +34,7 @@ test("what is no step, no reward, and no batch size", () => {
   refused(() => transition("o", undefined as never), /^reward is required: a number/);
   refused(() => mid("o", 0, [], 1, null as never), /^discount must be a number, or a list/);
   refused(() => fromTransition(restart("o"), 1, null as never), /^nextTimeStep must be an object with stepType/);
-  refused(() => restart("o", null as never), /^options must be an object of batchSize/);
+  refused(() => restart("o", null as never), /^options must be an object with keys batchSize/);
   expectError(
     errorOf(() => restart("o", { batchSize: 1e308 })),
     RangeError,

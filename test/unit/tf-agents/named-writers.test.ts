@@ -95,7 +95,7 @@ describe("an observer with a name", () => {
     expectError(
       errorOf(() => new ReverbAddTrajectoryObserver(copy as never, { tableName: "t", sequenceLength: 3, name: "one" })),
       "SPEC_MISMATCH",
-      /^keep must be 2 as in the writer "one" of an earlier run/,
+      /^keep must be 2, as in the writer "one" of an earlier run/,
     );
   });
 
@@ -110,7 +110,7 @@ describe("an observer with a name", () => {
     expectError(
       errorOf(() => new ReverbAddTrajectoryObserver(client as never, { tableName: "t", sequenceLength: 2, name: "one" })),
       "UNSUPPORTED",
-      /name works only with tables of this process/,
+      /name works only with tables in this process/,
     );
     client.close();
   });
@@ -142,7 +142,7 @@ describe("an observer without a name", () => {
     next(fifth as never);
     expect(again.writers.length).toBe(2);
     expect(said).toHaveLength(1);
-    expect(said[0]).toMatch(/1 writer of an earlier run is still open and not named/);
+    expect(said[0]).toMatch(/1 writer of an earlier run is still open and unnamed/);
   });
 
   test("that is closed before its first step takes none", async () => {

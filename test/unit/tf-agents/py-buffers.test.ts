@@ -120,13 +120,13 @@ describe("what is refused", () => {
       "a scalar observation",
       () => new PyHashedReplayBuffer(trajectorySpec({ observation: u8(), action: i32() }), { capacity: 1 }),
       "SPEC_MISMATCH" as never,
-      /^dataSpec\.observation must be one leaf of numbers, whose last dimension counts frames, got an object with keys dtype, shape$/,
+      /^dataSpec\.observation must be one numeric leaf, whose last dimension counts frames, got an object with keys dtype, shape$/,
     ],
     [
       "a nested observation",
       () => new PyHashedReplayBuffer(trajectorySpec({ observation: { a: u8(2) }, action: i32() }), { capacity: 1 }),
       "SPEC_MISMATCH" as never,
-      /^dataSpec\.observation must be one leaf/,
+      /^dataSpec\.observation must be one numeric leaf/,
     ],
   ])("%s", (_, call, kind, says) => expectError(errorOf(call), kind as never, says));
 

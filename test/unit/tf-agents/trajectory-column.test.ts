@@ -49,7 +49,7 @@ test("a column is refused where it is made: of steps that left the field out, th
   expect(() => b.at(2)).toThrow(RangeError);
   expect(values(b.slice(3))).toEqual([3, 4]);
   writer.append({ a: 5, b: 5 });
-  expect(() => a.at(0)).toThrow(/^a step of a must be one of the last 5 \(or raise numKeepAliveRefs\), got 0$/);
+  expect(() => a.at(0)).toThrow(/^a step of a must be one of the last 5 \(or increase numKeepAliveRefs\), got 0$/);
   expect(() => a.at(6)).toThrow(/^index must be an integer in -6 … 5, got 6$/);
   expect([...a].map((one) => one && values(one))).toEqual([null, 1, 2, 3, 4, 5]);
   expect([...b].map((one) => one && values(one))).toEqual([null, 1, null, 3, 4, 5]);

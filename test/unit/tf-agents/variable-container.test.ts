@@ -125,7 +125,7 @@ describe("an actor that starts before the first push", () => {
 
   test("gives up after a timeout, or by a signal, and waits no longer", async () => {
     const container = new ReverbVariableContainer(replayOf());
-    expectError(await refusal(container.pull({ timeoutMs: 0 })), "TIMEOUT", /^timed out after 0 ms: waiting for variables in table variables$/);
+    expectError(await refusal(container.pull({ timeoutMs: 0 })), "TIMEOUT", /^timed out after 0 ms: no variables arrived from table variables$/);
     const reason = new Error("enough");
     const controller = new AbortController();
     const waits = container.update(nest(0), { signal: controller.signal });

@@ -186,7 +186,7 @@ class _Meeting:
         must(version == VERSION, f"UNSUPPORTED: the Replay uses version {VERSION} of the protocol, got {version!r}. Install the same version of Reprise at both ends")
         session = field(fields, "session", lambda value: isinstance(value, str) and _SESSION.fullmatch(value) is not None, "22 to 64 characters from A-Z a-z 0-9 _ -")
         leaves, lanes, most = fields.get("leaves"), count(fields, "lanes"), self._settings.limits.lanes
-        must(lanes <= most, f"UNSUPPORTED: the actor has {lanes} lanes, but limits.lanes allows {most}. Use fewer lanes, or raise the limit")
+        must(lanes <= most, f"UNSUPPORTED: the actor has {lanes} lanes, but limits.lanes allows {most}. Use fewer lanes, or increase the limit")
         own = self._intake.leaves()
         theirs = [{"path": leaf.get("path"), "text": leaf.get("text")} for leaf in leaves if isinstance(leaf, dict)] if isinstance(leaves, list) else []
         for mine, other in zip(own, theirs, strict=False):

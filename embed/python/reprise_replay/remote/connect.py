@@ -39,7 +39,7 @@ async def remote_writer(
     """
     must(while_offline in ("wait", "fail"), f'INVALID: while_offline must be "wait" or "fail", got {while_offline!r}')
     number = operator.index(lanes)
-    must(1 <= number <= 65536, f"INVALID: lanes must be from 1 up to 65536, got {lanes}")
+    must(1 <= number <= 65536, f"INVALID: lanes must be from 1 to 65536, got {lanes}")
     must(reconnect_timeout >= 0, f"INVALID: reconnect_timeout must be 0 seconds or more, got {reconnect_timeout}")
     # This local Replay parses the lines and checks steps. It stores nothing.
     local = Replay(f"{leaves}\ntable steps size 1")
@@ -48,7 +48,7 @@ async def remote_writer(
         await asyncio.wait_for(writer.met(), timeout)
     except asyncio.TimeoutError:
         writer.abort()
-        raise ReplayError(f"TIMEOUT: no Replay welcomed the writer within {timeout} seconds") from None
+        raise ReplayError(f"TIMEOUT: no Replay answered the writer within {timeout} seconds") from None
     except BaseException:
         writer.abort()
         raise

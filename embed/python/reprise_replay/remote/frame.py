@@ -95,9 +95,9 @@ def unpack(data: bytes) -> Frame:
     try:
         fields = json.loads(data[_HEAD.size : _HEAD.size + size].decode(), parse_constant=_refuse)
     except (ValueError, RecursionError):
-        raise ProtocolError("a frame must have one JSON object in UTF-8") from None
+        raise ProtocolError("a frame must contain one JSON object in UTF-8") from None
     if not isinstance(fields, dict):
-        raise ProtocolError("a frame must have one JSON object")
+        raise ProtocolError("a frame must contain one JSON object")
     return Frame(Kind(number), fields, memoryview(data)[min(_HEAD.size + size + -size % 8, len(data)) :])
 
 

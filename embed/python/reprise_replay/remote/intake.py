@@ -92,7 +92,7 @@ class Intake:
         found = [self.replay.stats(table) for table in self.tables]
         if all(stats["size"] == 0 and stats["pending"] == 0 for stats in found):
             raise ReplayError(
-                "RATE_LIMITED: a call makes more items than the rate limiters and pending allow. Raise pending in the line of the table"
+                "RATE_LIMITED: a call makes more items than the rate limiters and pending allow. Increase pending in the line of the table"
             )
 
     def read(self, frame: Frame, frames: Frames, size: int, most: int) -> Block:
@@ -183,7 +183,7 @@ class Intake:
         for slot, kind, a, b, c, d, e in map(np.ndarray.tolist, block.calls):
             whole = [slot, kind, a, b, d, e] if kind == _ITEM else [slot, kind, a, b, c, d, e]
             if any(number != int(number) or not 0 <= number < 2**31 for number in whole) or not at <= slot <= slots:
-                raise ProtocolError("a call must have integers, and a slot that does not decrease")
+                raise ProtocolError("a call must consist of integers, and its slot must not decrease")
             slot, a = int(slot), int(a)
             yield from self._append(steps[at * lanes : slot * lanes])
             at = slot
@@ -203,14 +203,14 @@ class Intake:
                 yield from self._append(steps[slot * lanes : (slot + 1) * lanes], ends, finals)
                 at += used
             else:
-                raise ProtocolError(f"a call must be from 0 up to {_DISCARD}, got {kind}")
+                raise ProtocolError(f"a call must be from 0 to {_DISCARD}, got {kind}")
         yield from self._append(steps[at * lanes :])
 
     def _append(self, steps: Bytes, ends: Bytes | None = None, finals: Bytes | None = None) -> Generator[None, None, None]:
         """Appends rows, as many at a time as the rate limiters accept."""
         lanes = self.layout.lanes
         if finals is not None and len(finals) != (0 if ends is None else np.count_nonzero(ends > ENDED)):
-            raise ProtocolError("a frame must have a final step for each end with a final step")
+            raise ProtocolError("a frame must contain the final step of each end that has one")
         at, used, chunk = 0, 0, len(steps) // lanes
         while at < len(steps):
             n = min(chunk * lanes, len(steps) - at)

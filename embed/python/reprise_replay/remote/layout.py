@@ -67,7 +67,7 @@ class Body:
             return np.empty(0, np.uint8)
         at = self._at + -self._at % 8
         if size > len(self._body) - at:
-            raise ProtocolError(f"a body must have the columns that its frame announces, got {len(self._body)} bytes")
+            raise ProtocolError(f"a body must have the columns that its frame declares, got {len(self._body)} bytes")
         self._at = at + size
         return np.frombuffer(self._body, np.uint8, size, at)
 

@@ -47,7 +47,7 @@ def whole(value: Any, name: str, least: int, most: int = 2**53 - 1) -> int:
     Raises ReplayError: `INVALID`.
     """
     is_whole = hasattr(value, "__index__") and not isinstance(value, bool)
-    must(is_whole and least <= operator.index(value) <= most, f"INVALID: {name} must be an integer from {least} up to {most}, got {value!r}")
+    must(is_whole and least <= operator.index(value) <= most, f"INVALID: {name} must be an integer from {least} to {most}, got {value!r}")
     return operator.index(value)
 
 

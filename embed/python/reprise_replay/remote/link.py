@@ -47,7 +47,7 @@ class Link:
         if self._answers <= _MAX_ANSWERS:
             self._out.put_nowait(frame)
             return
-        self._shut(Close.TOO_MUCH, "the other end does not read its answers")
+        self._shut(Close.TOO_MUCH, "the other end does not read the answers")
 
     def post_newest(self, frame: bytes) -> None:
         """Sends a receipt or a confirmation. It replaces one of the same kind that still waits, because it includes all earlier ones."""

@@ -12,7 +12,7 @@ from .accepted import AcceptedWriter, Settings
 from .frame import Close
 from .intake import Intake
 
-UNKNOWN = "NOT_FOUND: the Replay does not know the session of this writer. The Replay was restarted, or session_ttl has passed. Make a new writer"
+UNKNOWN = "NOT_FOUND: the Replay does not know the session of this writer. The Replay was restarted, or session_ttl has passed. Create a new writer"
 
 
 class Hello(NamedTuple):
@@ -68,7 +68,7 @@ class Sessions:
         # A secret belongs to one writer.
         must(not hello.resume and all(one.session != session or one is found for one in self.open.values()), UNKNOWN)
         kept, most = len(self.open) + len(self.ended) - (found is not None), settings.limits.sessions
-        must(kept < most, f"RATE_LIMITED: {kept} sessions are open, and limits.sessions allows {most}. Retry later, or raise limits.sessions")
+        must(kept < most, f"RATE_LIMITED: {kept} sessions are open, and limits.sessions allows {most}. Retry later, or increase limits.sessions")
         if found is not None:
             found.abandon()
         return self._add(hello, number, intake, settings)

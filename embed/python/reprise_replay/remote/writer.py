@@ -124,7 +124,7 @@ class RemoteWriter:
         must(table in self.tables, f"NOT_FOUND: table must be one of {list(self.tables)}, got {table!r}{did_you_mean(table, self.tables)}")
         number, size = -1.0 if priority == "max" else float(priority), operator.index(length)
         must(priority == "max" or 0 <= number < np.inf, f'INVALID: priority must be a finite number of at least 0, or "max", got {priority}')
-        must(0 < size <= self.keep, f"INVALID: length must be from 1 up to {self.keep} (keep), got {length}")
+        must(0 < size <= self.keep, f"INVALID: length must be from 1 to {self.keep} (keep), got {length}")
         await self._push(block(self._conversation.layout, 0, [0, _ITEM, self.tables.index(table), size, number, self._lane(lane), 0]))
 
     async def discard(self, *, lane: SupportsIndex = 0) -> None:
@@ -177,9 +177,9 @@ class RemoteWriter:
 
     def _must_stay(self) -> None:
         """Raises ReplayError if `close` was called, because messages after a goodbye would be dropped."""
-        must(self._leaving is None or self.closed.done(), "CLOSED: the writer is closing. Make a new writer")
+        must(self._leaving is None or self.closed.done(), "CLOSED: the writer is closing. Create a new writer")
 
     def _lane(self, lane: SupportsIndex) -> int:
         number = operator.index(lane)
-        must(0 <= number < self._lanes, f"INVALID: lane must be from 0 up to {self._lanes - 1}, got {lane}")
+        must(0 <= number < self._lanes, f"INVALID: lane must be from 0 to {self._lanes - 1}, got {lane}")
         return number

@@ -45,13 +45,13 @@ function partOf(name: string): Pick<Part, "base" | "place"> {
  */
 export function leavesOfHeader(names: readonly string[], place: Place): TableLeaf[] {
   if (names.every((name) => /^\s*[-+.\d]/.test(name) || name === ""))
-    throw unsupportedFile(place, "the first line must contain the names of the columns. Add names such as observation.0, action, reward");
+    throw unsupportedFile(place, "the first line must contain the column names. Add names such as observation.0, action, reward");
   const parts = names.map((cell, column): Part => {
     const name = cell.trim() || INDEX;
     return { column, name, ...partOf(name) };
   });
   const twice = parts.find(({ name }, i) => parts.findIndex((other) => other.name === name) !== i);
-  if (twice !== undefined) throw corruptFile(place, `two columns are called ${twice.name}. Rename one of them`);
+  if (twice !== undefined) throw corruptFile(place, `two columns are named ${twice.name}. Rename one of them`);
   const bases = new Map<string, Part[]>();
   for (const part of parts) if (part.place.length > 0) bases.set(part.base, [...(bases.get(part.base) ?? []), part]);
   const single = new Set(parts.filter(({ place }) => place.length === 0).map(({ name }) => name));

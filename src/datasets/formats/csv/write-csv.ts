@@ -99,7 +99,7 @@ class Table {
     });
     this.header = [EPISODE_INDEX, ...[...this.#steps, ...this.#metadata].flatMap(({ names }) => names)];
     const twice = this.header.find((name, i) => this.header.indexOf(name) < i);
-    if (twice !== undefined) throw new RldsError("UNSUPPORTED", `two columns would be called ${JSON.stringify(twice)}. Rename a leaf with mapSteps`);
+    if (twice !== undefined) throw new RldsError("UNSUPPORTED", `two columns would be named ${JSON.stringify(twice)}. Rename a leaf with mapSteps`);
     for (const { path, leaf, size } of [...this.#steps, ...this.#metadata]) {
       if (leaf.dtype === "bytes") losses.add(path, "CSV has texts instead of bytes: they are written as base64");
       if (size === 0) losses.add(path, "CSV has no value without elements");

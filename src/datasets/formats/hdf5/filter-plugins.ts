@@ -55,7 +55,7 @@ async function packageFile(path: string, subject: string): Promise<Uint8Array> {
   const url = new URL(path, `${base}/`);
   try {
     const { file } = await sourceOf(url);
-    if (file === undefined) throw new Error("the URL is a folder");
+    if (file === undefined) throw new Error("the URL refers to a folder");
     try {
       const bytes = await file.read(0, file.size);
       // For a missing file, a server may respond with an HTML page.

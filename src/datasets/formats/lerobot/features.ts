@@ -75,7 +75,7 @@ export function createFrameSchema(stepSpec: StepSpec, metadataSpec: { readonly [
       const leaf = leaves[at(path) ?? -1];
       if (leaf === undefined) {
         const known = leaves.map((candidate) => candidate.path);
-        throw mustBe(RangeError, option, `paths of leaves of a step (${known.join(", ")})`, path, known);
+        throw mustBe(RangeError, option, `paths of step leaves (${known.join(", ")})`, path, known);
       }
       const channels = option === "videos" ? [3] : [1, 3, 4];
       if (!isPicture(leaf.leaf, channels))
@@ -112,7 +112,7 @@ export function createFrameSchema(stepSpec: StepSpec, metadataSpec: { readonly [
   const hasDone = features.some(({ name }) => name === "next.done");
   if (hasDone) featureNames.delete("next.done");
   for (const { name } of [...features, ...films.map(({ camera }) => camera)]) {
-    if (featureNames.has(name)) throw new RldsError("UNSUPPORTED", `two features would be called ${name}. Rename a leaf with mapSteps`);
+    if (featureNames.has(name)) throw new RldsError("UNSUPPORTED", `two features would be named ${name}. Rename a leaf with mapSteps`);
     featureNames.add(name);
   }
   const flag = (path: string) => {

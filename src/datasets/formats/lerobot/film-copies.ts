@@ -148,7 +148,7 @@ export class FilmCopies {
   }
 
   #cutError(path: string, episode: number): RldsError {
-    const reason = "but version 2.1 requires a film per episode";
+    const reason = "but version 2.1 requires one film per episode";
     const remedy = "Write version 3.0, or cut the film with the option cutFilm or with reprise edit, which uses ffmpeg";
     return unsupportedFile({ file: path, episode }, `the film of ${this.camera.name} has several episodes, ${reason}. ${remedy}`);
   }

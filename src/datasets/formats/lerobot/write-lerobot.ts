@@ -139,7 +139,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, folder
 }
 
 function throwUnexpectedImage(): never {
-  throw new Error("an image was not expected");
+  throw new Error("no image was expected here");
 }
 
 /** Lists the files of an existing dataset, which a new dataset replaces. */
@@ -195,10 +195,10 @@ function parseOptions(options: LeRobotWriteOptions): LeRobotSettings {
   } = known;
   const { overwrite = false, strict = false, about, signal, onProgress } = rest;
   if (typeof fps !== "number") throw mustBe(TypeError, "fps", "a number of frames per second", fps);
-  if (!(fps > 0 && fps < 1e6)) throw mustBe(RangeError, "fps", "more than 0 and less than a million", fps);
+  if (!(fps > 0 && fps < 1e6)) throw mustBe(RangeError, "fps", "above 0 and below a million", fps);
   for (const [subject, text] of Object.entries({ task, taskLeaf, robotType }))
     if (text !== undefined && typeof text !== "string") throw mustBe(TypeError, subject, "a string", text);
-  if (options.task !== undefined && taskLeaf !== undefined) throw new RangeError("task and taskLeaf exclude each other. Pass only one of them");
+  if (options.task !== undefined && taskLeaf !== undefined) throw new RangeError("task and taskLeaf cannot be used together. Pass only one of them");
   const isTexts = (value: unknown) => Array.isArray(value) && value.every((path) => typeof path === "string");
   const isNames = (value: unknown) => isTexts(value) || (typeof value === "object" && value !== null && Object.values(value).every(isTexts));
   for (const [subject, paths] of Object.entries({ images: images ?? [], videos }))

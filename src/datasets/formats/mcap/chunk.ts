@@ -30,10 +30,10 @@ export async function plainChunk(body: Uint8Array, bounds: ChunkBounds): Promise
   const compression = new TextDecoder().decode(body.subarray(HEAD_BYTES, HEAD_BYTES + nameBytes));
   const from = HEAD_BYTES + nameBytes + 8;
   const length = Number(view.getBigUint64(from - 8, true));
-  if (from + length > body.length) throw new Error(`the chunk states ${length} bytes of records, but only ${body.length - from} are left`);
+  if (from + length > body.length) throw new Error(`the chunk declares ${length} bytes of records, but only ${body.length - from} are left`);
   if (size > bounds.maxBytes) throw new Error(`the chunk has ${size} bytes, more than the ${bounds.maxBytes} that maxBytes allows. Increase maxBytes`);
   const records = await decompressed(body.subarray(from, from + length), compression, size, bounds);
-  if (records.length !== size) throw new Error(`the chunk has ${records.length} bytes instead of the stated ${size}`);
+  if (records.length !== size) throw new Error(`the chunk has ${records.length} bytes instead of the declared ${size}`);
   const record = new Uint8Array(RECORD_HEAD + HEAD_BYTES + 8 + records.length);
   const head = dataView(record);
   record[0] = CHUNK;
@@ -56,7 +56,7 @@ async function decompressed(bytes: Uint8Array, compression: string, size: number
   let done = 0;
   for await (const piece of unzstdPieces(bytesFile("a chunk", bytes), signal)) {
     done += piece.length;
-    if (done > size) throw new Error(`the Zstandard data decompresses to more than the stated ${size} bytes`);
+    if (done > size) throw new Error(`the Zstandard data decompresses to more than the declared ${size} bytes`);
     pieces.push(piece.slice());
   }
   return concat(pieces);

@@ -67,7 +67,7 @@ export class EpisodeSteps {
       if (begin === undefined)
         throw new RldsError(
           "INVALID_DATA",
-          `${keys.join("/")} is read from ${topic}, but the episode has no message of that topic. Pass salvage: true to skip the episode`,
+          `${keys.join("/")} is read from ${topic}, but the episode has no message on that topic. Pass salvage: true to skip the episode`,
           this.place,
         );
       from = Math.max(from, begin);

@@ -38,7 +38,7 @@ export function unlz4(bytes: Uint8Array, size: number): Uint8Array<ArrayBuffer> 
       need(at, length);
       const block = bytes.subarray(at, at + length);
       if (head >= IS_STORED) {
-        if (done + length > size) throw new Error(`the LZ4 data decompresses to more than the stated ${size} bytes`);
+        if (done + length > size) throw new Error(`the LZ4 data decompresses to more than the declared ${size} bytes`);
         output.set(block, done);
         done += length;
       } else done = unlz4Block(block, output, done);
@@ -70,7 +70,7 @@ function unlz4Block(block: Uint8Array, output: Uint8Array, from: number): number
     return length;
   };
   const room = (length: number) => {
-    if (done + length > output.length) throw new Error(`the LZ4 data decompresses to more than the stated ${output.length} bytes`);
+    if (done + length > output.length) throw new Error(`the LZ4 data decompresses to more than the declared ${output.length} bytes`);
   };
   while (at < block.length) {
     const token = next();

@@ -64,7 +64,7 @@ export async function* messagesOf(file: SourceFile, options: MessageOptions): As
     const opcode = head.getUint8(0);
     const length = Number(head.getBigUint64(1, true));
     if (length > input.remaining)
-      return addDamage(losses, fail(`a record states ${length} bytes, but only ${input.remaining} are left: the file is truncated or damaged`));
+      return addDamage(losses, fail(`a record declares ${length} bytes, but only ${input.remaining} are left: the file is truncated or damaged`));
     if (opcode === DATA_END || opcode === FOOTER) return;
     if (opcode === 0) return addDamage(losses, fail("a record has the invalid opcode 0"));
     if (![SCHEMA, CHANNEL, MESSAGE, CHUNK].includes(opcode)) {

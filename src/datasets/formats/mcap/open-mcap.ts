@@ -163,7 +163,7 @@ async function specOf(recordings: readonly Recording[], { leaves, marker }: Mapp
       const names = near === undefined ? "" : `. Did you mean ${near}?`;
       return new RldsError(
         "SPEC_MISMATCH",
-        `the option ${option} refers to ${topic}, but the file has no message of that topic${names}${mappingText(topics, near !== undefined)}`,
+        `the option ${option} refers to ${topic}, but the file has no message on that topic${names}${mappingText(topics, near !== undefined)}`,
         {
           file: file.name,
         },

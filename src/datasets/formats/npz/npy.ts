@@ -73,7 +73,7 @@ export function headerOf(bytes: Uint8Array, array: NpyFile): Header | undefined 
   if (bytes.length < 12) return undefined;
   if (latin1(bytes.subarray(0, 6)) !== MAGIC) throw arrayError(array, "is not a NumPy array: its first bytes are wrong");
   const version = bytes[6] as number;
-  if (version < 1 || version > 3) throw unsupportedFile({ file }, `${name} has .npy version ${version}, but Reprise reads only versions 1 … 3`);
+  if (version < 1 || version > 3) throw unsupportedFile({ file }, `${name} has .npy version ${version}, but Reprise reads only versions 1 to 3`);
   const view = dataView(bytes);
   const from = version === 1 ? 10 : 12;
   const length = version === 1 ? view.getUint16(8, true) : view.getUint32(8, true);

@@ -180,7 +180,7 @@ async function arraysOf(
   for (const entry of entries) {
     signal?.throwIfAborted();
     const { path } = entry;
-    if (columns.has(path) || unread.has(path)) throw corruptFile({ file: file.name }, `the archive has ${entry.name} twice`);
+    if (columns.has(path) || unread.has(path)) throw corruptFile({ file: file.name }, `the archive contains ${entry.name} twice`);
     const array = { file: file.name, name: entry.name, size: entry.size, budget };
     try {
       const stored = areNamed && isStored(entry) ? await storedColumn(file, entry, array, { path, maxBytes }) : undefined;
@@ -245,7 +245,7 @@ function groupArrays(
   for (const [name, tree] of groups) {
     const field = known.get(name);
     if (field === undefined) metadata.push([name, tree]);
-    else if (fields[field] !== undefined) throw corruptFile({ file }, `the archive has two arrays for ${field}, one of them called ${name}`);
+    else if (fields[field] !== undefined) throw corruptFile({ file }, `the archive has two arrays for ${field}, one of them named ${name}`);
     else fields[field] = tree;
   }
   return { fields, metadata: Object.fromEntries(metadata) };

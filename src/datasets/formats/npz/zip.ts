@@ -105,11 +105,11 @@ export async function findEntryStart(file: SourceFile, { name, method, compresse
     );
   // Deflate cannot compress data to much less than a thousandth of its size.
   if (method === STORED ? compressed !== size : size > compressed * 1040 + 64)
-    throw corruptFile({ file: file.name, offset: at }, `the stated size of ${name}, ${size} bytes, does not match its ${compressed} compressed bytes`);
+    throw corruptFile({ file: file.name, offset: at }, `the declared size of ${name}, ${size} bytes, does not match its ${compressed} compressed bytes`);
   if (at + 30 > file.size) throw corruptFile({ file: file.name, offset: at }, `${name} is beyond the end of the file`);
   const local = dataView(await file.read(at, 30));
   if (local.getUint32(0, true) !== LOCAL)
-    throw corruptFile({ file: file.name, offset: at }, `${name} does not begin at the offset that the directory of the archive states`);
+    throw corruptFile({ file: file.name, offset: at }, `${name} does not begin at the offset that the directory of the archive declares`);
   const begin = at + 30 + local.getUint16(26, true) + local.getUint16(28, true);
   if (begin + compressed > file.size) throw corruptFile({ file: file.name, offset: at }, `${name} continues beyond the end of the file`);
   return begin;

@@ -99,7 +99,7 @@ function* pagesOf(
     if (type === INDEX) continue;
     // In data pages of version 2, only the values are compressed, not the levels.
     const body = type === DATA_V2 ? raw : decompress(raw, size);
-    if (body.length !== (type === DATA_V2 ? packed : size)) throw new RangeError(`a page has ${body.length} bytes instead of the stated ${size}`);
+    if (body.length !== (type === DATA_V2 ? packed : size)) throw new RangeError(`a page has ${body.length} bytes instead of the declared ${size}`);
     yield { head, type, body };
   }
 }
@@ -134,7 +134,7 @@ function pageV2Of(head: ThriftStruct, body: Uint8Array, { column, decompress }: 
   const rest = body.subarray(start);
   // A page without values has nothing to decompress.
   const bytes = header[7] === false || size === 0 ? rest : decompress(rest, size);
-  if (size > 0 && bytes.length !== size) throw new RangeError(`a page has ${bytes.length} bytes instead of the stated ${size}`);
+  if (size > 0 && bytes.length !== size) throw new RangeError(`a page has ${bytes.length} bytes instead of the declared ${size}`);
   return { entries, encoding: numberAt(header, 4), definitions, repetitions, bytes };
 }
 
@@ -282,11 +282,11 @@ class ColumnBuffer {
 
   add({ entries, definitions, repetitions }: Page, pageValues: PageValues): void {
     const { maxDefinition, optional } = this.#column;
-    if (this.#entry + entries > this.#entries) throw new RangeError(`the pages have more than the stated ${this.#entries} values`);
+    if (this.#entry + entries > this.#entries) throw new RangeError(`the pages have more than the declared ${this.#entries} values`);
     this.#entry += entries;
     for (let i = 0, next = 0; i < entries; i++) {
       const level = repetitions?.[i] ?? 0;
-      if (level === 0 && ++this.#row >= this.#rows) throw new RangeError(`the column has more than the stated ${this.#rows} rows`);
+      if (level === 0 && ++this.#row >= this.#rows) throw new RangeError(`the column has more than the declared ${this.#rows} rows`);
       if (this.#row < 0) throw new RangeError("the first value is not at the start of a row");
       const definition = definitions?.[i] ?? maxDefinition;
       const isPresent = definition === maxDefinition;

@@ -56,7 +56,7 @@ export async function parquetFile(file: SourceFile, maxBytes: number): Promise<P
     throw corruptFile(at(file.size - 4), "the file does not begin and end with PAR1");
   const length = tail.getUint32(0, true);
   const end = file.size - 8 - length;
-  if (end < 4) throw corruptFile(at(file.size - 8), `the footer states ${length} bytes, but the file has ${file.size}`);
+  if (end < 4) throw corruptFile(at(file.size - 8), `the footer declares ${length} bytes, but the file has ${file.size}`);
   if (length > maxBytes)
     throw corruptFile(at(file.size - 8), `the footer has ${length} bytes, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`);
   const footer = await file.read(end, length + 8);
@@ -73,7 +73,7 @@ export async function parquetFile(file: SourceFile, maxBytes: number): Promise<P
       return { rows, chunks: chunkColumns.map(({ meta_data, file_path }): Chunk => chunkOf(meta_data, file_path, end)) };
     });
     const rows = groups.reduce((sum, group) => sum + group.rows, 0);
-    if (rows !== parseCount(metadata.num_rows)) throw new RangeError(`the row groups have ${rows} rows, but the footer states ${metadata.num_rows}`);
+    if (rows !== parseCount(metadata.num_rows)) throw new RangeError(`the row groups have ${rows} rows, but the footer declares ${metadata.num_rows}`);
     /** The index of each column in a row group, by its path in the file. */
     const places = new Map(columns.map((column, i) => [column.path, i]));
     const placeOf = ({ path }: FileColumn) => places.get(path) as number;

@@ -112,7 +112,7 @@ export async function* readRepriseEpisodes<S>(
     if (buffer.length > 0) yield finishEpisode();
     yield* empty(fileSchema.episodes);
     if (episode !== fileSchema.episodes || waiting.length > 0)
-      throw corrupt(`the file states ${fileSchema.episodes} episodes up to its end, but ends after ${episode}`);
+      throw corrupt(`the file declares ${fileSchema.episodes} episodes up to its end, but ends after ${episode}`);
   }
   if (!last && !isPart) throw lastPartError(part);
 }

@@ -53,7 +53,7 @@ export function findRepriseColumns(file: ParquetFile, { stepSpec, metadataSpec }
   });
   const index = (name: string): FileColumn => {
     const column = findColumn(file, name);
-    if (column?.dtype !== "i64" || column.listDepth !== 0) throw corruptFile({ file: file.name }, `the file has no column ${name} of i64`);
+    if (column?.dtype !== "i64" || column.listDepth !== 0) throw corruptFile({ file: file.name }, `the file has no i64 column ${name}`);
     return column;
   };
   return { columns, episode: index(EPISODE_INDEX), step: index(STEP_INDEX) };

@@ -58,7 +58,7 @@ export class EpisodeColumns {
   /** @param frames the pixels of each camera that is read, or their places @throws Error if the row is not valid */
   add(row: Uint8Array, frames: readonly (Uint8Array | FramePlace | undefined)[]): void {
     const { numbers, texts, numberBytes } = this.#layout;
-    if (row.length < numberBytes) throw new Error(`a step has ${row.length} bytes instead of at least ${numberBytes}`);
+    if (row.length < numberBytes) throw new Error(`a step has ${row.length} bytes, but needs at least ${numberBytes}`);
     this.#row.set(row.subarray(0, numberBytes));
     numbers.forEach(({ leaf, path, size }, i) => {
       if (!this.#isRead.numbers[i]) return;

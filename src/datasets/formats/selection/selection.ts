@@ -1,5 +1,5 @@
 /** Selects and renames the columns of a file, and replaces their nulls. Every reader has the same options for this. */
-import { mustBe } from "../../../base/error.ts";
+import { addSentence, mustBe } from "../../../base/error.ts";
 import { FINAL_STEP, statedFinalStep } from "../../model/final-step.ts";
 import { type Field, fieldOf } from "../columns/names.ts";
 
@@ -125,9 +125,9 @@ export class Selection {
     const paths = new Set([...this.#choices.keys(), ...this.#metadataChoices.keys()]);
     const names = [...paths].map((path) => path.replaceAll("\0", "/"));
     const text = names.slice(0, MAX_NAMES).join(", ") + (names.length > MAX_NAMES ? ", …" : "");
-    const error = mustBe(RangeError, unused.option, `names of columns (${text || "there are none"})`, unused.name, names);
+    const error = mustBe(RangeError, unused.option, `column names (${text || "there are none"})`, unused.name, names);
     const part = unread.find(({ what }) => isWithin(unused.path, what));
-    throw part === undefined ? error : Object.assign(error, { message: `${error.message}. The reader skips ${part.what}: ${part.remedy}` });
+    throw part === undefined ? error : Object.assign(error, { message: addSentence(error.message, `The reader skips ${part.what}: ${part.remedy}`) });
   }
 
   /** Applies the selection to a step in JSON form, and replaces nulls. @throws RangeError if the options remove the kind of an episode's last step */
@@ -202,7 +202,7 @@ export class Selection {
 /** @throws RangeError if a value that states the kind of an episode's last step would be lost, and with it the last transition */
 function checkFinalStep(value: unknown, keys: readonly string[] | undefined): void {
   if (statedFinalStep({ [FINAL_STEP]: value }) === undefined || keys?.join("/") === FINAL_STEP) return;
-  const rule = [`names of columns other than ${FINAL_STEP}, which states the kind of last steps`, "Set finalStep or --final-step to override it"] as const;
+  const rule = [`column names other than ${FINAL_STEP}, which states the kind of last steps`, "Set finalStep or --final-step to override it"] as const;
   throw mustBe(RangeError, keys === undefined ? "without" : "rename", rule, FINAL_STEP);
 }
 
@@ -270,14 +270,14 @@ function ruleOf(option: Rule["option"], name: string): Rule {
 function namesOf(option: "without" | "only", names: readonly string[] | undefined): Rule[] | undefined {
   if (names === undefined) return undefined;
   if (!Array.isArray(names) || !names.every((name) => typeof name === "string" && name !== ""))
-    throw mustBe(TypeError, option, "an array of names of columns", names);
+    throw mustBe(TypeError, option, "an array of column names", names);
   return names.map((name) => ruleOf(option, name));
 }
 
 function entriesOf(option: "rename" | "null", entries: object | undefined, rule: string, fits: (value: unknown) => boolean): (Rule & { value: unknown })[] {
   if (entries === undefined) return [];
   if (typeof entries !== "object" || entries === null || Array.isArray(entries))
-    throw mustBe(TypeError, option, "an object with names of columns as keys", entries);
+    throw mustBe(TypeError, option, "an object with column names as keys", entries);
   return Object.entries(entries).map(([name, value]) => {
     if (!fits(value)) throw mustBe(TypeError, `${option}.${name}`, rule, value);
     return { ...ruleOf(option, name), value };

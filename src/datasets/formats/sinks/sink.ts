@@ -30,7 +30,7 @@ export interface SinkTarget {
  */
 export async function sinkOf(to: Sink, endings: readonly string[] = []): Promise<SinkTarget> {
   if (typeof to === "string") {
-    if (isUrl(to)) throw unsupportedFile({ file: to }, "cannot write to a URL. Use a path, a directory handle or a Map");
+    if (isUrl(to)) throw unsupportedFile({ file: to }, "Reprise cannot write to a URL. Use a path, a directory handle or a Map");
     const { path, folder } = await nodeSink(to, endings);
     return path === undefined ? { folder } : { folder, file: path };
   }

@@ -55,7 +55,7 @@ function bytesOf(directory: Directory, name: string, file: StorageFile): (at: nu
     const bytes = new Uint8Array(length);
     for (let done = 0; done < length; ) {
       const read = withIoErrors("reading", directory, name, () => file.read(bytes.subarray(done), at + done));
-      if (!(read > 0)) throw corruptFile({ file: name, offset: at + done }, "the file became shorter while it was read");
+      if (!(read > 0)) throw corruptFile({ file: name, offset: at + done }, "the file was truncated while it was being read");
       done += read;
     }
     return bytes;

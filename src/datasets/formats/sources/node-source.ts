@@ -92,7 +92,7 @@ function folderOf(root: string, loaded: Modules): SourceFolder {
         throw cause instanceof RldsError ? cause : openError("there is no such file", full, cause);
       }
       try {
-        return readAll(fsSync, fd, at, length, () => corruptFile({ file: name, offset: at }, "the file became shorter while it was read"));
+        return readAll(fsSync, fd, at, length, () => corruptFile({ file: name, offset: at }, "the file was truncated while it was being read"));
       } finally {
         fsSync.closeSync(fd);
       }
@@ -146,7 +146,7 @@ async function fileOf(full: string, name: string, { fs, fsSync }: Modules): Prom
   }
   const { size } = stat;
   const early = (missing: number) => corruptFile({ file: name, offset: size }, `the file ends ${missing} bytes too early`);
-  const shorter = (at: number) => corruptFile({ file: name, offset: at }, "the file became shorter while it was read");
+  const shorter = (at: number) => corruptFile({ file: name, offset: at }, "the file was truncated while it was being read");
   return {
     name,
     size,

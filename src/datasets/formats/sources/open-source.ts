@@ -42,7 +42,7 @@ export interface SourceOptions {
 }
 
 const RULE =
-  "a path, a URL, a Blob, an array of Files, a handle of a file or folder, a Map of bytes by their paths, a directory of reprise/storage, or a SourceFile or SourceFolder";
+  "a path, a URL, a Blob, an array of Files, a handle of a file or folder, a Map from paths to bytes, a directory of reprise/storage, or a SourceFile or SourceFolder";
 
 /**
  * Returns the files of a source.

@@ -150,7 +150,7 @@ export class Example {
 function end(reader: BinaryReader): number {
   const length = reader.uint32();
   const to = reader.pos + length;
-  if (to > reader.len) throw new RangeError(`a field states ${length} bytes, but only ${reader.len - reader.pos} follow`);
+  if (to > reader.len) throw new RangeError(`a field declares ${length} bytes, but only ${reader.len - reader.pos} follow`);
   return to;
 }
 

@@ -34,7 +34,7 @@ export function listOutputLeaves(spec: StepSpec, prefix: string, images: Readonl
   const paths = new Set<string>();
   for (const { path } of leaves) {
     if (path === "" || paths.has(path) || path.split("/").includes(""))
-      throw new RldsError("UNSUPPORTED", `${prefix}${path} must have a unique name that is not empty, as tensorflow_datasets requires`);
+      throw new RldsError("UNSUPPORTED", `${prefix}${path} must have a unique, non-empty name, as tensorflow_datasets requires`);
     paths.add(path);
   }
   return leaves;
@@ -44,7 +44,7 @@ function encodingOf({ path, leaf, size }: LeafEntry, images: ReadonlySet<string>
   if (images.has(path)) {
     const [height = 0, width = 0, channels = 0] = leaf.shape;
     if (leaf.dtype === "u8" && leaf.shape.length === 3 && height > 0 && width > 0 && [1, 3, 4].includes(channels)) return "png";
-    throw new RangeError(`images must be leaves of u8 with shape [height, width, 1, 3 or 4], got ${path}: ${leaf.dtype} of shape [${leaf.shape.join(", ")}]`);
+    throw new RangeError(`images must be u8 leaves with shape [height, width, 1, 3 or 4], got ${path}: ${leaf.dtype} of shape [${leaf.shape.join(", ")}]`);
   }
   if (isText(leaf)) return "text";
   if (size > 0) return leaf.dtype === "f64" ? "bytes" : "none";

@@ -80,7 +80,7 @@ function feature(json: Json, path: string, depth: number): Feature {
     case "LabeledImage":
       return image(content, shapeOf(content, at), at);
     default:
-      throw unsupported(at, `of the class ${name}`);
+      throw unsupported(at, `of class ${name}`);
   }
 }
 
@@ -104,7 +104,7 @@ function contentOf(json: Json, at: string): Json {
 function tensor(content: Json, shape: Dimensions, at: string): Feature {
   const name = text(content.dtype ?? "", `the dtype of ${at}`, FEATURES);
   const type = Object.hasOwn(TYPES, name) ? TYPES[name] : undefined;
-  if (type === undefined) throw unsupported(at, `of the dtype ${JSON.stringify(name)}`);
+  if (type === undefined) throw unsupported(at, `of dtype ${JSON.stringify(name)}`);
   if (type === "text") return { kind: "text", shape };
   const encoding = text(content.encoding || "none", `the encoding of ${at}`, FEATURES).toLowerCase();
   if (encoding === "none" || encoding === "bytes" || encoding === "zlib") return { kind: "numbers", type, shape, encoding };
@@ -124,7 +124,7 @@ function shapeOf(content: Json, at: string): Dimensions {
   const dimensions = Array.isArray(shape) ? shape : list(object(shape ?? {}, `the shape of ${at}`, FEATURES).dimensions ?? [], `the shape of ${at}`, FEATURES);
   const parsedDims = dimensions.map((length) => dimension(length, at));
   const size = sizeOf(parsedDims.map((length) => length ?? 1));
-  if (!Number.isSafeInteger(size)) throw corruptFile({ file: FEATURES }, `${at} has too many elements, ${parsedDims.join(" × ")}`);
+  if (!Number.isSafeInteger(size)) throw corruptFile({ file: FEATURES }, `${at} has too many elements: ${parsedDims.join(" × ")}`);
   return parsedDims;
 }
 

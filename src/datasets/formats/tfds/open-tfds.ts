@@ -57,7 +57,7 @@ export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions 
   const { folder: sourceFolder, file } = await sourceOf(from, { signal, fetch, maxBytes });
   if (sourceFolder === undefined) {
     await file.close();
-    throw unsupportedFile({ file: file.name }, "a dataset of tensorflow_datasets is a folder, got a file. Pass the folder that contains dataset_info.json");
+    throw unsupportedFile({ file: file.name }, "a tensorflow_datasets dataset is a folder, got a file. Pass the folder that contains dataset_info.json");
   }
   const folder = await versionFolder(sourceFolder);
   const info = datasetInfo(await readJson(folder, INFO, maxBytes));
@@ -191,7 +191,7 @@ async function* shardOf(
     for (let i = 0; i < end; i++) {
       signal?.throwIfAborted();
       if (records.atEnd) {
-        throw corruptFile({ file: file.name, offset: records.position }, `the file must have ${length} records, as ${INFO} states, got ${i}`);
+        throw corruptFile({ file: file.name, offset: records.position }, `the file must have ${length} records, as ${INFO} declares, got ${i}`);
       }
       if (i < begin) {
         await records.skip();
@@ -205,7 +205,7 @@ async function* shardOf(
       if (bytes !== undefined) yield { bytes, offset: records.offset, file: file.name };
     }
     if (end === length && !records.atEnd) {
-      throw corruptFile({ file: file.name, offset: records.position }, `the file must have ${length} records, as ${INFO} states, got more`);
+      throw corruptFile({ file: file.name, offset: records.position }, `the file must have ${length} records, as ${INFO} declares, got more`);
     }
   } finally {
     await records.close();

@@ -14,7 +14,7 @@ export interface SplitPart {
 
 const SPLIT_PART = /^([\w-]+)(?:\[([\w%:.-]+)\])?$/;
 const BOUND = /^(?:(-?[\d.]+)(%|shard)?)?$/;
-const RULE = "names of splits, optionally with a part, such as train, train[:10], train[10%:20%] or train+test";
+const RULE = "one or more split names, optionally with a range, such as train, train[:10], train[10%:20%] or train+test";
 
 /**
  * Returns the default split, which is `train` or the only split.

@@ -76,7 +76,7 @@ export class TfRecords {
     if (!hasValidHead(head)) throw this.#corrupt("the checksum of a record's length does not match: the file is damaged, or not a TFRecord file");
     const length = u32(head, 0) + u32(head, 4) * 2 ** 32;
     const remaining = this.#reader.remaining - FOOT;
-    if (length > remaining) throw this.#corrupt(`the file is truncated: a record states ${length} bytes, but only ${Math.max(remaining, 0)} are left`);
+    if (length > remaining) throw this.#corrupt(`the file is truncated: a record declares ${length} bytes, but only ${Math.max(remaining, 0)} are left`);
     return length;
   }
 

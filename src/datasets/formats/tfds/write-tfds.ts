@@ -102,7 +102,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
     for (const image of images)
       if (!stepLeaves.some((leaf) => leaf.path === image)) {
         const known = stepLeaves.map((leaf) => leaf.path);
-        throw mustBe(RangeError, "images", `paths of leaves of a step (${known.join(", ")})`, image, known);
+        throw mustBe(RangeError, "images", `paths of step leaves (${known.join(", ")})`, image, known);
       }
     const metadataLeaves = listOutputLeaves(metadataSpec as StepSpec, "", new Set());
     // In a record, the key of such a metadata value could equal the key of a step's leaf.
@@ -176,7 +176,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
 }
 
 function throwUnexpectedImage(): never {
-  throw new Error("an image was not expected");
+  throw new Error("no image was expected here");
 }
 
 /** Returns whether a file belongs to a dataset of tensorflow_datasets. Other files are not touched. */
@@ -201,14 +201,14 @@ function parseOptions(rlds: RldsDataset<unknown>, options: TfdsWriteOptions) {
     if (typeof value !== "string") throw mustBe(TypeError, subject, rule, value);
     if (!pattern.test(value)) throw mustBe(RangeError, subject, rule, value);
   };
-  checkText("name", name, "a name of letters, digits and underscores that begins with a letter", /^[a-zA-Z]\w*$/);
+  checkText("name", name, "a name made of letters, digits and underscores that begins with a letter", /^[a-zA-Z]\w*$/);
   checkText("version", version, "three numbers, such as 1.0.0", /^\d+\.\d+\.\d+$/);
-  checkText("split", split, "a name of letters, digits and underscores that begins with a letter", /^[a-zA-Z]\w*$/);
+  checkText("split", split, "a name made of letters, digits and underscores that begins with a letter", /^[a-zA-Z]\w*$/);
   if (description !== undefined && typeof description !== "string") throw mustBe(TypeError, "description", "a string", description);
   if (!Array.isArray(images) || images.some((path) => typeof path !== "string")) throw mustBe(TypeError, "images", "an array of paths", images);
   flag("overwrite", overwrite);
   flag("strict", strict);
-  if (shards !== undefined && shardBytes !== undefined) throw new RangeError("shards and shardBytes exclude each other");
+  if (shards !== undefined && shardBytes !== undefined) throw new RangeError("shards and shardBytes cannot be used together. Pass only one of them");
   const max = integer("shardBytes", shardBytes ?? 2 ** 28, 1);
   let shard = 0;
   let shardOf = (_episode: number, bytes: number, more: number) => (bytes > 0 && bytes + more > max ? ++shard : shard);

@@ -33,7 +33,7 @@ export function checkImages(leaves: readonly FeatureLeaf[], subject: string): vo
     if (isImage(leaf) && !JPEG_CHANNELS.includes(leaf.shape[2] as number))
       throw new ReplayError(
         "SPEC_MISMATCH",
-        `${leafSubject(subject, leaf.keys)} must be an image of 1 or 3 channels with compressImage, got [${leaf.shape.join(", ")}]. Omit compressImage`,
+        `${leafSubject(subject, leaf.keys)} must be an image with 1 or 3 channels if compressImage is set, got [${leaf.shape.join(", ")}]. Omit compressImage`,
       );
 }
 

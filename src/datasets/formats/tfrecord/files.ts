@@ -31,7 +31,7 @@ export async function fileOpener(from: Source | undefined, options: SourceOption
     return async (path) => {
       const { file } = await sourceOf(path, options);
       if (file === undefined && isHttp(path) && !new URL(path).pathname.endsWith("/")) return openUrl(new URL(path), options);
-      if (file === undefined) throw new RldsError("UNSUPPORTED", "the path is a folder. Pass a file of records in it", { file: path });
+      if (file === undefined) throw new RldsError("UNSUPPORTED", "the path is a folder. Pass a record file from that folder", { file: path });
       return file;
     };
   const { folder, file } = await sourceOf(from, options);

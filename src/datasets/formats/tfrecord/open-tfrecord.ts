@@ -126,7 +126,7 @@ function checkStatedSpec(spec: Spec): void {
     throw mustBe(
       typeof spec === "object" && spec !== null ? "SPEC_MISMATCH" : TypeError,
       "spec",
-      "a spec of trajectories, such as one from trajectorySpec of reprise/agents",
+      "a spec of trajectories, such as the result of trajectorySpec(…) of reprise/agents",
       spec,
     );
   const leaves = featureLeaves(spec);
@@ -188,7 +188,7 @@ async function specBeside(from: Source, file: SourceFile, options: { readonly ma
   const missing = (cause?: unknown) =>
     unsupportedFile(
       { file: file.name },
-      `the records do not contain their spec. Put ${file.name}${SPEC_ENDING} of TF-Agents next to the file, or pass the option spec. For tensorflow_datasets, pass the folder`,
+      `the records do not contain their spec. Put the TF-Agents file ${file.name}${SPEC_ENDING} next to this file, or pass the option spec. For tensorflow_datasets, pass the folder`,
       cause,
     );
   if (isSpecPath(file.name)) throw unsupportedFile({ file: file.name }, NO_RECORDS);

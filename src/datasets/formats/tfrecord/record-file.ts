@@ -128,11 +128,11 @@ export function checkPathInside(path: string): void {
   try {
     checkInside(path, "to");
   } catch {
-    throw mustBe(RangeError, "outputPath", "the relative path of a file in the folder, with slashes", path);
+    throw mustBe(RangeError, "outputPath", "the relative path of a file in the folder, with forward slashes", path);
   }
 }
 
 /** Returns the error for a call after `close`. */
 export function closedError(file: string): RldsError {
-  return new RldsError("CLOSED", "the observer is closed. Create another one", { file });
+  return new RldsError("CLOSED", "the observer is closed. Create a new one", { file });
 }

@@ -42,7 +42,8 @@ export async function reopenedFile(path: string, open: OpenFile, turns: Turns): 
     size,
     read: (at, length) =>
       withFile(async (file) => {
-        if (file.size !== size) throw new RldsError("IO", `the file changed while it was read: it had ${size} bytes, and now has ${file.size}`, { file: name });
+        if (file.size !== size)
+          throw new RldsError("IO", `the file changed while it was being read: it had ${size} bytes, and now has ${file.size}`, { file: name });
         return file.read(at, length);
       }),
     async close() {},

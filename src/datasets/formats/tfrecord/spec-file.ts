@@ -160,7 +160,7 @@ class StructureReader {
       if (wire === WireType.LengthDelimited) {
         const length = reader.uint32();
         const end = reader.pos + length;
-        if (end > to) throw this.#corrupt(`the spec states ${length} bytes, but only ${to - reader.pos} follow`);
+        if (end > to) throw this.#corrupt(`the spec declares ${length} bytes, but only ${to - reader.pos} follow`);
         onMessage(field, reader.pos, end);
         reader.pos = end;
       } else if (wire === WireType.Varint && onNumber !== undefined) onNumber(field, Number(reader.int64()));

@@ -57,7 +57,7 @@ function castsOf(spec: StepSpec, dtypes: LeafDtypes): Map<number, Cast> {
   const casts = new Map<number, Cast>();
   for (const [path, to] of Object.entries(dtypes))
     for (const { leaf, path: at, size, index } of leavesAt(spec, "dtypes", path)) {
-      if (isText(leaf)) throw mustBe(RangeError, `dtypes: ${at}`, "a leaf of numbers", leaf.dtype);
+      if (isText(leaf)) throw mustBe(RangeError, `dtypes: ${at}`, "a numeric leaf", leaf.dtype);
       casts.set(index, { path: at, size, from: leaf.dtype as Dtype, to });
     }
   return casts;

@@ -134,7 +134,7 @@ const COMPARE: { readonly [comparison in Comparison]: (a: Ordered, b: Ordered) =
 function elementTest({ path, comparison, value }: EpisodeCondition, { dtype }: StepLeaf): ElementTest {
   if (comparison === undefined) return dtype === "bytes" ? (bytes) => (bytes as Uint8Array).length > 0 : Boolean;
   const compare = COMPARE[comparison] as (a: unknown, b: unknown) => boolean;
-  if (dtype === "bytes") throw mustBe(RangeError, `where: ${path}`, "a leaf of numbers or text", dtype);
+  if (dtype === "bytes") throw mustBe(RangeError, `where: ${path}`, "a numeric or text leaf", dtype);
   if (dtype === "string") {
     if (comparison !== "=" && comparison !== "!=") throw mustBe(RangeError, `where: ${path}`, "compared with = or !=, because it is text", comparison);
     const text = String(value);

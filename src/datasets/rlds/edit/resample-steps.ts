@@ -50,7 +50,7 @@ export function resampleSteps(rlds: RldsDataset<unknown>, options: ResampleOptio
   const { fps, timestamp, sourceFps } = onlyKeys("options", options, "fps, timestamp, sourceFps");
   for (const [name, value] of Object.entries({ fps, ...(sourceFps !== undefined && { sourceFps }) })) {
     if (typeof value !== "number") throw mustBe(TypeError, name, "a number of steps per second", value);
-    if (!(value > 0 && value < 1e6)) throw mustBe(RangeError, name, "more than 0 and less than a million", value);
+    if (!(value > 0 && value < 1e6)) throw mustBe(RangeError, name, "above 0 and below a million", value);
   }
   if (timestamp !== undefined && typeof timestamp !== "string") throw mustBe(TypeError, "timestamp", "the path of a leaf", timestamp);
   return mapColumns(rlds, {

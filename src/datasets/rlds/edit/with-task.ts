@@ -21,7 +21,7 @@ type TaskPlace = { readonly column: number } | { readonly name: string };
  * @throws TypeError, possibly during iteration, if a task is not a string
  */
 export function withTask(rlds: RldsDataset<unknown>, task: string | ((episode: RldsEpisode<unknown>, index: number) => string | undefined)): ColumnDataset {
-  if (typeof task !== "string" && typeof task !== "function") throw mustBe(TypeError, "task", "a string, or a function (episode, index)", task);
+  if (typeof task !== "string" && typeof task !== "function") throw mustBe(TypeError, "task", "a string, or a function of (episode, index)", task);
   const taskOf = typeof task === "function" ? task : () => task;
   return mapColumns(rlds, {
     metadataSpec: (spec) => {

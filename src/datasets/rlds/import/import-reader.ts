@@ -1,5 +1,5 @@
 /** Reads the episodes of an import, one after the other, and adds the results to a report. */
-import { mustBe } from "../../../base/error.ts";
+import { addSentence, mustBe } from "../../../base/error.ts";
 import type { RldsEpisode, RldsStep, StepSpec } from "../../model/dataset.ts";
 import { isAllZero } from "../../model/elements.ts";
 import { numberOfEpisode } from "../../model/episode-number.ts";
@@ -91,10 +91,6 @@ const REMEDIES: { readonly [fault in Fault]: string } = {
 export function violationError({ fault, subject, rule, value, step }: Violation, episode: number): RldsError {
   const code = fault === "wrongForms" ? "SPEC_MISMATCH" : "INVALID_DATA";
   const { message } = mustBe(TypeError, subject, rule, value);
-  // A message that ends with a suggestion already has a question mark.
-  const stop = message.endsWith("?") ? "" : ".";
-  return new RldsError(code, `${message}${stop} Pass mode: "repair" to importRlds to ${REMEDIES[fault]}, or mode: "drop" to leave such episodes out`, {
-    episode,
-    step,
-  });
+  const remedy = `Pass mode: "repair" to importRlds to ${REMEDIES[fault]}, or mode: "drop" to leave such episodes out`;
+  return new RldsError(code, addSentence(message, remedy), { episode, step });
 }

@@ -54,7 +54,7 @@ export function convertRldsToTrajectories(rlds: RldsDataset, policyInfoFn?: Poli
 
 export function mustBeFn(policyInfoFn: unknown): void {
   if (policyInfoFn !== undefined && typeof policyInfoFn !== "function")
-    throw mustBe(TypeError, "policyInfoFn", "a function (step, next) or undefined", policyInfoFn);
+    throw mustBe(TypeError, "policyInfoFn", "a function of (step, next) or undefined", policyInfoFn);
 }
 
 async function* windows(rlds: RldsDataset, policyInfoFn: PolicyInfoFn | undefined, length: number, stride: number): AsyncGenerator<WindowOf, void, undefined> {

@@ -84,7 +84,7 @@ export class EpisodeReader {
       const paths = leavesOf(stepSpec).map((leafEntry) => leafEntry.path);
       throw new RldsError(
         "SPEC_MISMATCH",
-        `${expected}the data's steps have no leaf ${keys.join("/")}.${didYouMean(keys.join("/"), paths)} Map it with fields to one of ${paths.join(", ")}`,
+        `${expected}the data's steps have no leaf ${keys.join("/")}.${didYouMean(keys.join("/"), paths)} Use fields to map it to one of ${paths.join(", ")}`,
       );
     });
     for (const flag of FLAGS) {

@@ -113,7 +113,7 @@ export function replayable(spec: StepSpec, field: string, maxTextBytes: number |
     const { dtype, shape, maxBytes = maxTextBytes } = leaf;
     const infoPath = [field, ...keys].join("/");
     if (dtype === "bytes")
-      throw new RldsError("UNSUPPORTED", `${infoPath} is bytes, which a Replay cannot store. Leave it out, or convert it to numbers, with mapSteps`);
+      throw new RldsError("UNSUPPORTED", `${infoPath} is bytes, which a Replay cannot store. Use mapSteps to leave it out, or to convert it to numbers`);
     if (maxBytes === undefined) throw new RldsError("UNSUPPORTED", `${infoPath} is text without a byte limit. Set maxTextBytes, or leave it out with mapSteps`);
     return { ...leaf, dtype, shape, maxBytes };
   });

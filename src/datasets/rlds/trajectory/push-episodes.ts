@@ -109,7 +109,7 @@ function appender(writer: ColumnWriter, isRemote: boolean, reader: EpisodeReader
         const options = to < end ? {} : { ...endsOf(episode, to - from), final: reader.final(episode) };
         const pending = writer.appendColumns(reader.rows(episode, from, to), options);
         from = to;
-        if (typeof pending === "object") await abortable(pending, "room for steps at the other end of the port", { signal });
+        if (typeof pending === "object") await abortable(pending, "the other end of the port has no room for more steps", { signal });
         // The items of a remote writer wait at the other end of its port.
         if (!isRemote) await flushWriter(writer, signal);
       } catch (error) {

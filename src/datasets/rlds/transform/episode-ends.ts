@@ -31,7 +31,7 @@ export function truncateAfter<S = RldsStep>(
   options: TruncateOptions = {},
 ): RldsDataset<S> {
   const { mark = "last" } = onlyKeys("options", options, "mark");
-  if (typeof condition !== "function") throw mustBe(TypeError, "condition", "a function (step, index)", condition);
+  if (typeof condition !== "function") throw mustBe(TypeError, "condition", "a function of (step, index)", condition);
   if (!Object.hasOwn(MARKS, mark)) throw mustBe(RangeError, "mark", `one of ${Object.keys(MARKS).join(", ")}`, mark, Object.keys(MARKS));
   const stage = (): Stage<S, S> => {
     let index = 0;
@@ -61,7 +61,7 @@ function markStep<S>(step: S, flags: readonly string[]): S {
  * @throws TypeError if an argument is invalid
  */
 export function concatIfTerminal<S = RldsStep>(rlds: RldsDataset<S>, makeExtraSteps: (last: S) => Iterable<S>): RldsDataset<S> {
-  if (typeof makeExtraSteps !== "function") throw mustBe(TypeError, "makeExtraSteps", "a function (last)", makeExtraSteps);
+  if (typeof makeExtraSteps !== "function") throw mustBe(TypeError, "makeExtraSteps", "a function of (last)", makeExtraSteps);
   const stage = (): Stage<S, S> => {
     let last: S | undefined;
     return {

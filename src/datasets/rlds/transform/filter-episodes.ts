@@ -19,7 +19,7 @@ type Predicate<E> = (episode: E, index: number) => boolean | Promise<boolean>;
 export function filterEpisodes<S = RldsStep>(rlds: AsyncIterable<Read<S>>, predicate: Predicate<Read<S>>): RldsDataset<S> & AsyncIterable<Read<S>>;
 export function filterEpisodes<S = RldsStep>(rlds: RldsDataset<S>, predicate: Predicate<RldsEpisode<S>>): RldsDataset<S> & AsyncIterable<RldsEpisode<S>>;
 export function filterEpisodes<S>(rlds: RldsDataset<S>, predicate: Predicate<Read<S>>): RldsDataset<S> & AsyncIterable<RldsEpisode<S>> {
-  if (typeof predicate !== "function") throw mustBe(TypeError, "predicate", "a function (episode, index)", predicate);
+  if (typeof predicate !== "function") throw mustBe(TypeError, "predicate", "a function of (episode, index)", predicate);
   const episodes = episodesOf(rlds) as AsyncIterable<RldsEpisode<S>>;
   const filteredEpisodes = {
     async *[Symbol.asyncIterator]() {

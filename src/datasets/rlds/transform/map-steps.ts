@@ -19,7 +19,7 @@ export interface MapOptions {
  */
 export function mapSteps<S = RldsStep, T = S>(rlds: RldsDataset<S>, change: (step: S, index: number) => T, options: MapOptions = {}): RldsDataset<T> {
   const { stepSpec } = onlyKeys("options", options, "stepSpec");
-  if (typeof change !== "function") throw mustBe(TypeError, "change", "a function (step, index)", change);
+  if (typeof change !== "function") throw mustBe(TypeError, "change", "a function of (step, index)", change);
   let isFirst = stepSpec === undefined;
   let inferredSpec: StepSpec | undefined;
   const changed = (step: S, index: number): T => {
@@ -53,7 +53,7 @@ export function mapEpisodes<S = RldsStep, T = S>(
   schema: DatasetForm = {},
 ): RldsDataset<T> {
   onlyKeys("form", schema, "stepSpec, metadataSpec");
-  if (typeof change !== "function") throw mustBe(TypeError, "change", "a function (episode, index)", change);
+  if (typeof change !== "function") throw mustBe(TypeError, "change", "a function of (episode, index)", change);
   const mapped = mapIterable(episodesOf(rlds), (episode, index) => checkEpisode(change(checkEpisode(episode, index), index), index));
   return attachSchema<T>(mapped, schema);
 }

@@ -163,7 +163,7 @@ describe("final_step of rows", () => {
   it.each(["CSV", "a step per line", "an episode per line", "columns per line"])("is neither left out nor renamed in %s", async (format) => {
     const from = await (WRITTEN[format] as () => Promise<Source>)();
     const rule =
-      /must be names of columns other than final_step, which states the kind of last steps, got "final_step"\. Set finalStep or --final-step to override it/;
+      /must be column names other than final_step, which states the kind of last steps, got "final_step"\. Set finalStep or --final-step to override it/;
     expectError(await errorFrom(read(from, { without: ["final_step"] })), RangeError, new RegExp(`^without ${rule.source}`));
     expectError(await errorFrom(read(from, { rename: { final_step: "ending" } })), RangeError, new RegExp(`^rename ${rule.source}`));
     const { episodes } = await read(from, { rename: { final_step: "final_step" } });

@@ -125,7 +125,7 @@ describe("Parquet of ours", () => {
     const text = Buffer.from(bytes).toString("latin1").replace('"episodes":2,', '"episodes":9,');
     const reader = await openParquet(new Map([["a.parquet", new Uint8Array(Buffer.from(text, "latin1"))]]));
     expectError(await errorFrom(reader.lengths?.() as Promise<unknown>), "CORRUPT", /the next episode must be 2, got 9/);
-    expectError(await errorFrom(all(reader.startingAt?.(1) ?? [])), "CORRUPT", /states 9 episodes up to its end/);
+    expectError(await errorFrom(all(reader.startingAt?.(1) ?? [])), "CORRUPT", /declares 9 episodes up to its end/);
   });
 });
 

@@ -62,7 +62,7 @@ describe("every reader", () => {
     expectError(
       await errorFrom(episodesOf(dataFolder(path), { without: ["no such"] })),
       RangeError,
-      /^without must be names of columns \(.*action.*, got "no such"$/,
+      /^without must be column names \(.*action.*, got "no such"$/,
     );
   });
 

@@ -309,7 +309,7 @@ describe("films", () => {
     expect((await checkAt(missing)).faults.missingFilms).toMatchObject({ count: 1, places: [{ file: film }] });
     const cut = copyOf("cut");
     truncateSync(join(cut, film), 100);
-    expect((await checkAt(cut)).faults.missingFilms.places[0]?.text).toContain("does not fit into the file");
+    expect((await checkAt(cut)).faults.missingFilms.places[0]?.text).toContain("does not fit in the file");
   });
 });
 

@@ -218,7 +218,7 @@ describe("castLeaves", () => {
   });
 
   test("texts and unknown paths and dtypes are refused", async () => {
-    expectFailure(await failure(castLeaves(everything([1]), { text: "f32" })), RangeError, "dtypes: text must be a leaf of numbers");
+    expectFailure(await failure(castLeaves(everything([1]), { text: "f32" })), RangeError, "dtypes: text must be a numeric leaf");
     expectFailure(await failure(castLeaves(everything([1]), { nothing: "f32" })), RangeError, "a path in dtypes must be a leaf of the steps (");
     expect(() => castLeaves(everything([1]), { action: "f8" as never })).toThrow("dtypes: action must be one of bool, i8");
   });
@@ -321,7 +321,7 @@ describe("selectLeaves", () => {
     expect(paths(selectLeaves(everything([1]), { only: ["observation/state", "text"] }))).toEqual([
       ...["action", "discount", "is_first", "is_last", "is_terminal", "observation/state", "reward", "text"],
     ]);
-    expectFailure(await failure(selectLeaves(everything([1]), { without: ["nothing"] })), RangeError, "without must be names of columns");
+    expectFailure(await failure(selectLeaves(everything([1]), { without: ["nothing"] })), RangeError, "without must be column names");
   });
 });
 

@@ -291,7 +291,7 @@ describe("what does not fit is refused before anything is pushed", () => {
     [
       "a leaf that is not there",
       { ...SPEC, mask: f32(2) },
-      /mask is f32 of shape \[2\].*have no leaf mask\..* Map it with fields to one of action, discount, /,
+      /mask is f32 of shape \[2\].*have no leaf mask\..* Use fields to map it to one of action, discount, /,
     ],
   ])("%s", async (_, spec, message) => {
     for (const data of [known(good), [{ steps: GIVEN.columns?.(good) }]]) {

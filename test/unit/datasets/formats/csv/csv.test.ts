@@ -64,7 +64,7 @@ describe.each(["pandas.csv", "pandas.tsv"])("%s", (name) => {
   });
 });
 
-describe("names of columns", () => {
+describe("column names", () => {
   const spec = async (head: string, row: string) => (await openCsv(csv(head, row))).stepSpec;
   it.each([
     ["obs_0,obs_1,action,reward", "1,2,3,4", { observation: { shape: [2] }, action: { shape: [] } }],
@@ -98,7 +98,7 @@ describe("names of columns", () => {
       [{ place: 1, speed: 3 }, 0],
       [{ place: 1, speed: -1 }, 4],
     ]);
-    await expect(openCsv(file(), { without: ["nothing"] })).rejects.toThrow(/without must be names of columns \(.*note/);
+    await expect(openCsv(file(), { without: ["nothing"] })).rejects.toThrow(/without must be column names \(.*note/);
   });
 });
 
@@ -171,8 +171,8 @@ describe("what is wrong is named with its line", () => {
   it.each<[string, readonly string[], string, RegExp]>([
     ["nothing", [""], "EMPTY", /no lines/],
     ["names alone", [HEAD], "EMPTY", /no rows below the header/],
-    ["no names", ["1,2,3,4", "1,2,3,4"], "UNSUPPORTED", /first line must contain the names/],
-    ["two names", ["action,observation,action,reward", "1,2,3,4"], "CORRUPT", /two columns are called action/],
+    ["no names", ["1,2,3,4", "1,2,3,4"], "UNSUPPORTED", /first line must contain the column names/],
+    ["two names", ["action,observation,action,reward", "1,2,3,4"], "CORRUPT", /two columns are named action/],
     ["no action", ["observation,reward", "1,2"], "UNSUPPORTED", /no field for action/],
     ["a row that is cut", [HEAD, "1,2,3,4,False", "1,2,3"], "CORRUPT", /line 3 has 3 cells, but the first line has 5/],
     ["a quote that never ends", [HEAD, "1,2,3,4,False", '1,2,3,4,"False', "1,2,3,4,False"], "CORRUPT", /line 3 is not a valid row/],

@@ -97,7 +97,7 @@ test("what CSV has no form for is lost, or refused by strict", async () => {
   const strict = memorySink();
   await expect(writeCsv(dataset, strict, { strict: true })).rejects.toMatchObject({ code: "UNSUPPORTED" });
   const twice = { ...stepSpec, "action.0": leaf("f32") } as unknown as StepSpec;
-  await expect(writeCsv(made(twice, [1], {}) as unknown as RldsDataset<unknown>, strict)).rejects.toThrow('two columns would be called "action.0"');
+  await expect(writeCsv(made(twice, [1], {}) as unknown as RldsDataset<unknown>, strict)).rejects.toThrow('two columns would be named "action.0"');
   expect(strict.size).toBe(0);
 });
 

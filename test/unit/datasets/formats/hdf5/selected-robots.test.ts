@@ -39,7 +39,7 @@ describe("robomimic", () => {
   });
 
   it("refuses a name that no column has, and all of a field", async () => {
-    await expect(openRobots(ROBOMIMIC, { without: ["obs/nothing"] })).rejects.toThrow(/without must be names of columns.*obs\/nothing/);
+    await expect(openRobots(ROBOMIMIC, { without: ["obs/nothing"] })).rejects.toThrow(/without must be column names.*obs\/nothing/);
     await expect(openRobots(ROBOMIMIC, { without: ["actions"] })).rejects.toThrow(RangeError);
   });
 

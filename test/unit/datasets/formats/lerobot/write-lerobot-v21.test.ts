@@ -117,7 +117,7 @@ test("a film of one episode is copied, one of several would have to be cut", asy
   const options = { fps: Number(filmed.about.fps), version: "2.1" } as const;
   const films = filmed.films as Films;
   const refused = memorySink();
-  await expect(writeLeRobot(filmed as RldsDataset<unknown>, refused, { ...options, films })).rejects.toThrow("version 2.1 requires a film per episode");
+  await expect(writeLeRobot(filmed as RldsDataset<unknown>, refused, { ...options, films })).rejects.toThrow("version 2.1 requires one film per episode");
   expect(refused.size).toBe(0);
   // The film is the same, except that it claims the frame count of the first episode.
   const film = readFileSync(join(source, "videos/observation.images.top/chunk-000/file-000.mp4"));

@@ -213,7 +213,7 @@ it("passes over what is done where it is empty, frame by frame: what comes next 
       others,
       { taskLeaf: "instruction" },
     ).catch((error) => error.message),
-  ).toMatch(/^two features would be called task/);
+  ).toMatch(/^two features would be named task/);
 });
 
 it("leaves final observations out where that is asked for: the frame before is the last one, and says how it ended", async () => {
@@ -300,8 +300,8 @@ describe("refuses", () => {
     ["no elements", { ...base, none: leaf("f32", [0]) }, "UNSUPPORTED", /a value without elements/],
     ["six dimensions", { ...base, deep: leaf("f32", [1, 1, 1, 1, 1, 2]) }, "UNSUPPORTED", /at most 5 dimensions/],
     ["slashes in names", { ...base, "a/b": leaf("f32") }, "UNSUPPORTED", /non-empty and without slashes/],
-    ["two of one name", { ...base, "next.reward": leaf("f32") }, "UNSUPPORTED", /^two features would be called next\.reward/],
-    ["a task that is none", { ...base, task: leaf("f32") }, "UNSUPPORTED", /^two features would be called task/],
+    ["two of one name", { ...base, "next.reward": leaf("f32") }, "UNSUPPORTED", /^two features would be named next\.reward/],
+    ["a task that is none", { ...base, task: leaf("f32") }, "UNSUPPORTED", /^two features would be named task/],
   ] as const)("%s", async (_, spec, code, message) => {
     const files = memorySink();
     expectError(await errorFrom(writeLeRobot(made(spec as StepSpec, [2]) as never, files, { fps: 10 })), code, message);
@@ -323,11 +323,11 @@ describe("refuses", () => {
 
   it.each([
     [{ fps: undefined }, TypeError, /^fps is required/],
-    [{ fps: 0 }, RangeError, /^fps must be more than 0/],
+    [{ fps: 0 }, RangeError, /^fps must be above 0/],
     [{ images: ["observation"] }, RangeError, /images: observation must be u8 of shape \[height, width, 1 or 3 or 4\]/],
-    [{ images: ["nothing"] }, RangeError, /^images must be paths of leaves of a step \(.*observation/],
+    [{ images: ["nothing"] }, RangeError, /^images must be paths of step leaves \(.*observation/],
     [{ videos: ["observation"] }, TypeError, /^videoEncoder is required: a function that encodes films/],
-    [{ task: "a", taskLeaf: "b" }, RangeError, /exclude each other/],
+    [{ task: "a", taskLeaf: "b" }, RangeError, /cannot be used together/],
     [{ taskLeaf: "action" }, RangeError, /^taskLeaf must be the path of a string leaf/],
     [{ names: { action: ["a"] } }, RangeError, /^the keys of names must be paths of vectors in a step, got "?action/],
     [{ finalStep: "none" }, RangeError, /^finalStep must be "observation" or "transition"/],

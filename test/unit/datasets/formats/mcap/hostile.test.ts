@@ -214,9 +214,9 @@ describe("sizes", () => {
       "of a chunk before compression",
       "zstd",
       (view: DataView, at: number) => view.setBigUint64(at + 9 + 16, 10n ** 9n, true),
-      /the chunk has \d+ bytes instead of the stated 1000000000/,
+      /the chunk has \d+ bytes instead of the declared 1000000000/,
     ],
-    ["of a chunk before compression", "zstd", (view: DataView, at: number) => view.setBigUint64(at + 9 + 16, 100n, true), /more than the stated 100 bytes/],
+    ["of a chunk before compression", "zstd", (view: DataView, at: number) => view.setBigUint64(at + 9 + 16, 100n, true), /more than the declared 100 bytes/],
     [
       "of a chunk before compression",
       "lz4",
@@ -227,19 +227,19 @@ describe("sizes", () => {
       "of a record",
       "none",
       (view: DataView, at: number) => view.setBigUint64(at + 1, 10n ** 9n, true),
-      /a record states 1000000000 bytes, but only \d+ are left/,
+      /a record declares 1000000000 bytes, but only \d+ are left/,
     ],
     [
       "of a record",
       "none",
       (view: DataView, at: number) => view.setBigUint64(at + 1, 2n ** 64n - 1n, true),
-      /a record states \d+ bytes, but only \d+ are left/,
+      /a record declares \d+ bytes, but only \d+ are left/,
     ],
     [
       "of a chunk's records",
       "none",
       (view: DataView, at: number) => view.setBigUint64(at + 9 + 32, 10n ** 9n, true),
-      /the chunk states 1000000000 bytes of records/,
+      /the chunk declares 1000000000 bytes of records/,
     ],
   ] as const)("%s, %s", async (_, name, patch, message) => {
     await expect(read(patched(name, patch), JOINTS)).rejects.toMatchObject({ code: "CORRUPT", message: expect.stringMatching(message) });
@@ -254,7 +254,7 @@ describe("sizes", () => {
   it("a bomb of LZ4 stops at its size", () => {
     const run = [0x1f, 0, 1, 0, ...new Array<number>(1000).fill(255), 0];
     const frame = Uint8Array.from([4, 34, 77, 24, 0x40, 0x40, 0, ...u32(run.length), ...run, 0, 0, 0, 0]);
-    expect(() => unlz4(frame, 1000)).toThrow("more than the stated 1000 bytes");
+    expect(() => unlz4(frame, 1000)).toThrow("more than the declared 1000 bytes");
     expect(unlz4(frame, 255_020).length).toBe(255_020);
   });
 });

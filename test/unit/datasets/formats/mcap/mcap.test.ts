@@ -324,7 +324,7 @@ describe("options", () => {
     const topics = { observation: TOPICS["observation/position"], action: TOPICS["observation/joint"] };
     await expect(openMcap(path("lz4"), { topics, episodesBy: { topic: "/taks" } })).rejects.toMatchObject({
       code: "SPEC_MISMATCH",
-      message: expect.stringMatching(/the option episodesBy refers to \/taks, but the file has no message of that topic\. Did you mean \/task\?/),
+      message: expect.stringMatching(/the option episodesBy refers to \/taks, but the file has no message on that topic\. Did you mean \/task\?/),
     });
     await expect(openMcap(path("lz4"), { topics, episodesBy: { topic: "/task", field: "date" } })).rejects.toMatchObject({
       code: "SPEC_MISMATCH",

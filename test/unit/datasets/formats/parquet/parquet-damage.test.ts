@@ -93,7 +93,7 @@ describe("files that say more than they have", () => {
     expectError(await read(encrypted), "UNSUPPORTED", /encrypted/);
     const long = files["of pandas"]?.slice() as Uint8Array;
     long.fill(255, long.length - 8, long.length - 4);
-    expectError(await read(long), "CORRUPT", /footer states 4294967295 bytes/);
+    expectError(await read(long), "CORRUPT", /footer declares 4294967295 bytes/);
   });
 
   it("footers whose lists and structs have no end", async () => {

@@ -131,7 +131,7 @@ describe("what writeParquet wrote", () => {
     expect(files.size).toBe(0);
     expectError(await errorFrom(writeParquet(data, files, { compression: "zip" as never })), RangeError, /^compression/);
     const named = Object.assign([{ steps: [{ observation: 1, action: 1, step_index: 1 }] }], { metadataSpec: {} });
-    expectError(await errorFrom(writeParquet(named as never, files)), "UNSUPPORTED", /^two columns would be called step_index/);
+    expectError(await errorFrom(writeParquet(named as never, files)), "UNSUPPORTED", /^two columns would be named step_index/);
     const controller = new AbortController();
     controller.abort(new Error("enough"));
     expect((await errorFrom(writeParquet(everything(), files, { signal: controller.signal }))).message).toBe("enough");
@@ -218,7 +218,7 @@ describe("files of others", () => {
       ["a.parquet", file(base)],
       ["b.parquet", file({ ...base, actions: [1.5, 2, 3, 4] })],
     ]);
-    expectError(await errorFrom(openParquet(other).then(all)), "SPEC_MISMATCH", /actions like the first file/);
+    expectError(await errorFrom(openParquet(other).then(all)), "SPEC_MISMATCH", /actions, like the first file/);
     expectError(await errorFrom(openParquet(new Map([["x.parquet", file({ actions: [1, 2] })]]))), "UNSUPPORTED", /no column for observation.*rename:/);
     const missing = file({ ...base, actions: [1, null, 3, 4] });
     expectError(await errorFrom(openParquet(new Map([["x.parquet", missing]])).then(all)), "INVALID_DATA", /column actions must have a value in every row/);

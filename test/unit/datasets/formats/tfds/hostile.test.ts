@@ -376,7 +376,7 @@ describe("bombs", () => {
       dataset({ a: tensor("int64") }, example([["steps/a", 3, field(1, new Uint8Array(50).fill(255))]])),
       /an integer is longer or truncated/,
     ],
-    ["a length of 4 GB", dataset({ a: tensor("int64") }, Uint8Array.of(10, 255, 255, 255, 255, 15)), /states 4294967295 bytes/],
+    ["a length of 4 GB", dataset({ a: tensor("int64") }, Uint8Array.of(10, 255, 255, 255, 255, 15)), /declares 4294967295 bytes/],
     ["a text for numbers", dataset({ a: tensor("float32") }, example([["steps/a", 1, field(1, text("x"))]])), /must contain floats, got bytes/],
     [
       "a number that its dtype cannot hold",
@@ -473,8 +473,8 @@ describe("names that lead outside", () => {
 
 describe("shards that hold another number of records", () => {
   test.each([
-    ["fewer", ["4"], /must have 4 records, as dataset_info.json states, got 3/],
-    ["more", ["2"], /must have 2 records, as dataset_info.json states, got more/],
+    ["fewer", ["4"], /must have 4 records, as dataset_info.json declares, got 3/],
+    ["more", ["2"], /must have 2 records, as dataset_info.json declares, got more/],
   ])("%s", async (_, shardLengths, message) => {
     const info = infoWith((split) => {
       split.shardLengths = shardLengths;
@@ -500,5 +500,5 @@ test.each([
     .split("/")
     .reduceRight<object>((inner, name) => ({ pythonClassName: "x.FeaturesDict", featuresDict: { features: { [name]: inner } } }), { pythonClassName });
   const found = await outcome(dataset((features as { featuresDict: { features: { [name: string]: object } } }).featuresDict.features, new Uint8Array(0)));
-  expect(found).toMatchObject({ code: "UNSUPPORTED", file: FEATURES, message: expect.stringContaining(`steps/${path} is of the class ${pythonClassName}`) });
+  expect(found).toMatchObject({ code: "UNSUPPORTED", file: FEATURES, message: expect.stringContaining(`steps/${path} is of class ${pythonClassName}`) });
 });

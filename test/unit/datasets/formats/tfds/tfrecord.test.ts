@@ -35,8 +35,8 @@ test("records come one by one, also empty ones", async () => {
 });
 
 test.each([
-  ["a length that the file has no room for", tfRecord(BYTES, 301), 0, /states 301 bytes, but only 300 are left/],
-  ["a length of 64 bits", tfRecord(BYTES, 2n ** 64n - 1n), 0, /states 18446744073709552000 bytes/],
+  ["a length that the file has no room for", tfRecord(BYTES, 301), 0, /declares 301 bytes, but only 300 are left/],
+  ["a length of 64 bits", tfRecord(BYTES, 2n ** 64n - 1n), 0, /declares 18446744073709552000 bytes/],
   ["a damaged length", tfRecord(BYTES).map((byte, i) => (i === 0 ? byte ^ 1 : byte)), 0, /checksum of a record's length/],
   ["damaged data", tfRecord(BYTES).map((byte, i) => (i === 100 ? byte ^ 1 : byte)), 0, /checksum of a record does not match/],
   ["a file that was cut off", tfRecord(BYTES).subarray(0, 200), 0, /truncated/],

@@ -223,9 +223,9 @@ describe("what is wrong", () => {
     expectError(await write({ name: "x", version: "1.0" }), RangeError, /^version/);
     expectError(await write({ name: "x", split: "a-b" }), RangeError, /^split/);
     expectError(await write({ name: "x", shards: 0 }), RangeError, /^shards/);
-    expectError(await write({ name: "x", shards: 2, shardBytes: 2 }), RangeError, /shards and shardBytes exclude/);
-    expectError(await write({ name: "x", images: ["action"] }), RangeError, /images must be leaves of u8/);
-    expectError(await write({ name: "x", images: ["nothing"] }), RangeError, /images must be paths of leaves of a step/);
+    expectError(await write({ name: "x", shards: 2, shardBytes: 2 }), RangeError, /shards and shardBytes cannot be used together/);
+    expectError(await write({ name: "x", images: ["action"] }), RangeError, /images must be u8 leaves/);
+    expectError(await write({ name: "x", images: ["nothing"] }), RangeError, /images must be paths of step leaves/);
     expectError(await write({ name: "x", other: 1 }), TypeError, /other/);
     expectError(await errorFrom(writeTfds(everything(), 3 as never, { name: "x" })), TypeError, /^to must be/);
     expectError(await errorFrom(writeTfds(everything(), "https://example.org/x", { name: "x" })), "UNSUPPORTED", /URL/);

@@ -74,7 +74,7 @@ describe("TFRecordObserver", () => {
     expect(create).toThrow(
       expect.objectContaining({
         name: "RangeError",
-        message: `outputPath must be the relative path of a file in the folder, with slashes, got ${JSON.stringify(path)}`,
+        message: `outputPath must be the relative path of a file in the folder, with forward slashes, got ${JSON.stringify(path)}`,
       }),
     );
   });

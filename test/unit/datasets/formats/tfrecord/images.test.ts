@@ -75,7 +75,7 @@ describe("compressImage", () => {
     const create = async () => new TFRecordObserver("x", spec, { compressImage: () => JPEG, to: new Map() });
     expect(await errorFrom(create())).toMatchObject({
       code: "SPEC_MISMATCH",
-      message: `tensorDataSpec of a must be an image of 1 or 3 channels with compressImage, got [8, 16, ${channels}]. Omit compressImage`,
+      message: `tensorDataSpec of a must be an image with 1 or 3 channels if compressImage is set, got [8, 16, ${channels}]. Omit compressImage`,
     });
     expect(() => new TFRecordObserver("x", spec, { to: new Map() })).not.toThrow();
   });

@@ -79,7 +79,7 @@ describe("more than 4,096 files", () => {
     const read = async () => {
       for await (const _ of recordsOf(names, open, { cycleLength: 300, maxBytes: 2 ** 20 }));
     };
-    expect(await errorFrom(read())).toMatchObject({ code: "IO", file: "f299", message: expect.stringContaining("changed while it was read") });
+    expect(await errorFrom(read())).toMatchObject({ code: "IO", file: "f299", message: expect.stringContaining("changed while it was being read") });
     expect(folder.open_).toBe(0);
   });
 });

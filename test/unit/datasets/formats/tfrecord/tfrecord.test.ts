@@ -115,7 +115,7 @@ describe("what Python wrote", () => {
     writeFileSync(join(folder, "steps.tfrecord.gz"), gzipSync(stored));
     await expect(openRlds(join(folder, "steps.tfrecord.gz"))).rejects.toMatchObject({
       code: "UNSUPPORTED",
-      message: expect.stringContaining("Put steps.tfrecord.spec of TF-Agents next to the file"),
+      message: expect.stringContaining("Put the TF-Agents file steps.tfrecord.spec next to this file"),
     });
     writeFileSync(join(folder, "steps.tfrecord.spec"), readFileSync(path("trajectories.tfrecord.spec")));
     for (const open of [openRlds, openTfrecord]) {
@@ -347,7 +347,7 @@ describe("errors", () => {
     const records = files.get("trajectories.tfrecord") as Uint8Array<ArrayBuffer>;
     expect(await errorFrom(openRlds(new Blob([records])))).toMatchObject({
       code: "UNSUPPORTED",
-      message: expect.stringMatching(/\.spec of TF-Agents next to the file.*option spec/),
+      message: expect.stringMatching(/Put the TF-Agents file .*\.spec next to this file.*option spec/),
     });
     expect(await errorFrom(openRlds(path("nest.tfrecord")))).toMatchObject({ code: "UNSUPPORTED", message: expect.stringContaining("loadTfrecordDataset") });
     expect(await errorFrom(openRlds(DATA))).toMatchObject({ code: "SPEC_MISMATCH" });

@@ -106,7 +106,7 @@ describe("diffusion_policy's own", () => {
     expect(await keys({ only: ["observation/state"] })).toEqual(["action", "observation/state"]);
     expect(await keys({ rename: { img: "observation/image" } })).toEqual(["action", "observation/image", "observation/state"]);
     expect(await keys({ rename: { state: "action", action: "old" } })).toEqual(["action", "observation/img", "old"]);
-    await expect(openZarr(WILD, { without: ["image"] })).rejects.toThrow(/without must be names of columns \(.*img/);
+    await expect(openZarr(WILD, { without: ["image"] })).rejects.toThrow(/without must be column names \(.*img/);
   });
 
   it("is found behind a URL by its consolidated metadata", async () => {
