@@ -80,7 +80,7 @@ function pickNumbered(d: Draw, t: Table, pick: i32, to: usize): void {
   const lengths = d.column(LENGTH);
   const items = changetype<usize>(t.slots().item(0));
   // The fields are read once, because the compiler must assume that each store below changes them.
-  const end = <usize>d.count << 2;
+  const end = (<usize>d.count) << 2;
   const line = (<usize>d.picks) << 2;
   const rows = pool.rows;
   const reciprocal = pool.reciprocal;
