@@ -48,7 +48,7 @@ describe("a call", () => {
     ],
     ["append of a flag of 2", (x, h, at) => x.replay_append(h, 0, at + 64, 1, 0, 0), /^INVALID_DATA: step\[0\]: "done"\[0\] must be 0 or 1, got 2/],
     ["append of a text that is too long", (x, h, at) => x.replay_append(h, 0, at + 128, 1, 0, 0), /"task"\[0\] must have at most 5 bytes, got 6/],
-    ["append of a text that is none", (x, h, at) => x.replay_append(h, 0, at + 192, 1, 0, 0), /"task"\[0\] must be valid UTF-8/],
+    ["append of a text that is none", (x, h, at) => x.replay_append(h, 0, at + 192, 1, 0, 0), /"task"\[0\] must be UTF-8/],
     ["append of a text with more behind it", (x, h, at) => x.replay_append(h, 0, at + 256, 1, 0, 0), /must have zeros after its text/],
     ["append of good and bad steps", (x, h, at) => x.replay_append(h, 0, at + 448, 2, 0, 0), /^INVALID_DATA: step\[1\]: "done"\[0\] must be 0 or 1/],
     ["append of a reward that is infinite", (x, h, at) => x.replay_append(h, 0, at + 320, 1, 0, 0), /^INVALID_DATA: "reward" must be finite.*, got Infinity/],

@@ -146,7 +146,7 @@ describe("a snapshot", () => {
       [["--rate-limiter", "memory=queue:1.5"], /queue:1\.5: size must be/],
       [["--rate-limiter", "memory=sampleToInsertRatio:4,100,1"], /errorBuffer must be a range/],
       [["--max-size", "memory"], /--max-size requires TABLE=ITEMS/],
-      [["--max-size", "memory=0"], /a whole number from 1/],
+      [["--max-size", "memory=0"], /a whole number >= 1/],
       [["--sampler", "memory=best"], /--sampler requires TABLE=KIND/],
       [["--sampler", "memory=fifo:2"], /fifo has no exponent/],
       [
