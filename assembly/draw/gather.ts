@@ -315,12 +315,24 @@ function selectPicked(d: Draw, p: Pool, first: u32, entries: u32, places: usize,
   const end = places + ((<usize>count) << 2);
   let window = <usize>d.rows + <usize>first * width;
   let to: usize = 0;
+  if (count == 1) return selectPlace(d, p, window + ((<usize>load<u32>(places)) << 2), entries, width, padding);
   for (let left = entries; left > 0; left--, window += width) {
     for (let at = places; at < end; at += 4, to += 4) {
       const n = load<u32>(window + ((<usize>load<u32>(at)) << 2));
       store<u32>(<usize>d.selected + to, n);
       store<u32>(<usize>d.addresses + to, n == 0 ? padding : <u32>p.bytes(n));
     }
+  }
+}
+
+/** Like `selectPicked`, for one place: from `at` on, every `width` bytes. */
+function selectPlace(d: Draw, p: Pool, at: usize, entries: u32, width: usize, padding: u32): void {
+  const selected = <usize>d.selected;
+  const addresses = <usize>d.addresses;
+  for (let to: usize = 0, end = (<usize>entries) << 2; to < end; to += 4, at += width) {
+    const n = load<u32>(at);
+    store<u32>(selected + to, n);
+    store<u32>(addresses + to, n == 0 ? padding : <u32>p.bytes(n));
   }
 }
 

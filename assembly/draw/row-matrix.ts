@@ -1,7 +1,7 @@
 /** Holds the rows of a draw: a matrix of row names, one line per entry, with 0 for padding. */
 import { random_below } from "../memory/random";
 import { Pool } from "../rows/pool";
-import { Head, PLACE } from "../rows/row";
+import { PLACE } from "../rows/row";
 import { NUMBERED, Run, SINGLE } from "../rows/run";
 import { Stream } from "../rows/stream";
 import { Items } from "../selectors/items";
@@ -61,15 +61,21 @@ export function draw_picked_rows(draw: usize, table: usize, n: u32, width: u32, 
   const slots = d.column(SLOT);
   const lengths = d.column(LENGTH);
   const items = changetype<usize>(t.slots().item(0));
-  for (let i: u32 = 0; i < n; i++) {
-    const item = changetype<Item>(Items.at(items, load<u32>(slots + ((<usize>i) << 2))));
+  const begin = <usize>d.selected;
+  // The first step of a window that begins its item needs no look-up.
+  const isFirst = isFromStart && picks != 0 && load<i32>(begin) == 0;
+  const end = (<usize>n) << 2;
+  const line = (<usize>picks) << 2;
+  let to = <usize>d.rows;
+  for (let at: usize = 0; at < end; at += 4, to += line) {
+    const item = changetype<Item>(Items.at(items, load<u32>(slots + at)));
     let length = min(width, item.length());
-    if (!isFromStart || !item.numbered()) length = pickSteps(d, t, i, width, from, <usize>d.rows + <usize>((i * picks) << 2));
-    store<u32>(lengths + ((<usize>i) << 2), length);
+    if (!isFromStart || !item.numbered()) length = pickSteps(d, t, <u32>at >> 2, width, from, to);
+    else if (isFirst) store<u32>(to, item.first);
+    store<u32>(lengths + at, length);
   }
   if (!isFromStart) return n;
-  const begin = <usize>d.selected;
-  for (let k: u32 = 0; k < picks; k++) pickNumbered(d, t, load<i32>(begin + ((<usize>k) << 2)), <usize>d.rows + ((<usize>k) << 2));
+  for (let k = u32(isFirst); k < picks; k++) pickNumbered(d, t, load<i32>(begin + ((<usize>k) << 2)), <usize>d.rows + ((<usize>k) << 2));
   return n;
 }
 
@@ -85,19 +91,13 @@ function pickNumbered(d: Draw, t: Table, pick: i32, to: usize): void {
   const rows = pool.rows;
   const reciprocal = pool.reciprocal;
   const directory = <usize>pool.directory;
-  const numberAt = <usize>pool.rowsAt - 4;
   for (let at: usize = 0; at < end; at += 4, to += line) {
     const item = changetype<Item>(Items.at(items, load<u32>(slots + at)));
     if (!item.numbered()) continue;
     const first = item.first;
-    if (pick == 0) {
-      store<u32>(to, first);
-      continue;
-    }
     const length = load<u32>(lengths + at);
     const step = Step.of(pick, length);
-    const number = load<u32>(Head.block(first) + numberAt);
-    store<u32>(to, step < length ? Pool.numbered(directory, rows, reciprocal, number, (first & PLACE) + step) : 0);
+    store<u32>(to, step < length ? Pool.numbered(directory, rows, reciprocal, pool.blockNumber(first), (first & PLACE) + step) : 0);
   }
 }
 

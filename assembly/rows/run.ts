@@ -45,13 +45,24 @@ export class Run {
   }
 
   /**
-   * Returns the row n steps after `row` in a run. That row must exist. O(1) in a plain or numbered run; else O(blocks), and O(n) in blocks with SEVERAL jumps
+   * Returns the row n steps after `row` in a run. That row must exist. O(1) in a plain or numbered run; O(blocks) in a piecewise run; else O(jumps), and O(n) in
+   * blocks with SEVERAL jumps
    */
   static skip(p: Pool, row: u32, n: u32, kind: u32): u32 {
     if ((kind & NUMBERED) != 0) return p.rowBehind(row, n);
+    if ((kind & PIECEWISE) != 0) return Run.skipBlocks(p, row, n);
     for (let near = p.neighbours(row); n > near; near = p.neighbours(row)) {
       n -= near + 1;
       row = p.next(row + near);
+    }
+    return row + n;
+  }
+
+  /** Like `skip`, for a piecewise run: reads only the link of each block's last row. */
+  private static skipBlocks(p: Pool, row: u32, n: u32): u32 {
+    for (let left = p.rows - (row & PLACE); n >= left; left = p.rows - (row & PLACE)) {
+      n -= left;
+      row = p.next(row + left - 1);
     }
     return row + n;
   }
