@@ -20,7 +20,7 @@ export class Frames {
   readonly #encode: FrameEncoder | undefined;
   readonly #names: FrameNames | undefined;
   readonly #unsynced = new Map<string, StorageFile>();
-  /** The files of the current group. */
+  /** The names of the frame files written since the last call to `mark`. */
   readonly #groupFiles: string[] = [];
   #syncError: Error | undefined;
 
@@ -84,14 +84,15 @@ export class Frames {
     this.close();
   }
 
-  /** Releases the files. */
+  /** Closes the open frame files without syncing them. */
   close(): void {
     for (const file of this.#unsynced.values()) file.close();
     this.#unsynced.clear();
   }
 
   /**
-   * Removes the frame files of steps that a crash lost. These are all files of episodes from `next` on, and the files after the end of the previous episode.
+   * Removes the frame files of steps that a crash lost. These are all files of episodes from `next` on, and the files of the
+   * previous episode from step `length` on.
    */
   removeOrphans(next: number, length: number): void {
     if (this.#names === undefined) return;

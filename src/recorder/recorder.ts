@@ -205,7 +205,7 @@ export class Recorder<S extends Spec = Spec> {
     this.#length = 0;
   }
 
-  /** Writes the staged step. */
+  /** Writes the staged values and their frames. `kind` says whether they are a step or the final values of an episode. */
   #writeStaged(kind: number): void {
     this.#frames.write(this.#log, this.#staged.frames, this.#episode, this.#length);
     this.#log.write(kind, this.#episode, this.#staged.row);
@@ -281,7 +281,7 @@ export class Recorder<S extends Spec = Spec> {
     return this.#log.broken || this.#frames.broken;
   }
 
-  /** Returns the error for a call that could not be written. */
+  /** Returns the error to throw if a call could not write its data. An IO error then says that the call had no effect. */
   #writeError(error: unknown): unknown {
     const { code, message, cause } = error as ReplayError;
     if (code !== "IO") return error;

@@ -14,7 +14,7 @@ export interface ResumeState {
   readonly cutLength: number;
   /** The number of the next episode. */
   readonly nextEpisode: number;
-  /** The number of recorded episodes, without discarded episodes. */
+  /** The number of recorded episodes. Includes an episode that a crash cut off, but no discarded episodes. */
   readonly episodes: number;
 }
 

@@ -76,7 +76,7 @@ export class StagedStep {
     });
   }
 
-  /** All bytes except the frames, valid until the next step is staged. */
+  /** The bytes of the staged step without its frames. They are valid until the next step is staged. */
   get row(): Uint8Array {
     let end = this.#numberBytes;
     for (const { bytes, stride } of this.#texts) {
