@@ -4,11 +4,12 @@ import type { SourceFile } from "../sources/source.ts";
 import { type Channel, MAGIC, type MessageOptions, messagesOf, RECORD_HEAD, Records, type Schema } from "./messages.ts";
 import type { McapTopicInfo } from "./topics-error.ts";
 
-/** The size of the footer without the record's head. It contains the offset of the summary, the offset of the summary's own offsets, and a checksum. */
+/** The size of the footer in bytes, without the record header: the offset of the summary, the offset of the summary offset section, and a checksum. */
 const FOOTER_BODY = 20;
 
 /**
- * Returns the topics of a file. Reads the summary at the end of the file, or all messages if the file has no summary. @throws RldsError CORRUPT if the file is
+ * Returns the topics of a file. Reads the summary at the end of the file, or all messages if the file has no readable summary. @throws RldsError CORRUPT if the
+ * file is
  * damaged
  */
 export async function topicsOf(file: SourceFile, options: MessageOptions): Promise<McapTopicInfo[]> {

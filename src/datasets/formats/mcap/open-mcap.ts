@@ -112,7 +112,7 @@ interface TopicMessage {
   readonly types: MessageTypes;
 }
 
-/** Yields the messages of some topics. */
+/** Yields the messages of some topics from all files of a recording. */
 async function* messagesIn({ files }: Recording, topics: ReadonlySet<string>, options: MessageOptions): AsyncGenerator<TopicMessage, void, undefined> {
   for (const open of files) {
     let file: SourceFile | undefined;
@@ -208,7 +208,7 @@ async function* episodesOf(recordings: readonly Recording[], form: StepForm, opt
     }
 }
 
-/** Yields each episode of a recording when it ends. @param number the number of the next episode */
+/** Yields each episode of a recording when it ends. @param number returns the number of the next episode */
 async function* cutsOf(recording: Recording, form: StepForm, options: MessageOptions, number: () => number): AsyncGenerator<EpisodeSteps, void, undefined> {
   const { mapping } = form;
   const { leaves, gap, marker, time: clock } = mapping;
@@ -259,7 +259,7 @@ function leafAt(spec: StepSpec, keys: readonly string[]): StepLeaf | undefined {
   return at as StepLeaf | undefined;
 }
 
-/** @throws RldsError SPEC_MISMATCH if a field is missing or not a single value */
+/** Returns the value whose changes begin episodes. @throws RldsError SPEC_MISMATCH if the field is missing or not a single value */
 function markOf(file: string, { channel, offset }: McapMessage, value: unknown, field: string): unknown {
   let mark: unknown;
   try {

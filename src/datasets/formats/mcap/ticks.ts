@@ -12,7 +12,7 @@ interface Sample<V> {
 export class TickValues<V> {
   readonly #rule: SampleRule;
   readonly #rate: number;
-  /** The last message after tick k - 1 and up to tick k, by k. `#first` has the first message in the same interval. */
+  /** For each tick k, the last message after tick k - 1 and up to tick k. `#first` has the first message in the same interval. */
   readonly #last = new Map<number, Sample<V>>();
   readonly #first = new Map<number, Sample<V>>();
 
@@ -22,7 +22,7 @@ export class TickValues<V> {
     this.#rate = rate;
   }
 
-  /** Adds a message. Messages may arrive in any order. @returns the value that is not kept, which is the new value or an older value */
+  /** Adds a message. Messages may arrive in any order. @returns the value that is discarded, if any: the new value or an older value */
   add(time: number, value: V): V | undefined {
     const k = tickAfter(time, this.#rate);
     const last = this.#last.get(k);
@@ -33,7 +33,7 @@ export class TickValues<V> {
     }
     if (this.#rule === "last") return dropped;
     const first = this.#first.get(k);
-    // A single message is stored in both places.
+    // If the interval has only one message, both maps contain it.
     if (first === undefined || time < first.time) {
       this.#first.set(k, { time, value });
       return undefined;

@@ -22,7 +22,7 @@ export interface EpisodeData {
   readonly actions: number;
 }
 
-/** The RLDS fields that Minari stores in a different form. */
+/** The RLDS fields that do not become infos. */
 const STEP_FIELDS = new Set(["observation", "action", "reward", "discount", "is_first", "is_last", "is_terminal"]);
 const REWARD: StepLeaf = { dtype: "f64", shape: [] };
 const FLAG: StepLeaf = { dtype: "bool", shape: [] };

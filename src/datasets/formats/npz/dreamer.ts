@@ -66,7 +66,7 @@ export async function withDreamerSteps(archive: Archive, version: DreamerVersion
   };
 }
 
-/** Returns whether the first row is zeros, because nothing led to the first observation. */
+/** Returns whether the first row is all zeros. If so, each row has the values that led to its observation, and nothing led to the first observation. */
 async function startsWithZeros(tree: ColumnTree): Promise<boolean> {
   for (const column of columnsOf(tree)) {
     if ((column.rows ?? 0) === 0) return false;

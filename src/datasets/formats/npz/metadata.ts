@@ -5,7 +5,7 @@ import type { StepSpec } from "../../model/dataset.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
 
-/** The maximum size of a value in `about`. Larger values are left out. */
+/** The maximum size in bytes of an array in `about`. Larger arrays are left out. */
 const MAX_ABOUT_BYTES = 65_536;
 /** The name of the array in files of imitation that contains the beginnings of episodes. */
 export const INDICES = "indices";

@@ -50,7 +50,7 @@ export async function openNpzFolder(
   };
 }
 
-/** The number of files that are inspected when the folder is opened. */
+/** The number of files, including the first, whose specs are compared when the folder is opened. */
 const CHECKED_FILES = 4;
 
 /** Checks that the first archives of a folder have the same form, because unrelated archives are not one dataset. @throws RldsError UNSUPPORTED */

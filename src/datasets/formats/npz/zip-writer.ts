@@ -64,7 +64,7 @@ async function deflate(pieces: readonly Uint8Array[]): Promise<readonly Uint8Arr
   return output;
 }
 
-/** Returns consecutive little-endian numbers, each passed as `[value, bytes]`. */
+/** Returns consecutive little-endian numbers, each passed as `[value, bytes]`, followed by the bytes of `tail`. */
 function record(fields: readonly (readonly [value: number, bytes: 2 | 4 | 8])[], ...tail: readonly Uint8Array[]): Uint8Array {
   const length = fields.reduce((sum, [, bytes]) => sum + bytes, 0);
   const bytes = new Uint8Array(length + tail.reduce((sum, part) => sum + part.length, 0));
@@ -86,7 +86,7 @@ function record(fields: readonly (readonly [value: number, bytes: 2 | 4 | 8])[],
 const isLong = (value: number) => value >= MAX_32;
 const short = (value: number) => Math.min(value, MAX_32);
 
-/** Returns the extra field with the 64-bit values that do not fit the header. */
+/** Returns the extra field with 64-bit values, for values that do not fit in the 32 bits of the header. */
 function extraField(values: readonly number[]): Uint8Array {
   if (values.length === 0) return new Uint8Array(0);
   return record([[1, 2], [8 * values.length, 2], ...values.map((value) => [value, 8] as const)]);

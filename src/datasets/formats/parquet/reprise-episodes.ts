@@ -42,7 +42,7 @@ export async function* readRepriseEpisodes<S>(
   let metadata: readonly ColumnData[] = [];
   let { part } = start;
   let last = false;
-  /** The number of the current episode, or of the next episode. */
+  /** The number of the current episode, or of the next episode if none has begun. */
   let { episode } = start;
   let isBefore = episode > 0;
   for await (const file of files) {

@@ -49,7 +49,7 @@ export class EpisodeColumns {
     return this.#lazyFrames !== undefined;
   }
 
-  /** Returns the size of one step in memory, without its texts. A lazy frame counts only with its place. */
+  /** Returns the size of one step in memory, without its texts. For a lazy frame, only the size of its place counts. */
   static stepBytes({ numbers, frames }: RowLayout, reads: ReadsLeaf, isLazy = false): number {
     const numberBytes = numbers.filter(reads).reduce((sum, { leaf, bytes }) => sum + (isHalf(leaf.dtype) ? 2 * bytes : bytes), 0);
     return frames.filter(reads).reduce((sum, { size }) => sum + (isLazy ? PLACE_BYTES : size), Math.max(numberBytes, 1));

@@ -20,7 +20,7 @@ import type { PendingFrames } from "./read-frames.ts";
 import type { RecordingFolder } from "./recording-folder.ts";
 import { readSteps, type StepSelection } from "./step-schema.ts";
 
-/** The size above which the frames of an episode remain in storage, if they can be read synchronously. */
+/** The size in bytes above which the frames of an episode remain in storage, if they can be read synchronously. */
 const EAGER_BYTES = 2 ** 26;
 
 export interface EpisodesOptions {
@@ -35,7 +35,8 @@ export interface EpisodesOptions {
 }
 
 /**
- * @param first the number of the first episode, not counting discarded episodes @throws RldsError CORRUPT · UNSUPPORTED if an episode takes more than maxBytes.
+ * @param first the number of the first episode, not counting discarded episodes @throws RldsError CORRUPT if a file is damaged · UNSUPPORTED if an episode
+ * takes more than maxBytes.
  * The errors include the file, the episode and the step
  */
 export async function* episodesOf<S>(folder: RecordingFolder, first: number, options: EpisodesOptions): AsyncGenerator<ReadEpisode<S>, void, undefined> {

@@ -50,7 +50,7 @@ interface Hit {
   readonly lost: LostPart;
   /** The maximum number of steps in the gap. */
   readonly most: number;
-  /** The index among the parts. */
+  /** The index of the gap in the list of all parts. */
   readonly place: number;
   readonly first: number;
   readonly last: number;
@@ -141,7 +141,7 @@ export class SalvagedEpisodes {
         continue;
       }
       for (const { episode, steps, end } of part.pieces) {
-        // Episode numbers only increase, so a smaller number is not the work of a recorder and is ignored.
+        // Episode numbers only increase, so a smaller number was not written by a recorder and is ignored.
         if (episode < next) continue;
         const read = this.#read.get(episode) ?? [];
         this.#read.set(episode, read);

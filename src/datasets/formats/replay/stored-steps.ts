@@ -28,7 +28,7 @@ export interface ReadSteps<S> {
   readonly [FINAL_STEP]: FinalStep | "unknown";
 }
 
-/** The maximum size of the rows that are gathered together, in bytes. Even a full Replay has room for them. */
+/** The maximum size in bytes of the rows that are gathered together. It is so small that even a full Replay has room for them. */
 const CHUNK_BYTES = 1 << 15;
 const CHUNK_ROWS = 256;
 

@@ -75,7 +75,7 @@ export class EpisodeSchema {
     });
   }
 
-  /** @throws RldsError CORRUPT, UNSUPPORTED */
+  /** Returns the episode in a record. @throws RldsError CORRUPT if the record is damaged · UNSUPPORTED if its values have different shapes */
   episode<S>(bytes: Uint8Array, place: Place, spec: StepSpec): ReadEpisode<S> {
     const example = this.#example(bytes, place);
     const { columns, length } = this.#columns(example);
