@@ -16,7 +16,7 @@ interface Box {
   readonly to: number;
 }
 
-/** @throws Error if the file is not an mp4 file or contains no video */
+/** Returns the number of frames. @throws Error if the file is not an mp4 file or contains no video */
 export async function mp4Frames(file: FilmFile): Promise<number> {
   let track: VideoTrack | undefined;
   let fragmentFrames = 0;

@@ -142,7 +142,7 @@ export class JournalHistory {
   readonly #framesOfStep: number;
   readonly #steps: Records;
   readonly #pools: readonly Records[];
-  /** The records of those wide leaves that are packed. Section ids begin with the entries of these leaves. */
+  /** The records of the n wide leaves that are packed. The section ids 0 … n - 1 belong to their entries, and the following ids to all pools and the steps. */
   readonly #packed: readonly PackedRecords[];
   /** The episode of each step. `#endFlags` encodes how the episode ends with the step, and `#frames` has the records of the step's frames. */
   readonly #episodes = new Uint32List();

@@ -14,7 +14,7 @@ export const FLOATS = 2;
 export const INTS = 3;
 const KINDS = ["nothing", "bytes", "floats", "integers"];
 
-/** The number of ranges after which the memory of the ranges themselves is counted. */
+/** The number of offsets, two per range, after which their memory is counted. */
 const RANGES_PER_CHECK = 4096;
 
 interface StoredList {
@@ -154,7 +154,7 @@ function end(reader: BinaryReader): number {
   return to;
 }
 
-/** Returns the byte ranges of a list's values, which may be packed or separate. */
+/** Returns the byte ranges of a list's values, which may be packed or separate, as alternating beginnings and ends. */
 export function payload(example: Example, key: string, kind: number): number[] {
   const offsets: number[] = [];
   const ranges = example.ranges(key, kind);

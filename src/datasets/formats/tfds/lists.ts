@@ -62,7 +62,7 @@ function fill(output: AnyArray, start: number, example: Example, key: string, dt
       words[2 * index + 1] = high;
       continue;
     }
-    // If the upper half is only the sign, or zero, the value fits a number.
+    // If the upper half is only the sign, or zero, the value fits in a number.
     const value = high === low >> 31 ? low : high === 0 ? low >>> 0 : Number.NaN;
     if (!(value >= min && value <= max))
       throw example.corruptError(`feature ${key} must contain integers in ${min} … ${max}, but an integer is outside that range`, begin);

@@ -14,7 +14,7 @@ const FOOT = 4;
 
 export interface TfRecordOptions {
   readonly signal?: AbortSignal;
-  /** The maximum size of a record. */
+  /** The maximum size of a record, in bytes. */
   readonly maxBytes: number;
   /** The number of bytes that are read together. */
   readonly block?: number;
@@ -24,7 +24,7 @@ export interface TfRecordOptions {
 export class TfRecords {
   /** The offset of the record that was read last. */
   offset = 0;
-  /** Whether the reader is past the last record, even if its bytes are damaged. */
+  /** Whether the reader is past the record that it read last, so it can continue with the next record even if the bytes of that record are damaged. */
   isPast = true;
   readonly #reader: ReadAhead;
   readonly #maxBytes: number;

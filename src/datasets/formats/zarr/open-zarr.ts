@@ -137,7 +137,7 @@ async function partsOf(store: ZarrFolder, selection: Selection, options: PartOpt
   return { name, file, tree, ends: ends.filter((end) => end <= rows), terminal, metadata, about };
 }
 
-/** @throws RldsError CORRUPT, EMPTY */
+/** Returns the ends of the episodes. @throws RldsError CORRUPT if they are not increasing integers · EMPTY if there are no episodes */
 async function endsOf(column: Column, budget: MemoryBudget): Promise<number[]> {
   const { leaf, rows = 0, path, read } = column;
   const fail = (what: string) => corruptFile({ file: path }, what);

@@ -41,7 +41,7 @@ export interface CheckFinding extends Place {
   readonly text: string;
 }
 
-/** The number of findings. `places` lists only the first of them. */
+/** The findings of one kind. All of them are counted, but `places` lists only the first of them. */
 export interface CheckFindings {
   readonly count: number;
   readonly places: readonly CheckFinding[];

@@ -1,4 +1,4 @@
-/** Merges the videos of several datasets. Each path begins with the number of its dataset. */
+/** Merges the videos of several datasets. In the result, the path of a video begins with the number of its dataset. */
 import { type Camera, type CameraStatistics, type Films, filmReferences } from "../../formats/film-references.ts";
 import type { RldsReader } from "../../formats/reader.ts";
 import type { RldsDataset } from "../../model/dataset.ts";
@@ -90,7 +90,7 @@ function checkFilms(first: FilmSource, { name, reader }: FilmSource): void {
   }
 }
 
-/** The properties of a camera's videos that meta/info.json declares for all files. */
+/** The properties of a camera's videos that must be equal in all datasets, because meta/info.json declares them once for all files. */
 const FILM_KEYS = ["shape", "video.codec", "video.pix_fmt"];
 
 function filmValue({ feature }: Camera, key: string): string {

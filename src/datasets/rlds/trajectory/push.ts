@@ -64,7 +64,7 @@ export async function pushRldsToReverb(rlds: RldsDataset, observer: TrajectoryTa
   return pushed;
 }
 
-/** Adds the place to an error of the observer. Returns any other error unchanged. */
+/** Adds the place to a ReplayError or RangeError of the observer. Returns any other error unchanged. */
 function withPlace(error: unknown, place: Place): unknown {
   if (error instanceof ReplayError) return new RldsError(error.code, error.message, place, { cause: error });
   // An observer throws a RangeError if an episode is too long.
