@@ -170,7 +170,7 @@ async function ofFile(file: SourceFile, maxBytes: number): Promise<Format> {
   }
 }
 
-/** @param maxBytes the maximum size of an archive's directory */
+/** Detects the format of a file. @param maxBytes the maximum size of an archive's directory, in bytes */
 async function formatOf(file: SourceFile, maxBytes: number): Promise<Format> {
   const head = await file.read(0, Math.min(file.size, 64));
   // A byte order mark and blanks may precede the first line of JSON.

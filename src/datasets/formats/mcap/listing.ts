@@ -45,7 +45,7 @@ async function summaryOf(file: SourceFile, maxBytes: number): Promise<McapTopicI
   return undefined;
 }
 
-/** @param time the duration of the file, in nanoseconds */
+/** Describes a topic. @param messages the number of its messages @param time the duration of the file, in nanoseconds */
 function infoOf({ topic, messageEncoding }: Channel, schema: Schema | undefined, messages: number, time: number): McapTopicInfo {
   const rate = messages > 1 && time > 0 ? Math.round(((messages - 1) * 1e10) / time) / 10 : 0;
   return { topic, schema: schema?.name ?? "", encoding: messageEncoding, messages, rate };

@@ -23,7 +23,7 @@ export interface MessageType {
 
 /** The maximum size of a schema, in bytes. ROS schemas have only a few thousand bytes. */
 const MAX_SCHEMA_BYTES = 2 ** 18;
-/** The size of the CDR header, which contains the byte order. Values are aligned relative to the end of the header. */
+/** The size in bytes of the CDR header, which contains the byte order. Values are aligned relative to the end of the header. */
 const CDR_HEAD = 4;
 const BYTES: { readonly [type: string]: number } = {
   ...{ bool: 1, int8: 1, uint8: 1, int16: 2, uint16: 2, int32: 4, uint32: 4, int64: 8, uint64: 8 },

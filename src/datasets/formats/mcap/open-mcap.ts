@@ -80,7 +80,7 @@ export async function openMcap<S = RldsStep>(from: Source, options: McapOptions 
   }
 }
 
-/** @throws RldsError UNSUPPORTED if the folder contains no MCAP files */
+/** Returns the recordings in a source, in order. @throws RldsError UNSUPPORTED if the folder contains no MCAP files */
 async function recordingsOf({ file, folder }: SourceTarget): Promise<Recording[]> {
   if (file !== undefined)
     return [{ name: file.name, files: [async () => ({ ...file, read: (at, length) => file.read(at, length), close: async () => undefined })] }];
@@ -174,7 +174,7 @@ async function specOf(recordings: readonly Recording[], { leaves, marker }: Mapp
   return { reward: ABSENT, timestamp: { dtype: "f64", shape: [] }, ...spec } as unknown as TransitionSpec;
 }
 
-/** @throws RldsError SPEC_MISMATCH if a field that ends episodes is not a single number or flag */
+/** Checks a leaf that ends episodes. @throws RldsError SPEC_MISMATCH if it is not a single number or flag */
 function checkEnd(file: string, { keys, topic }: TopicLeaf, { dtype, shape }: StepLeaf, { offset }: McapMessage): void {
   if (!TERMINALS.includes(keys[0] as string) || (dtype !== "string" && shape.length === 0)) return;
   const text = `${keys.join("/")} must be a single number or flag, got ${dtype} of shape [${shape.join(", ")}] from ${topic}. In topics, name the field to read`;

@@ -1,4 +1,4 @@
-/** Reads the arrays of an archive that have one value for all episodes or one value per episode. */
+/** Reads the arrays of an archive that do not have one value per step, which are metadata of the episodes or of the archive. */
 import { isText, sizeOf } from "../../../schema/leaf.ts";
 import { setPart } from "../../../schema/nest.ts";
 import type { StepSpec } from "../../model/dataset.ts";
@@ -7,7 +7,7 @@ import { Column, type ColumnTree } from "../columns/column.ts";
 
 /** The maximum size in bytes of an array in `about`. Larger arrays are left out. */
 const MAX_ABOUT_BYTES = 65_536;
-/** The name of the array in files of imitation that contains the beginnings of episodes. */
+/** The name of the array in files of imitation that contains the beginnings of all episodes except the first. */
 export const INDICES = "indices";
 
 interface Trees {

@@ -27,7 +27,7 @@ export class ZipWriter {
     this.#file = file;
   }
 
-  /** @param pieces the content, which is kept until all pieces are written @param deflates whether to compress the pieces */
+  /** Adds an entry. @param pieces the content, which must not change until all pieces are written @param deflates whether to compress the pieces */
   async add(name: string, pieces: readonly Uint8Array[], deflates: boolean): Promise<void> {
     const size = pieces.reduce((sum, { length }) => sum + length, 0);
     const stored = deflates ? await deflate(pieces) : pieces;

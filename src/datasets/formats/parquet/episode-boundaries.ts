@@ -96,7 +96,7 @@ export function rolesOf(mapping: Mapping, read: Chunks, rows: number, file: stri
   return roles;
 }
 
-/** Checks that no value is missing. A missing float is NaN. @throws RldsError INVALID_DATA */
+/** Checks that no float is missing, that is, NaN. @throws RldsError INVALID_DATA if one is missing */
 function checkPresent(values: ColumnData, column: FileColumn, file: string): void {
   if (!(values instanceof Float32Array || values instanceof Float64Array)) return;
   const row = values.findIndex((value) => Number.isNaN(value));

@@ -146,7 +146,7 @@ export async function* salvageRepriseEpisodes<S>(
   if (!isLast) losses.add(lastPartError(next));
 }
 
-/** @param parts the number of parts that exist */
+/** Returns the error for a dataset without its last part. @param parts the number of parts that exist */
 function lastPartError(parts: number): RldsError {
   return corruptFile({}, `the last part of the dataset is missing, got ${parts} ${parts === 1 ? "part" : "parts"}`);
 }

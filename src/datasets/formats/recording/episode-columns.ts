@@ -55,7 +55,7 @@ export class EpisodeColumns {
     return frames.filter(reads).reduce((sum, { size }) => sum + (isLazy ? PLACE_BYTES : size), Math.max(numberBytes, 1));
   }
 
-  /** @param frames the pixels of each camera that is read, or their places @throws Error if the row is not valid */
+  /** Adds a step. @param frames the pixels of each camera that is read, or their places @throws Error if the row is not valid */
   add(row: Uint8Array, frames: readonly (Uint8Array | FramePlace | undefined)[]): void {
     const { numbers, texts, numberBytes } = this.#layout;
     if (row.length < numberBytes) throw new Error(`a step has ${row.length} bytes, but needs at least ${numberBytes}`);

@@ -70,7 +70,10 @@ export class StoredSteps {
     this.#chunk = Math.max(1, Math.min(CHUNK_ROWS, Math.floor(CHUNK_BYTES / Math.max(1, this.#rowBytes))));
   }
 
-  /** @param beginning the state of the beginning, as far as it is known without reading steps @throws RldsError CORRUPT */
+  /**
+   * Reads an episode. @param beginning the state of the beginning, as far as it is known without reading steps @throws RldsError UNSUPPORTED if the episode
+   * takes more than maxBytes · ReplayError CORRUPT if a frame is damaged
+   */
   read<S>({ rows, end, openSteps }: Piece, beginning: EpisodeStart): ReadSteps<S> {
     const { stepSpec, leaves, stepType, terminated, discount } = this.#schema;
     const n = rows.length;

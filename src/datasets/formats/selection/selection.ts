@@ -118,7 +118,7 @@ export class Selection {
     return this.#renameOf(keys) !== undefined;
   }
 
-  /** Checks that every name in the options matched a column. @param unread the parts of the files that were not read @throws RangeError */
+  /** Checks that every name in the options matched a column. @param unread the parts of the files that were not read @throws RangeError if a name did not */
   check(unread: readonly UnreadPart[] = []): void {
     const unused = this.#rules.find(({ isUsed }) => !isUsed);
     if (unused === undefined) return;

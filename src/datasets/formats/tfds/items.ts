@@ -86,7 +86,9 @@ function textsOf(example: Example, key: string, text: "string" | "bytes"): (stri
   });
 }
 
-/** @param expectedShape the shape of the feature @throws RldsError CORRUPT · UNSUPPORTED if images have different sizes */
+/**
+ * Decodes images. @param expectedShape the shape of the feature @throws RldsError CORRUPT if an image is damaged · UNSUPPORTED if images have different sizes
+ */
 function pixelsOf(example: Example, leaf: StoredLeaf, key: string, expectedShape: Dimensions, decode: ImageDecoder): LeafItems {
   const { feature } = leaf;
   const type = feature.kind === "image" ? feature.type : "u8";

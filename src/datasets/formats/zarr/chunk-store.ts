@@ -28,7 +28,7 @@ export class ChunkStore {
     this.#metadata = new TextEncoder().encode(JSON.stringify(options.metadata.json));
   }
 
-  /** @throws RldsError CORRUPT if a chunk is damaged */
+  /** Returns the metadata of the array, or the bytes of a chunk. Returns undefined if there is no such file. @throws RldsError CORRUPT if a chunk is damaged */
   async get(key: string): Promise<Uint8Array | undefined> {
     if (key === "/zarr.json" || key === "/.zarray") return this.#metadata;
     if (key === "/.zattrs") return undefined;
@@ -48,7 +48,7 @@ export class ChunkStore {
     }
   }
 
-  /** Reads a part of a shard, which is its index or a chunk. @throws RldsError CORRUPT */
+  /** Reads a part of a shard, which is its index or a chunk. @throws RldsError CORRUPT if the part is damaged */
   async getRange(key: string, range: Range): Promise<Uint8Array | undefined> {
     const { folder, prefix, maxBytes, metadata, signal } = this.#options;
     const path = prefix + key.slice(1);

@@ -22,7 +22,7 @@ export interface ResampleOptions {
   readonly sourceFps?: number;
 }
 
-/** The maximum number of steps in a resampled episode. If there are more, the timestamps are treated as faulty. */
+/** The maximum number of steps in a resampled episode, unless its source has more. If there are more, the timestamps are treated as faulty. */
 const MAX_STEPS = 2 ** 24;
 /** The tolerance of a time, in steps. Many files store times as f32. */
 const TOLERANCE = 1e-3;
@@ -44,7 +44,7 @@ interface TimePlan {
  * one episode in memory. Costs O(elements).
  * @throws TypeError, RangeError if an option is invalid
  * @throws RangeError during iteration if the times are unknown
- * @throws RldsError INVALID_DATA during iteration if times decrease, or if an episode would have more than 2^24 steps
+ * @throws RldsError INVALID_DATA during iteration if times decrease or are not finite, or if an episode would have more than 2^24 steps
  */
 export function resampleSteps(rlds: RldsDataset<unknown>, options: ResampleOptions): ColumnDataset {
   const { fps, timestamp, sourceFps } = onlyKeys("options", options, "fps, timestamp, sourceFps");

@@ -73,7 +73,9 @@ function withPlace(error: unknown, place: Place): unknown {
   return error;
 }
 
-/** @throws RldsError SPEC_MISMATCH with the name of the leaf */
+/**
+ * Compares the signature of the observer's tables, if it is known, with a spec. @throws RldsError SPEC_MISMATCH with the name of the first leaf that differs
+ */
 async function mustMatch(observer: TrajectoryTaker, spec: TrajectoryDataSpec): Promise<void> {
   if (typeof observer.getTableSignature !== "function") return;
   const mismatch = difference(await observer.getTableSignature(), spec, "");

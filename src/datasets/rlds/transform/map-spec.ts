@@ -18,7 +18,7 @@ export function mapSpec(spec: StepSpec, step: unknown, result: unknown): StepSpe
   }
 }
 
-/** @throws if the leaf cannot be inferred */
+/** Returns the leaf of a new value, which replaces the node `at` of the old spec. @throws RangeError if its dtype cannot be inferred */
 function resolveLeaf(leaf: StepLeaf, at: unknown, keys: readonly string[]): StepLeaf {
   const sourceLeaf = at as Partial<StepLeaf> | undefined;
   if (leaf.shape.length > 0 || leaf.dtype === "string" || sourceLeaf?.shape?.length !== 0 || sourceLeaf.dtype === leaf.dtype) return leaf;
