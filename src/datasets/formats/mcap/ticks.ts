@@ -1,6 +1,6 @@
 /** Resamples the values of a leaf to the ticks of a clock. At most two values per tick are kept, even if there are many messages. */
 
-/** The rule that selects the value of a tick, which is the last value at or before the tick, or the nearest value. */
+/** The rule that selects the value of a tick: "last" for the last value at or before the tick, or "nearest" for the nearest value. */
 export type SampleRule = "last" | "nearest";
 
 interface Sample<V> {

@@ -200,7 +200,7 @@ function metadataOf(spec: StepSpec, data: readonly ColumnData[]): object {
   return pack(spec, row) as object;
 }
 
-/** Checks the options. */
+/** Returns the options with their defaults. @throws TypeError, RangeError if an option is invalid */
 function parseOptions(options: MinariWriteOptions): MinariWriteOptions {
   const { id, finalStep, overwrite = false, strict = false, about, signal, onProgress, ...texts } = onlyKeys("options", options, OPTIONS);
   if (typeof id !== "string") throw mustBe(TypeError, "id", "a string such as namespace/name-v0", id);

@@ -74,7 +74,7 @@ function plain(value: unknown): unknown {
   return typeof value === "bigint" && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }
 
-/** Sets a value. No two columns have the same path, and no path is inside another path. */
+/** Sets the value at a path. No two columns have the same path, and no path is inside another path. */
 function place(tree: object, keys: readonly string[], value: unknown): void {
   let at = tree as { [name: string]: unknown };
   for (const key of keys.slice(0, -1)) {

@@ -15,7 +15,7 @@ export interface ElementType {
   readonly big: boolean;
   /** The approximate size of an element in memory, in bytes. */
   readonly memoryBytes: number;
-  /** Decodes bytes that are aligned, little-endian and not shared. */
+  /** Decodes little-endian bytes that take up the whole of their buffer. */
   decode(bytes: Uint8Array<ArrayBuffer>, corrupt: (what: string) => RldsError): ColumnData;
 }
 

@@ -129,7 +129,7 @@ function parseCount(value: unknown): number {
   return number;
 }
 
-/** Returns the position of a column in a row group, which must be before the footer. */
+/** Returns the position and the properties of a column chunk, which must be before the footer. @throws RangeError if its metadata is invalid */
 function chunkOf(meta: unknown, path: string | undefined, end: number): Chunk {
   if (path !== undefined && path !== null) throw new RangeError("a column chunk is stored in another file");
   const { data_page_offset, dictionary_page_offset, total_compressed_size, num_values, codec, statistics } = (meta ?? {}) as { [name: string]: unknown };

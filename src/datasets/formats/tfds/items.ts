@@ -19,14 +19,14 @@ export interface Decoding {
   readonly images?: ImageDecoder;
 }
 
-/** Returns the dtype of a feature's values. */
+/** Returns the dtype of a feature's values as they are returned. Images that are not decoded are bytes. */
 export function dtypeOf(feature: LeafFeature, { text, images }: Decoding): Dtype | "string" | "bytes" {
   if (feature.kind === "text") return text;
   if (feature.kind === "image" && images === undefined) return "bytes";
   return feature.type;
 }
 
-/** Returns the shape of a feature's values. */
+/** Returns the shape of a feature's values as they are returned. Images that are not decoded have the shape []. */
 export function shapeIn(feature: LeafFeature, { images }: Decoding): Dimensions {
   return feature.kind === "image" && images === undefined ? [] : feature.shape;
 }

@@ -121,7 +121,7 @@ function warnOfLengths(
   }
 }
 
-/** Checks the options. */
+/** Returns the options with their defaults. @throws TypeError, RangeError if an option is invalid */
 function parseOptions(options: CheckOptions) {
   const {
     timestamp,

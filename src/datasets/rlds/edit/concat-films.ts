@@ -47,7 +47,7 @@ export function concatFilms(sources: readonly FilmSource[]): Films | undefined {
   };
 }
 
-/** Returns the episodes of one dataset with references to the merged videos. @param k the number of the dataset */
+/** Returns the episodes of one dataset with references to the merged videos and with a consecutive `episode_index`. @param k the number of the dataset */
 export function withFilmNumbers(rlds: RldsDataset<unknown>, sources: readonly FilmSource[], k: number): ColumnDataset {
   const offset = BigInt(episodeOffsets(sources)?.[k] ?? 0);
   return mapColumns(rlds, {

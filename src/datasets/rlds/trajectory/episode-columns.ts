@@ -18,7 +18,7 @@ import { abortable } from "../../model/traversal.ts";
 /** Maps leaves or subtrees of a Replay's spec (`obs`, `info.mask`) to their paths in the steps (`observation`, `extra/mask`). */
 export type StepFields = { readonly [path: string]: string };
 
-/** All rows of an episode. The last row contains the final observation. */
+/** All rows of an episode. The observation in the last row is the final observation. */
 export interface EpisodeColumns {
   /** One column per leaf, in the order of the spec. */
   readonly data: readonly ColumnData[];
