@@ -64,7 +64,7 @@ export class TickValues<V> {
     return all;
   }
 
-  /** Returns the first message after each tick. */
+  /** Returns, for each of the ticks from … to - 1, the first message after that tick. */
   #samplesAfter(from: number, to: number): (Sample<V> | undefined)[] {
     let next: Sample<V> | undefined;
     for (const [k, sample] of this.#first) if (k > to && (next === undefined || sample.time < next.time)) next = sample;

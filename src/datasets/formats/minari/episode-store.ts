@@ -13,7 +13,7 @@ export interface EpisodeStore {
   /** The name of the store in error messages. */
   readonly name: string;
   readonly maxBytes: number;
-  /** Returns the names in a group. */
+  /** Returns the names of the members of a group. */
   names(group: string): Promise<string[]>;
   entry(path: string): Promise<"group" | "dataset" | undefined>;
   /** @param keeps returns whether to read the dataset at a path */

@@ -38,7 +38,7 @@ export class ArrayWriter {
     return this.#pieceBytes + 4 * this.#width * this.#texts.length;
   }
 
-  /** Adds a copy of rows. */
+  /** Adds rows, which are copied. */
   add(data: ColumnData, rows: number): void {
     this.#rows += rows;
     const { dtype } = this.#leaf;

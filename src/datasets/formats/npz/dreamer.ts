@@ -37,7 +37,7 @@ export function isObserved(name: string): boolean {
   return fieldOf(name) === undefined && !NOTES.test(name);
 }
 
-/** Converts a Dreamer archive to RLDS steps. */
+/** Converts the rows of a Dreamer archive to RLDS steps. An archive without an observation, an action or a reward is returned unchanged. */
 export async function withDreamerSteps(archive: Archive, version: DreamerVersion): Promise<Archive> {
   const { fields, metadata } = archive;
   const { action, reward, discount, is_last: isLast } = fields;

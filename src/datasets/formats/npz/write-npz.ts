@@ -78,7 +78,7 @@ export async function writeNpz(rlds: RldsDataset<unknown>, to: Sink, options: Np
   });
 }
 
-/** The arrays under construction. */
+/** The arrays of the archive, which grow with each episode and are written at the end. */
 class Archive {
   readonly arrays = new Map<string, ArrayWriter>();
   episodes = 0;

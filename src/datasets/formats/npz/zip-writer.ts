@@ -157,7 +157,7 @@ interface Directory {
   readonly count: number;
   readonly size: number;
   readonly at: number;
-  /** The offset of the end of the entry. */
+  /** The offset of the end of the directory. */
   readonly end: number;
 }
 

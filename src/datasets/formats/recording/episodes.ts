@@ -102,7 +102,7 @@ class OpenEpisode {
     return this.#options.listing.episodes[this.#next];
   }
 
-  /** Adds a section. Returns a promise if a file must be read first. @throws RldsError CORRUPT */
+  /** Adds a section. Returns a promise if a file must be read first. @throws RldsError CORRUPT if the section is damaged and `losses` is undefined */
   section({ kind, id, payload, from }: SectionParser, segment: number): Promise<void> | undefined {
     const { frames } = this.#options;
     const place = { file: fileOf(segment), offset: from };
@@ -140,7 +140,7 @@ class OpenEpisode {
     return undefined;
   }
 
-  /** Ends the requested episode. @throws RldsError CORRUPT if the episode differs from the list */
+  /** Ends the requested episode. @throws RldsError CORRUPT if the episode differs from the list and `losses` is undefined */
   end(): void {
     const entry = this.#nextEntry;
     if (entry === undefined) return;
@@ -165,7 +165,7 @@ class OpenEpisode {
     this.#next++;
   }
 
-  /** Abandons the episode. @throws the error if losses are not allowed */
+  /** Abandons the episode. @throws the error if `losses` is undefined */
   #fail(error: unknown): void {
     const { losses } = this.#options;
     if (losses === undefined) throw error;

@@ -68,7 +68,7 @@ class Records {
   }
 }
 
-/** The records of packed frames. Each frame is an entry, which may be a patch of another entry. */
+/** The records of packed frames. Each frame refers to an entry, which may be a patch of another entry. */
 class PackedRecords extends Records {
   readonly frameBytes: number;
   /** The places of the entries' bytes. */

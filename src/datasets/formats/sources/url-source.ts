@@ -98,7 +98,7 @@ interface Range {
   readonly signal?: AbortSignal;
 }
 
-/** Returns the bytes of a range response. They must be the requested bytes. */
+/** Returns the bytes of a range response. @throws RldsError IO if they are not the requested bytes */
 async function readRange(response: Response, { name, at, length, size, grows, signal }: Range): Promise<Uint8Array> {
   const range = rangeOf(response);
   const io = (message: string) => new RldsError("IO", message, { file: name, offset: at });

@@ -30,7 +30,7 @@ export interface ZarrOptions extends ReadOptions {
   readonly fetch?: Fetch;
 }
 
-/** The groups of the steps and of the episodes. */
+/** The prefixes of the paths of arrays with steps (`data/`) and with metadata of episodes (`meta/`). */
 const STEPS = "data/";
 const META = "meta/";
 

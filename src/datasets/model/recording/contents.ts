@@ -111,7 +111,7 @@ export class Contents {
     return part;
   }
 
-  /** The progress after these parts. */
+  /** The progress at the end of the segment. */
   get after(): Progress {
     const { parts } = this;
     const { kept, episode, length } = this.#start;

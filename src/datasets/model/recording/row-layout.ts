@@ -33,7 +33,7 @@ export interface TextLeafOf extends LeafLocation {
 
 export interface FrameLeaf extends LeafLocation {
   readonly leaf: Leaf;
-  /** The number of the camera. */
+  /** The index of the camera among the frame leaves. */
   readonly camera: number;
 }
 

@@ -138,7 +138,7 @@ export class RunningTotals implements Totals {
   }
 }
 
-/** A report under construction. */
+/** A report that grows during an iteration. */
 export class RunningReport extends RunningTotals implements ImportReport {
   readonly mode: ImportReport["mode"];
   complete = false;
