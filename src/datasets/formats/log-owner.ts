@@ -7,8 +7,7 @@ import { openIfExists, type SourceFile, type SourceFolder } from "./sources/sour
 
 /**
  * Returns the kind of log according to the oldest segment with a manifest. If no segment has a manifest, returns "replay", and the attempt to open the Replay
- * reports
- * the fault. @param paths the paths of the segments, oldest first
+ * reports the fault. @param paths the paths of the segments, oldest first
  */
 export async function findOwner(folder: SourceFolder, paths: readonly string[]): Promise<"replay" | "recording"> {
   for (const path of paths) {

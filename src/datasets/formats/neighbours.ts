@@ -1,5 +1,5 @@
 /**
- * Detects sources that are only near a dataset, such as archives, parent and child folders, and files that describe a dataset. The error states the path to
+ * Detects sources that are not a dataset but are close to one: archives, parent and child folders, and files that describe a dataset. The error states what to
  * open instead.
  */
 import { unsupportedFile } from "../model/rlds-error.ts";

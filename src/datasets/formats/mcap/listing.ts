@@ -8,9 +8,8 @@ import type { McapTopicInfo } from "./topics-error.ts";
 const FOOTER_BODY = 20;
 
 /**
- * Returns the topics of a file. Reads the summary at the end of the file, or all messages if the file has no readable summary. @throws RldsError CORRUPT if the
- * file is
- * damaged
+ * Returns the topics of a file. Reads the summary at the end of the file, or all messages if the file has no readable summary.
+ * @throws RldsError CORRUPT if the file is damaged
  */
 export async function topicsOf(file: SourceFile, options: MessageOptions): Promise<McapTopicInfo[]> {
   const summary = await summaryOf(file, options.maxBytes).catch(() => undefined);

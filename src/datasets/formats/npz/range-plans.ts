@@ -38,8 +38,7 @@ export function planOfRanges(tree: TransitionTree, ranges: readonly EpisodeRange
 
 /**
  * Returns the ranges of the episodes in an archive of Stable-Baselines, which has a flag at each row that begins an episode. Without `isTerminal`, the reason
- * for
- * the end of an episode is unknown, and every episode counts as truncated.
+ * for the end of an episode is unknown, and every episode counts as truncated.
  */
 export function rangesByStarts(starts: Uint8Array, isTerminal: Uint8Array | undefined, budget: MemoryBudget): EpisodeRange[] {
   budget.reserve(64 * starts.reduce((sum, start) => sum + start, 1), "episode_starts");

@@ -35,9 +35,8 @@ export interface EpisodesOptions {
 }
 
 /**
- * @param first the number of the first episode, not counting discarded episodes @throws RldsError CORRUPT if a file is damaged · UNSUPPORTED if an episode
- * takes more than maxBytes.
- * The errors include the file, the episode and the step
+ * Yields the episodes of a recording. @param first the number of the first episode, not counting discarded episodes
+ * @throws RldsError CORRUPT if a file is damaged · UNSUPPORTED if an episode takes more than maxBytes. The errors include the file, the episode and the step
  */
 export async function* episodesOf<S>(folder: RecordingFolder, first: number, options: EpisodesOptions): AsyncGenerator<ReadEpisode<S>, void, undefined> {
   const { segments, run, episodes } = options.listing;

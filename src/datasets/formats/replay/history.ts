@@ -1,6 +1,6 @@
 /**
- * Indexes every step that a journal with `retain: "all"` received, including steps that no item contains any more. An entry has the place of the step's record
- * in the files (assembly/persistence/row.ts), and states how its episode continues. A row is not reused before it is written (`keeping`,
+ * Indexes every step that a journal with `retain: "all"` received, including steps that no item contains any more. The index has the place of each step's
+ * record in the files (assembly/persistence/row.ts), and how its episode continues. A row is not reused before it is written (`keeping`,
  * assembly/rows/changes.ts), so each step has a record, in the order of its episode.
  */
 import { dataView } from "../../../base/bytes.ts";
@@ -152,7 +152,8 @@ export class JournalHistory {
   readonly #streams = new Map<number, string>();
 
   /**
-   * Reads all files. @returns undefined for a journal that does not have `retain: "all"` @throws ReplayError CORRUPT, IO · the reason of `signal` if it aborts
+   * Reads all files. @returns undefined for a journal that does not have `retain: "all"`
+   * @throws ReplayError CORRUPT if a file is damaged · IO if a file cannot be read · the reason of `signal` if it aborts
    */
   static async of(directory: Directory, replay: Replay, signal?: AbortSignal): Promise<JournalHistory | undefined> {
     const memory = new SectionMemory();

@@ -15,7 +15,7 @@ export interface SelectionOptions {
   readonly without?: readonly string[];
   /**
    * The step columns to read. All other step columns are omitted. Default: all. If no part of an RLDS field is named, the whole field is read. Metadata of
-   * episodes and columns that mark the ends of episodes are always read.
+   * episodes and columns that mark the beginnings or ends of episodes are always read.
    */
   readonly only?: readonly string[];
   /** The new names of columns, by old name, such as `{ state: "observation/state" }`. */

@@ -7,7 +7,7 @@ import { stepSpecOf } from "../../model/step-spec.ts";
 
 /**
  * Infers the spec of a function's result. Leaves that the function passed on keep their spec. The dtype of a new value is inferred from the value, but a number
- * that replaces an f64 is f64. Returns undefined if a number replaces an integer, because the dtype of that number is unknown.
+ * that replaces an f64 is f64. Returns undefined if the spec cannot be inferred. For example, if a number replaces an integer, its dtype is unknown.
  */
 export function mapSpec(spec: StepSpec, step: unknown, result: unknown): StepSpec | undefined {
   const tracedLeaves = traceLeaves(spec, step);
