@@ -1,4 +1,4 @@
-/** Determines the owner of the log in a folder from the manifests in the heads of its segments. */
+/** Determines whether a Replay or a recorder wrote the log in a folder, from the manifests in the headers of its segments. */
 import { dataView } from "../../base/bytes.ts";
 import { MAX_MANIFEST_BYTES } from "../../base/file-limits.ts";
 import { decodeTagged } from "../../storage/decode.ts";
@@ -6,8 +6,8 @@ import { MAGIC, SECTION_BYTES } from "../../storage/format/section.ts";
 import { openIfExists, type SourceFile, type SourceFolder } from "./sources/source.ts";
 
 /**
- * Returns the owner according to the oldest segment with a manifest. If no segment has a manifest, returns "replay", and the attempt to open the Replay reports
- * the fault. @param paths the paths of the segments, oldest first
+ * Returns the kind of log according to the oldest segment with a manifest. If no segment has a manifest, returns "replay", and the attempt to open the Replay
+ * reports the fault. @param paths the paths of the segments, oldest first
  */
 export async function findOwner(folder: SourceFolder, paths: readonly string[]): Promise<"replay" | "recording"> {
   for (const path of paths) {
@@ -19,7 +19,7 @@ export async function findOwner(folder: SourceFolder, paths: readonly string[]):
   return "replay";
 }
 
-/** Returns the owner according to one segment. Returns undefined if the segment cannot be read or has no data yet. */
+/** Returns the kind of log according to one segment. Returns undefined if the manifest is incomplete or damaged. */
 export async function logOwner(segment: SourceFile): Promise<"replay" | "recording" | undefined> {
   const from = MAGIC.length + SECTION_BYTES;
   if (segment.size < from) return undefined;

@@ -1,5 +1,5 @@
 /**
- * Detects sources that are only near a dataset, such as archives, parent and child folders, and files that describe a dataset. The error states the path to
+ * Detects sources that are not a dataset but are close to one: archives, parent and child folders, and files that describe a dataset. The error states what to
  * open instead.
  */
 import { unsupportedFile } from "../model/rlds-error.ts";
@@ -25,7 +25,7 @@ export function checkParent(file: string, paths: readonly string[]): void {
   if (paths.includes("info.json") && paths.some((path) => /^(tasks|episodes|stats)[./]/.test(path)))
     throw unsupportedFile({ file }, "the folder is the meta folder of a LeRobot dataset. Open its parent folder");
   const formats = new Set([...roots.values()].flatMap((found) => [...found]));
-  // If there is a single format, its reader reports the fault itself, or opens the dataset that exists.
+  // Unless LeRobot is among the formats, a single dataset or format is left to its reader, which opens it or reports the fault.
   if (roots.size === 0 || (!formats.has("lerobot") && (roots.size === 1 || formats.size === 1))) return;
   const names = [...roots.keys()].sort();
   const what =
@@ -61,7 +61,7 @@ const DESCRIPTIONS: readonly (readonly [keys: readonly string[], dataset: string
   [["pythonClassName", "fileFormat"], "tensorflow_datasets", "the folder that contains features.json"],
   [["minari_version", "data_format"], "Minari", "the folder of the dataset, above data/metadata.json"],
 ];
-/** The keys of rows and episodes. A data file with a single line may also have keys of DESCRIPTIONS. */
+/** The keys of rows and episodes. A file with one of these keys contains data, even if it also has keys of DESCRIPTIONS. */
 const ROW_KEYS = ["rlds", "steps", "obs", "observation", "observations", "action", "actions"];
 const DESCRIPTION_BYTES = 1 << 20;
 

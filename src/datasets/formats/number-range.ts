@@ -41,7 +41,7 @@ export class NumberRange {
       return;
     }
     if (this.#isF32 && !isF32(value)) this.#isF32 = false;
-    // A text contains -0 only for a float.
+    // In a text format, -0 can only be a float.
     if (!Number.isSafeInteger(value) || Object.is(value, -0)) this.#isWhole = false;
     if (value < this.#min) this.#min = value;
     if (value > this.#max) this.#max = value;

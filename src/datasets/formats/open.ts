@@ -85,7 +85,7 @@ const MAGIC_BYTES: readonly (readonly [bytes: string, format: Format])[] = [
  * Opens a dataset and detects its format. The source may be:
  * - a folder of tensorflow_datasets (`features.json`), LeRobot (`meta/info.json`) or Minari (`data/main_data.hdf5`, `data/metadata.json`);
  * - a Parquet or MCAP file, or a folder of such files;
- * - an HDF5 file of Minari or D4RL, or an .npz file;
+ * - an HDF5 file of Minari, D4RL or robots, an .npz file, a Zarr store or a CSV table;
  * - a record file of TF-Agents with its spec;
  * - a JSON file (lines or an array), or a folder with a file of JSON lines;
  * - the folder of a Replay's journal or of reprise/record (`00000001.rpr`), or a snapshot.
@@ -170,7 +170,7 @@ async function ofFile(file: SourceFile, maxBytes: number): Promise<Format> {
   }
 }
 
-/** @param maxBytes the maximum size of an archive's directory */
+/** Detects the format of a file. @param maxBytes the maximum size of an archive's directory, in bytes */
 async function formatOf(file: SourceFile, maxBytes: number): Promise<Format> {
   const head = await file.read(0, Math.min(file.size, 64));
   // A byte order mark and blanks may precede the first line of JSON.

@@ -1,6 +1,6 @@
 /** Defines the file names by which the format of a folder is detected. */
 
-/** A format that is detected by file names. A "log" belongs to a Replay or to a recorder. Only its first bytes show to which. */
+/** A format that is detected by file names. A "log" was written by a Replay or by a recorder, which only its first bytes show. */
 export type FormatSign = "tfds" | "lerobot" | "parquet" | "hdf5" | "minari" | "npz" | "zarr" | "mcap" | "jsonl" | "csv" | "tfrecord" | "log";
 
 /** File names and their formats. The first name that exists determines the format. */

@@ -22,7 +22,7 @@ export interface ChunkOptions {
 
 /** The number of steps between two checks of the signal. */
 const STEPS_PER_CHECK = 1024;
-/** If the number of steps per chunk is limited, a chunk also has less than this many bytes plus one step. */
+/** If the number of steps per chunk is limited, also the approximate maximum size of a chunk in bytes, for single steps and for lazy columns. */
 const PIECE_BYTES = 2 ** 24;
 
 /**

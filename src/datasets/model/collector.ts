@@ -47,7 +47,7 @@ export class Collector {
     return this.#length * this.#stepBytes + this.#textBytes;
   }
 
-  /** @param subject the name of the value in messages @throws RldsError SPEC_MISMATCH with the place of the step and the path of the leaf */
+  /** Adds a step. @param subject the name of the value in messages @throws RldsError SPEC_MISMATCH with the place of the step and the path of the leaf */
   add(step: unknown, place: Place = {}, subject = "step"): void {
     if (this.#length === this.#capacity) this.#grow();
     this.#place = place;

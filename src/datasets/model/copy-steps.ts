@@ -4,7 +4,7 @@ import { StepColumns } from "./step-columns.ts";
 
 /**
  * Returns a function that makes a step safe to keep. It copies a step that arrives from a generator, because the generator may reuse its arrays. It returns a
- * step of an array unchanged.
+ * step of an array or of columns unchanged.
  */
 export function createStepCopier(steps: unknown): <T>(step: T) => T {
   return Array.isArray(steps) || steps instanceof StepColumns ? identity : copyArrays;

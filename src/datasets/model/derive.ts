@@ -15,7 +15,7 @@ export function withSteps<S, T>(
 
 export const keepSpec = (spec: StepSpec): StepSpec => spec;
 
-/** @throws TypeError */
+/** Returns the dataset unchanged. @throws TypeError if it is not iterable */
 export function episodesOf<S>(rlds: RldsDataset<S>): MaybeAsyncIterable<RldsEpisode<S>> {
   return checkIterable<RldsEpisode<S>>("rlds", rlds);
 }

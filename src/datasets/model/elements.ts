@@ -20,7 +20,7 @@ export interface NonFinite {
   readonly value: number;
 }
 
-/** Counts the elements that are NaN or infinite. O(elements) */
+/** Counts the elements that are NaN or infinite. Returns undefined if there are none. O(elements) */
 export function nonFiniteIn(value: unknown): NonFinite | undefined {
   if (typeof value === "number") return Number.isFinite(value) ? undefined : { count: 1, value };
   let count = 0;
@@ -59,7 +59,10 @@ export function numberOf(value: unknown): number {
   return isList(value) && value.length === 1 ? numberOf(value[0]) : Number.NaN;
 }
 
-/** Returns a value with the same structure in which every element is zero, or every element is one. The elements keep their types, such as 0, 0n or false. */
+/**
+ * Returns a value with the same structure in which every element is zero, or every element is one. The elements keep their types, such as 0, 0n or false. Text
+ * always becomes empty.
+ */
 export function fillElements(value: unknown, isOne: boolean): unknown {
   if (typeof value === "boolean") return isOne;
   if (typeof value === "bigint") return isOne ? 1n : 0n;

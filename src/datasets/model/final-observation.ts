@@ -64,13 +64,13 @@ export function stepsWithoutLastTransition<S>(steps: MaybeAsyncIterable<S>): May
   return withLast(steps, (last) => [changed(last, (name, value) => (isCleared(name) ? fillElements(value, false) : value))]);
 }
 
-/** Returns whether the last step has `is_last` set, or undefined if the steps arrive one by one. */
+/** Returns whether the last step has `is_last` set, or undefined if there are no steps or if they arrive one by one. */
 export function lastFlagOf(steps: MaybeAsyncIterable<unknown>): boolean | undefined {
   const last = steps instanceof StepColumns ? (steps.length === 0 ? undefined : steps.at(steps.length - 1)) : Array.isArray(steps) ? steps.at(-1) : undefined;
   return last === undefined ? undefined : flagOf((last as Partial<RldsStep>)?.is_last) === true;
 }
 
-/** Changes the last step. An array remains an array. */
+/** Replaces the last step with the steps that `change` returns. An array remains an array. */
 function withLast<S>(steps: MaybeAsyncIterable<S>, change: (last: S) => readonly S[]): MaybeAsyncIterable<S> {
   if (Array.isArray(steps)) return steps.length === 0 ? steps : [...steps.slice(0, -1), ...change(steps.at(-1))];
   const keep = createStepCopier(steps);

@@ -23,7 +23,7 @@ export function finalStepSpec(spec: { readonly [name: string]: StepSpec } = {}):
   return { ...spec, [FINAL_STEP]: spec[FINAL_STEP] ?? FINAL_STEP_LEAF };
 }
 
-/** @throws RangeError */
+/** Returns the value unchanged. @throws RangeError if it is not a kind of last step */
 export function mustBeFinalStep(value: unknown): FinalStep {
   if (!isFinalStep(value)) throw mustBe(RangeError, "finalStep", '"observation" or "transition"', value);
   return value;

@@ -7,7 +7,7 @@ export interface LazyValues {
   readonly rows: number;
   /** The number of elements per value. */
   readonly size: number;
-  /** Reads the values from … to - 1 into a new array. */
+  /** Reads the values from … to - 1 as an array, which may be a view of memory that the source keeps. */
   read(from: number, to: number): AnyArray;
   /** Called before the whole column is read. @throws if the column takes too much memory */
   check(): void;
@@ -27,12 +27,12 @@ export class LazyColumn {
     this.length = to - from;
   }
 
-  /** Returns a lazy column whose type is the data of a leaf. Code that needs the whole column reads `all`. */
+  /** Returns a lazy column with the type ColumnData, for code that accepts any column. Code that needs the whole column reads `all`. */
   static of(values: LazyValues): ColumnData {
     return new LazyColumn(values) as unknown as ColumnData;
   }
 
-  /** Returns the elements from … to - 1, as an array if they form exactly one value, otherwise as a lazy column. */
+  /** Returns the elements from … to - 1: as an array if the whole column is cached or if they form a single value, otherwise as a lazy column. */
   subarray(from: number, to: number): AnyArray {
     if (this.#all !== undefined) return (this.#all as NumberArray).subarray(from, to) as AnyArray;
     const { size } = this.#values;
@@ -66,7 +66,7 @@ export class LazyColumn {
     return new LazyColumn({ rows: this.length / values.size, size: values.size, check: () => values.check(), read });
   }
 
-  /** Returns the values with these indices. */
+  /** Returns a lazy column of the values with the indices `rows`. */
   pick(rows: ArrayLike<number>): LazyColumn {
     const values = this.#values;
     const { size } = values;

@@ -15,7 +15,7 @@ export function isSync<T>(iterable: MaybeAsyncIterable<T>): iterable is Iterable
   return typeof (iterable as Iterable<T>)[Symbol.iterator] === "function";
 }
 
-/** Checks that a value is iterable and not a string. @throws TypeError */
+/** Returns the value unchanged. @throws TypeError if the value is not iterable or is a string */
 export function checkIterable<T>(subject: string, value: MaybeAsyncIterable<T>): MaybeAsyncIterable<T> {
   const candidate = value as Partial<Iterable<T> & AsyncIterable<T>> | null | undefined;
   if (typeof value === "object" && (candidate?.[Symbol.iterator] ?? candidate?.[Symbol.asyncIterator]) !== undefined) return value;

@@ -16,7 +16,7 @@ interface Box {
   readonly to: number;
 }
 
-/** @throws Error if the file is not an mp4 file or contains no video */
+/** Returns the number of frames. @throws Error if the file is not an mp4 file or contains no video */
 export async function mp4Frames(file: FilmFile): Promise<number> {
   let track: VideoTrack | undefined;
   let fragmentFrames = 0;
@@ -83,7 +83,7 @@ function* boxesIn(parent: DataView): Generator<Box, void> {
   }
 }
 
-/** @param room the number of bytes from `at` on @throws Error, RangeError if the size is not valid */
+/** Parses the header of a box. @param room the number of bytes from `at` on @throws Error, RangeError if the size is not valid */
 function boxAt(view: DataView, at: number, room: number): Box {
   const size = view.getUint32(at);
   const type = textAt(view, at + 4);

@@ -21,7 +21,10 @@ export interface Place {
  * - UNSUPPORTED: Reprise cannot read a file, or requires a missing package;
  * - INVALID_DATA: steps are in an impossible order;
  * - SPEC_MISMATCH: steps have a different form;
- * - EMPTY: the data has no steps.
+ * - EMPTY: the data has no steps;
+ * - IO: a file cannot be read or written;
+ * - CLOSED: the reader or writer is closed;
+ * - any code of a ReplayError that this error wraps, such as LOCKED.
  */
 export class RldsError extends ReplayError implements Place {
   readonly file?: string;

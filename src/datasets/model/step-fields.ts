@@ -7,7 +7,7 @@ import { type Place, RldsError } from "./rlds-error.ts";
 
 export const STEP_FIELDS = ["observation", "action", "reward", "discount", "is_first", "is_last", "is_terminal"] as const;
 
-/** @throws RldsError SPEC_MISMATCH if a field is missing */
+/** Returns the step unchanged. @throws RldsError SPEC_MISMATCH if a field is missing */
 export function mustBeStep(step: unknown, place?: Place): RldsStep {
   const record = (typeof step === "object" && step !== null ? step : {}) as RldsStep;
   if (STEP_FIELDS.every((field) => record[field] !== undefined)) return record;
@@ -19,13 +19,13 @@ export function mustBeStep(step: unknown, place?: Place): RldsStep {
   );
 }
 
-/** Checks that a spec has the seven fields. @throws RldsError SPEC_MISMATCH */
+/** Returns the spec unchanged. @throws RldsError SPEC_MISMATCH if it does not have the seven fields */
 export function mustBeStepSpec(spec: StepSpec): { readonly [field: string]: StepSpec } {
   if (isLeaf(spec)) throw new RldsError("SPEC_MISMATCH", `the spec of RLDS steps must be an object with ${STEP_FIELDS.join(", ")}, got a single leaf`);
   return mustBeStep(spec) as unknown as { readonly [field: string]: StepSpec };
 }
 
-/** Returns a flag of a step. The value may be a boolean, 0 or 1, or an array with one such value. @throws RldsError SPEC_MISMATCH */
+/** Returns a flag of a step. The value may be a boolean, 0 or 1, or an array with one such value. @throws RldsError SPEC_MISMATCH for any other value */
 export function flagOf(step: RldsStep, field: "is_first" | "is_last" | "is_terminal", place: Place): boolean {
   const flag = oneFlag(step[field]);
   if (flag !== undefined) return flag;

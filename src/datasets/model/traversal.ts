@@ -26,7 +26,7 @@ export class Pace {
   }
 
   /**
-   * Counts an episode that was read. Returns a promise from time to time, so that timers and the signal can run.
+   * Counts an episode that was read. Returns a promise from time to time, so that timers can run and the signal can abort.
    * @throws the signal's reason, if it is aborted
    */
   after(steps: number): Promise<void> | undefined {
@@ -41,20 +41,20 @@ export class Pace {
   }
 }
 
-/** Lets timers and the signal run. @throws the signal's reason, if it is aborted */
+/** Lets timers run, so the signal can abort. @throws the signal's reason, if it is aborted */
 export async function yieldToEventLoop(signal?: AbortSignal): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve));
   signal?.throwIfAborted();
 }
 
-/** @throws TypeError if the value is not an episode */
+/** Returns the episode unchanged. @throws TypeError if the value is not an episode */
 export function checkEpisode<S>(episode: RldsEpisode<S>, index: number): RldsEpisode<S> {
   if (typeof episode !== "object" || episode === null) throw mustBe(TypeError, `episode ${index}`, "an object with steps", episode);
   checkIterable(`steps of episode ${index}`, episode.steps);
   return episode;
 }
 
-/** Returns async steps whose iteration can be aborted after each step. */
+/** Returns steps whose iteration the signal can abort before each step. Sync steps are returned unchanged. */
 export function abortable<T>(steps: MaybeAsyncIterable<T>, signal: AbortSignal | undefined): MaybeAsyncIterable<T> {
   if (signal === undefined || isSync(steps)) return steps;
   return {

@@ -6,7 +6,7 @@ import { bytesFile } from "../sources/bytes-source.ts";
 import { unlz4 } from "./lz4.ts";
 
 const CHUNK = 0x06;
-/** The size of the chunk's head, which contains the start, the end, the uncompressed size, the checksum, and the length of the compression's name. */
+/** The number of bytes before the name of the compression: the start and end times, the uncompressed size, the checksum, and the length of the name. */
 const HEAD_BYTES = 32;
 const RECORD_HEAD = 9;
 

@@ -12,7 +12,7 @@ import { bytesOf, isImage, type LeafValue } from "./leaf-values.ts";
 import type { Mapping } from "./options.ts";
 import { TickValues, tickBefore } from "./ticks.ts";
 
-/** The properties that all episodes share. */
+/** The settings that are the same for all episodes of a dataset. */
 export interface StepForm {
   readonly spec: TransitionSpec;
   readonly mapping: Mapping;
@@ -20,9 +20,9 @@ export interface StepForm {
   readonly decode: ImageDecoder;
 }
 
-/** The fields that end an episode and do not belong to a step. */
+/** The fields of a mapping that mark terminal steps. Their values set `is_terminal` and are not leaves of the step. */
 export const TERMINALS = ["terminated", "done", "is_terminal"];
-/** The memory that a value in a list takes in addition to its bytes. */
+/** The estimated overhead of a value in memory, in bytes. */
 const VALUE_BYTES = 64;
 
 export class EpisodeSteps {
@@ -106,7 +106,7 @@ export class EpisodeSteps {
     return all as ColumnData;
   }
 
-  /** Returns a column that decodes frames on access, because the frames of an episode may exceed memory. */
+  /** Returns a column that decodes frames on access, because the decoded frames of an episode may not fit in memory. */
   #frames(images: readonly (LeafValue & { readonly bytes: Uint8Array })[], size: number, path: string): ColumnData {
     const { decode, maxBytes } = this.#form;
     const { dtype } = images[0] as { readonly dtype: "u8" };

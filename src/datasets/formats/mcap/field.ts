@@ -23,7 +23,7 @@ const DTYPES_OF_ROS: { readonly [type: string]: ValueDtype } = {
 const NANOSECONDS = 1_000_000_000n;
 /** The maximum number of fields that an error names. */
 const MAX_SHOWN = 20;
-/** The fields of a time in the form that the decoder returns. */
+/** The fields of a time that the decoder returns: `sec`, and either `nanosec` or `nsec`. */
 const TIME_FIELDS: readonly MessageField[] = [
   { name: "sec", type: "int32" },
   { name: "nanosec", type: "uint32" },
@@ -32,7 +32,7 @@ const TIME_FIELDS: readonly MessageField[] = [
 
 /**
  * Returns the value of one field, or a vector of the values of several fields. @param bytes the size of the message, which limits the number of elements
- * @throws Error if a field is missing or contains no numbers
+ * @throws Error if a field is missing, mixes types that have no common dtype, or has lists of different lengths
  */
 export function fieldValue(message: unknown, type: MessageType, paths: readonly string[], bytes: number): FieldValue {
   const parts = paths.map((path) => {
@@ -92,7 +92,7 @@ export function valueAt(message: unknown, path: string): unknown {
   return at;
 }
 
-/** Returns the names of existing parts, as the remedy for a part that does not exist. */
+/** Returns the end of the error message for a missing field: the fields or indices that exist, and the nearest name if one is similar. */
 function remedyOf(at: unknown, name: string): string {
   if (typeof at !== "object" || at === null) return "";
   if (Array.isArray(at) || ArrayBuffer.isView(at)) {
@@ -105,7 +105,7 @@ function remedyOf(at: unknown, name: string): string {
   return `${near === undefined ? "." : `. Did you mean ${near}?`} The fields are ${names.slice(0, MAX_SHOWN).join(", ")}`;
 }
 
-/** Returns the field of a message with a single field, such as the messages of std_msgs. Returns any other value unchanged. */
+/** Unwraps messages that have a single field, such as the messages of std_msgs, until the value is anything else. */
 function unwrapped(value: unknown): unknown {
   let at = value;
   for (let depth = 0; depth < MAX_NEST_DEPTH && typeof at === "object" && at !== null && !Array.isArray(at) && !ArrayBuffer.isView(at); depth++) {
@@ -142,18 +142,18 @@ export function timeOf(value: unknown): bigint {
   return BigInt(sec) * NANOSECONDS + BigInt(nanosec ?? nsec ?? 0);
 }
 
-/** Returns the dtype of a JSON value. JSON has only one type for numbers. */
+/** Returns the dtype of a JSON value. Numbers are f64, because JSON has only one type for numbers. */
 function jsonDtype(value: unknown, path: string): ValueDtype {
   if (typeof value === "object" && value !== null) return isTime(value) ? "i64" : dtypeOfAll(Object.values(value).map((part) => jsonDtype(part, path)));
   return typeof value === "string" ? "string" : typeof value === "boolean" ? "bool" : "f64";
 }
 
-/** Returns the dtype that the schema declares for a field. @throws Error */
+/** Returns the dtype that the schema declares for a field. @throws Error if the parts of the field have no common dtype */
 function rosDtype({ fields = [], types }: MessageType, path: string): ValueDtype {
   let all = fields;
   let type: string | undefined;
   for (const name of path === "" ? [] : path.split(".")) {
-    // A number is the index of an element.
+    // A number is the index of an element, which has the type of its list.
     if (/^\d+$/.test(name)) continue;
     const field = all.find((field) => field.name === name && !field.isConstant) as MessageField;
     type = field.isComplex ? undefined : field.type;
@@ -176,7 +176,9 @@ function rosDtype({ fields = [], types }: MessageType, path: string): ValueDtype
   return dtypeOfAll([...dtypes]);
 }
 
-/** Returns one dtype for all values, which is f64 for numbers of several types. @throws Error */
+/**
+ * Returns the common dtype of values: f64 if numbers or flags have different dtypes. @throws Error if strings or 64-bit integers are mixed with other dtypes
+ */
 function dtypeOfAll(dtypes: readonly ValueDtype[]): ValueDtype {
   const all = [...new Set(dtypes)];
   const [only = "f64"] = all;

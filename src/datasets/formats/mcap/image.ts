@@ -6,7 +6,7 @@ import type { ImageDecoder } from "../images/images.ts";
 
 type PixelDtype = "u8" | "u16" | "f32";
 
-/** An image in the form in which its message stores it. Pixels are decoded on access. */
+/** An image as its message stores it. `pixelsOf` decodes it. */
 export interface Image {
   readonly dtype: PixelDtype;
   /** The height, the width and the number of channels. */
@@ -17,12 +17,12 @@ export interface Image {
 }
 
 const IMAGES = /^(sensor_msgs\/(msg\/)?(Compressed)?Image|foxglove[./](msg\/)?(CompressedImage|RawImage))$/;
-/** The image encodings of ROS. */
+/** The supported image encodings of ROS, with the dtype, the number of channels, and whether the channels are in BGR order. */
 const ENCODINGS: { readonly [encoding: string]: readonly [dtype: PixelDtype, channels: number, isBgr?: boolean] } = {
   ...{ rgb8: ["u8", 3], bgr8: ["u8", 3, true], rgba8: ["u8", 4], bgra8: ["u8", 4, true], "8UC3": ["u8", 3], "8UC4": ["u8", 4] },
   ...{ mono8: ["u8", 1], "8UC1": ["u8", 1], mono16: ["u16", 1], "16UC1": ["u16", 1], "32FC1": ["f32", 1] },
 };
-/** The size of the header that compressed_depth_image_transport writes before the PNG. */
+/** The size in bytes of the header that compressed_depth_image_transport writes before the PNG. */
 const DEPTH_HEAD = 12;
 
 /** Returns whether messages with a schema are images. */
@@ -66,7 +66,7 @@ function ofBase64(text: string): Uint8Array {
   return Uint8Array.from(binary, (character) => character.charCodeAt(0));
 }
 
-/** Returns the pixels of an image, row by row. @throws Error if the file is damaged */
+/** Returns the pixels of an image, row by row, with BGR channels converted to RGB. @throws Error if the file is damaged */
 export function pixelsOf({ dtype, shape, bytes, rows }: Image, decode: ImageDecoder, maxBytes: number): Uint8Array | Uint16Array | Float32Array {
   const [height, width, channels] = shape;
   if (rows === undefined) return decode(bytes, { type: dtype as "u8" | "u16", channels }, maxBytes);

@@ -42,7 +42,7 @@ export function bytesOf(value: LeafValue): number {
   return (value.data as unknown as readonly string[]).reduce((sum, text) => sum + 2 * text.length, 0);
 }
 
-/** Returns the time of a message in nanoseconds. @throws RldsError SPEC_MISMATCH if the message has no header */
+/** Returns the time of a message in nanoseconds, according to `clock`. @throws RldsError SPEC_MISMATCH if the header is required but has no valid time */
 export function timeOfMessage(file: string, clock: Mapping["time"], { logTime, publishTime, channel, offset }: McapMessage, value: unknown): bigint {
   if (clock !== "header") return clock === "log" ? logTime : publishTime;
   try {

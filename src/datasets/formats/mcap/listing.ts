@@ -4,12 +4,12 @@ import type { SourceFile } from "../sources/source.ts";
 import { type Channel, MAGIC, type MessageOptions, messagesOf, RECORD_HEAD, Records, type Schema } from "./messages.ts";
 import type { McapTopicInfo } from "./topics-error.ts";
 
-/** The size of the footer without the record's head. It contains the offset of the summary, the offset of the summary's own offsets, and a checksum. */
+/** The size of the footer in bytes, without the record header: the offset of the summary, the offset of the summary offset section, and a checksum. */
 const FOOTER_BODY = 20;
 
 /**
- * Returns the topics of a file. Reads the summary at the end of the file, or all messages if the file has no summary. @throws RldsError CORRUPT if the file is
- * damaged
+ * Returns the topics of a file. Reads the summary at the end of the file, or all messages if the file has no readable summary.
+ * @throws RldsError CORRUPT if the file is damaged
  */
 export async function topicsOf(file: SourceFile, options: MessageOptions): Promise<McapTopicInfo[]> {
   const summary = await summaryOf(file, options.maxBytes).catch(() => undefined);
@@ -44,7 +44,7 @@ async function summaryOf(file: SourceFile, maxBytes: number): Promise<McapTopicI
   return undefined;
 }
 
-/** @param time the duration of the file, in nanoseconds */
+/** Describes a topic. @param messages the number of its messages @param time the duration of the file, in nanoseconds */
 function infoOf({ topic, messageEncoding }: Channel, schema: Schema | undefined, messages: number, time: number): McapTopicInfo {
   const rate = messages > 1 && time > 0 ? Math.round(((messages - 1) * 1e10) / time) / 10 : 0;
   return { topic, schema: schema?.name ?? "", encoding: messageEncoding, messages, rate };

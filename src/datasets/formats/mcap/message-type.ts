@@ -17,13 +17,13 @@ export interface MessageType {
   /** The fields of the message. `types` has the fields of nested messages, by name. Both are undefined for JSON, which has no types. */
   readonly fields?: readonly MessageField[];
   readonly types?: ReadonlyMap<string, readonly MessageField[]>;
-  /** @throws Error */
+  /** Decodes a message. @throws Error if the message is damaged */
   decode(data: Uint8Array): unknown;
 }
 
 /** The maximum size of a schema, in bytes. ROS schemas have only a few thousand bytes. */
 const MAX_SCHEMA_BYTES = 2 ** 18;
-/** The size of the CDR header, which contains the byte order. Values are aligned relative to the end of the header. */
+/** The size in bytes of the CDR header, which contains the byte order. Values are aligned relative to the end of the header. */
 const CDR_HEAD = 4;
 const BYTES: { readonly [type: string]: number } = {
   ...{ bool: 1, int8: 1, uint8: 1, int16: 2, uint16: 2, int32: 4, uint32: 4, int64: 8, uint64: 8 },
@@ -95,7 +95,7 @@ export class MessageTypes {
 
 type Types = ReadonlyMap<string, readonly MessageField[]>;
 
-/** Returns the minimum size of a message, without padding. @throws Error if a type contains itself, or does not exist */
+/** Returns the minimum size of a message in bytes, without padding. @throws Error if a type is undefined, contains itself, or is nested too deeply */
 function leastBytes(fields: readonly MessageField[], types: Types, known: Map<string, number>, depth: number): number {
   if (depth > MAX_NEST_DEPTH) throw new Error(`the types are nested more than ${MAX_NEST_DEPTH} levels deep, or contain themselves`);
   let bytes = 0;

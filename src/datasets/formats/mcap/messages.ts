@@ -41,7 +41,7 @@ export interface McapMessage {
   readonly logTime: bigint;
   readonly publishTime: bigint;
   readonly data: Uint8Array;
-  /** The offset of the record or chunk that contains the message. */
+  /** The offset of the message's record, or of the chunk that contains it. */
   readonly offset: number;
 }
 
@@ -51,7 +51,7 @@ export interface MessageOptions {
   readonly losses: Damage | undefined;
 }
 
-/** Yields the messages of a file. The file needs no index. @throws RldsError CORRUPT if the file is damaged */
+/** Yields the messages of a file. The file needs no index. @throws RldsError CORRUPT if the file is damaged and `losses` is undefined */
 export async function* messagesOf(file: SourceFile, options: MessageOptions): AsyncGenerator<McapMessage, void, undefined> {
   const { maxBytes, signal, losses } = options;
   const input = new ReadAhead(file, signal ? { signal } : {});
@@ -96,7 +96,7 @@ export async function* messagesOf(file: SourceFile, options: MessageOptions): As
   }
 }
 
-/** Returns the offset of the first record. @throws RldsError CORRUPT */
+/** Skips the magic bytes and returns the offset of the first record. @throws RldsError CORRUPT if the file begins with other bytes */
 async function skipMagic(input: ReadAhead): Promise<number> {
   const magic = input.remaining < MAGIC.length ? undefined : await input.read(MAGIC.length);
   if (magic === undefined || !MAGIC.every((byte, i) => magic[i] === byte))

@@ -80,7 +80,7 @@ export async function openMcap<S = RldsStep>(from: Source, options: McapOptions 
   }
 }
 
-/** @throws RldsError UNSUPPORTED if the folder contains no MCAP files */
+/** Returns the recordings in a source, in order. @throws RldsError UNSUPPORTED if the folder contains no MCAP files */
 async function recordingsOf({ file, folder }: SourceTarget): Promise<Recording[]> {
   if (file !== undefined)
     return [{ name: file.name, files: [async () => ({ ...file, read: (at, length) => file.read(at, length), close: async () => undefined })] }];
@@ -112,7 +112,7 @@ interface TopicMessage {
   readonly types: MessageTypes;
 }
 
-/** Yields the messages of some topics. */
+/** Yields the messages of some topics from all files of a recording. */
 async function* messagesIn({ files }: Recording, topics: ReadonlySet<string>, options: MessageOptions): AsyncGenerator<TopicMessage, void, undefined> {
   for (const open of files) {
     let file: SourceFile | undefined;
@@ -174,7 +174,7 @@ async function specOf(recordings: readonly Recording[], { leaves, marker }: Mapp
   return { reward: ABSENT, timestamp: { dtype: "f64", shape: [] }, ...spec } as unknown as TransitionSpec;
 }
 
-/** @throws RldsError SPEC_MISMATCH if a field that ends episodes is not a single number or flag */
+/** Checks a leaf that ends episodes. @throws RldsError SPEC_MISMATCH if it is not a single number or flag */
 function checkEnd(file: string, { keys, topic }: TopicLeaf, { dtype, shape }: StepLeaf, { offset }: McapMessage): void {
   if (!TERMINALS.includes(keys[0] as string) || (dtype !== "string" && shape.length === 0)) return;
   const text = `${keys.join("/")} must be a single number or flag, got ${dtype} of shape [${shape.join(", ")}] from ${topic}. In topics, name the field to read`;
@@ -208,7 +208,7 @@ async function* episodesOf(recordings: readonly Recording[], form: StepForm, opt
     }
 }
 
-/** Yields each episode of a recording when it ends. @param number the number of the next episode */
+/** Yields each episode of a recording when it ends. @param number returns the number of the next episode */
 async function* cutsOf(recording: Recording, form: StepForm, options: MessageOptions, number: () => number): AsyncGenerator<EpisodeSteps, void, undefined> {
   const { mapping } = form;
   const { leaves, gap, marker, time: clock } = mapping;
@@ -259,7 +259,7 @@ function leafAt(spec: StepSpec, keys: readonly string[]): StepLeaf | undefined {
   return at as StepLeaf | undefined;
 }
 
-/** @throws RldsError SPEC_MISMATCH if a field is missing or not a single value */
+/** Returns the value whose changes begin episodes. @throws RldsError SPEC_MISMATCH if the field is missing or not a single value */
 function markOf(file: string, { channel, offset }: McapMessage, value: unknown, field: string): unknown {
   let mark: unknown;
   try {

@@ -28,7 +28,7 @@ export interface McapMarker {
 
 /** The rule that a pause in the messages ends an episode. */
 export interface McapGap {
-  /** The minimum length of the pause, in seconds. During the pause, no topic has a message. */
+  /** The minimum length of the pause, in seconds. During the pause, no topic of a leaf has a message. */
   readonly gap: number;
 }
 

@@ -1,6 +1,6 @@
 /** Resamples the values of a leaf to the ticks of a clock. At most two values per tick are kept, even if there are many messages. */
 
-/** The rule that selects the value of a tick, which is the last value at or before the tick, or the nearest value. */
+/** The rule that selects the value of a tick: "last" for the last value at or before the tick, or "nearest" for the nearest value. */
 export type SampleRule = "last" | "nearest";
 
 interface Sample<V> {
@@ -12,7 +12,7 @@ interface Sample<V> {
 export class TickValues<V> {
   readonly #rule: SampleRule;
   readonly #rate: number;
-  /** The last message after tick k - 1 and up to tick k, by k. `#first` has the first message in the same interval. */
+  /** For each tick k, the last message after tick k - 1 and up to tick k. `#first` has the first message in the same interval. */
   readonly #last = new Map<number, Sample<V>>();
   readonly #first = new Map<number, Sample<V>>();
 
@@ -22,7 +22,7 @@ export class TickValues<V> {
     this.#rate = rate;
   }
 
-  /** Adds a message. Messages may arrive in any order. @returns the value that is not kept, which is the new value or an older value */
+  /** Adds a message. Messages may arrive in any order. @returns the value that is discarded, if any: the new value or an older value */
   add(time: number, value: V): V | undefined {
     const k = tickAfter(time, this.#rate);
     const last = this.#last.get(k);
@@ -33,7 +33,7 @@ export class TickValues<V> {
     }
     if (this.#rule === "last") return dropped;
     const first = this.#first.get(k);
-    // A single message is stored in both places.
+    // If the interval has only one message, both maps contain it.
     if (first === undefined || time < first.time) {
       this.#first.set(k, { time, value });
       return undefined;
@@ -64,7 +64,7 @@ export class TickValues<V> {
     return all;
   }
 
-  /** Returns the first message after each tick. */
+  /** Returns, for each of the ticks from … to - 1, the first message after that tick. */
   #samplesAfter(from: number, to: number): (Sample<V> | undefined)[] {
     let next: Sample<V> | undefined;
     for (const [k, sample] of this.#first) if (k > to && (next === undefined || sample.time < next.time)) next = sample;

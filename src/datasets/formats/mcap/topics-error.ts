@@ -13,7 +13,7 @@ export interface McapTopicInfo {
 }
 
 const MAX_SHOWN = 100;
-/** The message types of which usually only one field is used. */
+/** The message types for which the example selects one field, which is usually the useful field. */
 const FIELDS: readonly (readonly [schema: RegExp, field: string])[] = [
   [/\bJointState$/, "position"],
   [/\bPose(WithCovariance)?Stamped$/, "pose"],
@@ -30,7 +30,7 @@ const COMMANDS = /cmd|command|action|target|goal|Twist|Joy|Trajectory/i;
 export class McapTopicsError extends RldsError {
   /** The topics in the file. */
   readonly topics: readonly McapTopicInfo[];
-  /** An example of a mapping with these topics. */
+  /** An example of a mapping that uses some of the topics. */
   readonly remedy: string;
 
   constructor(file: string, topics: readonly McapTopicInfo[]) {

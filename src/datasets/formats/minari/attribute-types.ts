@@ -6,7 +6,7 @@ import type { ColumnData } from "../../model/step-columns.ts";
 import { NumberRange } from "../number-range.ts";
 import type { Attribute } from "./episode-store.ts";
 
-/** The type of attributes whose kinds or shapes differ, which is text. Lists become JSON. */
+/** The type of an attribute that has different kinds or shapes in different episodes. Its lists become JSON text. */
 const TEXT: StepLeaf = { dtype: "string", shape: [] };
 
 interface Type {
@@ -37,7 +37,7 @@ export class AttributeTypes {
   }
 }
 
-/** Returns an integer as a number if the number is exact, as the range requires. */
+/** Converts a bigint to a number if the number is exact, because NumberRange expects bigints only for integers that numbers cannot represent. */
 function exact(value: number | bigint): number | bigint {
   return typeof value === "bigint" && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }

@@ -1,7 +1,7 @@
 /** Reads the attributes in an episode's metadata.json, with the dtypes that HDF5 would have. */
 import type { Attribute } from "./episode-store.ts";
 
-/** The attributes of Minari that are integers. For all other attributes, JSON does not determine the dtype. */
+/** The attributes that Minari stores as integers. All other numbers become f64 if they fit, because JSON does not distinguish integers from floats. */
 const INTEGERS = new Set(["id", "total_steps", "seed"]);
 const NUMBER_LITERALS = new Set(["NaN", "Infinity", "-Infinity"]);
 
@@ -32,7 +32,7 @@ function attributeOf(value: unknown, path: string): Attribute | undefined {
   return undefined;
 }
 
-/** Returns an attribute of integers, some of which exceed the exact range of numbers. */
+/** Returns an attribute with 64-bit integers, which may exceed the range in which numbers are exact. */
 function integers(values: readonly (number | bigint)[], shape: readonly number[]): Attribute {
   const isLong = values.some((value) => value >= 2n ** 63n);
   const data = (isLong ? BigUint64Array : BigInt64Array).from(values.map(BigInt));

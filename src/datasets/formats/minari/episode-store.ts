@@ -1,4 +1,4 @@
-/** Defines the store of Minari episodes, which has groups episode_0, episode_1 … as in an HDF5 file. */
+/** Defines the interface to stored Minari episodes, with one group per episode (episode_0, episode_1 …) as in an HDF5 file. */
 import type { StepLeaf } from "../../model/dataset.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import type { Column, ColumnTree } from "../columns/column.ts";
@@ -10,10 +10,10 @@ export interface Attribute {
 }
 
 export interface EpisodeStore {
-  /** The name in messages. */
+  /** The name of the store in error messages. */
   readonly name: string;
   readonly maxBytes: number;
-  /** Returns the names in a group. */
+  /** Returns the names of the members of a group. */
   names(group: string): Promise<string[]>;
   entry(path: string): Promise<"group" | "dataset" | undefined>;
   /** @param keeps returns whether to read the dataset at a path */

@@ -12,7 +12,7 @@ const KEPT = [
   ...["env_spec", "eval_env_spec", "description", "requirements", "algorithm_name", "code_permalink", "author", "author_email"],
   ...["ref_min_score", "ref_max_score", "num_episodes_average_score"],
 ];
-/** The keys that are derived from the steps. */
+/** The keys whose values the writer determines, so values from the source are left out. */
 const COUNTED = [
   ...["total_episodes", "total_steps", "data_format", "jpeg_encoding", "observation_space", "action_space", "dataset_id", "minari_version", "dataset_size"],
 ];

@@ -6,7 +6,8 @@ import type { SourceFolder } from "../sources/source.ts";
 
 /**
  * Reads a metadata file. Returns an empty object if the file is missing.
- * @param parse the JSON parser, where `parseExactJson` preserves 64-bit integers such as seeds @throws RldsError CORRUPT if the file is not a JSON object
+ * @param parse the JSON parser. `parseExactJson` preserves 64-bit integers such as seeds @throws RldsError CORRUPT if the file is too large or not a JSON
+ * object
  */
 export async function metadataOf(folder: SourceFolder, name: string, parse = parseJson): Promise<{ readonly [key: string]: unknown }> {
   const file = await folder.open(name).catch((error) => {

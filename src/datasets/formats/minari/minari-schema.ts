@@ -22,7 +22,7 @@ export interface EpisodeData {
   readonly actions: number;
 }
 
-/** The RLDS fields that Minari stores in a different form. */
+/** The RLDS fields that do not become infos. */
 const STEP_FIELDS = new Set(["observation", "action", "reward", "discount", "is_first", "is_last", "is_terminal"]);
 const REWARD: StepLeaf = { dtype: "f64", shape: [] };
 const FLAG: StepLeaf = { dtype: "bool", shape: [] };
@@ -50,7 +50,7 @@ function infosOf(fields: { readonly [name: string]: StepSpec }): { readonly spec
 }
 
 export class MinariSchema {
-  /** Whether images are stored as PNG. */
+  /** Whether images are stored as PNG, which requires that PNG supports every image leaf. */
   readonly encodes: boolean;
   readonly #observation: Side;
   readonly #action: Side;
@@ -60,7 +60,7 @@ export class MinariSchema {
   readonly #isLast: number | undefined;
   readonly #isTerminal: number | undefined;
 
-  /** @throws RldsError UNSUPPORTED if Minari cannot store a leaf */
+  /** @throws RldsError UNSUPPORTED if Minari cannot store a leaf, if the observation or the action is missing, or if the reward is not a single number */
   constructor(wholeSpec: StepSpec, encodePng: EncodePng) {
     const whole = isLeaf(wholeSpec) || Array.isArray(wholeSpec) ? {} : wholeSpec;
     const fields = Object.fromEntries(Object.entries(whole).map(([name, part]) => [name, withoutEmptyGroups(part as StepSpec)]));

@@ -149,10 +149,10 @@ class MinariReader implements RldsReader {
   readonly losses?: readonly SourceLoss[];
   readonly about: { readonly [key: string]: unknown };
   readonly unread: readonly Unread[];
-  /** Returns the lengths of the episodes. Only HDF5 stores them separately, in the head of each episode's flags. */
+  /** Returns the lengths of the episodes. Undefined for Parquet: only HDF5 states them separately, in the header of each episode's `terminations`. */
   readonly lengths?: () => Promise<number[]>;
   readonly #store: EpisodeStore;
-  /** The names of the groups, in order. */
+  /** The names of the groups, in the order of the episodes. */
   readonly #groups: readonly string[];
   readonly #transition: TransitionSpec;
   readonly #attributes: AttributeTypes;
@@ -260,7 +260,7 @@ class MinariReader implements RldsReader {
 /** The maximum number of concurrent requests. The Parquet form has one metadata file per episode, which may be remote. */
 const PARALLEL = 16;
 
-/** Reads the attributes of all episodes, because later episodes may have larger seeds, and only a few episodes may have options. */
+/** Determines the types of the attributes from all episodes, because later episodes may have larger seeds, and only a few episodes may have options. */
 async function attributeTypes(store: EpisodeStore, groups: readonly string[], signal?: AbortSignal): Promise<AttributeTypes> {
   const types = new AttributeTypes();
   for (let from = 0; from < groups.length; from += PARALLEL) {

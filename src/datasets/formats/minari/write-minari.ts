@@ -132,7 +132,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: P
   }
 }
 
-/** Lists the files of both forms that a new dataset replaces, as far as the file numbers are consecutive. */
+/** Lists the files that a new dataset replaces, in HDF5 or Parquet. Episode folders are found only as far as their numbers are consecutive. */
 async function listExistingFiles(staging: Staging, folder: SinkFolder, path: string): Promise<string[]> {
   const top = await staging.list();
   const episodes: string[] = [];
@@ -187,7 +187,7 @@ async function episodeOf(
   const { data, length } = await columnsOf(steps, stepSpec, { episode, signal });
   if (length === 0)
     throw new RldsError("INVALID_DATA", "an episode must have at least one step, as Minari requires. Leave it out with filterEpisodes", { episode });
-  // Steps without this flag also follow RLDS.
+  // If steps do not have `is_last`, the last step follows RLDS as if the flag were set.
   const isLast = isLastColumn < 0 || (data[isLastColumn] as ArrayLike<unknown>)[length - 1] === 1;
   const actions = finalStepOf(metadata, isLast, finalStep) === "transition" ? length : length - 1;
   if (actions >= MAX_ROWS) throw unsupportedFile({ episode }, `an episode must have fewer than ${MAX_ROWS} actions, the limit of Minari, got ${actions}`);
@@ -200,7 +200,7 @@ function metadataOf(spec: StepSpec, data: readonly ColumnData[]): object {
   return pack(spec, row) as object;
 }
 
-/** Checks the options. */
+/** Returns the options with their defaults. @throws TypeError, RangeError if an option is invalid */
 function parseOptions(options: MinariWriteOptions): MinariWriteOptions {
   const { id, finalStep, overwrite = false, strict = false, about, signal, onProgress, ...texts } = onlyKeys("options", options, OPTIONS);
   if (typeof id !== "string") throw mustBe(TypeError, "id", "a string such as namespace/name-v0", id);

@@ -26,19 +26,19 @@ export class ArrayWriter {
   /** The length of the longest text, in code points. */
   #width = 1;
   #rows = 0;
-  /** Whether NumPy would strip the end of a text. */
+  /** Whether a text ends with NUL, which NumPy would strip. */
   losesEnds = false;
 
   constructor(leaf: StepLeaf) {
     this.#leaf = leaf;
   }
 
-  /** The size of the array in the file, which is also its size in memory. */
+  /** The size of the elements in the file, in bytes, which counts towards `maxBytes`. */
   get bytes(): number {
     return this.#pieceBytes + 4 * this.#width * this.#texts.length;
   }
 
-  /** Adds a copy of rows. */
+  /** Adds rows, which are copied. */
   add(data: ColumnData, rows: number): void {
     this.#rows += rows;
     const { dtype } = this.#leaf;

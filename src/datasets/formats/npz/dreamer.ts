@@ -37,7 +37,7 @@ export function isObserved(name: string): boolean {
   return fieldOf(name) === undefined && !NOTES.test(name);
 }
 
-/** Converts a Dreamer archive to RLDS steps. */
+/** Converts the rows of a Dreamer archive to RLDS steps. An archive without an observation, an action or a reward is returned unchanged. */
 export async function withDreamerSteps(archive: Archive, version: DreamerVersion): Promise<Archive> {
   const { fields, metadata } = archive;
   const { action, reward, discount, is_last: isLast } = fields;
@@ -66,7 +66,7 @@ export async function withDreamerSteps(archive: Archive, version: DreamerVersion
   };
 }
 
-/** Returns whether the first row is zeros, because nothing led to the first observation. */
+/** Returns whether the first row is all zeros. If so, each row has the values that led to its observation, and nothing led to the first observation. */
 async function startsWithZeros(tree: ColumnTree): Promise<boolean> {
   for (const column of columnsOf(tree)) {
     if ((column.rows ?? 0) === 0) return false;

@@ -9,7 +9,7 @@ export class Elements {
   readonly #type: ElementType;
   readonly #count: number;
   readonly #corrupt: (what: string) => RldsError;
-  /** The elements. If strings arrive in order, they are appended one by one. */
+  /** All elements, which are zeros or empty texts until their bytes arrive. */
   readonly #column: ColumnData;
   readonly #walk: ColumnWalk | undefined;
   #done = 0;

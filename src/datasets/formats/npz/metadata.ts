@@ -1,13 +1,13 @@
-/** Reads the arrays of an archive that have one value for all episodes or one value per episode. */
+/** Reads the arrays of an archive that do not have one value per step, which are metadata of the episodes or of the archive. */
 import { isText, sizeOf } from "../../../schema/leaf.ts";
 import { setPart } from "../../../schema/nest.ts";
 import type { StepSpec } from "../../model/dataset.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
 
-/** The maximum size of a value in `about`. Larger values are left out. */
+/** The maximum size in bytes of an array in `about`. Larger arrays are left out. */
 const MAX_ABOUT_BYTES = 65_536;
-/** The name of the array in files of imitation that contains the beginnings of episodes. */
+/** The name of the array in files of imitation that contains the beginnings of all episodes except the first. */
 export const INDICES = "indices";
 
 interface Trees {
@@ -74,7 +74,7 @@ function plain(value: unknown): unknown {
   return typeof value === "bigint" && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }
 
-/** Sets a value. No two columns have the same path, and no path is inside another path. */
+/** Sets the value at a path. No two columns have the same path, and no path is inside another path. */
 function place(tree: object, keys: readonly string[], value: unknown): void {
   let at = tree as { [name: string]: unknown };
   for (const key of keys.slice(0, -1)) {

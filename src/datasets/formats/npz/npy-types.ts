@@ -9,13 +9,13 @@ import { utf8, withoutTail } from "../utf8.ts";
 
 export interface ElementType {
   readonly dtype: StepLeaf["dtype"];
-  /** The size of an element. `unit` is the size of the unit within which bytes are ordered. */
+  /** The size of an element, in bytes. `unit` is the size of the unit within which the byte order applies, such as one character of a text. */
   readonly bytes: number;
   readonly unit: number;
   readonly big: boolean;
-  /** The approximate memory of an element. */
+  /** The approximate size of an element in memory, in bytes. */
   readonly memoryBytes: number;
-  /** Decodes bytes that are aligned, little-endian and not shared. */
+  /** Decodes little-endian bytes that take up the whole of their buffer. */
   decode(bytes: Uint8Array<ArrayBuffer>, corrupt: (what: string) => RldsError): ColumnData;
 }
 
@@ -26,7 +26,7 @@ export class ElementTypeError extends RldsError {
   }
 }
 
-/** The approximate overhead of a string. */
+/** The approximate overhead of a string in memory, in bytes. */
 const STRING = 24;
 
 /** Returns the element type for a NumPy type name. @param descr the name, for example `<f4` @throws RldsError UNSUPPORTED if Reprise cannot read the type */

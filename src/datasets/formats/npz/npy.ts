@@ -19,7 +19,7 @@ export interface NpyFile {
   /** The name of the archive in messages. `name` is the name of the array. */
   readonly file: string;
   readonly name: string;
-  /** The size of the file. */
+  /** The size of the array's file in the archive, in bytes, without compression. */
   readonly size: number;
   readonly budget: MemoryBudget;
 }

@@ -50,10 +50,12 @@ export async function openNpzFolder(
   };
 }
 
-/** The number of files that are inspected when the folder is opened. */
+/** The number of files, including the first, whose specs are compared when the folder is opened. */
 const CHECKED_FILES = 4;
 
-/** Checks that the first archives of a folder have the same form, because unrelated archives are not one dataset. @throws RldsError UNSUPPORTED */
+/**
+ * Checks that the first archives of a folder have the same form, because unrelated archives are not one dataset. @throws RldsError UNSUPPORTED if they differ
+ */
 async function checkForms(folder: SourceFolder, paths: readonly string[], open: OpenFile, { stepSpec }: RldsReader): Promise<void> {
   for (const path of paths.slice(1, CHECKED_FILES)) {
     const difference = await withFile(folder, path, open, async (reader) => specDifference(stepSpec, reader.stepSpec)).catch((error) => {

@@ -130,7 +130,7 @@ export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = 
   }
 }
 
-/** The maximum total size of arrays that are read completely and whose checksums are verified. */
+/** The maximum total size, in bytes, of arrays that are all read when the archive is opened. Above this size, uncompressed arrays are read on access. */
 const MAX_LOADED_BYTES = 2 ** 24;
 
 interface ArrayOptions {
@@ -140,7 +140,10 @@ interface ArrayOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Returns every array, by its name without `.npy`, and whether some arrays are read on access. */
+/**
+ * Returns the arrays by path, the arrays that cannot be leaves (`unread`), the version of Dreamer, and whether uncompressed arrays are read on access
+ * (`areNamed`).
+ */
 async function arraysOf(
   file: SourceFile,
   budget: MemoryBudget,

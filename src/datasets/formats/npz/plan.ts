@@ -1,4 +1,4 @@
-/** Chooses how to iterate over the episodes of an archive from the arrays that exist. */
+/** Chooses how to iterate over the episodes of an archive, depending on the arrays that it contains. */
 import { isText } from "../../../schema/leaf.ts";
 import { lastFlagOf } from "../../model/final-observation.ts";
 import { FINAL_STEP, finalStepOf } from "../../model/final-step.ts";
@@ -118,7 +118,7 @@ export async function planOf(
   };
 }
 
-/** Returns the ranges of consecutive episodes. */
+/** Returns the range of rows of each episode, according to the array of lengths. */
 async function rangesByLengths(
   { leaf, rows = 0, read, path }: Column,
   steps: number,

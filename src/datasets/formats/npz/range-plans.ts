@@ -14,7 +14,7 @@ export interface Plan {
   readonly episodes?: number;
   readonly steps?: number;
   lengths(): Promise<readonly number[]>;
-  /** Yields the episodes, starting with a given one. */
+  /** Yields the episodes from number `episode` on. */
   run(episode: number): AsyncIterable<EndedSteps>;
 }
 
@@ -37,8 +37,8 @@ export function planOfRanges(tree: TransitionTree, ranges: readonly EpisodeRange
 }
 
 /**
- * Returns the ranges of the episodes in an archive of Stable-Baselines, which has a flag at each row that begins an episode. Without further flags, the reason
- * for the end of an episode is unknown.
+ * Returns the ranges of the episodes in an archive of Stable-Baselines, which has a flag at each row that begins an episode. Without `isTerminal`, the reason
+ * for the end of an episode is unknown, and every episode counts as truncated.
  */
 export function rangesByStarts(starts: Uint8Array, isTerminal: Uint8Array | undefined, budget: MemoryBudget): EpisodeRange[] {
   budget.reserve(64 * starts.reduce((sum, start) => sum + start, 1), "episode_starts");
@@ -54,7 +54,7 @@ export function rangesByStarts(starts: Uint8Array, isTerminal: Uint8Array | unde
 /**
  * Returns the ranges of the episodes in an archive of imitation. `indices` contains the rows of actions with which all episodes except the first begin, and
  * `terminal` has one flag per episode. Each episode has one more observation than actions.
- * @throws RldsError CORRUPT
+ * @throws RldsError CORRUPT if the numbers of actions, observations, `indices` and flags do not match
  */
 export async function rangesByIndices(
   tree: TransitionTree,

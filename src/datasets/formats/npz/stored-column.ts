@@ -9,7 +9,7 @@ import { Elements } from "./elements.ts";
 import { arrayError, countOf, type Header, headerOf, type NpyFile } from "./npy.ts";
 import { crc32, findEntryStart, type ZipEntry } from "./zip.ts";
 
-/** The number of bytes that are read for an array's header. Most headers are shorter. */
+/** The number of bytes that are read first for an array's header. Longer headers need further reads. */
 const HEAD = 512;
 
 export interface StoredOptions {

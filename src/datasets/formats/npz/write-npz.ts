@@ -78,7 +78,7 @@ export async function writeNpz(rlds: RldsDataset<unknown>, to: Sink, options: Np
   });
 }
 
-/** The arrays under construction. */
+/** The arrays of the archive, which grow with each episode and are written at the end. */
 class Archive {
   readonly arrays = new Map<string, ArrayWriter>();
   episodes = 0;
@@ -90,7 +90,7 @@ class Archive {
   readonly #isLast: number;
   readonly #maxBytes: number;
 
-  /** @throws RldsError */
+  /** @throws RldsError if the spec is invalid, or if losses are not allowed and the archive cannot store a part of the data */
   constructor({ data: { stepSpec, metadataSpec }, losses, checkLosses }: FileTask, maxBytes: number) {
     mustBeStepSpec(stepSpec);
     this.#maxBytes = maxBytes;
@@ -147,11 +147,12 @@ class Archive {
   }
 }
 
-/** The names of the additional arrays. */
+/** The top-level names that the archive uses for its additional arrays, so leaves of steps cannot have them. */
 const RESERVED = ["lengths", "episode", MARK];
 
 /**
- * Returns the name of a leaf's array. If another array has this name, or if a part of the name contains a slash, the array is renamed and a loss is recorded.
+ * Returns the name of a leaf's array. If another array has this name, or if a part of the name is empty or contains a slash or NUL, the array is renamed and a
+ * loss is recorded.
  */
 function arrayName(spec: StepSpec, keys: readonly string[], prefix: string, losses: Losses): string {
   const { own, free } = leafNames(spec, keys, { reserved: prefix === "" ? RESERVED : [], tidy });

@@ -27,7 +27,7 @@ export class ZipWriter {
     this.#file = file;
   }
 
-  /** @param pieces the content, which is kept until all pieces are written @param deflates whether to compress the pieces */
+  /** Adds an entry. @param pieces the content, which must not change until all pieces are written @param deflates whether to compress the pieces */
   async add(name: string, pieces: readonly Uint8Array[], deflates: boolean): Promise<void> {
     const size = pieces.reduce((sum, { length }) => sum + length, 0);
     const stored = deflates ? await deflate(pieces) : pieces;
@@ -64,7 +64,7 @@ async function deflate(pieces: readonly Uint8Array[]): Promise<readonly Uint8Arr
   return output;
 }
 
-/** Returns consecutive little-endian numbers, each passed as `[value, bytes]`. */
+/** Returns consecutive little-endian numbers, each passed as `[value, bytes]`, followed by the bytes of `tail`. */
 function record(fields: readonly (readonly [value: number, bytes: 2 | 4 | 8])[], ...tail: readonly Uint8Array[]): Uint8Array {
   const length = fields.reduce((sum, [, bytes]) => sum + bytes, 0);
   const bytes = new Uint8Array(length + tail.reduce((sum, part) => sum + part.length, 0));
@@ -86,7 +86,7 @@ function record(fields: readonly (readonly [value: number, bytes: 2 | 4 | 8])[],
 const isLong = (value: number) => value >= MAX_32;
 const short = (value: number) => Math.min(value, MAX_32);
 
-/** Returns the extra field with the 64-bit values that do not fit the header. */
+/** Returns the extra field with 64-bit values, for values that do not fit in the 32 bits of the header. */
 function extraField(values: readonly number[]): Uint8Array {
   if (values.length === 0) return new Uint8Array(0);
   return record([[1, 2], [8 * values.length, 2], ...values.map((value) => [value, 8] as const)]);
@@ -157,7 +157,7 @@ interface Directory {
   readonly count: number;
   readonly size: number;
   readonly at: number;
-  /** The offset of the end of the entry. */
+  /** The offset of the end of the directory. */
   readonly end: number;
 }
 

@@ -54,7 +54,7 @@ export async function zipEntries(file: SourceFile, maxBytes: number): Promise<Zi
   return zipped;
 }
 
-/** The number of bytes that are requested together. `SLICE` bytes are inflated together, to at most 16 MiB. */
+/** The number of compressed bytes that are read together. They are inflated in slices of `SLICE` bytes, each of which expands to at most about 16 MiB. */
 const BLOCK = 1 << 20;
 const SLICE = 1 << 14;
 /** The number of bytes between two pauses during which other tasks can run. */
@@ -148,7 +148,7 @@ async function directory(file: SourceFile): Promise<{ entries: number; size: num
   return { entries: number(end, 32), size: number(end, 40), at: number(end, 48) };
 }
 
-/** Reads 32-bit values. A value whose bits are all 1 is replaced with the next 64-bit value of the extra field. */
+/** Returns 32-bit values as numbers. Each value whose bits are all 1 is replaced with the next 64-bit value of the extra field. */
 function long(extra: DataView, values: number[]): number[] {
   for (let p = 0; p + 4 <= extra.byteLength; p += 4 + extra.getUint16(p + 2, true)) {
     if (extra.getUint16(p, true) !== 1) continue;

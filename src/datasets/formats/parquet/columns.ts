@@ -23,7 +23,7 @@ export interface SchemaNode {
 
 /** A leaf of the file's schema. */
 export interface FileColumn {
-  /** The names, without the names of list nodes, such as `["observation", "state"]`. */
+  /** The names on the path to the leaf, without the names of list nodes, such as `["observation", "state"]`. */
   readonly keys: readonly string[];
   /** The path in the file, such as `observation.state.list.element`. */
   readonly path: string;

@@ -11,10 +11,10 @@ export const ROLES = ["episode", "first", "last", "terminal", "truncated", "done
 
 export type Roles = { readonly [role in (typeof ROLES)[number]]?: ColumnData };
 
-/** The columns that were read from a group. */
+/** The columns that were read from a row group. */
 type Chunks = Awaited<ReturnType<ParquetFile["read"]>>;
 
-/** The end of an episode. `to` is the row of the group before which the episode ends, and `isEnd` is set if the data marks this end. */
+/** The end of an episode. `to` is the row of the row group before which the episode ends, and `isEnd` is set if the data marks this end. */
 export interface EpisodeBoundary {
   readonly to: number;
   readonly isEnd: boolean;
@@ -30,7 +30,7 @@ export class EpisodeBoundaries {
     this.#mapping = mapping;
   }
 
-  /** Yields the boundaries in a group, starting at a row. */
+  /** Yields the ends of episodes in a row group, starting at row `from`. */
   *of(roles: Roles, rows: number, from: number): Generator<EpisodeBoundary, void> {
     const { episode, first, last, terminal, truncated, done } = roles;
     for (let i = from; i < rows; i++) {
@@ -47,7 +47,7 @@ export class EpisodeBoundaries {
     }
   }
 
-  /** Does the same as `of` for a group whose rows all have the same episode number. */
+  /** Does the same as `of` for a row group whose rows all have the same episode number. */
   *ofSingleEpisode(episode: bigint | number, rows: number): Generator<EpisodeBoundary, void> {
     if (episode !== this.#previous && this.#length > 0) {
       this.#length = 0;
@@ -80,7 +80,7 @@ export function endsWithData({ episode, last, terminal, truncated, done }: Mappi
   return episode !== undefined || (terminal !== undefined && [last, truncated, done].every((column) => column === undefined));
 }
 
-/** Returns the columns that have a role. */
+/** Returns the columns that have a role, such as the column of episode numbers. */
 export function roleColumns(mapping: Mapping): FileColumn[] {
   return ROLES.flatMap((role) => mapping[role] ?? []);
 }
@@ -96,7 +96,7 @@ export function rolesOf(mapping: Mapping, read: Chunks, rows: number, file: stri
   return roles;
 }
 
-/** Checks that no value is missing. A missing float is NaN. @throws RldsError INVALID_DATA */
+/** Checks that no float is missing, that is, NaN. @throws RldsError INVALID_DATA if one is missing */
 function checkPresent(values: ColumnData, column: FileColumn, file: string): void {
   if (!(values instanceof Float32Array || values instanceof Float64Array)) return;
   const row = values.findIndex((value) => Number.isNaN(value));
@@ -112,7 +112,7 @@ export function isSet(flags: ColumnData | undefined, i: number): boolean {
   return flags !== undefined && Number(flags[i]) !== 0;
 }
 
-/** Returns the corresponding column of another file. @throws RldsError SPEC_MISMATCH if the column is missing or differs */
+/** Returns the column at a path, which must match the column of the first file. @throws RldsError SPEC_MISMATCH if the column is missing or differs */
 export function sameColumn(file: ParquetFile, path: string, leaf?: StepLeaf): FileColumn {
   const column = file.columns.find((column) => column.path === path);
   if (column === undefined || (leaf !== undefined && (column.dtype !== leaf.dtype || column.listDepth !== leaf.shape.length)))

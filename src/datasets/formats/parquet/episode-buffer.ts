@@ -8,9 +8,9 @@ import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { lazyPieces } from "./joined-pieces.ts";
 import { bytesOf, joined, slice } from "./table.ts";
 
-/** The size above which a column remains in the pieces in which it was read. */
+/** The size in bytes above which a column remains in the pieces in which it was read. */
 const LAZY_BYTES = 2 ** 22;
-/** The size above which a column of single numbers becomes one growing array, so that its pieces do not fragment memory. */
+/** The size in bytes above which a column of single numbers becomes one growing array, so that its pieces do not fragment memory. */
 const GROWN_BYTES = 2 ** 19;
 /** The number of rows that a file states is trusted up to this multiple of the rows that were read. */
 const MAX_GROWTH = 16;
@@ -35,8 +35,8 @@ export class EpisodeBuffer<S> {
   }
 
   /**
-   * Adds the rows from … to - 1 of columns in the order of the spec's leaves. @param following the maximum number of rows that follow in the file @throws
-   * RldsError CORRUPT if an episode does not end
+   * Adds the rows from … to - 1 of columns in the order of the spec's leaves. @param following the maximum number of rows that follow in the file
+   * @throws RldsError CORRUPT if the episode takes more than maxBytes
    */
   push(data: readonly ColumnData[], from: number, to: number, file: string, following = 0): void {
     const chunk = data.map((column, k) => slice(column, (this.#leaves[k] as LeafEntry).size, from, to));

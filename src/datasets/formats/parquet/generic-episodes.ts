@@ -1,4 +1,4 @@
-/** Reads the episodes of generic files, whose rows are cut at each change of the episode number and at each flag. */
+/** Reads the episodes of generic files. Each change of the episode number, or each flag, separates two episodes. */
 
 import { zeros } from "../../../schema/dtype.ts";
 import { blank } from "../../../schema/leaf.ts";
@@ -88,7 +88,7 @@ interface GroupOptions {
 
 /**
  * Reads a row group. Returns its leaves, followed by the flags first, last and terminal of each row. Returns undefined if the group is a loss.
- * @throws RldsError if `losses` is undefined
+ * @throws RldsError if the row group cannot be read and `losses` is undefined
  */
 export async function readGroup(
   { mapping, leaves }: GenericSchema,

@@ -10,7 +10,7 @@ class JoinedPieces implements LazyValues {
   readonly size: number;
   readonly #leaf: StepLeaf;
   #pieces: readonly NumberArray[];
-  /** The beginnings of the pieces, followed by the end of the last piece. */
+  /** The index of the first element of each piece, followed by the total number of elements. */
   #starts: Float64Array;
 
   constructor(leaf: StepLeaf, size: number, pieces: readonly NumberArray[]) {

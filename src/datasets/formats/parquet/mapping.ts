@@ -27,7 +27,7 @@ export interface Mapping {
   readonly unread: readonly string[];
 }
 
-/** The names of columns that mark the ends of episodes, by role. */
+/** The fields that mark the beginnings or ends of episodes, by role. */
 const ROLES: { readonly [role in "episode" | "first" | "last" | "terminal" | "truncated" | "done"]: readonly Field[] } = {
   episode: ["episode"],
   first: ["is_first"],

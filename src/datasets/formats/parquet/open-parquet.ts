@@ -203,7 +203,7 @@ async function openFile({ folder, file }: SourceTarget, path: string, maxBytes: 
   }
 }
 
-/** Returns the first file that has rows or that Reprise wrote. If there is none, returns the first file. */
+/** Returns the first file that has rows or that Reprise wrote. If there is none, returns the last file. */
 async function firstFile(source: SourceTarget, paths: readonly string[], maxBytes: number, losses: Damage | undefined): ReturnType<typeof openFile> {
   let damage: unknown;
   for (const [i, path] of paths.entries()) {

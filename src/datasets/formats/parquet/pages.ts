@@ -208,7 +208,7 @@ function decodeDeltaBytes(bytes: Uint8Array, count: number, maxBytes: number, { 
     if (prefix < 0 || suffix < 0 || prefix > previous.length || suffix > bytes.length - reader.offset) throw new RangeError("a value extends beyond its page");
     total += prefix + suffix;
     if (total > maxBytes) throw new RangeError(`the values of the column take more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
-    // Most values equal the previous value and are decoded only once.
+    // A value that equals the previous value, as most values do, shares its bytes.
     if (suffix > 0 || prefix !== previous.length) {
       const value = new Uint8Array(prefix + suffix);
       value.set(previous.subarray(0, prefix));
@@ -221,7 +221,7 @@ function decodeDeltaBytes(bytes: Uint8Array, count: number, maxBytes: number, { 
   return values;
 }
 
-/** Checks the number of miniblocks per block, which determines how much data the decoder reads together. */
+/** Checks the header of delta-encoded values. The number of miniblocks per block determines how much data the decoder reads together. */
 function checkDelta(bytes: Uint8Array, count: number): void {
   let at = 0;
   const varint = (): number => {

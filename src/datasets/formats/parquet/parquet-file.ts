@@ -12,15 +12,15 @@ export interface ParquetFile {
   readonly name: string;
   readonly columns: readonly FileColumn[];
   readonly rows: number;
-  /** The number of rows in each group. */
+  /** The number of rows in each row group. */
   readonly groups: readonly number[];
   /** The key-value metadata of the file. */
   readonly about: ReadonlyMap<string, string>;
-  /** Returns the smallest and the largest integer of a column in a group, or undefined if the footer does not contain them or if values are missing. */
+  /** Returns the smallest and the largest integer of a column in a row group, or undefined if the footer does not contain them or if values are missing. */
   range(group: number, column: FileColumn): ChunkRange | undefined;
   /** Returns the same file with only the selected columns, under their new names. */
   select(selection: Selection): ParquetFile;
-  /** @param columns some of `columns` @throws RldsError CORRUPT, UNSUPPORTED */
+  /** Reads columns of a row group. @throws RldsError CORRUPT if a column is damaged · UNSUPPORTED if its type or encoding cannot be read */
   read(group: number, columns: readonly FileColumn[]): Promise<ChunkValues[]>;
 }
 
@@ -129,7 +129,7 @@ function parseCount(value: unknown): number {
   return number;
 }
 
-/** Returns the position of a column in a row group, which must be before the footer. */
+/** Returns the position and the properties of a column chunk, which must be before the footer. @throws RangeError if its metadata is invalid */
 function chunkOf(meta: unknown, path: string | undefined, end: number): Chunk {
   if (path !== undefined && path !== null) throw new RangeError("a column chunk is stored in another file");
   const { data_page_offset, dictionary_page_offset, total_compressed_size, num_values, codec, statistics } = (meta ?? {}) as { [name: string]: unknown };

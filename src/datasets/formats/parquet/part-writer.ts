@@ -8,7 +8,7 @@ import { type Codec, encodingOf, type ParquetPackage, rowOf, TableWriter } from 
 
 /** The number of elements that completes a row group, even if it has fewer rows than allowed. */
 const GROUP_ELEMENTS = 2 ** 20;
-/** The total size of texts and bytes that completes a row group. */
+/** The total length of texts, in UTF-16 code units, and bytes that completes a row group, even if it has fewer rows than allowed. */
 const GROUP_BYTES = 2 ** 25;
 
 /** Consecutive rows of one episode, beginning with step `from`. */
@@ -27,7 +27,7 @@ export class PartWriter {
   readonly #table: TableWriter;
   #indices: [bigint[], bigint[]] = [[], []];
   #rows: unknown[][];
-  /** The size of the texts and bytes in the buffered rows. */
+  /** The total length of the texts and bytes in the buffered rows. */
   #textBytes = 0;
 
   constructor(file: StagedFile, schema: readonly SchemaElement[], columns: readonly OutputColumn[], groupRows: number, codec: Codec, packages: ParquetPackage) {

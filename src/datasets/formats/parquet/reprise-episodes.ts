@@ -42,7 +42,7 @@ export async function* readRepriseEpisodes<S>(
   let metadata: readonly ColumnData[] = [];
   let { part } = start;
   let last = false;
-  /** The number of the current episode, or of the next episode. */
+  /** The number of the current episode, or of the next episode if none has begun. */
   let { episode } = start;
   let isBefore = episode > 0;
   for await (const file of files) {
@@ -146,7 +146,7 @@ export async function* salvageRepriseEpisodes<S>(
   if (!isLast) losses.add(lastPartError(next));
 }
 
-/** @param parts the number of parts that exist */
+/** Returns the error for a dataset without its last part. @param parts the number of parts that exist */
 function lastPartError(parts: number): RldsError {
   return corruptFile({}, `the last part of the dataset is missing, got ${parts} ${parts === 1 ? "part" : "parts"}`);
 }

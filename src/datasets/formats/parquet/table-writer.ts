@@ -36,7 +36,7 @@ export class TableWriter {
     await this.#drain();
   }
 
-  /** @param about the key-value metadata of the file */
+  /** Writes the footer and closes the file. @param about the key-value metadata of the file */
   async finish(about: { readonly [key: string]: string } = {}): Promise<void> {
     this.#parquet.kvMetadata = Object.entries(about).map(([key, value]) => ({ key, value }));
     await this.#parquet.finish();

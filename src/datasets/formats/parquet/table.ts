@@ -82,7 +82,7 @@ export function bytesOf(data: readonly ColumnData[]): number {
   }, 0);
 }
 
-/** Returns the column with a name, which may contain dots or slashes. */
+/** Returns the column with a path, which is its names joined with slashes or dots. */
 export function findColumn(file: ParquetFile, name: string): FileColumn | undefined {
   return file.columns.find(({ keys }) => keys.join("/") === name || keys.join(".") === name);
 }

@@ -39,7 +39,7 @@ const PART_NAME = /^part-\d+\.parquet$/;
  *
  * The key-value metadata of each file describe the data under `reprise.rlds`. From this description, `openParquet` restores the same data, including episodes
  * without steps. A folder has files `part-00000.parquet` … and must not contain other .parquet files. Files receive their final names after all files are
- * written. The same data produces the same bytes. Keeps one row and one row group in memory, with at most 32 MiB of texts and bytes.
+ * written. The same data produces the same bytes. Keeps one row group, with about 32 MiB of texts and bytes at most, and up to 1024 steps in memory.
  * @throws TypeError, RangeError if an option is invalid
  * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error includes the episode, the step and the leaf
  * @throws RldsError UNSUPPORTED if hyparquet-writer is missing

@@ -49,13 +49,13 @@ export class EpisodeColumns {
     return this.#lazyFrames !== undefined;
   }
 
-  /** Returns the size of one step in memory, without its texts. A lazy frame counts only with its place. */
+  /** Returns the size of one step in memory, without its texts. For a lazy frame, only the size of its place counts. */
   static stepBytes({ numbers, frames }: RowLayout, reads: ReadsLeaf, isLazy = false): number {
     const numberBytes = numbers.filter(reads).reduce((sum, { leaf, bytes }) => sum + (isHalf(leaf.dtype) ? 2 * bytes : bytes), 0);
     return frames.filter(reads).reduce((sum, { size }) => sum + (isLazy ? PLACE_BYTES : size), Math.max(numberBytes, 1));
   }
 
-  /** @param frames the pixels of each camera that is read, or their places @throws Error if the row is not valid */
+  /** Adds a step. @param frames the pixels of each camera that is read, or their places @throws Error if the row is not valid */
   add(row: Uint8Array, frames: readonly (Uint8Array | FramePlace | undefined)[]): void {
     const { numbers, texts, numberBytes } = this.#layout;
     if (row.length < numberBytes) throw new Error(`a step has ${row.length} bytes, but needs at least ${numberBytes}`);

@@ -20,7 +20,7 @@ import type { PendingFrames } from "./read-frames.ts";
 import type { RecordingFolder } from "./recording-folder.ts";
 import { readSteps, type StepSelection } from "./step-schema.ts";
 
-/** The size above which the frames of an episode remain in storage, if they can be read synchronously. */
+/** The size in bytes above which the frames of an episode remain in storage, if they can be read synchronously. */
 const EAGER_BYTES = 2 ** 26;
 
 export interface EpisodesOptions {
@@ -35,8 +35,8 @@ export interface EpisodesOptions {
 }
 
 /**
- * @param first the number of the first episode, not counting discarded episodes @throws RldsError CORRUPT · UNSUPPORTED if an episode takes more than maxBytes.
- * The errors include the file, the episode and the step
+ * Yields the episodes of a recording. @param first the number of the first episode, not counting discarded episodes
+ * @throws RldsError CORRUPT if a file is damaged · UNSUPPORTED if an episode takes more than maxBytes. The errors include the file, the episode and the step
  */
 export async function* episodesOf<S>(folder: RecordingFolder, first: number, options: EpisodesOptions): AsyncGenerator<ReadEpisode<S>, void, undefined> {
   const { segments, run, episodes } = options.listing;
@@ -101,7 +101,7 @@ class OpenEpisode {
     return this.#options.listing.episodes[this.#next];
   }
 
-  /** Adds a section. Returns a promise if a file must be read first. @throws RldsError CORRUPT */
+  /** Adds a section. Returns a promise if a file must be read first. @throws RldsError CORRUPT if the section is damaged and `losses` is undefined */
   section({ kind, id, payload, from }: SectionParser, segment: number): Promise<void> | undefined {
     const { frames } = this.#options;
     const place = { file: fileOf(segment), offset: from };
@@ -139,7 +139,7 @@ class OpenEpisode {
     return undefined;
   }
 
-  /** Ends the requested episode. @throws RldsError CORRUPT if the episode differs from the list */
+  /** Ends the requested episode. @throws RldsError CORRUPT if the episode differs from the list and `losses` is undefined */
   end(): void {
     const entry = this.#nextEntry;
     if (entry === undefined) return;
@@ -164,7 +164,7 @@ class OpenEpisode {
     this.#next++;
   }
 
-  /** Abandons the episode. @throws the error if losses are not allowed */
+  /** Abandons the episode. @throws the error if `losses` is undefined */
   #fail(error: unknown): void {
     const { losses } = this.#options;
     if (losses === undefined) throw error;

@@ -1,4 +1,4 @@
-/** Decodes the frames of a recording, which are stored in the rows or in separate files. */
+/** Decodes the frames of a recording, which are stored in sections of the segments or in separate files. */
 import { dataView } from "../../../base/bytes.ts";
 import { crc32c } from "../../../base/crc32c.ts";
 import type { RecordingAbout } from "../../model/recording/about.ts";
@@ -30,7 +30,7 @@ export class PendingFrames {
   readonly #names: FrameNames | undefined;
   readonly #maxBytes: number;
   readonly #isRead: readonly boolean[];
-  /** The section of each camera. `#places` has the places of these sections. */
+  /** The section with the next frame of each camera. `#places` has the places of the sections in the files. */
   #sections: (Uint8Array | undefined)[];
   #places: (SectionPlace | undefined)[];
 

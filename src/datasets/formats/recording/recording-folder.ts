@@ -1,4 +1,4 @@
-/** Defines the folder of a recording. Data may have to be fetched before it can be read. */
+/** Defines the interface to the folder of a recording, whose data may have to be fetched before it can be read. */
 
 import type { Directory, StorageFile } from "../../../files/directory.ts";
 import { withIoErrors } from "../../../files/io-errors.ts";

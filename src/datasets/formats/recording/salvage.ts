@@ -24,7 +24,7 @@ export interface SalvageOptions {
 
 /**
  * Lists the intact parts of all segments.
- * @throws ReplayError CORRUPT if no segment has a valid head · UNSUPPORTED if another version wrote it · SPEC_MISMATCH if there is no recording
+ * @throws ReplayError CORRUPT if no segment has a valid header · UNSUPPORTED if another version wrote it · SPEC_MISMATCH if there is no recording
  * @throws RldsError EMPTY if nothing has been recorded
  */
 export async function salvageRecording(folder: RecordingFolder, { signal, losses }: SalvageOptions): Promise<Listing> {
@@ -82,7 +82,7 @@ function slotOf(id: number, segments: readonly SalvagedSegment<PartVisitor>[], n
   return isOther ? { id, segment: undefined, fault: "the file differs from the recorded file" } : { id, segment, fault: undefined };
 }
 
-/** Removes trailing segments that never contained any data. Returns the newest segment with a valid head. */
+/** Removes trailing segments that never contained any data. Returns the newest segment with a valid header. */
 function newestWithHead(segments: SalvagedSegment<PartVisitor>[]): SalvagedSegment<PartVisitor> | undefined {
   while (segments.length > 1 && !segments.at(-1)?.parts.some(isStretch) && !segments.at(-2)?.isSealed) segments.pop();
   return [...segments].reverse().find(({ head }) => head !== undefined);

@@ -50,13 +50,13 @@ interface Hit {
   readonly lost: LostPart;
   /** The maximum number of steps in the gap. */
   readonly most: number;
-  /** The index among the parts. */
+  /** The index of the gap in the list of all parts. */
   readonly place: number;
   readonly first: number;
   readonly last: number;
 }
 
-/** Steps that were read from an episode. */
+/** Steps of one episode that were read from one part. `place` is the index of the part. */
 interface ReadSteps {
   readonly segment: number;
   readonly place: number;
@@ -71,7 +71,7 @@ export class SalvagedEpisodes {
   readonly #ends = new Map<number, End>();
   readonly #hits: Hit[] = [];
 
-  /** @param stated the stated content of each segment, if it is known */
+  /** @param stated the content of each segment according to the index of the next segment, if that index is readable */
   constructor(parts: readonly (ReadPart | LostPart)[], stated: readonly (Contents | undefined)[], { numberBytes, texts, frames }: RowLayout) {
     this.#parts = parts;
     this.#stated = stated;
@@ -93,7 +93,7 @@ export class SalvagedEpisodes {
     });
   }
 
-  /** Returns an error per gap, and an error per episode that a gap damaged. */
+  /** Returns an error per gap, except lost files without steps, and an error per episode that a gap damaged. */
   losses(): RldsError[] {
     const gaps = this.#parts.flatMap((lost, place) =>
       lost.pieces === undefined
@@ -141,7 +141,7 @@ export class SalvagedEpisodes {
         continue;
       }
       for (const { episode, steps, end } of part.pieces) {
-        // Episode numbers only increase, so a smaller number is not the work of a recorder and is ignored.
+        // Episode numbers only increase, so a smaller number was not written by a recorder and is ignored.
         if (episode < next) continue;
         const read = this.#read.get(episode) ?? [];
         this.#read.set(episode, read);
@@ -184,7 +184,7 @@ export class SalvagedEpisodes {
   }
 }
 
-/** @param place the part before which steps are counted. Default: all steps are counted */
+/** Counts the steps that were read. @param place the index of the part before which steps are counted. Default: all steps are counted */
 function stepsOf(read: readonly ReadSteps[], place = Number.POSITIVE_INFINITY): number {
   return read.reduce((sum, part) => sum + (part.place < place ? part.steps : 0), 0);
 }

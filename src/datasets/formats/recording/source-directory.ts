@@ -40,7 +40,10 @@ export class SourceDirectory implements Directory, RecordingFolder {
   readonly #open = new Map<string, SourceFile>();
   readonly #fetched = new Map<string, FetchedBlock>();
 
-  /** @throws RldsError NOT_FOUND if there are no segments · UNSUPPORTED if several folders have segments · ReplayError LOCKED if the owner writes constantly */
+  /**
+   * Finds the segments in a folder and reads their sizes.
+   * @throws RldsError NOT_FOUND if there are no segments · UNSUPPORTED if several folders have segments · ReplayError LOCKED if the owner writes constantly
+   */
   static async of(folder: SourceFolder, maxBytes: number, signal?: AbortSignal): Promise<SourceDirectory> {
     const { files, prefix } = await SourceFiles.of(folder);
     return new SourceDirectory(folder, prefix, maxBytes, await readSizes(files, signal));

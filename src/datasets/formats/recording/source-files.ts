@@ -13,7 +13,7 @@ export class SourceFiles implements LogFiles {
   /** The path of the segments in the folder, with a trailing slash. */
   readonly #prefix: string;
   readonly #isListed: boolean;
-  /** The sizes that were found while trying names. The sizes of older segments are not requested again. */
+  /** The sizes that were found while trying names. Only the sizes of the newest two segments may change and are requested again. */
   readonly #sizes = new Map<string, number>();
 
   /** @throws RldsError NOT_FOUND if there are no segments · UNSUPPORTED if several folders have segments */

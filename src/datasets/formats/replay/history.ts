@@ -1,6 +1,6 @@
 /**
- * Indexes every step that a journal with `retain: "all"` received, including steps that no item contains any more. An entry has the place of the step's record
- * in the files (assembly/persistence/row.ts), and states how its episode continues. A row is not reused before it is written (`keeping`,
+ * Indexes every step that a journal with `retain: "all"` received, including steps that no item contains any more. The index has the place of each step's
+ * record in the files (assembly/persistence/row.ts), and how its episode continues. A row is not reused before it is written (`keeping`,
  * assembly/rows/changes.ts), so each step has a record, in the order of its episode.
  */
 import { dataView } from "../../../base/bytes.ts";
@@ -28,12 +28,12 @@ import { Uint32List } from "./uint32-list.ts";
 
 const COUNT_BYTES = 4;
 const LINK_BYTES = 8;
-/** The size of an entry's record (assembly/persistence/entry.ts). */
+/** The size of an entry's record in bytes (assembly/persistence/entry.ts). */
 const ENTRY_RECORD_BYTES = 12;
 const ENTRY_SIZE = 0xffffff;
 /** The maximum number of entries in the chain from a frame to its key frame (assembly/rows/packed-frame.ts). */
 const MAX_CHAIN = 8;
-/** The upper two bits of a row's link encode how the episode ends with the row. */
+/** The shift to the upper two bits of a row's link, which encode whether and how the episode ends with the row. */
 const END_SHIFT = 30;
 
 /** The record of a row that was added in the open group. */
@@ -42,13 +42,13 @@ interface Fresh {
   readonly link: number;
   readonly episode: number;
   readonly at: number;
-  /** The versions of the row's frames. */
+  /** The records of the row's frames, in the form that `#framesIn` returns. */
   readonly frames: readonly number[];
 }
 
 /** The places in the files of a pool's records, oldest first. */
 class Records {
-  /** The maximum size of a record. */
+  /** The maximum size of a record, in bytes. */
   readonly bytes: number;
   readonly segments = new Uint32List();
   /** The offsets of the records in their files. They fit 32 bits, because a file has at most 2 GiB plus one group. */
@@ -68,7 +68,7 @@ class Records {
   }
 }
 
-/** The records of packed frames. Each frame is an entry, which may be a patch of another entry. */
+/** The records of packed frames. Each frame refers to an entry, which may be a patch of another entry. */
 class PackedRecords extends Records {
   readonly frameBytes: number;
   /** The places of the entries' bytes. */
@@ -114,8 +114,8 @@ class PackedRecords extends Records {
   }
 
   /**
-   * Returns the bytes of a frame, which are valid until the next call. @param read reads the bytes of an entry @throws ReplayError CORRUPT if the core cannot
-   * have written the entry
+   * Returns the bytes of a frame, which are valid until the next call. @param read reads the bytes of an entry @throws ReplayError CORRUPT if the entry is
+   * invalid
    */
   frame(index: number, read: (into: Uint8Array, records: Records, index: number) => void): Uint8Array {
     this.#unpacked ??= new UnpackedFrame(this.frameBytes);
@@ -142,16 +142,19 @@ export class JournalHistory {
   readonly #framesOfStep: number;
   readonly #steps: Records;
   readonly #pools: readonly Records[];
-  /** The records of those wide leaves that are packed. Section ids begin with the entries of these leaves. */
+  /** The records of the n wide leaves that are packed. The section ids 0 … n - 1 belong to their entries, and the following ids to all pools and the steps. */
   readonly #packed: readonly PackedRecords[];
-  /** The episode of each step. `#endFlags` encodes how the episode ends with the step, and `#frames` has the versions of the step's frames. */
+  /** The episode of each step. `#endFlags` encodes how the episode ends with the step, and `#frames` has the records of the step's frames. */
   readonly #episodes = new Uint32List();
   readonly #endFlags = new Uint32List();
   readonly #frames = new Uint32List();
   readonly #links = new Map<number, number>();
   readonly #streams = new Map<number, string>();
 
-  /** Reads all files. @returns undefined for a journal that frees space @throws ReplayError CORRUPT, IO · the reason of `signal` if it aborts */
+  /**
+   * Reads all files. @returns undefined for a journal that does not have `retain: "all"`
+   * @throws ReplayError CORRUPT if a file is damaged · IO if a file cannot be read · the reason of `signal` if it aborts
+   */
   static async of(directory: Directory, replay: Replay, signal?: AbortSignal): Promise<JournalHistory | undefined> {
     const memory = new SectionMemory();
     const recovered = recover(directory, memory, { salvage: false, logger: loggerOf(null) });
@@ -186,7 +189,7 @@ export class JournalHistory {
     return this.#steps.segments.length;
   }
 
-  /** Returns the columns of some leaves for some steps, by the indices of the leaves in the layout. */
+  /** Returns the columns of some leaves for some steps. The index of a column is the index of its leaf in the layout. */
   columns(steps: Uint32Array, leaves: readonly PlacedLeaf[]): ColumnData[] {
     const columns: ColumnData[] = [];
     for (const { index, leaf, size } of leaves) columns[index] = blank(leaf, size * steps.length);

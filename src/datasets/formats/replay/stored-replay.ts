@@ -1,4 +1,4 @@
-/** Opens the Replay in a source, in memory. */
+/** Opens the Replay of a journal or snapshot, without changing the source. */
 import { ReplayError } from "../../../base/error.ts";
 import type { Fetch } from "../../../base/host.ts";
 import { Replay } from "../../../replay/replay.ts";
@@ -107,7 +107,7 @@ async function openCopy(folder: SourceFolder, below: string, options: StoredOpti
   );
 }
 
-/** Returns the folder that contains the segments. */
+/** Returns the path of the subfolder that contains the segments, or "" for the folder itself. */
 async function folderOf(folder: SourceFolder): Promise<string> {
   const paths = await folder.list();
   if (paths === undefined)

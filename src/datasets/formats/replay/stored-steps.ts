@@ -28,7 +28,7 @@ export interface ReadSteps<S> {
   readonly [FINAL_STEP]: FinalStep | "unknown";
 }
 
-/** The maximum size of the rows that are gathered together, in bytes. Even a full Replay has room for them. */
+/** The maximum size in bytes of the rows that are gathered together. It is so small that even a full Replay has room for them. */
 const CHUNK_BYTES = 1 << 15;
 const CHUNK_ROWS = 256;
 
@@ -70,7 +70,10 @@ export class StoredSteps {
     this.#chunk = Math.max(1, Math.min(CHUNK_ROWS, Math.floor(CHUNK_BYTES / Math.max(1, this.#rowBytes))));
   }
 
-  /** @param beginning the state of the beginning, as far as it is known without reading steps @throws RldsError CORRUPT */
+  /**
+   * Reads an episode. @param beginning the state of the beginning, as far as it is known without reading steps @throws RldsError UNSUPPORTED if the episode
+   * takes more than maxBytes · ReplayError CORRUPT if a frame is damaged
+   */
   read<S>({ rows, end, openSteps }: Piece, beginning: EpisodeStart): ReadSteps<S> {
     const { stepSpec, leaves, stepType, terminated, discount } = this.#schema;
     const n = rows.length;

@@ -15,7 +15,7 @@ export interface SelectionOptions {
   readonly without?: readonly string[];
   /**
    * The step columns to read. All other step columns are omitted. Default: all. If no part of an RLDS field is named, the whole field is read. Metadata of
-   * episodes and columns that mark the ends of episodes are always read.
+   * episodes and columns that mark the beginnings or ends of episodes are always read.
    */
   readonly only?: readonly string[];
   /** The new names of columns, by old name, such as `{ state: "observation/state" }`. */
@@ -27,7 +27,7 @@ export interface SelectionOptions {
 /** The names of the selection options, for lists in messages. */
 export const SELECTION_OPTIONS = "without, only, rename, null";
 
-/** The fields that `only` restricts. All other fields mark the ends of episodes. */
+/** The fields that `only` restricts. All other fields mark the beginnings or ends of episodes. */
 const VALUES: readonly (Field | undefined)[] = ["observation", "action", "reward", "discount"];
 /** The maximum number of names in an error. */
 const MAX_NAMES = 40;
@@ -118,7 +118,7 @@ export class Selection {
     return this.#renameOf(keys) !== undefined;
   }
 
-  /** Checks that every name in the options matched a column. @param unread the parts of the files that were not read @throws RangeError */
+  /** Checks that every name in the options matched a column. @param unread the parts of the files that were not read @throws RangeError if a name did not */
   check(unread: readonly UnreadPart[] = []): void {
     const unused = this.#rules.find(({ isUsed }) => !isUsed);
     if (unused === undefined) return;
@@ -206,7 +206,7 @@ function checkFinalStep(value: unknown, keys: readonly string[] | undefined): vo
   throw mustBe(RangeError, keys === undefined ? "without" : "rename", rule, FINAL_STEP);
 }
 
-/** Returns whether a rule names a column. Either the names are equal, or one is the RLDS name of a field and the other is another name of that field. */
+/** Returns whether a rule names a column or a group that contains the column. An RLDS name and another name of the same field also match each other. */
 function isNamed(keys: readonly string[], rule: Rule): boolean {
   const path = pathOf(keys);
   if (isWithin(path, rule.path)) {

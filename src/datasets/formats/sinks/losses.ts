@@ -44,7 +44,9 @@ export class Losses {
     return [...this.#losses.values()];
   }
 
-  /** @throws RldsError UNSUPPORTED if `strict` is set and there are losses. In this case, no file has its final name */
+  /**
+   * Rejects losses if they are not allowed. @throws RldsError UNSUPPORTED if `strict` is set and there are losses. At this point, no file has its final name
+   */
   check(strict: boolean | undefined): void {
     if (strict && this.#losses.size > 0) throw new RldsError("UNSUPPORTED", `strict forbids losing data: ${this.all.map(lossText).join("; ")}`);
   }

@@ -24,7 +24,7 @@ export class StagedFile {
     this.#file = file;
   }
 
-  /** @throws RldsError IO */
+  /** Writes or buffers bytes. @throws RldsError IO if the sink fails */
   async write(bytes: Uint8Array): Promise<void> {
     this.bytes += bytes.length;
     if (this.#length + bytes.length > BUFFER) await this.#flush();
@@ -33,7 +33,7 @@ export class StagedFile {
     this.#length += bytes.length;
   }
 
-  /** @throws RldsError IO */
+  /** Writes the buffer and closes the file. @throws RldsError IO if the sink fails */
   async close(): Promise<void> {
     if (this.#closed) return;
     await this.#flush();
@@ -95,7 +95,7 @@ export class Staging {
     return paths.filter((path) => !path.slice(path.lastIndexOf("/") + 1).startsWith(STAGED));
   }
 
-  /** @param below the subfolder of the final name @throws RldsError IO */
+  /** Creates a file under a temporary name. @param below the subfolder of its final name @throws RldsError IO if the sink fails */
   async create(below = ""): Promise<StagedFile> {
     if (below !== "" && !this.#below.has(below)) await this.#clear(below);
     this.#below.add(below);

@@ -10,7 +10,7 @@ import { stepSpecOf } from "../../model/step-spec.ts";
 import type { About } from "../about.ts";
 import type { Loss } from "./losses.ts";
 
-/** The numbers of episodes and steps that were written so far. */
+/** The numbers of episodes, steps and bytes that were written so far. */
 export interface WriteProgress {
   readonly episodes: number;
   readonly steps: number;

@@ -38,7 +38,7 @@ export function directoryFolder(directory: Directory): SourceFolder {
   };
 }
 
-/** @throws RldsError NOT_FOUND · ReplayError IO */
+/** Opens a file. @throws RldsError NOT_FOUND if the file does not exist · ReplayError IO if it cannot be opened */
 function openFile(directory: Directory, name: string): StorageFile {
   try {
     return withIoErrors("opening", directory, name, () => directory.open(name, false));

@@ -42,7 +42,7 @@ export function sortPaths(paths: readonly string[]): string[] {
   return parts.sort((a, b) => compareWords(a.words, b.words) || order(a.path, b.path)).map(({ path }) => path);
 }
 
-/** Compares alternating texts and digits. */
+/** Compares paths that are split into alternating texts and digits. */
 function compareWords(a: readonly string[], b: readonly string[]): number {
   for (let i = 0; i < Math.min(a.length, b.length); i++) {
     const [left, right] = [a[i], b[i]] as [string, string];

@@ -9,11 +9,11 @@ export interface UrlOptions {
   readonly signal?: AbortSignal;
   /** A replacement for the runtime's `fetch`, for example to add headers. */
   readonly fetch?: Fetch;
-  /** The maximum size of a file that is kept in memory because its server does not support ranges. */
+  /** The maximum size in bytes of a file that is kept in memory because its server does not support ranges. */
   readonly maxBytes: number;
 }
 
-/** The size of the first request. A small file fits completely. */
+/** The number of bytes in the first request, which returns a small file completely. */
 const FIRST = 1 << 18;
 
 /** Presents the URLs below a base URL as a folder that cannot be listed. */
@@ -98,7 +98,7 @@ interface Range {
   readonly signal?: AbortSignal;
 }
 
-/** Returns the bytes of a range response. They must be the requested bytes. */
+/** Returns the bytes of a range response. @throws RldsError IO if they are not the requested bytes */
 async function readRange(response: Response, { name, at, length, size, grows, signal }: Range): Promise<Uint8Array> {
   const range = rangeOf(response);
   const io = (message: string) => new RldsError("IO", message, { file: name, offset: at });

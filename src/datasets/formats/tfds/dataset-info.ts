@@ -17,7 +17,7 @@ export interface Split {
 export interface DatasetInfo {
   readonly name: string;
   readonly splits: readonly Split[];
-  /** All other properties in the file. */
+  /** All properties in the file except the splits. */
   readonly about: Json;
 }
 

@@ -49,7 +49,7 @@ export class EpisodeSchema {
     return [...this.#shapes.values()].every((shape) => !shape.includes(null));
   }
 
-  /** @throws RldsError UNSUPPORTED if the shapes are not known yet */
+  /** The spec of a step. A length that is not known yet is 0. */
   get stepSpec(): StepSpec {
     return featureSpec(this.#steps, STEPS, ({ key, feature }) => {
       const shape = this.#shapes.get(key) as Dimensions;
@@ -75,7 +75,7 @@ export class EpisodeSchema {
     });
   }
 
-  /** @throws RldsError CORRUPT, UNSUPPORTED */
+  /** Returns the episode in a record. @throws RldsError CORRUPT if the record is damaged · UNSUPPORTED if its values have different shapes */
   episode<S>(bytes: Uint8Array, place: Place, spec: StepSpec): ReadEpisode<S> {
     const example = this.#example(bytes, place);
     const { columns, length } = this.#columns(example);

@@ -14,7 +14,7 @@ export const FLOATS = 2;
 export const INTS = 3;
 const KINDS = ["nothing", "bytes", "floats", "integers"];
 
-/** The number of ranges after which the memory of the ranges themselves is counted. */
+/** The number of offsets, two per range, after which their memory is counted. */
 const RANGES_PER_CHECK = 4096;
 
 interface StoredList {
@@ -42,7 +42,7 @@ export class Example {
   readonly #maxBytes: number;
   #usedBytes: number;
 
-  /** @param place the place of the record, not of its data @throws RldsError CORRUPT */
+  /** @param place the place of the record, not of its data @throws RldsError CORRUPT if the record is not an Example */
   constructor(bytes: Uint8Array, keys: Keys, place: Place, maxBytes: number) {
     this.bytes = bytes;
     this.#place = place;
@@ -75,7 +75,7 @@ export class Example {
     return list.ranges;
   }
 
-  /** @param at the offset in the record's data */
+  /** Returns the error for damage. @param at the offset in the record's data. Default: the beginning of the record */
   corruptError(message: string, at?: number, { cause, step }: { cause?: unknown; step?: number } = {}): RldsError {
     const { offset = 0 } = this.#place;
     const place = { ...this.#place, offset: at === undefined ? offset : offset + HEAD + at, ...(step === undefined ? {} : { step }) };
@@ -100,7 +100,10 @@ export class Example {
     return unsupportedFile(step === undefined ? this.#place : { ...this.#place, step }, message);
   }
 
-  /** Visits every field of the message at `from` … `to`. Fields that `onField` does not read are skipped. @throws RldsError CORRUPT */
+  /**
+   * Visits every field of the message at `from` … `to`. Fields for which `onField` returns false are skipped. @throws RldsError CORRUPT if the message is
+   * damaged
+   */
   fields(from: number, to: number, onField: (field: number, wire: WireType, reader: BinaryReader) => boolean): void {
     const reader = new BinaryReader(to === this.bytes.length ? this.bytes : this.bytes.subarray(0, to));
     reader.pos = from;
@@ -154,7 +157,7 @@ function end(reader: BinaryReader): number {
   return to;
 }
 
-/** Returns the byte ranges of a list's values, which may be packed or separate. */
+/** Returns the byte ranges of a list's values, which may be packed or separate, as alternating beginnings and ends. */
 export function payload(example: Example, key: string, kind: number): number[] {
   const offsets: number[] = [];
   const ranges = example.ranges(key, kind);

@@ -12,7 +12,7 @@ export interface ExistingDataset {
   readonly splits: readonly string[];
 }
 
-/** Returns the existing dataset of this name. Returns undefined if it does not exist, or if the sink cannot read. */
+/** Returns the existing dataset of this name, or undefined if there is none or if its files cannot be read. */
 export async function readExistingDataset(folder: SinkFolder, path: string, name: string, existing: readonly string[]): Promise<ExistingDataset | undefined> {
   if (folder.read === undefined || ![INFO, FEATURES].every((file) => existing.includes(`${path}/${file}`))) return undefined;
   const parseFile = async (file: string) => object(parseJson(new TextDecoder().decode(await folder.read?.(`${path}/${file}`))), "the file", file);

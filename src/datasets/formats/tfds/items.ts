@@ -19,14 +19,14 @@ export interface Decoding {
   readonly images?: ImageDecoder;
 }
 
-/** Returns the dtype of a feature's values. */
+/** Returns the dtype of a feature's values as they are returned. Images that are not decoded are bytes. */
 export function dtypeOf(feature: LeafFeature, { text, images }: Decoding): Dtype | "string" | "bytes" {
   if (feature.kind === "text") return text;
   if (feature.kind === "image" && images === undefined) return "bytes";
   return feature.type;
 }
 
-/** Returns the shape of a feature's values. */
+/** Returns the shape of a feature's values as they are returned. Images that are not decoded have the shape []. */
 export function shapeIn(feature: LeafFeature, { images }: Decoding): Dimensions {
   return feature.kind === "image" && images === undefined ? [] : feature.shape;
 }
@@ -86,7 +86,9 @@ function textsOf(example: Example, key: string, text: "string" | "bytes"): (stri
   });
 }
 
-/** @param expectedShape the shape of the feature @throws RldsError CORRUPT · UNSUPPORTED if images have different sizes */
+/**
+ * Decodes images. @param expectedShape the shape of the feature @throws RldsError CORRUPT if an image is damaged · UNSUPPORTED if images have different sizes
+ */
 function pixelsOf(example: Example, leaf: StoredLeaf, key: string, expectedShape: Dimensions, decode: ImageDecoder): LeafItems {
   const { feature } = leaf;
   const type = feature.kind === "image" ? feature.type : "u8";

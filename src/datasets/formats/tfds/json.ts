@@ -6,7 +6,7 @@ import type { SourceFolder } from "../sources/source.ts";
 
 export type Json = { readonly [key: string]: unknown };
 
-/** Reads a file that contains a JSON object. @throws RldsError NOT_FOUND if the file does not exist · CORRUPT if it is not a JSON object */
+/** Reads a file that contains a JSON object. @throws RldsError NOT_FOUND if the file does not exist · CORRUPT if it exceeds maxBytes or is not a JSON object */
 export async function readJson(folder: SourceFolder, path: string, maxBytes: number): Promise<Json> {
   const file = await folder.open(path);
   try {

@@ -26,7 +26,7 @@ export function floatsOf(example: Example, key: string): Float32Array<ArrayBuffe
 export function integersOf<D extends Dtype>(example: Example, key: string, dtype: D): ArrayOf<D> {
   const parts = payload(example, key, INTS);
   let count = 0;
-  // Every value ends with a byte below 128.
+  // Only the last byte of each base-128 number is below 128.
   for (let i = 0; i < parts.length; i += 2)
     for (let at = parts[i] as number; at < (parts[i + 1] as number); at++) count += ((example.bytes[at] as number) >> 7) ^ 1;
   example.reserve(count * DTYPES[dtype].bytes);
@@ -62,7 +62,7 @@ function fill(output: AnyArray, start: number, example: Example, key: string, dt
       words[2 * index + 1] = high;
       continue;
     }
-    // If the upper half is only the sign, or zero, the value fits a number.
+    // If the upper half is only the sign, or zero, the value fits in a number.
     const value = high === low >> 31 ? low : high === 0 ? low >>> 0 : Number.NaN;
     if (!(value >= min && value <= max))
       throw example.corruptError(`feature ${key} must contain integers in ${min} … ${max}, but an integer is outside that range`, begin);

@@ -1,7 +1,7 @@
 /** Builds a protobuf message in parts. Large values are not copied, but are views of the caller's memory. */
 
 const BLOCK_BYTES = 1 << 16;
-/** The maximum size of a value that is copied. Larger values become views. */
+/** The maximum size in bytes of a value that is copied. Larger values become views. */
 const MAX_COPIED = 1 << 12;
 /** The maximum length of a base-128 number, in bytes. */
 const VARINT_BYTES = 10;

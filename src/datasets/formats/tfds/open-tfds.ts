@@ -143,7 +143,7 @@ interface SourceRecord {
   readonly file: string;
 }
 
-/** Yields the records of the parts in order, shard by shard. @throws RldsError */
+/** Yields the records of the parts in order, shard by shard. @throws RldsError if a shard cannot be read and `losses` is undefined */
 async function* recordsOf(
   folder: SourceFolder,
   parts: readonly SplitPart[],

@@ -12,7 +12,7 @@ export interface StoredLeaf {
   /** The lengths of the sequences around the leaf, except the steps. */
   readonly lengths: Dimensions;
   readonly feature: LeafFeature;
-  /** Whether the leaf belongs to the steps or to the episode. */
+  /** Whether the leaf belongs to the steps. Otherwise, it belongs to the episode. */
   readonly inSteps: boolean;
 }
 

@@ -14,7 +14,7 @@ const FOOT = 4;
 
 export interface TfRecordOptions {
   readonly signal?: AbortSignal;
-  /** The maximum size of a record. */
+  /** The maximum size of a record, in bytes. */
   readonly maxBytes: number;
   /** The number of bytes that are read together. */
   readonly block?: number;
@@ -24,7 +24,7 @@ export interface TfRecordOptions {
 export class TfRecords {
   /** The offset of the record that was read last. */
   offset = 0;
-  /** Whether the reader is past the last record, even if its bytes are damaged. */
+  /** Whether the reader is past the record that it read last, so it can continue with the next record even if the bytes of that record are damaged. */
   isPast = true;
   readonly #reader: ReadAhead;
   readonly #maxBytes: number;
@@ -42,7 +42,7 @@ export class TfRecords {
     return this.#reader.position;
   }
 
-  /** Returns the data of the next record as a view that remains valid. @throws RldsError CORRUPT */
+  /** Returns the data of the next record as a view that remains valid. @throws RldsError CORRUPT if the record is damaged or exceeds maxBytes */
   async next(): Promise<Uint8Array> {
     const length = await this.#head();
     if (length > this.#maxBytes) {
@@ -57,7 +57,7 @@ export class TfRecords {
     return bytes.subarray(0, length);
   }
 
-  /** Skips a record without checking its data. @throws RldsError CORRUPT */
+  /** Skips a record without checking its data. @throws RldsError CORRUPT if the header of the record is damaged */
   async skip(): Promise<void> {
     this.#reader.skip((await this.#head()) + FOOT);
   }
@@ -66,7 +66,7 @@ export class TfRecords {
     return this.#reader.close();
   }
 
-  /** Reads the head of a record and returns its length, which must fit the rest of the file. */
+  /** Reads the header of a record and returns the length of its data, for which the rest of the file must have room. */
   async #head(): Promise<number> {
     this.offset = this.#reader.position;
     this.isPast = false;

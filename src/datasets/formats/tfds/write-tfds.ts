@@ -193,7 +193,7 @@ function infoOf(name: string, version: string, description: string | undefined, 
   return { ...(description === undefined ? {} : { description }), disableShuffling: true, fileFormat: "tfrecord", name, splits: [split], version };
 }
 
-/** Checks the options, and returns the function that assigns episodes to shards. */
+/** Returns the checked options with their defaults, and `shardOf`, the function that assigns episodes to shards. */
 function parseOptions(rlds: RldsDataset<unknown>, options: TfdsWriteOptions) {
   const known = onlyKeys("options", options, OPTIONS);
   const { name, version = "1.0.0", split = "train", shards, shardBytes, description, images = [], overwrite = false, about, strict = false, ...rest } = known;

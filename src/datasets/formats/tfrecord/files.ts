@@ -47,7 +47,7 @@ export function isHttp(path: unknown): boolean {
 /** Opens a URL as a file, even if it has no extension. Other readers treat such a URL as a folder, but files in the examples of TF-Agents have no extension. */
 async function openUrl(url: URL, options: SourceOptions): Promise<SourceFile> {
   const base = new URL("./", url);
-  // The query may contain a signature.
+  // The query may contain a signature that the server requires.
   base.search = url.search;
   const { folder } = await sourceOf(base, options);
   return (folder as SourceFolder).open(decodeURIComponent(url.pathname.replace(/^.*\//, "")));

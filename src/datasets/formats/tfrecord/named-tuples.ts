@@ -6,7 +6,7 @@ export interface NamedTuple {
   readonly name: string;
   /** The names of the fields in JavaScript and in Python, in the order of TF-Agents. */
   readonly fields: ReadonlyMap<string, string>;
-  /** The named tuples that the fields are if they have matching fields themselves. */
+  /** For some fields, the named tuple that the field's value represents if the value has the fields of that tuple. */
   readonly parts?: { readonly [field: string]: NamedTuple };
 }
 
@@ -74,7 +74,7 @@ export function namedTupleCalled(name: string, fields: readonly string[], candid
   return tuple !== undefined && [...tuple.fields.values()].every((field) => fields.includes(field)) ? tuple : undefined;
 }
 
-/** Returns the candidates for a field. */
+/** Returns the candidates for the value of a field. */
 export function candidatesIn(tuple: NamedTuple | undefined, field: string): Candidates {
   const part = tuple?.parts?.[field];
   return part === undefined ? NOTHING : [part];

@@ -120,7 +120,7 @@ export async function openTfrecord<S = RldsStep>(from: Source, options: Tfrecord
   }
 }
 
-/** @throws TypeError · ReplayError SPEC_MISMATCH */
+/** Checks the option `spec`. @throws TypeError if it is not a spec · ReplayError SPEC_MISMATCH if it does not describe trajectories */
 function checkStatedSpec(spec: Spec): void {
   if (!isTrajectorySpec(spec))
     throw mustBe(

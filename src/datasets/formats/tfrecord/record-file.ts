@@ -53,7 +53,7 @@ export class RecordFile {
     return this.#pendingBytes < BUFFER_BYTES ? undefined : this.flush();
   }
 
-  /** Writes the buffer. @throws RldsError IO */
+  /** Writes the buffer. @throws RldsError IO if the sink fails */
   flush(): Promise<void> {
     const parts = this.#pending;
     this.#pending = [];
@@ -64,7 +64,7 @@ export class RecordFile {
     return this.#work;
   }
 
-  /** Writes the buffer and closes the file. @throws RldsError IO */
+  /** Writes the buffer and closes the file. @throws RldsError IO if the sink fails */
   close(): Promise<void> {
     this.#closing ??= allOf([() => this.flush(), () => this.#letGo()]);
     this.#closing.catch(() => {});

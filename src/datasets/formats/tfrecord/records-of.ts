@@ -31,8 +31,8 @@ const MAX_BLOCK = 2 ** 20;
 const MIN_BLOCK = 2 ** 12;
 
 /**
- * Yields one record from each of `cycleLength` files in turn. When a file ends, the next file takes its place and is read in the next turn. @throws RldsError
- * NOT_FOUND, CORRUPT, IO
+ * Yields one record from each of `cycleLength` files in turn. When a file ends, the next file takes its place and is read in the next turn.
+ * @throws RldsError NOT_FOUND if a file does not exist · CORRUPT if a file is damaged · IO if a file cannot be read
  */
 export async function* recordsOf(
   paths: readonly string[],

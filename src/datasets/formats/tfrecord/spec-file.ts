@@ -151,7 +151,7 @@ class StructureReader {
     return { dtype, shape };
   }
 
-  /** Visits the fields of the message at `from` … `to`, which are fields with a length and numbers. */
+  /** Visits the length-delimited fields and the numbers in the message at `from` … `to`. */
   #fields(from: number, to: number, onMessage: (field: number, from: number, to: number) => void, onNumber?: (field: number, value: number) => void): void {
     const reader = new BinaryReader(this.#bytes.subarray(0, to));
     reader.pos = from;

@@ -28,8 +28,8 @@ export class StepDecoder {
   }
 
   /**
-   * Decodes a record to new arrays, one per leaf. Half floats become f32. @param place the place of the record @throws RldsError CORRUPT · UNSUPPORTED if
-   * images are not stored in the form that compressImage declares
+   * Decodes a record to new arrays, one per leaf. Half floats become f32. @param place the place of the record
+   * @throws RldsError CORRUPT if the record is damaged · UNSUPPORTED if images are not stored in the form that compressImage declares
    */
   decode(bytes: Uint8Array, place: Place): readonly AnyArray[] {
     const example = new Example(bytes, this.#keys, place, this.#maxBytes);

@@ -19,9 +19,9 @@ export interface ColumnOptions {
   readonly signal?: AbortSignal;
 }
 
-/** The maximum number of chunks per episode. In a file of garbage, each element may be a chunk. */
+/** The maximum number of chunks per episode. In damaged metadata, each element may be a chunk. */
 const MAX_CHUNKS = 2 ** 20;
-/** The number of chunks that are read concurrently. KEPT_BYTES is the total size of the chunks that are cached for the next rows. */
+/** The number of chunks that are read concurrently. KEPT_BYTES is the maximum total size of the chunks that are cached for the next rows. */
 const CHUNKS_AT_ONCE = 4;
 const KEPT_BYTES = 2 ** 25;
 

@@ -10,9 +10,9 @@ type Values = { readonly [name: string]: unknown };
 /** The compression of a chunk, and its required size. */
 export interface ChunkBytes {
   readonly compressor: Compressor | undefined;
-  /** The required size. Undefined if elements have no fixed width. */
+  /** The required size of the decompressed chunk, in bytes. Undefined if elements have no fixed width. */
   readonly decompressed: number | undefined;
-  /** The size of the checksums that come after the compressed bytes. */
+  /** The total size of the checksums after the compressed bytes, in bytes. */
   readonly behind: number;
 }
 
@@ -150,7 +150,7 @@ function compressorOf(name: unknown, fault: Fault): Compressor {
 
 interface ElementType {
   readonly dtype: StepLeaf["dtype"];
-  /** The size of an element in a file. Undefined for texts of variable length. */
+  /** The size of an element in a file, in bytes. Undefined for texts of variable length. */
   readonly bytes: number | undefined;
   readonly memoryBytes: number;
   /** The type that zarrita reads instead of this type. */

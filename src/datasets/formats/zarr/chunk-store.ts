@@ -28,7 +28,7 @@ export class ChunkStore {
     this.#metadata = new TextEncoder().encode(JSON.stringify(options.metadata.json));
   }
 
-  /** @throws RldsError CORRUPT if a chunk is damaged */
+  /** Returns the metadata of the array, or the bytes of a chunk. Returns undefined if there is no such file. @throws RldsError CORRUPT if a chunk is damaged */
   async get(key: string): Promise<Uint8Array | undefined> {
     if (key === "/zarr.json" || key === "/.zarray") return this.#metadata;
     if (key === "/.zattrs") return undefined;
@@ -48,7 +48,7 @@ export class ChunkStore {
     }
   }
 
-  /** Reads a part of a shard, which is its index or a chunk. @throws RldsError CORRUPT */
+  /** Reads a part of a shard, which is its index or a chunk. @throws RldsError CORRUPT if the part is damaged */
   async getRange(key: string, range: Range): Promise<Uint8Array | undefined> {
     const { folder, prefix, maxBytes, metadata, signal } = this.#options;
     const path = prefix + key.slice(1);
@@ -75,10 +75,10 @@ interface CheckOptions {
   readonly signal?: AbortSignal;
 }
 
-/** The size of the head of a Blosc chunk. */
+/** The size of the header of a Blosc chunk, in bytes. */
 const BLOSC_HEAD = 16;
 
-/** @throws RldsError CORRUPT */
+/** Checks the decompressed size of a chunk. @throws RldsError CORRUPT if the chunk is damaged or has a wrong size */
 async function checkChunk(bytes: Uint8Array, { compressor, decompressed, behind }: ChunkBytes, { path, maxBytes, signal }: CheckOptions): Promise<void> {
   const length = bytes.length - behind;
   const sizeError = (size: number) => corruptFile({ file: path }, `a chunk must have ${decompressed ?? `at most ${maxBytes}`} bytes, got ${size}`);
@@ -108,7 +108,7 @@ async function checkChunk(bytes: Uint8Array, { compressor, decompressed, behind 
 
 const SLICE = 1 << 14;
 
-/** Decompresses zlib data. @throws RldsError CORRUPT */
+/** Decompresses zlib data. @throws RldsError CORRUPT if the data is damaged */
 async function* inflated(path: string, bytes: Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {
   const { Unzlib } = await import("fflate");
   let output: Uint8Array[] = [];

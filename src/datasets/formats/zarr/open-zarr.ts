@@ -30,7 +30,7 @@ export interface ZarrOptions extends ReadOptions {
   readonly fetch?: Fetch;
 }
 
-/** The groups of the steps and of the episodes. */
+/** The prefixes of the paths of arrays with steps (`data/`) and with metadata of episodes (`meta/`). */
 const STEPS = "data/";
 const META = "meta/";
 
@@ -137,7 +137,7 @@ async function partsOf(store: ZarrFolder, selection: Selection, options: PartOpt
   return { name, file, tree, ends: ends.filter((end) => end <= rows), terminal, metadata, about };
 }
 
-/** @throws RldsError CORRUPT, EMPTY */
+/** Returns the ends of the episodes. @throws RldsError CORRUPT if they are not increasing integers · EMPTY if there are no episodes */
 async function endsOf(column: Column, budget: MemoryBudget): Promise<number[]> {
   const { leaf, rows = 0, path, read } = column;
   const fail = (what: string) => corruptFile({ file: path }, what);

@@ -11,7 +11,7 @@ export function rootOf(path: string): string | undefined {
   return name === undefined ? undefined : path.slice(0, -name.length);
 }
 
-/** Returns whether paths are those of a Zarr store. */
+/** Returns whether one of the paths is a metadata file of Zarr. */
 export function hasZarr(paths: readonly string[]): boolean {
   return paths.some((path) => /(^|\/)(\.zgroup|\.zarray|zarr\.json)$/.test(path));
 }

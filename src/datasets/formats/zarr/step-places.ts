@@ -22,7 +22,7 @@ export interface StepPart extends StepPlace {
   readonly column: Column;
 }
 
-/** The fields that contain values. All other fields mark the ends of episodes. */
+/** The fields that contain values of a step. The columns of all other fields are not leaves of the step. */
 const VALUES: readonly (Field | undefined)[] = ["observation", "action", "reward", "discount"];
 const ENDS: readonly (Field | undefined)[] = ["is_terminal", "terminated", "done"];
 /** Matches names of times. As in all other formats, times are not part of the observation. */

@@ -13,7 +13,7 @@ export interface ZarrFolder {
   readonly root: string;
   /** The paths of the arrays, relative to the root. */
   readonly paths: readonly string[];
-  /** Returns the metadata of an array. @throws RldsError CORRUPT, NOT_FOUND */
+  /** Returns the metadata of an array. @throws RldsError CORRUPT if the metadata is damaged · NOT_FOUND if it is missing */
   arrayJson(path: string): Promise<unknown>;
   /** Returns the attributes of the store. */
   attributes(): Promise<Values>;

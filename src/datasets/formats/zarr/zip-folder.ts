@@ -4,7 +4,7 @@ import { findEntryStart, isStored, type ZipEntry, zipEntries, zipPieces } from "
 import { bytesFile } from "../sources/bytes-source.ts";
 import { checkInside, type SourceFile, type SourceFolder } from "../sources/source.ts";
 
-/** The maximum size of an uncompressed entry that is loaded completely. Larger entries remain in the archive and are read in ranges. */
+/** The maximum size in bytes of an uncompressed entry that is loaded completely. Larger entries remain in the archive and are read in ranges. */
 const MAX_LOADED_BYTES = 2 ** 24;
 
 /** Opens a zip archive as a folder. The caller closes the archive's file. @throws RldsError CORRUPT if the archive is damaged */

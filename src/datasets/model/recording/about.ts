@@ -33,7 +33,7 @@ export function specFault(spec: Spec): string | undefined {
 
 /**
  * Parses and checks the metadata of a log directory. The directory may come from an untrusted source.
- * @throws ReplayError SPEC_MISMATCH if the directory contains something else · UNSUPPORTED if another version wrote the directory · CORRUPT
+ * @throws ReplayError SPEC_MISMATCH if the directory contains something else · UNSUPPORTED if another version wrote it · CORRUPT if a field is invalid
  */
 export function parseAbout(name: string, json: object): RecordingAbout {
   const { content, version, spec, fps, images, imagesIn, about } = json as Partial<RecordingAbout>;

@@ -34,7 +34,7 @@ export function endBytes({ flags, task }: End): Uint8Array {
   return encodeTagged({ flags, task }, "end");
 }
 
-/** @throws ReplayError CORRUPT */
+/** Parses the end of an episode. @throws ReplayError CORRUPT if it is invalid */
 export function endOf(bytes: Uint8Array): End {
   const { flags, task } = (decodeTagged(bytes) ?? {}) as Partial<End>;
   if (!isFlags(flags) || (flags & ENDED) === 0 || typeof task !== "string") throw corrupt(CONTRADICTION, "the end of an episode is invalid");
@@ -45,7 +45,7 @@ export function endOf(bytes: Uint8Array): End {
 export interface Progress {
   /** The number of closed episodes, without discarded episodes. */
   readonly kept: number;
-  /** The number of the open episode, or of the next episode. */
+  /** The number of the open episode, or of the next episode if no episode is open. */
   readonly episode: number;
   /** The number of steps in the open episode, or 0 if no episode is open. */
   readonly length: number;
@@ -56,7 +56,7 @@ const START: Progress = { kept: 0, episode: 0, length: 0 };
 export class Contents {
   readonly parts: EpisodePart[] = [];
   readonly #start: Progress;
-  /** The state at the mark. It consists of the number of parts, and the steps and flags of the last part. */
+  /** The state at the mark. It consists of the number of parts, and the steps, the flags and the task of the last part. */
   #count = 0;
   #steps = 0;
   #flags = 0;
@@ -111,7 +111,7 @@ export class Contents {
     return part;
   }
 
-  /** The progress after these parts. */
+  /** The progress at the end of the segment. */
   get after(): Progress {
     const { parts } = this;
     const { kept, episode, length } = this.#start;
@@ -142,7 +142,7 @@ export class Contents {
     );
   }
 
-  /** @throws ReplayError CORRUPT */
+  /** Parses a description. @throws ReplayError CORRUPT if it is invalid */
   static of(bytes: Uint8Array): Contents {
     const { before: start, first, steps, flags, task, tasks } = (decodeTagged(bytes) ?? {}) as { [name: string]: unknown };
     const isWhole =

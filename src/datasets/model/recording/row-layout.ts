@@ -33,7 +33,7 @@ export interface TextLeafOf extends LeafLocation {
 
 export interface FrameLeaf extends LeafLocation {
   readonly leaf: Leaf;
-  /** The number of the camera. */
+  /** The index of the camera among the frame leaves. */
   readonly camera: number;
 }
 
@@ -42,7 +42,7 @@ export function isFrame({ dtype, shape }: RowLeaf): boolean {
   return dtype === "u8" && shape.length === 3 && [1, 3, 4].includes(shape[2] as number);
 }
 
-/** Returns a spec without the options `shared` and `stack`, which only affect the memory of a Replay. */
+/** Returns a spec without the options `shared` and `stack`, which only affect the memory of a Replay. A stack becomes the first dimension of its leaf. */
 export function toRecordingSpec(spec: Spec): Spec {
   // The spec is checked first, so errors describe a leaf as it was passed.
   leavesOf(spec);

@@ -32,16 +32,16 @@ export const CHECK_WARNINGS = [
 ] as const;
 export type CheckWarning = (typeof CHECK_WARNINGS)[number];
 
-/** A fault and its place. */
+/** A fault or a warning, and its place. */
 export interface CheckFinding extends Place {
   /** The path of the leaf, for example `observation/state`. */
   readonly path?: string;
   readonly value?: unknown;
-  /** The description of the fault, without the place: "observation/state is NaN". */
+  /** The description of the fault or warning, without the place: "observation/state is NaN". */
   readonly text: string;
 }
 
-/** The number of findings. `places` lists only the first of them. */
+/** The findings of one kind. All of them are counted, but `places` lists only the first of them. */
 export interface CheckFindings {
   readonly count: number;
   readonly places: readonly CheckFinding[];
@@ -66,7 +66,7 @@ class FindingList implements CheckFindings {
   readonly places: CheckFinding[] = [];
 }
 
-/** A report under construction. */
+/** A report that grows during the check. */
 export class RunningCheck implements CheckReport {
   episodes = 0;
   steps = 0;

@@ -101,7 +101,7 @@ export async function checkRlds<S = RldsStep>(rlds: RldsDataset<S>, options: Che
   return Object.assign(check, { episodes, steps, transitions });
 }
 
-/** @param lengths the number of transitions per episode, without episodes that have no steps, which are faults */
+/** Warns about very short episodes. @param lengths the number of transitions per episode, without episodes that have no steps, which are faults */
 function warnOfLengths(
   lengths: readonly number[],
   { minSteps, minShare }: { readonly minSteps: number; readonly minShare: number },
@@ -121,7 +121,7 @@ function warnOfLengths(
   }
 }
 
-/** Checks the options. */
+/** Returns the options with their defaults. @throws TypeError, RangeError if an option is invalid */
 function parseOptions(options: CheckOptions) {
   const {
     timestamp,

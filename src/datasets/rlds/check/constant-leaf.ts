@@ -14,7 +14,7 @@ export class ConstantLeaf {
   readonly #isWhole: boolean;
   readonly #dtype: Dtype;
   #first: { [i: number]: number | bigint } | undefined;
-  /** The indices of the elements that are still constant. */
+  /** The indices of the elements that are still constant. If the leaf is checked as a whole, the list has the single element -1 while all are constant. */
   #constant: number[] = [];
   #count = 0;
 

@@ -61,7 +61,7 @@ export class EpisodeChecker implements StepReceiver<unknown> {
   #step = 0;
   #times: number[] = [];
   #firstTime: bigint | undefined;
-  /** The previous step, if steps arrive one by one. `#keep` copies it. */
+  /** The previous step, if steps arrive one by one. `#keep` copies it if its source may change it. */
   #previous: unknown;
   #keep: <T>(step: T) => T = (step) => step;
 

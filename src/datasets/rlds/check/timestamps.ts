@@ -10,7 +10,10 @@ export interface TimestampRules {
   readonly maxJitter: number;
 }
 
-/** @param times the timestamps, or their differences from the first timestamp if they are 64-bit integers */
+/**
+ * Reports timestamps that do not increase and uneven intervals. @param times the timestamps, or their differences from the first timestamp if they are 64-bit
+ * integers
+ */
 export function checkTimestamps(times: readonly number[], episode: number, { path, interval, maxJitter }: TimestampRules, report: RunningCheck): void {
   const intervals = times.slice(1).map((time, i) => time - (times[i] as number));
   // Values that are not numbers are a separate fault.

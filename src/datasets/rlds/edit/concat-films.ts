@@ -1,4 +1,4 @@
-/** Merges the videos of several datasets. Each path begins with the number of its dataset. */
+/** Merges the videos of several datasets. In the result, the path of a video begins with the number of its dataset. */
 import { type Camera, type CameraStatistics, type Films, filmReferences } from "../../formats/film-references.ts";
 import type { RldsReader } from "../../formats/reader.ts";
 import type { RldsDataset } from "../../model/dataset.ts";
@@ -47,7 +47,7 @@ export function concatFilms(sources: readonly FilmSource[]): Films | undefined {
   };
 }
 
-/** Returns the episodes of one dataset with references to the merged videos. @param k the number of the dataset */
+/** Returns the episodes of one dataset with references to the merged videos and with a consecutive `episode_index`. @param k the number of the dataset */
 export function withFilmNumbers(rlds: RldsDataset<unknown>, sources: readonly FilmSource[], k: number): ColumnDataset {
   const offset = BigInt(episodeOffsets(sources)?.[k] ?? 0);
   return mapColumns(rlds, {
@@ -90,7 +90,7 @@ function checkFilms(first: FilmSource, { name, reader }: FilmSource): void {
   }
 }
 
-/** The properties of a camera's videos that meta/info.json declares for all files. */
+/** The properties of a camera's videos that must be equal in all datasets, because meta/info.json declares them once for all files. */
 const FILM_KEYS = ["shape", "video.codec", "video.pix_fmt"];
 
 function filmValue({ feature }: Camera, key: string): string {

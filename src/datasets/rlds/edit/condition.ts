@@ -18,7 +18,7 @@ export interface EpisodeCondition {
 const COMPARISONS: readonly unknown[] = ["=", "!=", "<", "<=", ">", ">="];
 const RULE = 'a condition such as "success", "return >= 10" or "task = pick"';
 
-/** @throws TypeError, RangeError */
+/** Parses a condition from text, or checks a condition object. @throws TypeError, RangeError if the condition is invalid */
 export function conditionOf(where: string | EpisodeCondition): EpisodeCondition {
   if (typeof where === "string") return parseCondition(where);
   const { path, comparison, value } = onlyKeys("where", where, "path, comparison, value");
@@ -39,7 +39,7 @@ function parseCondition(text: string): EpisodeCondition {
   return { path, comparison: comparison === "==" ? "=" : (comparison as Comparison), value: parseValue(value) };
 }
 
-/** Parses a number, true or false. Any other text, and any text in quotes, is a string. */
+/** Parses a number, true or false. Integers of 16 to 20 digits become bigints. Any other text, and any text in quotes, is a string. */
 function parseValue(text: string): number | bigint | boolean | string {
   if (/^-?\d{16,20}$/.test(text)) return BigInt(text);
   if (text === "true" || text === "false") return text === "true";

@@ -19,7 +19,7 @@ export class EpisodeSet {
   readonly #subject: string;
   readonly #ranges: readonly Range[];
 
-  /** @param subject the name of the option in messages @throws TypeError, RangeError */
+  /** @param subject the name of the option in messages @throws TypeError, RangeError if the numbers are invalid */
   constructor(subject: string, numbers: EpisodeNumbers) {
     this.#subject = subject;
     if (typeof numbers !== "string" && !Array.isArray(numbers)) throw mustBe(TypeError, subject, RULE, numbers);
@@ -52,7 +52,10 @@ export class EpisodeSet {
     return this.#ranges.at(-1)?.last ?? -1;
   }
 
-  /** @param count the number of episodes in the dataset @throws RangeError if the set contains a larger number */
+  /**
+   * @param count the number of episodes in the dataset @throws RangeError if a range of the set begins or ends after the last episode. The end of an open range
+   * such as `100-` is not checked
+   */
   check(count: number): void {
     for (const { first, last } of this.#ranges) {
       const missing = first >= count ? first : last !== Number.POSITIVE_INFINITY && last >= count ? last : undefined;
@@ -81,7 +84,7 @@ function checkRange(subject: string, first: number, last: number, part: unknown)
   return { first, last };
 }
 
-/** Sorts ranges and merges overlapping ranges. */
+/** Sorts ranges, and merges overlapping or adjacent ranges. */
 function merge(ranges: readonly Range[]): readonly Range[] {
   const merged: Range[] = [];
   for (const range of [...ranges].sort((a, b) => a.first - b.first)) {

@@ -113,7 +113,7 @@ function pixelSpec(spec: StepSpec, pictures: ReadonlyMap<string, Picture>): Step
   return visit(spec, "");
 }
 
-/** @throws RldsError UNSUPPORTED */
+/** Returns the size of a camera's images. @throws RldsError UNSUPPORTED if the dataset does not declare a valid size */
 function pictureOf(path: string, camera: Camera | undefined): Picture {
   const { shape, names } = (camera?.feature ?? {}) as { readonly shape?: readonly number[]; readonly names?: unknown };
   const isChannelsFirst = Array.isArray(names) && String(names[0]).startsWith("channel");

@@ -130,7 +130,7 @@ const COMPARE: { readonly [comparison in Comparison]: (a: Ordered, b: Ordered) =
   ">=": (a, b) => a >= b,
 };
 
-/** @throws RangeError */
+/** Returns the test of a condition for one element. @throws RangeError if elements of the leaf cannot be compared with the value */
 function elementTest({ path, comparison, value }: EpisodeCondition, { dtype }: StepLeaf): ElementTest {
   if (comparison === undefined) return dtype === "bytes" ? (bytes) => (bytes as Uint8Array).length > 0 : Boolean;
   const compare = COMPARE[comparison] as (a: unknown, b: unknown) => boolean;

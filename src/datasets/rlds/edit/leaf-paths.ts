@@ -9,12 +9,12 @@ export interface NamedLeaf extends LeafEntry {
   readonly index: number;
 }
 
-/** Returns a path with slashes. */
+/** Returns a path with its dots replaced by slashes. */
 export function slashed(path: string): string {
   return path.replaceAll(".", "/");
 }
 
-/** Returns the leaves that a path selects, which are one leaf or all leaves of a group. @throws RangeError */
+/** Returns the leaves that a path selects, which are one leaf or all leaves of a group. @throws RangeError if there is no such leaf or group */
 export function leavesAt(spec: StepSpec, option: string, path: string): NamedLeaf[] {
   const all = leavesOf(spec).map((leaf, index) => ({ ...leaf, index }));
   const found = all.filter((leaf) => leaf.path === slashed(path) || leaf.path.startsWith(`${slashed(path)}/`));

@@ -22,7 +22,7 @@ export interface ResampleOptions {
   readonly sourceFps?: number;
 }
 
-/** The maximum number of steps in a resampled episode. If there are more, the timestamps are treated as faulty. */
+/** The maximum number of steps in a resampled episode, unless its source has more. If there are more, the timestamps are treated as faulty. */
 const MAX_STEPS = 2 ** 24;
 /** The tolerance of a time, in steps. Many files store times as f32. */
 const TOLERANCE = 1e-3;
@@ -44,7 +44,7 @@ interface TimePlan {
  * one episode in memory. Costs O(elements).
  * @throws TypeError, RangeError if an option is invalid
  * @throws RangeError during iteration if the times are unknown
- * @throws RldsError INVALID_DATA during iteration if times decrease, or if an episode would have more than 2^24 steps
+ * @throws RldsError INVALID_DATA during iteration if times decrease or are not finite, or if an episode would have more than 2^24 steps
  */
 export function resampleSteps(rlds: RldsDataset<unknown>, options: ResampleOptions): ColumnDataset {
   const { fps, timestamp, sourceFps } = onlyKeys("options", options, "fps, timestamp, sourceFps");
@@ -62,7 +62,7 @@ export function resampleSteps(rlds: RldsDataset<unknown>, options: ResampleOptio
   });
 }
 
-/** @throws RangeError */
+/** Returns the index of the leaf with the times, or -1 if `sourceFps` determines the times. @throws RangeError if the times are unknown */
 function timeColumn(leaves: readonly LeafEntry[], timestamp: string | undefined, sourceFps: number | undefined): number {
   const path = slashed(timestamp ?? "timestamp");
   const column = leaves.findIndex((leaf) => leaf.path === path && leaf.size === 1 && isFloat(leaf.leaf.dtype));
@@ -91,7 +91,7 @@ function resample(episode: ColumnEpisode, plan: TimePlan, spec: StepSpec, index:
   return new StepColumns(spec, data, rows.length);
 }
 
-/** Returns the times in seconds. @throws RldsError INVALID_DATA */
+/** Returns the times in seconds. @throws RldsError INVALID_DATA if a time is not finite or is less than the previous time */
 function timesOf(steps: StepColumns<unknown>, { column, sourceFps, leaves }: TimePlan, episode: number): Float64Array {
   if (column < 0) return Float64Array.from({ length: steps.length }, (_, i) => i / (sourceFps as number));
   const times = Float64Array.from(steps.data[column] as ArrayLike<number>);
@@ -101,7 +101,7 @@ function timesOf(steps: StepColumns<unknown>, { column, sourceFps, leaves }: Tim
   throw new RldsError("INVALID_DATA", mustBe(RangeError, leaves[column]?.path ?? "", rule, times[step]).message, { episode, step });
 }
 
-/** Returns the source row of each new step. @throws RldsError INVALID_DATA */
+/** Returns the source row of each new step. @throws RldsError INVALID_DATA if there would be too many steps */
 function nearestRows(times: Float64Array, fps: number, isFinal: boolean, episode: number): Uint32Array {
   const { length } = times;
   const [first, last] = [times[0] as number, times[length - 1] as number];

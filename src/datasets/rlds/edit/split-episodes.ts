@@ -44,7 +44,7 @@ export function splitEpisodes<S = RldsStep, P extends string = string>(
   return Object.fromEntries(parts) as never;
 }
 
-/** @throws TypeError, RangeError */
+/** Returns the shares unchanged. @throws TypeError, RangeError if a share is invalid, or if the shares do not add up to 1 */
 function checkShares(shares: { readonly [part: string]: number }): { readonly [part: string]: number } {
   const rule = "an object of shares above 0 that add up to 1, such as { train: 0.9, val: 0.1 }";
   if (typeof shares !== "object" || shares === null) throw mustBe(TypeError, "shares", rule, shares);

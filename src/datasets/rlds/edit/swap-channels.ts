@@ -39,7 +39,7 @@ export function swapChannels(rlds: RldsDataset<unknown>, paths: readonly string[
   });
 }
 
-/** Returns the number of channels, by leaf index. @throws RangeError · RldsError */
+/** Returns the number of channels of each selected image, by leaf index. @throws RangeError if a path selects no image · RldsError UNSUPPORTED for a video */
 function channelsOf(spec: StepSpec, paths: readonly string[]): Map<number, number> {
   const channels = new Map<number, number>();
   for (const path of paths) {

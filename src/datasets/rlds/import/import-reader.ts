@@ -37,7 +37,7 @@ export class ImportReader {
     this.#signal = signal;
   }
 
-  /** @throws TypeError if the value is not an episode · the errors of the source */
+  /** Reads an episode. @throws TypeError if the value is not an episode · the errors of the source */
   async episode<S>(source: RldsEpisode<S>, receiver?: StepReceiver<S>): Promise<ReadEpisodeFacts> {
     const report = this.#report;
     const index = numberOfEpisode(source, report.episodes);

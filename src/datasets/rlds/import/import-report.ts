@@ -81,7 +81,7 @@ export interface ImportReport extends Totals {
 
 const MAX_PLACES = 8;
 
-/** Occurrences under construction. */
+/** Occurrences that are still being counted. */
 export class Tally implements Occurrences {
   count = 0;
   readonly places: Finding[] = [];
@@ -97,7 +97,7 @@ export class Tally implements Occurrences {
   }
 }
 
-/** A Range under construction. O(1) per value */
+/** A Range that grows with each value. O(1) per value */
 export class RunningRange implements Range {
   min = Number.NaN;
   max = Number.NaN;
@@ -138,7 +138,7 @@ export class RunningTotals implements Totals {
   }
 }
 
-/** A report under construction. */
+/** A report that grows during an iteration. */
 export class RunningReport extends RunningTotals implements ImportReport {
   readonly mode: ImportReport["mode"];
   complete = false;

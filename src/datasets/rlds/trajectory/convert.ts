@@ -69,7 +69,7 @@ async function* windows(rlds: RldsDataset, policyInfoFn: PolicyInfoFn | undefine
   }
 }
 
-/** @param begin receives the spec of the trajectories before the first trajectory */
+/** Yields the trajectories of a dataset. @param begin receives the spec of the trajectories before the first trajectory */
 export async function* trajectories(
   rlds: RldsDataset,
   policyInfoFn: PolicyInfoFn | undefined,

@@ -18,7 +18,7 @@ import { abortable } from "../../model/traversal.ts";
 /** Maps leaves or subtrees of a Replay's spec (`obs`, `info.mask`) to their paths in the steps (`observation`, `extra/mask`). */
 export type StepFields = { readonly [path: string]: string };
 
-/** All rows of an episode. The last row contains the final observation. */
+/** All rows of an episode. The observation in the last row is the final observation. */
 export interface EpisodeColumns {
   /** One column per leaf, in the order of the spec. */
   readonly data: readonly ColumnData[];
@@ -70,7 +70,10 @@ export class EpisodeReader {
     return this.#leaves[this.#from.findIndex((from) => from.join("/") === path)]?.leaf.dtype;
   }
 
-  /** @throws RldsError SPEC_MISMATCH if a leaf is missing from the steps or has a different form. The error includes the path of the leaf */
+  /**
+   * Checks the spec of the steps. @throws RldsError SPEC_MISMATCH if a leaf is missing from the steps or has a different form. The error includes the path of
+   * the leaf
+   */
   mustFit(stepSpec: StepSpec): void {
     this.#leaves.forEach(({ path, leaf, shape }, i) => {
       const keys = this.#from[i] as readonly string[];
@@ -93,7 +96,10 @@ export class EpisodeReader {
     }
   }
 
-  /** @throws RldsError SPEC_MISMATCH, INVALID_DATA with the place · the signal's reason if the signal aborts */
+  /**
+   * Reads and checks an episode.
+   * @throws RldsError SPEC_MISMATCH if a step has a different form · INVALID_DATA if a flag is in the wrong place · the signal's reason if the signal aborts
+   */
   async read({ steps, ...metadata }: RldsEpisode, episode: number, signal: AbortSignal | undefined): Promise<EpisodeColumns> {
     signal?.throwIfAborted();
     if (steps instanceof StepColumns) {

@@ -54,7 +54,8 @@ export class Pairing {
   }
 
   /**
-   * Returns the trajectory of the last step of the dataset. @param zero the first step of zeros that is assumed to follow @throws RldsError EMPTY, INVALID_DATA
+   * Returns the trajectory of the last step of the dataset. @param zero the first step of zeros that is assumed to follow
+   * @throws RldsError EMPTY if there are no steps · INVALID_DATA if the last episode does not end
    */
   end(zero: RldsStep): Trajectory {
     const last = this.#previous;

@@ -84,7 +84,7 @@ class ReadTracker {
   }
 }
 
-/** @throws RldsError SPEC_MISMATCH */
+/** Returns the result of a policyInfoFn unchanged. @throws RldsError SPEC_MISMATCH if it is a promise, or if it is or contains undefined or null */
 export function mustBeInfo(value: unknown, place?: Place): unknown {
   if (value === undefined || value === null || missing(value))
     throw new RldsError(

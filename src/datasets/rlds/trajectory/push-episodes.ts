@@ -144,7 +144,7 @@ function itemsOf({ nStep, length, stride }: ResolvedRule, rows: number): number 
   return lastStep < length ? 0 : Math.floor((lastStep - length) / stride) + 1;
 }
 
-/** @throws TypeError, ReplayError OUT_OF_TURN */
+/** Checks a writer. @throws TypeError if it is not a writer of a single lane, or resets on the next step · ReplayError OUT_OF_TURN if it has an open episode */
 function mustTake(writer: Writer | RemoteWriter): void {
   const { appendColumns, spec } = (writer ?? {}) as Partial<Writer>;
   if (typeof appendColumns !== "function" || spec === undefined) throw mustBe(TypeError, "writer", "a writer from replay.writer or remoteWriter", writer);

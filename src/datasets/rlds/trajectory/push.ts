@@ -64,7 +64,7 @@ export async function pushRldsToReverb(rlds: RldsDataset, observer: TrajectoryTa
   return pushed;
 }
 
-/** Adds the place to an error of the observer. Returns any other error unchanged. */
+/** Adds the place to a ReplayError or RangeError of the observer. Returns any other error unchanged. */
 function withPlace(error: unknown, place: Place): unknown {
   if (error instanceof ReplayError) return new RldsError(error.code, error.message, place, { cause: error });
   // An observer throws a RangeError if an episode is too long.
@@ -73,7 +73,9 @@ function withPlace(error: unknown, place: Place): unknown {
   return error;
 }
 
-/** @throws RldsError SPEC_MISMATCH with the name of the leaf */
+/**
+ * Compares the signature of the observer's tables, if it is known, with a spec. @throws RldsError SPEC_MISMATCH with the name of the first leaf that differs
+ */
 async function mustMatch(observer: TrajectoryTaker, spec: TrajectoryDataSpec): Promise<void> {
   if (typeof observer.getTableSignature !== "function") return;
   const mismatch = difference(await observer.getTableSignature(), spec, "");

@@ -112,7 +112,7 @@ export function dataSpecOf(stepSpec: StepSpec, maxTextBytes: number | undefined)
   };
 }
 
-/** Returns up to n steps from the beginning of the dataset. @throws RldsError EMPTY */
+/** Returns up to n steps from the beginning of the dataset. @throws RldsError EMPTY if there are no steps */
 async function firstSteps(rlds: RldsDataset, n: number): Promise<unknown[]> {
   const leaves: unknown[] = [];
   let number = 0;
@@ -129,7 +129,7 @@ export function noSteps(): RldsError {
   return new RldsError("EMPTY", "the dataset has no steps");
 }
 
-/** @throws RldsError SPEC_MISMATCH if the steps of an episode are not iterable */
+/** Returns the steps of an episode. @throws RldsError SPEC_MISMATCH if they are not iterable */
 export function mustHaveSteps<S>(episode: { readonly steps: Iterable<S> | AsyncIterable<S> }, number: number): Iterable<S> | AsyncIterable<S> {
   const steps = (episode as { readonly steps?: unknown } | null)?.steps as (Iterable<S> & AsyncIterable<S>) | undefined;
   if (typeof steps === "object" && steps !== null && (Symbol.iterator in steps || Symbol.asyncIterator in steps)) return steps;

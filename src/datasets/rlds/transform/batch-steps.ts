@@ -96,7 +96,7 @@ function stage<S>(
   const span = (size - 1) * stride + 1;
   let check: ReturnType<typeof stepChecker> | undefined;
   let stack: ReturnType<typeof stacker> | undefined;
-  // The steps from the first step of the next window on. `skipped` is the number of steps before that window that are skipped.
+  // The steps from the first step of the next window on. `skipped` is the number of steps before that window that must still be skipped.
   let waiting: S[] = [];
   let skipped = 0;
   let index = 0;

@@ -46,7 +46,7 @@ export function truncateAfter<S = RldsStep>(
   return withSteps(rlds, (steps) => applyStage(steps, stage), keepSpec);
 }
 
-/** Returns a copy of a step with flags set. Each flag keeps its form. */
+/** Returns a copy of a step with flags set, or the step itself if they are already set. Each flag keeps its form. */
 function markStep<S>(step: S, flags: readonly string[]): S {
   const values = step as { readonly [flag: string]: unknown };
   const missing = flags.filter((flag) => flagOf(values[flag]) !== true);

@@ -1,4 +1,4 @@
-/** Filters episodes. */
+/** Filters the episodes of a dataset with a predicate. */
 import { mustBe } from "../../../base/error.ts";
 import { createStepCopier } from "../../model/copy-steps.ts";
 import type { RldsDataset, RldsEpisode, RldsStep } from "../../model/dataset.ts";

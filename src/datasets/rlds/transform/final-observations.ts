@@ -45,7 +45,7 @@ export type RldsWithFinals<S = RldsStep> = RldsDataset<S> & {
 
 const RULES: readonly unknown[] = ["observation", "transition", "drop", "refuse"];
 
-/** @throws RangeError */
+/** Returns the value unchanged. @throws RangeError if it is not a FinalStepRule */
 export function mustBeRule(value: unknown): FinalStepRule {
   if (!RULES.includes(value)) throw mustBe(RangeError, "finalStep", '"observation", "transition", "drop" or "refuse"', value);
   return value as FinalStepRule;

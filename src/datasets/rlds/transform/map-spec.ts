@@ -7,7 +7,7 @@ import { stepSpecOf } from "../../model/step-spec.ts";
 
 /**
  * Infers the spec of a function's result. Leaves that the function passed on keep their spec. The dtype of a new value is inferred from the value, but a number
- * that replaces an f64 is f64. Returns undefined if a number replaces an integer, because the dtype of that number is unknown.
+ * that replaces an f64 is f64. Returns undefined if the spec cannot be inferred. For example, if a number replaces an integer, its dtype is unknown.
  */
 export function mapSpec(spec: StepSpec, step: unknown, result: unknown): StepSpec | undefined {
   const tracedLeaves = traceLeaves(spec, step);
@@ -18,7 +18,7 @@ export function mapSpec(spec: StepSpec, step: unknown, result: unknown): StepSpe
   }
 }
 
-/** @throws if the leaf cannot be inferred */
+/** Returns the leaf of a new value, which replaces the node `at` of the old spec. @throws RangeError if its dtype cannot be inferred */
 function resolveLeaf(leaf: StepLeaf, at: unknown, keys: readonly string[]): StepLeaf {
   const sourceLeaf = at as Partial<StepLeaf> | undefined;
   if (leaf.shape.length > 0 || leaf.dtype === "string" || sourceLeaf?.shape?.length !== 0 || sourceLeaf.dtype === leaf.dtype) return leaf;

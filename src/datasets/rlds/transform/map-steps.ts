@@ -44,7 +44,7 @@ export function mapSteps<S = RldsStep, T = S>(rlds: RldsDataset<S>, change: (ste
 }
 
 /**
- * Changes each episode as a whole. The result has the specs that are passed to the call. Works lazily.
+ * Changes each episode as a whole. The result has the specs in `schema`. Works lazily.
  * @throws TypeError, possibly during iteration, if a value is not an episode
  */
 export function mapEpisodes<S = RldsStep, T = S>(

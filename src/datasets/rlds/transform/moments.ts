@@ -7,7 +7,7 @@
 export class Moments {
   /** The number of rows so far. */
   count = 0;
-  /** The number of elements that were NaN or infinite. Sums that include such elements are NaN. */
+  /** The number of elements that were NaN or infinite. Such elements make the mean and the standard deviation NaN or infinite. */
   nonFinite = 0;
   readonly #mean: Float64Array;
   readonly #squares: Float64Array;

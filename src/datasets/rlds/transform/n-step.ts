@@ -79,7 +79,7 @@ function transitions<S>(n: number, gamma: number, episode: number, keep: (step: 
   };
 }
 
-/** @param steps the step of the transition, followed by the steps after it */
+/** Returns an n-step transition. @param steps the step of the transition, followed by the steps after it */
 function transition(steps: readonly NumericStep[], n: number, gamma: number): unknown {
   let reward = 0;
   let discount = 1;

@@ -171,7 +171,7 @@ class Columns {
       }));
   }
 
-  /** @returns the reward, or 0 if the reward does not count */
+  /** Adds a step. @returns the reward, or 0 for a final observation, whose reward does not count */
   add(step: RldsStep, isFinal: boolean, place: Place): number {
     for (const leaf of this.#leaves) {
       if (isFinal && leaf.isOutcome) continue;
@@ -180,7 +180,7 @@ class Columns {
     return isFinal ? 0 : numberOf(step?.reward);
   }
 
-  /** @param hasFinal whether a step with `is_last` is a final observation @returns the sum of the rewards that count */
+  /** Adds the steps of an episode. @param hasFinal whether a step with `is_last` is a final observation @returns the sum of the rewards that count */
   addColumns({ data, length }: StepColumns<unknown>, hasFinal: boolean): number {
     const column = (name: string) => data[this.#at[name] ?? -1] as ArrayLike<number> | undefined;
     const last = hasFinal ? column("is_last") : undefined;
@@ -200,7 +200,7 @@ class Columns {
   }
 }
 
-/** Returns the elements of a value as a row. @throws RldsError SPEC_MISMATCH */
+/** Returns the elements of a value as a row. @throws RldsError SPEC_MISMATCH if the value does not match the leaf */
 function rowOf({ path, leaf, size, row, moments }: LeafMoments, value: unknown, place: Place): ArrayLike<unknown> {
   const isBig = moments instanceof BigMoments;
   if (ArrayBuffer.isView(value) && (value as Uint8Array).length === size && typeof (value as Uint8Array)[0] === (isBig ? "bigint" : "number"))
