@@ -7,10 +7,10 @@ import type { Progress } from "./incremental.ts";
 import type { Content, StoreLoader } from "./loader.ts";
 import { type SaveTarget, SingleFile, targetOf } from "./single-file.ts";
 
-/** The header of a file of this package. */
+/** The metadata that marks files and directories as written by reprise/pfrl. */
 export const ABOUT = { reprise: "pfrl", version: 2 };
 
-/** The files that this process is saving to, by the paths of their folders, or by their directories. */
+/** The names of the files that this process is saving to, by the path of their folder, or by the directory object if it has no path. */
 const busy = new Map<string | Directory, Set<string>>();
 
 /** The build of the core that the buffer uses; undefined for the core of the package. */
@@ -68,7 +68,7 @@ function* writeFile(directory: Directory, file: string, content: Content, module
   }
 }
 
-/** @throws ReplayError IO · the errors of listing the folder */
+/** @throws ReplayError IO if the folder does not exist · other errors of listing it */
 function checkFolder(directory: Directory, file: string): void {
   try {
     directory.list();
@@ -78,13 +78,13 @@ function checkFolder(directory: Directory, file: string): void {
   }
 }
 
-/** @throws ReplayError IO if the name belongs to a folder, a pipe or a device, which would be lost */
+/** @throws ReplayError IO if the name belongs to a folder, a pipe or a device, which a save would replace */
 function refuseOthers(directory: Directory, file: string): void {
   withIoErrors("opening", directory, file, () => {
     try {
       directory.open(file, false).close();
     } catch (error) {
-      // The next call throws any other error that matters.
+      // The file may not exist yet. Any other error recurs when the caller opens the file.
       if (["EISDIR", "ESPIPE"].includes(codeOf(error) as string)) throw error;
     }
   });

@@ -5,7 +5,7 @@
 import { ReplayError } from "../../base/error.ts";
 import type { AnyArray, ArrayClass } from "../../schema/dtype.ts";
 
-/** The number of bytes per slab, unless one frame is larger. */
+/** The size in bytes of a slab, which is a block of memory for several frames. A larger frame has a slab of its own. */
 const SLAB_BYTES = 65536;
 const FIRST_FRAMES = 64;
 

@@ -13,9 +13,9 @@ type Test = (number: number | bigint) => boolean;
 export interface CompiledNode {
   readonly keys: readonly string[];
   readonly node: PatternNode;
-  /** The number of the column's leaf. */
+  /** The index of the column's leaf among the leaves of the steps. */
   readonly leaf: number;
-  /** The ages of the column's steps, oldest first. */
+  /** The ages of the column's steps, oldest first. The newest step has the age 1. */
   readonly ages: readonly number[];
 }
 

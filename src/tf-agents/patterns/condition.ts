@@ -117,7 +117,7 @@ export class Comparable {
     const value = typeof threshold === "boolean" ? Number(threshold) : threshold;
     const subject = `the value of ${comparison} in ${this.#name}`;
     if (isFloat(leaf?.leaf.dtype)) finite(subject, value);
-    // Comparing a remainder for equality with a negative value is an error, because counts are never negative.
+    // A remainder must not be compared for equality with a negative value, because counts are never negative.
     else integer(subject, value, mod !== undefined && (comparison === "eq" || comparison === "ne") ? 0 : MIN, MAX);
     return new Condition(this.#operand, comparison, value);
   }

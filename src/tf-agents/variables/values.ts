@@ -29,7 +29,7 @@ export interface VariableValue extends FoundLeaf {
   readonly value: unknown;
 }
 
-/** A limit larger than any text in one message. */
+/** The maximum size of a text in bytes, larger than any text that fits in one message to a server. */
 const MAX_TEXT_BYTES = 2 ** 30;
 
 /**
