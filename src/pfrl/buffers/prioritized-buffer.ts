@@ -30,7 +30,7 @@ export abstract class PrioritizedBuffer<B, T> extends StoredBuffer<B, T> {
     return this.#priorities.last.waiting;
   }
 
-  /** The keys of the sample whose errors are not known yet. */
+  /** The keys of the items in the last sample whose errors are not known yet. */
   get waitingKeys(): Float64Array<ArrayBuffer> {
     return this.#priorities.last.keys.slice();
   }

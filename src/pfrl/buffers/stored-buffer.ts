@@ -128,7 +128,7 @@ export abstract class StoredBuffer<B, T> {
     return runIncrementally(this.#mustStayUnchanged(this.#loading(file)), options);
   }
 
-  /** Iterates over all transitions that can be drawn, in the form of PFRL, oldest first. */
+  /** Iterates over all transitions that can be drawn, in the same form as in a sample with `form: "list"`, oldest first. */
   items(): Iterable<T> {
     return this.#stored.transitions() as Iterable<T>;
   }

@@ -90,7 +90,7 @@ function refuseOthers(directory: Directory, file: string): void {
   });
 }
 
-/** Reads a history from a file. */
+/** Loads a history from a file. The history then replaces the buffer's contents. */
 export function* loading(target: SaveTarget, content: Content, module: Module): Generator<Progress, void> {
   const { directory, file } = targetOf(target);
   refuseOthers(directory, file);
@@ -116,7 +116,7 @@ function* readLog(from: Directory, loader: StoreLoader, module: Module): Generat
   }
 }
 
-/** @throws ReplayError INVALID_DATA for a log of another owner */
+/** @throws ReplayError INVALID_DATA if reprise/pfrl did not write the log · UNSUPPORTED if its format has another version */
 export function checkAbout(from: Directory, about: object): void {
   const { reprise, version } = about as Partial<typeof ABOUT>;
   if (reprise !== ABOUT.reprise) throw new ReplayError("INVALID_DATA", `${from.name} is not a file of reprise/pfrl`);

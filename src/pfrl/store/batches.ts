@@ -39,7 +39,7 @@ interface ObjectColumn {
   readonly values: unknown[];
 }
 
-/** The arrays with one number per item of a draw. */
+/** The arrays of a batch that have one number per drawn item. */
 export type ItemInfo = Pick<AnyBatch, "keys" | "probabilities" | "weights">;
 
 /** The internals of a batch in addition to its columns. They have no reference to the buffer, so a batch keeps only its own memory alive. */

@@ -16,7 +16,7 @@ export interface PrioritiesOptions extends ImportanceWeightOptions {
   readonly waitPriorityAfterSampling: boolean;
   /** The share of draws that are uniform. */
   readonly uniformRatio: number;
-  /** Whether samples have weights. */
+  /** Whether samples have importance weights. */
   readonly returnSampleWeights: boolean;
   /** Whether an item may be stored with priority 0. */
   readonly zeros: boolean;
@@ -93,7 +93,7 @@ export class Priorities {
   restore(items: GrowingTable, { max = 1, waiting = null }: HistoryState): void {
     const slots = items.slots();
     this.importanceWeights.errors.max = Math.max(1, max);
-    // The number 0 is not a valid key.
+    // Evicted items get the key 0, which is not the key of any item.
     this.last.restore(waiting === null ? null : waiting.map((rank) => (slots[rank] === undefined ? 0 : items.keyOf(slots[rank]))));
   }
 

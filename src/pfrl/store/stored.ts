@@ -61,7 +61,7 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
   onReplay: (() => void) | undefined;
   /** The recorded first calls; undefined after the buffer was used for anything other than storing steps. */
   #deferredSchema: DeferredSchema | undefined;
-  /** Whether a transition is being read. */
+  /** Set while `append` reads a transition, which may run functions of the caller. */
   #isLocked = false;
 
   constructor(options: StoredOptions) {
@@ -100,7 +100,7 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
     if (this.#isLocked) throw reentrancyError();
   }
 
-  /** Implement `append` and `stop`. */
+  /** These methods implement `append` and `stop`. */
   protected abstract take(transition: AppendedTransition): Env;
   protected abstract end(envId: unknown): void;
 

@@ -44,7 +44,7 @@ export interface Addition {
   readonly skipped: readonly number[];
 }
 
-/** The number of batch sizes that get their own writer. */
+/** The number of different batch sizes that get a writer of exactly that size. Batches of other sizes are split (see `#parts`). */
 const USUAL_SIZES = 2;
 /** The minimum number of steps that the writer of sequences keeps. */
 const MIN_KEEP = 256;

@@ -131,7 +131,7 @@ export class FrameStore {
     return true;
   }
 
-  /** Stores the frame in the scratch buffer. */
+  /** Stores the frame that is in the scratch buffer. Returns its number. */
   #store(hash: number): number {
     let number = this.#free;
     if (number === 0) {

@@ -22,7 +22,7 @@ export interface CompiledNode {
 export interface CompiledConfig {
   readonly config: Config;
   readonly nodes: readonly CompiledNode[];
-  /** The number of steps that must be available. */
+  /** The number of newest steps that must be available for an item. */
   readonly reach: number;
   /** The distance from the end of the item to the newest step. */
   readonly endOffset: number;

@@ -15,7 +15,7 @@ export type Comparison = "eq" | "ne" | "lt" | "le" | "gt" | "ge";
 const MIN = -(2 ** 31);
 const MAX = 2 ** 31 - 1;
 
-/** A complete comparison. */
+/** A condition of a config: the operand, the comparison, and the value to compare with. */
 export class Condition {
   readonly of: Subject;
   /** The field to compare, for a condition created by `data`. */

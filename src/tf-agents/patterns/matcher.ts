@@ -127,7 +127,7 @@ export class Matcher {
     this.#stepAt[k] = this.#step;
   }
 
-  /** Drops the available steps. */
+  /** Makes all steps so far unavailable to later items. */
   clear(): void {
     this.#first = this.#step + 1;
     this.#isLive = false;
