@@ -64,7 +64,7 @@ export const RENAMED_KEYS: { readonly [name: string]: string } = {
   env_id: "envId",
 };
 
-/** Names that other libraries use for `isStateTerminal`. `append` rejects them if `isStateTerminal` is missing, because the episode would never end. */
+/** Names that other libraries use for `isStateTerminal`. `append` rejects them if `isStateTerminal` is missing, because it would store them as extras. */
 const END_KEYS: readonly string[] = ["done", "terminated", "terminal"];
 
 const CALL_SHAPE = "the object in append({ state, action, reward, nextState, isStateTerminal, … })";

@@ -84,7 +84,7 @@ function refuseOthers(directory: Directory, file: string): void {
     try {
       directory.open(file, false).close();
     } catch (error) {
-      // The file may not exist yet. Any other error recurs when the caller opens the file.
+      // The file may not exist yet. Any other error that matters recurs when the caller uses the file.
       if (["EISDIR", "ESPIPE"].includes(codeOf(error) as string)) throw error;
     }
   });

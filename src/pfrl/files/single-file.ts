@@ -54,7 +54,7 @@ export class SingleFile implements Directory {
     this.#directory.remove(this.#toFileName(name));
   }
 
-  /** Does nothing, because `saveFile` already rejects a second save to the same file. */
+  /** Does nothing, because `saveFile` already rejects a second save to the same file in this process. */
   lock(): () => void {
     return () => {};
   }
