@@ -4,12 +4,12 @@ import { MAX_ITEMS } from "../base/limits.ts";
 import { packed, u8 } from "../schema/constructors.ts";
 import { isPlain } from "../schema/infer.ts";
 
-/** The engine options of every buffer. */
+/** The names of the options that every buffer accepts, as text for `onlyKeys`. */
 export const ENGINE_KEYS = "spec, maxBytes, seed, packed, module";
 
 /**
  * Returns the named arguments of a call. undefined counts as omitted.
- * @param more options that have no position
+ * @param more the names of options that can be passed only by name
  * @throws TypeError for an unknown name, an argument that is passed twice, or too many arguments · TypeError, RangeError for an invalid engine option
  */
 export function argumentsOf(
@@ -36,13 +36,13 @@ export function argumentsOf(
   return all;
 }
 
-/** Checks engine options early, because the engine is created only with the first transition. @throws TypeError, RangeError */
+/** Checks engine options early, because a buffer without a spec creates its engine only with the first transition. @throws TypeError, RangeError */
 export function checkEngine({ maxBytes, seed, packed: pack }: { readonly maxBytes?: unknown; readonly seed?: unknown; readonly packed?: unknown }): void {
   if (maxBytes !== undefined) integer("maxBytes", maxBytes, 1, 2 ** 32);
   if (seed !== undefined) checkSeed(seed);
   if (pack === undefined || typeof pack === "boolean") return;
   if (!isPlain(pack)) throw mustBe(TypeError, "packed", "true, false or { ratio }", pack);
-  // The call is made only because `packed` checks its options.
+  // `packed` checks these options. Its result is not needed.
   packed("frames", u8(), pack);
 }
 

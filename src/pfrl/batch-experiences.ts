@@ -13,38 +13,42 @@ import type { Transition } from "./transition.ts";
 export interface BatchExperiencesOptions {
   /** The discount per step, a finite number. */
   readonly gamma: number;
-  /** Maps each state to the learner's input. States have the same form as in lists of transitions. For a batch, their typed arrays are views of its columns. */
+  /**
+   * Maps each state to the learner's input. States have the same form as in lists of transitions. The typed arrays in the states of a batch are views of the
+   * batch's columns.
+   */
   readonly phi?: (state: never) => unknown;
-  /** The dtypes of plain numbers. Default: the dtype of the column for a batch, and the rule of `batchExperiences` for a list. */
+  /** The dtypes of plain numbers. Default: the dtype of a batch's column; for lists and for results of phi, the rule of `batchExperiences`. */
   readonly dtypes?: { readonly state?: Dtype; readonly action?: Dtype };
 }
 
-/** A column, or columns nested like the values. Values that are not numbers are in a list. */
+/** A column, or columns nested like the values. Values that no column can store are in an array. */
 // biome-ignore lint/suspicious/noExplicitAny: what phi makes is not known before it runs
 export type Stacked = any;
 
 export interface Experiences {
-  /** The results of phi for each item's first state. */
+  /** The first state of each item, mapped by phi. */
   readonly state: Stacked;
   /** The first action of each item. */
   readonly action: Stacked;
   /** The discounted sum of the rewards of each item: gamma^i times the i-th reward. */
   readonly reward: Column<"f32">;
-  /** The results of phi for the state after the last step. */
+  /** The state after the last step of each item, mapped by phi. */
   readonly nextState: Stacked;
   /** The terminal flag of each item: 1 if a step of the item ended in a terminal state. */
   readonly isStateTerminal: Column<"f32">;
-  /** The discount of the value of nextState: gamma to the power of the number of steps. */
+  /** The discount for the value of each item's `nextState`: gamma to the power of the item's number of steps. */
   readonly discount: Column<"f32">;
-  /** The action after the last step. Present only if every item has such an action. */
+  /** The action after the last step of each item. Present only if every item has such an action. */
   readonly nextAction?: Stacked;
 }
 
 /**
- * Computes the learner's batch. Typed arrays, and the columns of a batch, keep their dtype. Plain numbers in a list or from phi become f64 in states and f32 in
- * actions. Single numbers become i64 if they are whole in all items, in both states and next states. `dtypes` overrides this rule. Costs O(bytes).
- * @param experiences the result of `sample`: lists of transitions, or a batch. The columns of a batch are used without phi, with zeros for missing next states
- * @throws TypeError if an argument is invalid, or if a next state in a list is null and phi does not replace it
+ * Converts a sample to a batch for a learner. Typed arrays, and the columns of a batch, keep their dtype. Plain numbers in a list or from phi become f64 in
+ * states and f32 in actions. Single numbers become i64 if they are whole in all items, including next states or next actions. `dtypes` overrides this rule.
+ * Costs O(bytes).
+ * @param experiences the result of `sample`: lists of transitions, or a batch. Without phi, missing next states of a batch are zeros
+ * @throws TypeError if an argument is invalid, or if a next state in a list is null and phi does not replace it, or if phi returns null
  * @throws RangeError if an argument is invalid
  */
 export function batchExperiences<S extends StepSpec>(
@@ -73,11 +77,11 @@ export function batchExperiences<S extends StepSpec>(
   return nextActions.includes(null) ? batch : { ...batch, nextAction: stackOf("nextAction", nextActions, actions, firstActions) };
 }
 
-/** The checked options. */
+/** The checked options of `batchExperiences`. */
 interface BatchSettings {
   readonly gamma: number;
   readonly phi: ((state: never) => unknown) | undefined;
-  /** Applies phi to a state. */
+  /** Applies phi to a state, or returns the state if there is no phi. */
   readonly mapState: (state: unknown) => unknown;
   readonly states: DefaultDtype;
   readonly actions: DefaultDtype;
@@ -92,7 +96,7 @@ export function parseOptions(options: BatchExperiencesOptions): BatchSettings {
   return { gamma, phi, mapState: (state) => (phi === undefined ? state : phi(state as never)), states, actions };
 }
 
-/** Returns checked lists of transitions, which are not changed afterwards. */
+/** Checks lists of transitions. Returns copies of the lists, so that phi cannot change them. */
 export function listsOf(experiences: unknown, rule: string): readonly (readonly Transition[])[] {
   if (!Array.isArray(experiences)) throw mustBe(TypeError, "experiences", rule, experiences);
   if (experiences.length === 0) throw mustBe(RangeError, "experiences", "a list of at least one element", experiences);
@@ -107,14 +111,14 @@ export function listsOf(experiences: unknown, rule: string): readonly (readonly 
   });
 }
 
-/** @throws RangeError unless the chosen dtype is a dtype of numbers */
+/** Returns the dtype that the caller chose, if any. @throws RangeError if it is not a dtype of numbers · TypeError for invalid options */
 function dtypeFor(name: "state" | "action", dtypes: { readonly state?: Dtype; readonly action?: Dtype }): Dtype | undefined {
   const dtype = onlyKeys("dtypes", dtypes, "state, action")[name];
   if (dtype === undefined || (dtype !== "bool" && isDtype(dtype))) return dtype;
   throw mustBe(RangeError, `dtypes.${name}`, 'a dtype of numbers, such as "f32"', dtype);
 }
 
-/** Computes the learner's batch from columns. */
+/** Implements `batchExperiences` for a batch. */
 function ofBatch(batch: AnyBatch, spec: WholeSpec, { gamma, phi, states, actions }: BatchSettings): Experiences {
   const { count, lengths, reward, isStateTerminal, hasNextState, hasNextAction } = batch;
   const itemSize = reward.data.length / count;

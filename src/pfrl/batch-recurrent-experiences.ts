@@ -12,15 +12,15 @@ import { infer } from "./rows/step-spec.ts";
 import type { Transition } from "./transition.ts";
 
 /**
- * The batch of a recurrent learner. Steps are in order of time: the first steps of all episodes, then the second steps of all episodes that have a second step,
- * and so on.
+ * A batch for a recurrent learner. `state` and `nextState` have one element per episode. All other columns with one value per step are in order of time: the
+ * first steps of all episodes, then the second steps of all episodes that have a second step, and so on.
  */
 export interface RecurrentExperiences {
-  /** The results of phi for the states of each episode. */
+  /** For each episode, the states of its steps, mapped by phi. */
   readonly state: Stacked[];
   readonly action: Stacked;
   readonly reward: Column<"f32">;
-  /** The results of phi for the next states of each episode. */
+  /** For each episode, the next states of its steps, mapped by phi. */
   readonly nextState: Stacked[];
   readonly isStateTerminal: Column<"f32">;
   /** The discount of each step, which is gamma. */
@@ -30,7 +30,7 @@ export interface RecurrentExperiences {
    * is null.
    */
   readonly recurrentState: Stacked;
-  /** The `nextRecurrentState` of each episode's transitions, in the form of `recurrentState`. */
+  /** The `nextRecurrentState` of each episode's first transition, in the form of `recurrentState`. */
   readonly nextRecurrentState: Stacked;
   /** The next action of each step. Present only if every step has a next action. */
   readonly nextAction?: Stacked;
@@ -40,9 +40,9 @@ export interface RecurrentExperiences {
 const DEFAULT_DTYPE: DefaultDtype = { dtype: undefined, fractions: "f64" };
 
 /**
- * Computes the batch of a recurrent learner from episodes. Dtypes follow the rules of `batchExperiences`. In a recurrent state, arrays are dimensions and
+ * Converts episodes to a batch for a recurrent learner. Dtypes follow the rules of `batchExperiences`. In a recurrent state, arrays are dimensions and
  * objects nest: the pair of an LSTM is `{h, c}`. Costs O(bytes).
- * @param experiences episodes in the list form, the longest first; each of their transitions has `recurrentState` and `nextRecurrentState`, which may be null
+ * @param experiences episodes in the list form, the longest first; each first transition has `recurrentState` and `nextRecurrentState`, which may be null
  * @throws TypeError, RangeError if an argument is invalid
  */
 export function batchRecurrentExperiences(experiences: readonly (readonly Transition[])[], options: BatchExperiencesOptions): RecurrentExperiences {
@@ -79,8 +79,8 @@ export function batchRecurrentExperiences(experiences: readonly (readonly Transi
 }
 
 /**
- * Returns a run of `subseqLen` elements with a uniformly random start, or all elements if there are no more than that.
- * @param random returns a number of at least 0 and below 1. Default: Math.random; pass a generator with a seed for repeatable results
+ * Returns a run of `subseqLen` elements with a uniformly random start, or `seq` itself if it has at most `subseqLen` elements.
+ * @param random returns a number of at least 0 and below 1, such as `Math.random`; pass a generator with a seed for repeatable results
  * @throws TypeError, RangeError if an argument is invalid
  */
 export function randomSubseq<S extends { readonly length: number; slice(from: number, to: number): unknown }>(
@@ -115,7 +115,7 @@ function joined(name: string, lists: readonly (readonly Transition[])[]): Stacke
   return concatValues(name, values);
 }
 
-/** Concatenates values: `concatenate_recurrent_states` of PFRL. */
+/** Concatenates the recurrent states of episodes along a new second dimension, like `concatenate_recurrent_states` of PFRL. */
 function concatValues(name: string, values: readonly unknown[]): Stacked {
   const present = values.filter((value) => value !== null && value !== undefined);
   if (present.length === 0) return null;

@@ -1,11 +1,11 @@
-/** Defines a transition in two forms: as it is appended, and as it is returned. */
+/** Defines transitions in two forms: as a caller appends them, and as a buffer returns them. */
 import { mustBe } from "../base/error.ts";
 
 export interface Transition {
   readonly state: unknown;
   readonly action: unknown;
   readonly reward: number;
-  /** The state after the action. null if there was no such state. */
+  /** The state after the action. null if none was appended. */
   readonly nextState: unknown;
   readonly nextAction: unknown;
   readonly isStateTerminal: boolean;
@@ -56,7 +56,7 @@ export function isTransitionField(name: string): boolean {
   }
 }
 
-/** Names from PFRL that a ported program may still use. Without this check, such names would silently be stored as extras. */
+/** The PFRL names of fields, and their names in Reprise. `append` rejects the PFRL names, because it would otherwise silently store the values as extras. */
 export const RENAMED_KEYS: { readonly [name: string]: string } = {
   next_state: "nextState",
   next_action: "nextAction",
@@ -64,7 +64,7 @@ export const RENAMED_KEYS: { readonly [name: string]: string } = {
   env_id: "envId",
 };
 
-/** Other names for the end of an episode. Without this check, they would silently be stored as extras in place of `isStateTerminal`. */
+/** Names that other libraries use for `isStateTerminal`. `append` rejects them if `isStateTerminal` is missing, because it would store them as extras. */
 const END_KEYS: readonly string[] = ["done", "terminated", "terminal"];
 
 const CALL_SHAPE = "the object in append({ state, action, reward, nextState, isStateTerminal, … })";
@@ -79,19 +79,19 @@ export function checkGiven(name: string, value: unknown): void {
   if (value === undefined) throw mustBe(TypeError, name, `given in ${CALL_SHAPE}`, undefined);
 }
 
-/** @throws TypeError for an extra that means the end of an episode */
+/** @throws TypeError for an extra with another library's name for `isStateTerminal`, such as `done`, if `isStateTerminal` is missing */
 export function checkEnd(name: string, value: unknown, { isStateTerminal }: AppendedTransition): void {
   if (isStateTerminal === undefined && END_KEYS.includes(name))
     throw mustBe(TypeError, name, ["renamed to isStateTerminal", `To store ${name} as an extra, also pass isStateTerminal`], value);
 }
 
-/** @throws TypeError for an extra that has another name here, or that objects cannot store */
+/** @throws TypeError for an extra that has the PFRL name of a field, or the name `__proto__` */
 export function checkExtra(name: string, value: unknown): void {
   if (Object.hasOwn(RENAMED_KEYS, name)) throw mustBe(TypeError, name, `renamed to ${RENAMED_KEYS[name]}`, value);
   if (name === "__proto__") throw mustBe(TypeError, "__proto__", "renamed, because it cannot be an extra", value);
 }
 
-/** Returns the extras of an appended transition: its own properties. */
+/** Returns the extras of an appended transition: all of its own properties except fields and undefined values. @throws TypeError for forbidden names */
 export function extrasOf(transition: AppendedTransition): { [name: string]: unknown } {
   const extras: { [name: string]: unknown } = {};
   for (const name of Object.keys(transition)) {

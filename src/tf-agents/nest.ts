@@ -80,7 +80,7 @@ export function lengthOf(nest: unknown): number {
   return length ?? 0;
 }
 
-/** Returns numbers as a column. Its shape is [] for a single number outside a batch. */
+/** Returns numbers as a column. Callers pass the shape [] for a single number outside a batch. */
 export function numbers(values: ArrayLike<number>, shape: number[] = [values.length]): Column<"f64"> {
   // `Float64Array.from` would be slower, because it uses an iterator.
   return new Column<"f64">(values instanceof Float64Array ? (values as Float64Array<ArrayBuffer>) : new Float64Array(values), shape);

@@ -52,7 +52,7 @@ export function termination<O>(observation: O, reward: Batched, options: StepOpt
   return timeStep(StepType.LAST, observation, reward, 0, options);
 }
 
-/** Returns the last step of an episode that was truncated, usually by a time limit. The discount is not 0, so the value of the future counts. */
+/** Returns the last step of an episode that was truncated, usually by a time limit. The default discount of 1 keeps the value of the future. */
 export function truncation<O>(observation: O, reward: Batched, discount: Batched = 1, options: StepOptions = {}): TimeStep<O> {
   return timeStep(StepType.LAST, observation, reward, discount, options);
 }

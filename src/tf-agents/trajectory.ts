@@ -100,7 +100,7 @@ export function fromTransition<O, A, P = readonly []>(timeStep: TimeStep<O>, act
   return { stepType, observation, action: policyStep.action, policyInfo: policyStep.info ?? ([] as unknown as P), nextStepType, reward, discount };
 }
 
-/** Returns a copy of a trajectory in which some fields have other values. @throws RangeError if trajectories do not have the field */
+/** Returns a copy of a trajectory in which some fields have other values. @throws RangeError if the trajectory does not have a field */
 export function replace<T extends Trajectory<unknown, unknown, unknown, unknown, unknown>, const F extends { readonly [K in keyof Trajectory]?: unknown }>(
   trajectory: T,
   fields: F,
@@ -147,7 +147,7 @@ export function isBoundary(trajectory: Typed): boolean | Uint8Array<ArrayBuffer>
   return mapStepTypes(trajectory, "stepType", (type) => type === LAST);
 }
 
-/** @param of the name of the field to read; time steps have only `stepType` */
+/** @param of the name of the field to read; `stepType` replaces a missing `nextStepType`, which time steps do not have */
 function mapStepTypes(step: Typed, of: keyof Typed, is: (type: number, row: number, next: Batched | ColumnLike) => boolean): boolean | Uint8Array<ArrayBuffer> {
   checkStep("step", step);
   const { stepType, nextStepType = stepType } = step;

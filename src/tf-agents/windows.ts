@@ -42,7 +42,7 @@ export class Windows {
 
   /** Draws n windows of `width` steps. Returns undefined if no stream is long enough. O(n (log streams + width) + bytes) */
   draw(n: number, width: number, layout: WindowLayout, weighting: number = LEVEL): WindowDraw | undefined {
-    // This is checked before the batch is allocated.
+    // This check comes first, so that no batch is allocated if the draw is impossible.
     if (this.streams.total(width, weighting) === 0) return undefined;
     const buffer = this.#buffer(n, width, layout);
     const draw = buffer.prepare();
@@ -65,7 +65,7 @@ export class Windows {
     return windowNumbers;
   }
 
-  /** Draws a stream by its weight, without steps. Returns undefined if no stream has a weight. */
+  /** Draws a stream in proportion to its weight, without reading steps. Returns undefined if no stream has a weight above 0. */
   drawStream(weighting: number): { readonly stream: number; readonly probability: number } | undefined {
     if (this.streams.total(0, weighting) === 0) return undefined;
     const buffer = itemBuffer(this.#engine, { n: 1, width: 0, selections: [], isWhole: false, holds: 0 });
@@ -76,7 +76,7 @@ export class Windows {
     return { stream, probability: buffer.batch.info.probabilities[0] as number };
   }
 
-  /** Returns the windows of `width` steps that begin at these steps of these streams, as a batch. Missing steps are zeros. */
+  /** Returns windows of `width` steps as a batch. Window i begins at step `starts[i]` of stream `streams[i]`. Missing steps are zeros. */
   read(streams: readonly number[], starts: readonly number[], width: number, layout: "single" | "stacked"): unknown {
     const n = streams.length;
     // A negative width would become a huge unsigned number.

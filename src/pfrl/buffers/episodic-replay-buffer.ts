@@ -62,7 +62,7 @@ export class EpisodicReplayBuffer<const S extends StepSpec = StepSpec> extends S
     return this.#stored.sampleEpisodes(n, episodeArguments(maxLength, options)) as unknown as TransitionBatch<S> | SampleList<Transition[]>;
   }
 
-  /** Iterates over all episodes in the form of PFRL, oldest first. */
+  /** Iterates over all completed episodes, each as a list of transitions, oldest first. */
   episodes(): Iterable<Transition[]> {
     return this.#stored.all();
   }

@@ -14,7 +14,7 @@ import type { Stored } from "../store/stored.ts";
 import { type BufferOptions, StoredBuffer } from "./stored-buffer.ts";
 
 export interface PersistentOptions<S extends StepSpec = StepSpec> extends BufferOptions<S>, PersistenceOptions {
-  /** A setting of PFRL that Reprise does not support, because it needs a package that was never public. Must be false. */
+  /** A setting of PFRL that Reprise does not support, because it needs a package that was never published. Must be false. */
   readonly distributed?: false;
   readonly group?: null;
 }
@@ -25,11 +25,11 @@ export interface PersistentArguments<S extends StepSpec> {
   readonly persistence: PersistenceOptions;
   readonly spec: S | undefined;
   readonly engine: EngineOptions;
-  /** Whether the directory is read later, in slices. */
+  /** Whether the constructor leaves the directory to `open`, which reads it in slices. */
   readonly isDeferred: boolean;
 }
 
-/** Marks that `open` reads the directory later. `open` passes this symbol after the other arguments. */
+/** Tells a constructor not to read the directory, because `open` reads it in slices. `open` passes this symbol after the other arguments. */
 export const DEFERRED = Symbol("later");
 
 export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
@@ -37,9 +37,9 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
   readonly #content: Content;
   readonly #log: BufferLog;
   readonly #opening: Generator<Progress, void>;
-  /** The number of segments that were started since the directory was opened. */
+  /** The number of segment heads that were written since the directory was opened. */
   #segments = 0;
-  /** Whether the current segment contains the spec. */
+  /** Whether the head of the current segment was written. */
   #headed = false;
 
   constructor(stored: Stored, content: Content, { directory, persistence, engine, isDeferred }: PersistentArguments<StepSpec>) {
@@ -80,7 +80,7 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
     this.close();
   }
 
-  /** Writes all stored items. */
+  /** Writes all stored items to the log. */
   protected abstract writeItems(): void;
 
   /** Reads the directory in slices between which other tasks can run. */
@@ -113,7 +113,7 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
     return this.#log.closed;
   }
 
-  /** The number of the current segment. Each segment repeats the data that it needs. */
+  /** A number that changes with each new segment and each rewrite of the log. A step can refer only to frames that were written under the same number. */
   protected get segment(): number {
     return this.#segments;
   }
@@ -123,7 +123,7 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
     this.#log.write(kind, id, payload);
   }
 
-  /** Ends a group of the log. */
+  /** Writes the random state if it has changed, and ends the current group of the log. */
   protected commit(): void {
     const items = this.#stored.contents?.items;
     const random = items?.randomState;
@@ -140,7 +140,7 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
     });
   }
 
-  /** Writes the head of a segment. */
+  /** Writes the head of the current segment, which is the spec and the random state, unless it was already written or the spec is unknown. */
   #head(): void {
     const { contents } = this.#stored;
     if (this.#headed || contents === undefined) return;
@@ -150,7 +150,7 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
     this.#log.write(RANDOM, 0, contents.items.randomState);
   }
 
-  /** Rewrites the log with the stored items. */
+  /** Replaces the contents of the log with the stored items. */
   #rewrite(): void {
     this.#log.write(CLEAR, 0, EMPTY);
     this.#headed = false;

@@ -95,7 +95,7 @@ export class PersistentEpisodicReplayBuffer<const S extends StepSpec = StepSpec>
     return this.#stored.sampleEpisodes(n, episodeArguments(maxLength, options)) as unknown as TransitionBatch<S> | SampleList<Transition[]>;
   }
 
-  /** Iterates over all episodes in the form of PFRL, oldest first. */
+  /** Iterates over all completed episodes, each as a list of transitions, oldest first. */
   episodes(): Iterable<Transition[]> {
     return this.#stored.all();
   }

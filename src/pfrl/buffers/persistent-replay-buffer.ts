@@ -91,7 +91,7 @@ export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> extends
     const { contents } = this.#stored;
     if (contents === undefined) return;
     const open = runSync(writeItems(contents, (kind, id, payload) => this.write(kind, id, payload)));
-    // Open episodes continue under new numbers.
+    // These episodes end in the log, because open episodes continue under other numbers.
     for (const number of open) this.write(EPISODE_END, number, EMPTY);
   }
 

@@ -15,7 +15,7 @@ export abstract class PrioritizedBuffer<B, T> extends StoredBuffer<B, T> {
     this.#priorities = priorities;
   }
 
-  /** The current value of beta. */
+  /** The current value of beta, the exponent of the importance weights. */
   get beta(): number {
     return this.#priorities.importanceWeights.beta;
   }
@@ -30,7 +30,7 @@ export abstract class PrioritizedBuffer<B, T> extends StoredBuffer<B, T> {
     return this.#priorities.last.waiting;
   }
 
-  /** The keys of the sample whose errors are not known yet. */
+  /** The keys of the items in the last sample whose errors are not known yet. */
   get waitingKeys(): Float64Array<ArrayBuffer> {
     return this.#priorities.last.keys.slice();
   }
@@ -41,8 +41,8 @@ export abstract class PrioritizedBuffer<B, T> extends StoredBuffer<B, T> {
    * changed.
    * @returns the number of items that still existed
    * @throws TypeError if an argument is invalid
-   * @throws RangeError if a priority is not finite and above 0
-   * @throws ReplayError OUT_OF_TURN if no sample is waiting for errors
+   * @throws RangeError if the number of errors is wrong, or if a priority is not finite and above 0
+   * @throws ReplayError OUT_OF_TURN if keys are omitted and no sample is waiting for errors
    */
   updateErrors(errors: ArrayLike<number> | ColumnLike, keys?: ArrayLike<number> | ColumnLike): number {
     this.#stored.check();
@@ -50,12 +50,12 @@ export abstract class PrioritizedBuffer<B, T> extends StoredBuffer<B, T> {
     return this.#priorities.update(this.#stored.contents?.items, dataBeside("errors", errors, keys), dataOf("keys", keys));
   }
 
-  /** Returns the priorities for errors. */
+  /** Converts errors to priorities as `updateErrors` does, but changes no priority. */
   priorityFromErrors(errors: ArrayLike<number>): number[] {
     return this.#priorities.fromErrors(errors, this.#stored.contents?.steps);
   }
 
-  /** Returns the importance weights for probabilities, and advances `beta` as a sample does. @param minProbability the smallest probability of any item */
+  /** Converts probabilities to importance weights, and advances `beta` as a sample does. @param minProbability the smallest probability of any item */
   weightsFromProbabilities(probabilities: ArrayLike<number>, minProbability: number): number[] {
     return this.#priorities.toWeights(probabilities, minProbability, this.length, this.#stored.contents?.steps);
   }

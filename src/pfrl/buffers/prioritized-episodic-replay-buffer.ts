@@ -19,7 +19,7 @@ export interface PrioritizedEpisodicReplayBufferOptions<S extends StepSpec = Ste
   readonly capacity?: number | null;
   /** Returns the priority of a new episode, given its transitions. Default: the largest priority so far. */
   readonly defaultPriorityFunc?: ((episode: readonly Transition[]) => number) | null;
-  /** The share of draws that are uniform, in 0 … 1. */
+  /** The share of draws that are uniform, in 0 … 1. Default: 0. */
   readonly uniformRatio?: number;
   /** Whether `sampleEpisodes` and `updateErrors` must alternate, as in PFRL. Default: true. */
   readonly waitPriorityAfterSampling?: boolean;
@@ -77,8 +77,9 @@ export class PrioritizedEpisodicReplayBuffer<const S extends StepSpec = StepSpec
   }
 
   /**
-   * Draws n different episodes in proportion to their priorities, with importance weights. An episode longer than maxLength contributes a run of maxLength
-   * steps. Call `updateErrors` before the next sample, unless `waitPriorityAfterSampling` is false. If the call throws, nothing has changed.
+   * Draws n different episodes in proportion to their priorities. Unless `returnSampleWeights` is false, they have importance weights. An episode longer than
+   * maxLength contributes a uniformly random run of maxLength steps. Call `updateErrors` before the next sample, unless `waitPriorityAfterSampling` is false.
+   * If the call throws, nothing has changed.
    * @throws TypeError, RangeError if an argument is invalid
    * @throws ReplayError EMPTY if the buffer is empty
    * @throws ReplayError TOO_FEW if the buffer has fewer than n episodes
@@ -91,7 +92,7 @@ export class PrioritizedEpisodicReplayBuffer<const S extends StepSpec = StepSpec
     return this.#stored.sampleEpisodes(n, episodeArguments(maxLength, options)) as unknown as WeightedBatch<S> | SampleList<Transition[]>;
   }
 
-  /** Iterates over all episodes in the form of PFRL, oldest first. */
+  /** Iterates over all completed episodes, each as a list of transitions, oldest first. */
   episodes(): Iterable<Transition[]> {
     return this.#stored.all();
   }

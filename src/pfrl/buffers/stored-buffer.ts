@@ -17,12 +17,15 @@ export interface BufferOptions<S extends StepSpec = StepSpec> extends EngineOpti
 }
 
 export interface SampleOptions<B> {
-  /** A batch to refill, which this buffer returned for the same n. The call then allocates nothing. Default: a new batch. */
+  /**
+   * A batch to refill, which this buffer returned for the same n. From its second use on, only object columns
+   * allocate memory. Default: a new batch.
+   */
   readonly into?: B;
   readonly form?: "batch";
 }
 
-/** The options for the form of PFRL: a list of transitions, each of which is an object. */
+/** The options for a sample in the form of PFRL: a list of items, whose transitions are objects. */
 export interface ListOptions {
   readonly form: "list";
 }
@@ -125,7 +128,7 @@ export abstract class StoredBuffer<B, T> {
     return runIncrementally(this.#mustStayUnchanged(this.#loading(file)), options);
   }
 
-  /** Iterates over all transitions that can be drawn, in the form of PFRL, oldest first. */
+  /** Iterates over all transitions that can be drawn, in the same form as in a sample with `form: "list"`, oldest first. */
   items(): Iterable<T> {
     return this.#stored.transitions() as Iterable<T>;
   }

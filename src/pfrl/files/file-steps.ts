@@ -8,10 +8,10 @@ import { TransitionLists } from "../store/transition-lists.ts";
 export class FileSteps {
   readonly #contents: BufferContents;
   readonly #episodes: FileEpisodes;
-  /** If the file's extras differ from the buffer's, the file's rows are stored here separately, and read value by value. */
+  /** If the file's extras differ from the buffer's, the file's steps are first stored here, and then converted one by one. */
   #foreign: { readonly episodes: FileEpisodes; readonly records: Records; readonly lists: TransitionLists } | undefined;
 
-  /** @throws ReplayError SPEC_MISMATCH if states, actions or rewards differ */
+  /** @throws ReplayError SPEC_MISMATCH if the specs of states, actions or rewards differ */
   constructor(contents: BufferContents, { spec, numSteps }: HistorySchema, engine: EngineOptions) {
     this.#contents = contents;
     this.#episodes = new FileEpisodes(contents.steps, numSteps);
@@ -34,7 +34,7 @@ export class FileSteps {
     return env;
   }
 
-  /** Returns the open episode with a number, or undefined. */
+  /** Returns the open episode with the given number in the file, or undefined. */
   find(number: number): Env | undefined {
     return this.#episodes.find(number);
   }
@@ -57,13 +57,13 @@ class FileEpisodes {
   readonly #keep: number;
   readonly #envs = new Map<number, Env>();
 
-  /** @param keep the number of steps in an episode's window; 0 for all steps */
+  /** @param keep the number of newest steps that each open episode keeps; 0 for all steps */
   constructor(steps: Steps, keep: number) {
     this.#steps = steps;
     this.#keep = keep;
   }
 
-  /** Returns the episode with a number, and opens it if necessary. */
+  /** Returns the episode with the given number in the file, and opens it if necessary. */
   of(number: number): Env {
     const existing = this.#envs.get(number);
     if (existing !== undefined) return existing;

@@ -12,7 +12,7 @@ export interface WorkOptions {
   readonly onProgress?: (progress: Progress) => void;
 }
 
-/** The maximum time that one slice blocks other tasks, in milliseconds. */
+/** The time in milliseconds after which a slice ends, so that other tasks can run. A slice may take slightly longer. */
 const SLICE_MS = 8;
 
 /** Runs a whole task without pauses. */
@@ -39,7 +39,7 @@ export async function runIncrementally<T>(task: Generator<Progress, T>, options:
       deadline = performance.now() + SLICE_MS;
     }
   } finally {
-    // An unfinished task is abandoned here.
+    // If the task is unfinished, its `finally` blocks run now.
     task.return(undefined as T);
   }
 }

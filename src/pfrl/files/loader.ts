@@ -6,7 +6,7 @@ import type { BufferContents, Stored } from "../store/stored.ts";
 import { FileSteps } from "./file-steps.ts";
 import type { Progress } from "./incremental.ts";
 
-/** Writes the contents of a buffer, and creates the loader of contents. */
+/** Writes the contents of a buffer to a file, and creates the loader that reads them back. */
 export interface Content {
   write(write: Write): Generator<Progress, void>;
   loader(opening?: Opening): StoreLoader;
@@ -72,7 +72,7 @@ export abstract class StoreLoader<M extends BufferContents = BufferContents> imp
     return this.#contents?.items.size ?? 0;
   }
 
-  /** Replaces the buffer's contents. @throws ReplayError CORRUPT if the data is incomplete */
+  /** Replaces the buffer's contents with the loaded contents. @throws ReplayError CORRUPT if the data is incomplete */
   finish(): void {
     const { store } = this;
     const state = this.#state;

@@ -12,7 +12,7 @@ import { ABOUT, checkAbout } from "./save.ts";
 export interface PersistenceOptions {
   /** A directory whose items come before the items of this directory. The ancestor is only read. Default: none. */
   readonly ancestor?: string | Directory | null;
-  /** Receives messages about loaded, trimmed and repaired items. */
+  /** Receives messages about loaded items, items that exceed the capacity, and repaired files. */
   readonly logger?: Logger | null;
   /** The time at which items are written to the disk without `flush`. Default: within a second. */
   readonly durability?: Durability;
@@ -35,13 +35,13 @@ interface DirectoryInfo {
   readonly ancestor: string | null;
 }
 
-/** The number of items that a segment added. It is kept while at least one of these items is stored. */
+/** A segment, and the number of items that it added. The segment is needed while at least one of these items is stored. */
 interface SegmentItems {
   readonly segment: number;
   items: number;
 }
 
-/** A number in place of a segment number, for items of other directories. */
+/** Used in place of a segment number for the items of ancestors. */
 const ELSEWHERE = 0;
 
 export class BufferLog {
@@ -54,7 +54,7 @@ export class BufferLog {
   readonly #retain: Retain;
   /** The items of each segment, oldest first. */
   readonly #segmentItems: SegmentItems[] = [];
-  /** A write error that occurred after a call. The next call throws it. */
+  /** The error with which the preceding call failed to write its data. The next call throws it. */
   #failure: Error | undefined;
   /** The newest random state in the log. */
   #random: Uint8Array | undefined;
@@ -79,7 +79,7 @@ export class BufferLog {
     }
   }
 
-  /** Passes all stored data to a loader, ancestors first. */
+  /** Passes all stored data to a loader, ancestors first, and finishes the loader. */
   *replay(loader: StoreLoader): Generator<Progress, void> {
     let done = false;
     try {
@@ -113,7 +113,10 @@ export class BufferLog {
     }
   }
 
-  /** Sets the function that writes the head of every segment. @param random the loaded state @throws ReplayError IO if salvaged data cannot be written */
+  /**
+   * Sets the function that writes the head of every segment. @param random the loaded random state, if any
+   * @throws ReplayError IO if salvaged data cannot be written
+   */
   begin(random: Uint8Array | undefined, head: () => void): void {
     this.#random = random;
     this.#log.onSegment = head;
@@ -149,18 +152,21 @@ export class BufferLog {
     if (kind === RANDOM) this.#random = payload;
   };
 
-  /** Returns whether this is the newest random state in the log. */
+  /** Returns whether `random` equals the newest random state in the log. */
   knows(random: Uint8Array): boolean {
     return random.every((byte, i) => byte === this.#random?.[i]);
   }
 
-  /** Ends a group, and removes segments whose items were all evicted. @param size the number of stored items */
+  /**
+   * Ends a group. If `retain` is "capacity", also removes segments whose items were all evicted.
+   * @param size the number of stored items
+   */
   commit(size: number): void {
     try {
       this.#log.commit();
     } catch (error) {
       if ((error as Partial<ReplayError>).code !== "IO") throw error;
-      // The change stays in memory, and is written as soon as possible.
+      // The data remains in memory until it can be written.
       this.#log.warn(error as Error);
       this.#failure = error as Error;
     }
@@ -238,7 +244,7 @@ export class BufferLog {
     try {
       log = Log.open(directory, { about: ABOUT, readOnly: true, module: this.#module });
     } catch (error) {
-      // If the directory does not exist, there is nothing to list.
+      // A missing directory is reported below as NOT_FOUND.
       if ((error as { cause?: { code?: string } }).cause?.code !== "ENOENT") throw error;
     }
     if (log === undefined || log.isNew) throw mustBe("NOT_FOUND", "ancestor", "the directory of a persistent buffer", directory.name);
@@ -257,7 +263,7 @@ export function directoryOf(subject: string, value: unknown): Directory {
   throw mustBe(TypeError, subject, "the path of a directory, or a Directory", value);
 }
 
-/** Returns the path by which a directory is found again, independent of the working directory. */
+/** Returns the path that the metadata stores for a directory, or the directory's name if it has no path; null for no directory. */
 function directoryPath(directory: Directory | undefined): string | null {
   return directory?.path ?? directory?.name ?? null;
 }

@@ -7,10 +7,10 @@ import type { Progress } from "./incremental.ts";
 import type { Content, StoreLoader } from "./loader.ts";
 import { type SaveTarget, SingleFile, targetOf } from "./single-file.ts";
 
-/** The header of a file of this package. */
+/** The metadata that marks files and directories as written by reprise/pfrl. */
 export const ABOUT = { reprise: "pfrl", version: 2 };
 
-/** The files that this process is saving to, by the paths of their folders, or by their directories. */
+/** The names of the files that this process is saving to, by the path of their folder, or by the directory object if it has no path. */
 const busy = new Map<string | Directory, Set<string>>();
 
 /** The build of the core that the buffer uses; undefined for the core of the package. */
@@ -68,7 +68,7 @@ function* writeFile(directory: Directory, file: string, content: Content, module
   }
 }
 
-/** @throws ReplayError IO · the errors of listing the folder */
+/** @throws ReplayError IO if the folder does not exist · other errors of listing it */
 function checkFolder(directory: Directory, file: string): void {
   try {
     directory.list();
@@ -78,19 +78,19 @@ function checkFolder(directory: Directory, file: string): void {
   }
 }
 
-/** @throws ReplayError IO if the name belongs to a folder, a pipe or a device, which would be lost */
+/** @throws ReplayError IO if the name belongs to a folder, a pipe or a device, which a save would replace */
 function refuseOthers(directory: Directory, file: string): void {
   withIoErrors("opening", directory, file, () => {
     try {
       directory.open(file, false).close();
     } catch (error) {
-      // The next call throws any other error that matters.
+      // The file may not exist yet. Any other error that matters recurs when the caller uses the file.
       if (["EISDIR", "ESPIPE"].includes(codeOf(error) as string)) throw error;
     }
   });
 }
 
-/** Reads a history from a file. */
+/** Loads a history from a file. The history then replaces the buffer's contents. */
 export function* loading(target: SaveTarget, content: Content, module: Module): Generator<Progress, void> {
   const { directory, file } = targetOf(target);
   refuseOthers(directory, file);
@@ -116,7 +116,7 @@ function* readLog(from: Directory, loader: StoreLoader, module: Module): Generat
   }
 }
 
-/** @throws ReplayError INVALID_DATA for a log of another owner */
+/** @throws ReplayError INVALID_DATA if reprise/pfrl did not write the log · UNSUPPORTED if its format has another version */
 export function checkAbout(from: Directory, about: object): void {
   const { reprise, version } = about as Partial<typeof ABOUT>;
   if (reprise !== ABOUT.reprise) throw new ReplayError("INVALID_DATA", `${from.name} is not a file of reprise/pfrl`);

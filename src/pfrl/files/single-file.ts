@@ -22,8 +22,8 @@ export function targetOf(target: SaveTarget): Target {
 }
 
 /**
- * The segments of a log are numbered files. The first segment is the file itself. The name of each other segment is the file's name followed by the segment's
- * number.
+ * The name of a segment in a log, such as `00000002.rpr`. A `SingleFile` stores the first segment in the chosen file. It stores each other segment in a file
+ * whose name is the chosen name followed by a dot and the segment's number.
  */
 const SEGMENT = /^(\d+)\.rpr$/;
 
@@ -54,7 +54,7 @@ export class SingleFile implements Directory {
     this.#directory.remove(this.#toFileName(name));
   }
 
-  /** Does nothing, because a file has no other owner. */
+  /** Does nothing, because `saveFile` already rejects a second save to the same file in this process. */
   lock(): () => void {
     return () => {};
   }

@@ -13,7 +13,7 @@ import { type Content, StoreLoader } from "./loader.ts";
 /** The number of items between two progress reports. */
 const CHUNK = 1024;
 
-/** An episode during writing: its number in the file, and its last step. */
+/** An episode that is being written: its number in the file, and the row of the last step that was written; 0 before the first step. */
 interface OutputEpisode {
   readonly number: number;
   last: number;

@@ -3,7 +3,7 @@ import type { NumberArray } from "../../schema/dtype.ts";
 import { type ObjectLeaf, type RowLeaf, shapeOf, sizeOf } from "../../schema/leaf.ts";
 import type { Nest } from "../../schema/nest.ts";
 
-/** A leaf in the form in which it is stored. */
+/** A leaf as rows store it, with the information that is needed to return its values in their original form. */
 export type PartLeaf = RowLeaf & {
   /** The number of leading dimensions that are nested arrays. The innermost values are typed arrays, or plain numbers if no dimension is left. */
   readonly nest?: number;

@@ -36,11 +36,11 @@ export class RowSchema {
   readonly parts: { readonly [P in PartName]: TransitionPart };
   readonly extras: readonly Extra[];
   /**
-   * The number of object columns of the state, the action, the next state, the next action and the extras, in this order. The last object column contains the
-   * extras that have no column of their own.
+   * The number of object columns: those of the state, the action, the next state, the next action and the extras, in this order. The element of a record after
+   * all of these contains the extras that have no column of their own.
    */
   readonly slots: number;
-  /** The first object column of each part. */
+  /** The index of each part's first object column. */
   readonly slotOf: { readonly [P in PartName]: number };
   /** Whether there are object columns. */
   readonly #records: boolean;
@@ -95,7 +95,7 @@ export class RowSchema {
   }
 
   /**
-   * Fills `step`, and returns the transition's objects, if there are object columns. The engine checks the row's values.
+   * Fills `step`. Returns the values that the row cannot store, or undefined if there are none. The engine checks the row's values.
    * @param matching the extras that are stored in their columns. Default: all extras
    * @throws TypeError for a value that cannot be stored, and for a PFRL name whose Reprise name differs
    */
@@ -106,7 +106,7 @@ export class RowSchema {
     const record: RowValues = this.#records ? [] : NO_RECORD;
     checkGiven("state", state);
     checkGiven("action", action);
-    // This loop over four names is unrolled, because access with changing property names is slow.
+    // The loop over the four parts is unrolled, because access with changing property names is slow.
     const { parts, slotOf } = this;
     const rowState = parts.state.direct ? state : parts.state.split(state, record, slotOf.state);
     const rowAction = parts.action.direct ? action : parts.action.split(action, record, slotOf.action);
@@ -139,14 +139,14 @@ export class RowSchema {
     return record.length === 0 ? undefined : record;
   }
 
-  /** Returns an engine error about a row with the names of the transition. */
+  /** Rewrites an engine error about an extra, so that it names the extra as the caller does. Returns all other errors unchanged. */
   explain(error: unknown): unknown {
     if (!(error instanceof ReplayError) || !error.message.startsWith(EXTRAS)) return error;
     const remedy = this.spec.inferred ? ". The spec was inferred from the first transition. Pass spec.extras with object() to accept any value" : "";
     return new ReplayError(error.code, error.message.slice(EXTRAS.length) + remedy);
   }
 
-  /** Returns the n-th transition of row columns. */
+  /** Returns the transition of the n-th row in the columns. @param record the values that the row cannot store */
   read(columns: Columns, n: number, record: RowValues | undefined): Transition {
     const number = (path: string) => Number(columns.get(path)?.[n]);
     const joinPart = (name: PartName) => this.#joins[name]?.(columns, n, record, this.slotOf[name]);
@@ -165,7 +165,10 @@ export class RowSchema {
     return Object.assign(transition, record?.[this.slots]) as Transition;
   }
 
-  /** Returns the extras of a file's transition that fit their columns. Other extras can be stored as objects, unless the caller passed a spec. */
+  /**
+   * Returns the extras that a transition from a file can store in their columns. With an inferred spec, these are the extras that fit, and `write` stores the
+   * other extras as objects. With a spec from the caller, these are all extras, and values that do not fit are rejected.
+   */
   matchingExtras(transition: AppendedTransition): readonly Extra[] {
     const { inferred, extras } = this.spec;
     const isMatching = (name: string, spec: PartSpec) => isObject(spec) || matchesSpec(spec, infer(transition[name] ?? null, name));

@@ -10,7 +10,7 @@ import { nested, nodeRule, zip } from "../../schema/nest.ts";
 import { type PartLeaf, type PartSpec, valueReader } from "./leaf.ts";
 import { infer, matchesSpec } from "./step-spec.ts";
 
-/** The dtype of plain numbers. */
+/** The rule for the dtype of plain numbers. */
 export interface DefaultDtype {
   /** The dtype that the caller chose. */
   readonly dtype: Dtype | undefined;
@@ -19,7 +19,7 @@ export interface DefaultDtype {
 }
 
 /**
- * Returns one column, or columns nested like the values.
+ * Returns one column, columns nested like the values, or an array of values that no column can store.
  * @param otherValues more values of the same part, which must get the same dtype
  * @throws TypeError for null, and if values differ in form · RangeError for numbers that the dtype cannot represent
  */

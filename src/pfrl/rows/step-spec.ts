@@ -18,17 +18,17 @@ export interface StepSpec {
   readonly extras?: { readonly [name: string]: PartSpec };
 }
 
-/** A complete spec. */
+/** A spec in which no part is missing. */
 export interface WholeSpec extends Required<StepSpec> {
   /** Whether the spec was inferred from the first transition. If so, extras that do not fit are stored as objects. */
   readonly inferred: boolean;
 }
 
-/** States and actions of at least this size are stored once if the next transition, or another frame of a stack, has the same value. */
+/** The minimum size in bytes of leaves and frames that are stored only once if the next transition, or another frame of the stack, has the same value. */
 const SHARED_BYTES = 64;
-/** The maximum number of frames in a stack. */
+/** The maximum number of frames in a stack. A longer array is stored as one value. */
 const MAX_FRAMES = 1024;
-/** The maximum number of extras whose absence is recorded in the row. */
+/** The maximum number of extras that have a column. Each of them has one bit in the u32 `present` of a row. */
 export const MAX_EXTRAS = 32;
 
 /** Checks a spec from the caller. The engine checks its leaves. */
@@ -54,7 +54,7 @@ export function wholeSpec(input: StepSpec): WholeSpec {
   };
 }
 
-/** Returns the spec of a transition's values. */
+/** Infers a spec from the values of a transition. */
 export function inferSpec(state: unknown, action: unknown, extras: { readonly [name: string]: unknown }): WholeSpec {
   const names = Object.keys(extras).slice(0, MAX_EXTRAS);
   return {
@@ -98,7 +98,7 @@ export function infer(value: unknown, name: string): PartSpec {
   return inferNest(value, name, RULES);
 }
 
-/** Returns whether two specs describe values of one form. */
+/** Returns whether two specs describe values of the same form. */
 export function matchesSpec(a: PartSpec, b: PartSpec): boolean {
   return isSameNest(a, b, (left, right) => left.dtype === right.dtype && String(shapeOf(left)) === String(shapeOf(right)));
 }

@@ -61,7 +61,7 @@ export interface AnyBatch extends TransitionBatch {
   readonly weights?: Float64Array<ArrayBuffer>;
 }
 
-/** Returns the error that a program receives if it iterates over a batch. */
+/** Returns the error for a program that iterates over a batch. */
 export function noItems(): TypeError {
   return trimStack(new TypeError('a batch has columns, and cannot be iterated. Pass { form: "list" } to sample a list'));
 }

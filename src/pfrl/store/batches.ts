@@ -1,6 +1,6 @@
 /**
  * Fills batches with drawn items, one typed array per leaf. The layout of the arrays is computed once. A new batch then allocates only its own memory and
- * objects, and a sample into a batch allocates nothing.
+ * objects. A sample into a batch allocates only the values of object columns.
  */
 
 import { CROSS, FROM_START } from "../../base/abi.ts";
@@ -28,7 +28,7 @@ import type { Steps } from "./steps.ts";
  */
 export type RunView = "all" | "ends";
 
-/** These patterns match the leaves that are read from the last step of a run, and the leaves that are read from the first step. */
+/** These patterns match the leaves that the view "ends" reads only from the last step of a run, and only from the first step. */
 const LAST = /^(nextState|nextAction|hasNextState|hasNextAction)\b/;
 const FIRST = /^(state|action)\b/;
 
@@ -39,12 +39,12 @@ interface ObjectColumn {
   readonly values: unknown[];
 }
 
-/** The arrays with one number per item of a draw. */
+/** The arrays of a batch that have one number per drawn item. */
 export type ItemInfo = Pick<AnyBatch, "keys" | "probabilities" | "weights">;
 
 /** The internals of a batch in addition to its columns. They have no reference to the buffer, so a batch keeps only its own memory alive. */
 interface Origin {
-  /** The mark of batches that a buffer fills again; undefined if the batch is not reused. */
+  /** An object that identifies the buffer that can refill the batch; undefined if the batch cannot be refilled. */
   readonly owner: object | undefined;
   /** The engine's batch, which uses the same arrays. */
   readonly engineBatch: DrawnItems;
@@ -120,7 +120,7 @@ class TransitionBatch implements AnyBatch {
     this.#origin = { owner, engineBatch, n, width, spec: view === "ends" ? schema.spec : undefined, objectColumns, present };
   }
 
-  /** Throws an error that mentions the list form, since PFRL programs may loop over its lists. Copies, comparisons and loops over keys ignore this method. */
+  /** Throws an error that mentions the list form, since programs for PFRL loop over samples. Copies, comparisons and loops over keys ignore this method. */
   [Symbol.iterator](): never {
     throw noItems();
   }
@@ -146,7 +146,7 @@ export class BatchFiller {
   readonly #steps: Steps;
   readonly #buffer: ItemBuffer;
   readonly #origin: Origin;
-  /** The pool of the next new batch; undefined if this batch is filled again. */
+  /** The pool that receives the item buffer after the batch is filled; undefined if this batch is filled again. */
   readonly #pool: BatchPool | undefined;
 
   constructor(steps: Steps, buffer: ItemBuffer, batch: AnyBatch, pool?: BatchPool) {
@@ -158,7 +158,7 @@ export class BatchFiller {
     this.#pool = pool;
   }
 
-  /** Creates the draw. If an allocation fails, this call throws. */
+  /** Prepares the draw before anything changes. @throws ReplayError OUT_OF_MEMORY */
   prepare(): this {
     this.#buffer.prepare();
     return this;
@@ -178,7 +178,7 @@ export class BatchFiller {
     this.draw.runs(items.handle, n, width, FROM_START + CROSS);
   }
 
-  /** Reads the rows in the draw. */
+  /** Reads the rows of the draw into the batch. */
   gather(): AnyBatch {
     const { n, objectColumns, present } = this.#origin;
     gather(this.#buffer, n);
@@ -218,7 +218,7 @@ export class Batches {
   width: number;
   readonly #steps: Steps;
   readonly #holds: number;
-  /** Marks the batches of this buffer. */
+  /** Identifies the batches that this object can refill. */
   readonly #owner = {};
   readonly #pool = new BatchPool();
   readonly #fillers = new WeakMap<AnyBatch, BatchFiller>();

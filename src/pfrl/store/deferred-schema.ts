@@ -1,13 +1,13 @@
 /**
- * Records the first calls of a buffer while an extra of its first transition has only been null. When the first value with a shape arrives, the calls are
- * replayed.
+ * Records the first calls to a buffer while an extra of its first transition has only been null. When the extra's first value that fits a column arrives, the
+ * calls are replayed with that column.
  */
 import { isObject } from "../../schema/leaf.ts";
 import { copyObject } from "../rows/object-value.ts";
 import { infer, type WholeSpec } from "../rows/step-spec.ts";
 import { type AppendedTransition, asStored, extrasOf } from "../transition.ts";
 
-/** A step, or the end of an environment's episode. */
+/** A recorded call: a step, or the end of an environment's episode. */
 export type FirstCall = { readonly transition: AppendedTransition } | { readonly envId: unknown };
 
 /** The maximum number of recorded calls. */

@@ -49,7 +49,7 @@ export class EpisodeStore extends Stored<EpisodeContents> {
     super.check();
   }
 
-  /** Adds a step; the last step of an episode stores the episode. */
+  /** Adds a step. If the step is terminal, stores the episode. */
   protected take(transition: AppendedTransition): Env {
     checkTransition(transition);
     this.begin(transition);

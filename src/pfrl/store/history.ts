@@ -44,10 +44,10 @@ export interface HistoryState {
   readonly high?: number;
 }
 
-/** Writes a section. */
+/** Writes a section of a history. */
 export type Write = (kind: number, id: number, payload: Uint8Array) => void;
 
-/** Receives a history. */
+/** Receives the sections of a history, in order. */
 export interface HistoryLoader {
   schema(schema: HistorySchema): void;
   /** @param isItem whether the step by itself is also an item */

@@ -3,13 +3,13 @@
 import { finite, mustBe } from "../../base/error.ts";
 import { ErrorPriorities } from "../../memory/priorities.ts";
 
-/** The divisor of weights: the largest weight of the batch (true or "batch"), the largest possible weight in the memory ("memory"), or no divisor (false). */
+/** The divisor of weights: the largest weight of the batch (true or "batch"), the largest weight of all stored items ("memory"), or no divisor (false). */
 export type NormalizeByMax = boolean | "batch" | "memory";
 
 export interface WeighingOptions {
-  /** The exponent of errors, at least 0. Default: 0.6. */
+  /** The exponent that converts errors to priorities, at least 0. Default: 0.6. */
   readonly alpha?: number;
-  /** The initial value of beta, in 0 … 1. Default: 0.4. */
+  /** The initial value of beta, the exponent of the importance weights, in 0 … 1. Default: 0.4. */
   readonly beta0?: number;
   /** The number of samples until beta is 1. null and Infinity keep beta constant. Default: 200,000. */
   readonly betaSteps?: number | null;
@@ -66,13 +66,13 @@ export class ImportanceWeights {
     return this.#normalize === "none" ? 0 : 1;
   }
 
-  /** Runs after each sample with weights. */
+  /** Raises beta by one step, up to 1. Runs after each sample with weights. */
   advance(): void {
     this.beta = Math.min(1, this.beta + this.#betaAdd);
   }
 }
 
-/** Divides two numbers, after clamping both to the range in which powers are finite. */
+/** Divides two numbers. Clamps both numbers and the quotient to the range in which powers are finite. */
 export function ratioOf(probability: number, divisor: number): number {
   return clamp(clamp(probability) / clamp(divisor));
 }

@@ -4,7 +4,7 @@ import { mustBe, ReplayError } from "../../base/error.ts";
 export class LastSample {
   /** Whether samples and updates must alternate. */
   readonly alternate: boolean;
-  /** Whether the last sample has not been updated yet. */
+  /** Whether items of the last sample still wait for errors. */
   waiting = false;
   #keys = new Float64Array(0);
   #count = 0;
@@ -18,13 +18,13 @@ export class LastSample {
     return this.waiting ? this.#keys.subarray(0, this.#count) : new Float64Array(0);
   }
 
-  /** @throws ReplayError OUT_OF_TURN */
+  /** @throws ReplayError OUT_OF_TURN if samples and updates must alternate, and items of the last sample still wait for errors */
   maySample(): void {
     if (this.waiting && this.alternate)
       throw new ReplayError("OUT_OF_TURN", "the last sample is waiting for its errors. Call updateErrors() first, or set waitPriorityAfterSampling: false");
   }
 
-  /** Records a draw of n items. */
+  /** Records the n items of a sample, which then wait for errors. */
   record(keys: Float64Array, n: number): void {
     if (this.#keys.length < n) this.#keys = new Float64Array(n);
     for (let i = 0; i < n; i++) this.#keys[i] = keys[i] as number;
@@ -32,14 +32,14 @@ export class LastSample {
     this.waiting = true;
   }
 
-  /** Returns the keys for the given number of errors. @throws ReplayError OUT_OF_TURN · RangeError if n is not the number of items */
+  /** Returns an array that begins with the keys of the n waiting items. @throws ReplayError OUT_OF_TURN · RangeError if n is not the number of items */
   mayUpdate(n: number): Float64Array {
     if (!this.waiting) throw new ReplayError("OUT_OF_TURN", "no sample is waiting for errors. Call updateErrors() only once per sample, or pass keys");
     if (n !== this.#count) throw mustBe(RangeError, "errors", `${this.#count} numbers, one per item of the last sample`, `${n} numbers`);
     return this.#keys;
   }
 
-  /** Handles the arrival of errors of these items. The other items still wait. */
+  /** Records that the items with these keys have received errors. The other items still wait. */
   onUpdate(keys: ArrayLike<number>, n: number): void {
     if (!this.waiting) return;
     // The common case: the keys of the batch, in order.
@@ -64,7 +64,7 @@ export class LastSample {
     this.#count = keys.length;
   }
 
-  /** Handles the arrival of all errors. */
+  /** Records that all items have received errors. */
   done(): void {
     this.waiting = false;
   }

@@ -3,7 +3,7 @@ import type { Engine } from "../../memory/engine.ts";
 import { StandaloneStream } from "../../memory/stream.ts";
 
 export class Memory extends StandaloneStream {
-  /** The number of evicted rows. */
+  /** The number of rows that were evicted so far. */
   #removed = 0;
 
   constructor(engine: Engine) {

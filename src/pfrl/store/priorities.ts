@@ -16,7 +16,7 @@ export interface PrioritiesOptions extends ImportanceWeightOptions {
   readonly waitPriorityAfterSampling: boolean;
   /** The share of draws that are uniform. */
   readonly uniformRatio: number;
-  /** Whether samples have weights. */
+  /** Whether samples have importance weights. */
   readonly returnSampleWeights: boolean;
   /** Whether an item may be stored with priority 0. */
   readonly zeros: boolean;
@@ -51,7 +51,7 @@ export class Priorities {
     return this.importanceWeights.errors.max;
   }
 
-  /** Checks a sample of n items. @throws ReplayError OUT_OF_TURN, EMPTY · RangeError for 0 items if weights are divided by the largest weight */
+  /** Checks whether n items can be sampled now. @throws ReplayError OUT_OF_TURN, EMPTY · RangeError if weights would be undefined or infinite */
   maySample(items: GrowingTable | undefined, n: number): void {
     this.last.maySample();
     if (!items?.hasWeight) throw new ReplayError("EMPTY", "no item has a priority above 0. Append transitions first");
@@ -67,7 +67,6 @@ export class Priorities {
     const { uniformRatio } = this.#options;
     const { importanceWeights, hasWeights } = this;
     const randomState = this.#options.zeros ? items.randomState : undefined;
-    // The minimum is computed before the draw, which does not change the probabilities.
     const min = hasWeights && importanceWeights.ofMemory ? this.#minProbability(items) : 0;
     const drawCount = drawStrategy.prioritized(items, draw, n, uniformRatio);
     if (drawCount < n) {
@@ -94,7 +93,7 @@ export class Priorities {
   restore(items: GrowingTable, { max = 1, waiting = null }: HistoryState): void {
     const slots = items.slots();
     this.importanceWeights.errors.max = Math.max(1, max);
-    // The number 0 is not a valid key.
+    // Evicted items get the key 0, which is not the key of any item.
     this.last.restore(waiting === null ? null : waiting.map((rank) => (slots[rank] === undefined ? 0 : items.keyOf(slots[rank]))));
   }
 
@@ -143,7 +142,7 @@ export class Priorities {
     return uniformRatio / items.size + ((1 - uniformRatio) * items.min(this.#options.zeros)) / items.total;
   }
 
-  /** Returns a core for computing powers, since there is no engine before the first step. */
+  /** Returns a core for computing powers: the engine's core, or a separate core before the first step, when there is no engine. */
   #core(steps: Steps | undefined): Core {
     return steps?.engine.core ?? calculator(this.#options.engine.module);
   }

@@ -47,9 +47,9 @@ export class Steps {
   readonly engine: Engine;
   /** The index of each leaf of the row, by the leaf's path. */
   readonly leafIndices: ReadonlyMap<string, number>;
-  /** The number of items or steps that will be stored when the open episodes end. */
+  /** The number of items (or, for whole episodes, single transitions) that will be stored when the open episodes end. */
   owed = 0;
-  /** The lane of all environments, and the function that appends the current step. */
+  /** The writer's only lane, which all episodes use in turn, and the function that appends the schema's current step to it. */
   readonly #lane: number;
   readonly #append: () => void;
   readonly #keep: number;
@@ -64,7 +64,7 @@ export class Steps {
     const replay = new Replay({ spec: this.schema.row, maxBytes, seed, module });
     this.engine = engineOf(replay);
     this.leafIndices = new Map(this.engine.layout.leaves.map(({ path, index }) => [path, index]));
-    // In a buffer, the engine's option has another name.
+    // Error messages must name the buffer's option, which differs from the engine's option.
     this.engine.core.remedy = "lower capacity";
     // The scratch memory is reserved now, so that stored steps can be read when memory is full.
     this.engine.core.scratch(scratchOf(this.engine));
@@ -192,5 +192,5 @@ function scratchOf(engine: Engine): number {
   return chunkOf(engine) * (stagedBytes + 32 * leaves.length + 256) + 4096;
 }
 
-/** The maximum length of an item. */
+/** The maximum number of steps in an item. */
 const MAX_STEPS = 0xffffff;

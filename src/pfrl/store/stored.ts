@@ -53,15 +53,15 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
   readonly options: StoredOptions;
   /** Picks the items of samples. Tests replace it. */
   drawStrategy: DrawStrategy = RANDOM_STRATEGY;
-  /** Increases whenever something is added or removed. */
+  /** Increases whenever a step is added, an episode is stopped, or the contents are replaced. */
   changes = 0;
   contents: M | undefined;
   /** Whether the first calls are being repeated with a column for an extra whose form has become known. `onReplay` is called afterwards. */
   isReplaying = false;
   onReplay: (() => void) | undefined;
-  /** Set until the buffer is used for anything other than storing steps. */
+  /** The recorded first calls; undefined after the buffer was used for anything other than storing steps. */
   #deferredSchema: DeferredSchema | undefined;
-  /** Whether a transition is being read. */
+  /** Set while `append` reads a transition, which may run functions of the caller. */
   #isLocked = false;
 
   constructor(options: StoredOptions) {
@@ -100,11 +100,11 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
     if (this.#isLocked) throw reentrancyError();
   }
 
-  /** `append` and `stop` call these methods. */
+  /** These methods implement `append` and `stop`. */
   protected abstract take(transition: AppendedTransition): Env;
   protected abstract end(envId: unknown): void;
 
-  /** Runs when the caller updates priorities. */
+  /** Runs when the caller updates priorities, after which the first calls cannot be repeated. */
   onPriorityUpdate(): void {
     this.#deferredSchema = undefined;
   }
@@ -116,7 +116,7 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
     for (const slot of contents.items.liveSlots()) yield contents.lists.item(contents.items, slot);
   }
 
-  /** Returns the windows of running episodes. */
+  /** Returns the transitions in the windows of the open episodes, by environment. */
   running(): Map<unknown, Transition[]> {
     return this.contents?.lists.running() ?? new Map();
   }
@@ -153,7 +153,7 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
     const { maxSize, maxSteps } = this.#limits(this.options.capacity);
     contents.items.limit(maxSize, maxSteps);
     const { numSteps } = this.options;
-    // Items may have more steps than a window.
+    // Items from a file may have more steps than a window.
     if (numSteps > 0) contents.batches.width = contents.items.slots().reduce((longest, slot) => Math.max(longest, contents.items.lengthOf(slot)), numSteps);
     this.contents = contents;
     this.changes++;
@@ -186,7 +186,7 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
     if (deferredSchema === undefined || contents === undefined) return;
     const spec = deferredSchema.resolve(contents.spec, transition);
     if (spec === undefined) return;
-    // A rejected transition does not determine a form.
+    // This throws for a transition that the buffer would reject, because such a transition must not determine the form.
     contents.steps.check(transition);
     this.#deferredSchema = undefined;
     this.isReplaying = true;
@@ -281,7 +281,7 @@ export function infoOf(
   return picks.batch.info;
 }
 
-/** Returns the spec of the first transition. */
+/** Infers the spec from the first transition. @throws TypeError if the transition is invalid */
 export function firstSpec(transition: AppendedTransition): WholeSpec {
   checkTransition(transition);
   for (const name of ["state", "action"]) checkGiven(name, transition[name]);

@@ -83,7 +83,7 @@ export class Transitions extends Stored {
     steps.end(env);
   }
 
-  /** Returns the length of the run that is not stored yet. A full window is already an item. */
+  /** Returns the length of the longest run that is not an item yet. A full window is already an item. */
   #pendingOf({ length }: Env): number {
     return Math.min(length, this.options.numSteps - 1);
   }

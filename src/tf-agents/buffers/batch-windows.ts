@@ -1,7 +1,7 @@
 /** Distributes the windows of items over batches. */
 import { lengthOf, slice, stack } from "../nest.ts";
 
-/** A window of an item. */
+/** A window of the item `of`. */
 interface Row<Of> {
   readonly of: Of;
   /** Creates the window and its info as a nest of columns. Called only when a batch takes the window. */

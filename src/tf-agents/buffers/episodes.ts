@@ -24,7 +24,7 @@ export interface EpisodeMark {
 
 type AnyWriter = Writer<Spec, never, boolean>;
 
-/** The destination of a lane's step. `opens` is set if the step begins a new episode. */
+/** The destination of row `row` of a batch: the episode with this id. `opens` is set if the row begins a new episode. */
 interface Target {
   readonly id: number;
   readonly opens: boolean;
@@ -44,7 +44,7 @@ export interface Addition {
   readonly skipped: readonly number[];
 }
 
-/** The number of batch sizes that get their own writer. */
+/** The number of different batch sizes that get a writer of exactly that size. Batches of other sizes are split (see `#parts`). */
 const USUAL_SIZES = 2;
 /** The minimum number of steps that the writer of sequences keeps. */
 const MIN_KEEP = 256;
@@ -212,7 +212,7 @@ export class EpisodeIds {
   }
 
   /**
-   * Assigns new ids. `skipped` lists the positions that cannot be written, because the new ids overwrite their episodes.
+   * Assigns new ids. `leftOut` lists the positions in `indices` that cannot be written, because the new ids overwrite their episodes.
    * @throws ReplayError STALE_KEY if every position is skipped, or if an id was never assigned
    */
   #assign(inputIds: readonly (number | undefined)[], indices: readonly number[]) {

@@ -68,7 +68,7 @@ export interface ExtractedEpisodes<S = Spec> extends Omit<Episodes<S>, "items"> 
 }
 
 const OPTIONS = `capacity, completedOnly, bufferSize, beginEpisodeFn, endEpisodeFn, onWarning, ${STORE}`;
-/** The maximum number of lanes of a writer. */
+/** The maximum number of rows in a batch, which is the maximum number of lanes of a writer. */
 const MAX_ROWS = 65536;
 
 export class EpisodicReplayBuffer<const S extends Spec = Spec> implements ReplayBuffer<S> {

@@ -5,7 +5,7 @@
 import { ReplayError } from "../../base/error.ts";
 import type { AnyArray, ArrayClass } from "../../schema/dtype.ts";
 
-/** The number of bytes per slab, unless one frame is larger. */
+/** The size in bytes of a slab, which is a block of memory for several frames. A larger frame has a slab of its own. */
 const SLAB_BYTES = 65536;
 const FIRST_FRAMES = 64;
 
@@ -131,7 +131,7 @@ export class FrameStore {
     return true;
   }
 
-  /** Stores the frame in the scratch buffer. */
+  /** Stores the frame that is in the scratch buffer. Returns its number. */
   #store(hash: number): number {
     let number = this.#free;
     if (number === 0) {

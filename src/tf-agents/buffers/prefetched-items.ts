@@ -1,4 +1,7 @@
-/** Tracks the items that were drawn ahead, until a loop receives their elements. An item counts when the loop receives the first element that contains it. */
+/**
+ * Tracks the items that were drawn ahead, until a loop receives their elements. An item counts as sampled when the
+ * loop receives the first element that contains it.
+ */
 import type { Column } from "../../schema/column.ts";
 
 export interface PrefetchedItem {
@@ -10,12 +13,12 @@ export interface PrefetchedItem {
   isCounted: boolean;
 }
 
-/** Counts the items with these keys. @param times receives the number of times that each item has been drawn */
+/** Counts the items with these keys as sampled. @param times receives the number of times that each item has been drawn */
 type Count = (keys: Float64Array, times: Uint32Array) => void;
 
 export class PrefetchedItems {
   readonly #count: Count | undefined;
-  /** The items of an element, one per row. Undefined for an item that counted immediately. */
+  /** The items of each element, one per row. undefined for an item that counted as sampled immediately. */
   readonly #rows = new WeakMap<object, readonly (PrefetchedItem | undefined)[]>();
   #drawCount = 0;
 
@@ -34,7 +37,7 @@ export class PrefetchedItems {
     return element;
   }
 
-  /** Counts the items of an element, and updates `timesSampled` in its info. */
+  /** Counts the items of an element as sampled, and updates `timesSampled` in its info. */
   countElement(element: readonly [unknown, { readonly timesSampled: Column<"f64"> }]): void {
     const rows = this.#rows.get(element);
     if (rows === undefined) return;

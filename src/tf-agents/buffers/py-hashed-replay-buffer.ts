@@ -24,10 +24,10 @@ export class PyHashedReplayBuffer<const S extends TrajectorySpec<Spec, Spec, Spe
   readonly #frames: FrameStore;
   readonly #array: ArrayClass;
   readonly #shape: readonly number[];
-  /** The number of frames per observation, and elements per frame. */
+  /** The number of frames per observation, and the number of elements per frame. */
   readonly #stack: number;
   readonly #size: number;
-  /** The frames of the item at each place. */
+  /** The frame numbers of the stored items, by the items' places. */
   #itemFrames = new Uint32Array(0);
 
   /**

@@ -54,7 +54,7 @@ export interface AsDatasetOptions<S = Spec> {
   /** A signal that aborts the iteration. The iteration throws the signal's reason. */
   readonly signal?: AbortSignal;
   /**
-   * The maximum wait of an async iteration of random draws for the next element, in milliseconds. After this time, the iteration ends without an error.
+   * The maximum time in milliseconds that an async iteration of random draws waits for the next element. After this time, the iteration ends without an error.
    * Default: no wait, so the iteration throws EMPTY or TOO_FEW.
    */
   readonly timeoutMs?: number;

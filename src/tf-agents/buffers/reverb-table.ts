@@ -49,7 +49,7 @@ export interface ItemDraws {
   drawSome(n: number, signal: AbortSignal | undefined): Awaitable<Items | undefined>;
   /** Returns every item of the table once, in the sampler's order. */
   all(): Items;
-  /** Counts items that were drawn ahead. @param times how often each item had been drawn by then; updated for items that still exist */
+  /** Counts items that were drawn ahead as sampled. @param times how often each item had been drawn by then; updated for items that still exist */
   count?(keys: Float64Array, times: Uint32Array): void;
   close(): void;
 }
@@ -188,7 +188,7 @@ class CalledTable implements BufferTable {
   readonly #client: SampleClient;
   readonly #name: string;
   readonly #leaves: readonly FoundLeaf[];
-  /** Whether the dataset has warned that nothing is prefetched. */
+  /** Whether a warning was logged that nothing is prefetched from this table. */
   #isWarned = false;
 
   constructor(client: SampleClient, name: string, leaves: readonly FoundLeaf[]) {

@@ -18,7 +18,7 @@ import {
 type Later<E> = ElementStream<E>["later"];
 
 /**
- * Returns the arguments of `SampleDataset`.
+ * Returns the arguments for the constructor of `SampleDataset`.
  * @param laterOf creates the reader of one iteration; `sampleOf` checks an item's columns and nests them like the spec
  */
 function samples<Data>(

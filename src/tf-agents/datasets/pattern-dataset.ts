@@ -31,8 +31,8 @@ export type TrajectoryOf<P> =
 
 /**
  * A dataset of the items that patterns select from steps. Use `for await (const item of dataset)`, `for (const item of dataset)` if the steps are synchronous,
- * or `dataset.stream()`. Each iteration restarts the steps, if the source allows it. Items own their memory. As in Reverb, a config is first applied after as
- * many steps as it, or any config before it in the list, needs. Costs O(bytes) per item.
+ * or `dataset.stream()`. Each iteration restarts the steps, if the source allows it. Items own their memory. As in Reverb, a config is not applied
+ * until there are enough steps for its pattern and for the patterns of all configs before it in the list. Costs O(bytes) per item.
  */
 export class PatternDataset<P extends Pattern = Pattern, Step = unknown> implements AsyncIterable<TrajectoryOf<P>> {
   readonly #steps: Iterable<Step> | AsyncIterable<Step>;

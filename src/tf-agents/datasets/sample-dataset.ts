@@ -149,7 +149,7 @@ class Batches implements ElementStream<SampleBatch> {
   readonly #n: number;
   readonly #drops: boolean;
   #samples: ReplaySample[] = [];
-  /** The reason for a short last batch: an error, or undefined at the end. */
+  /** Set after the source has failed, with its error, or has ended, with undefined. A time limit counts as an end. */
   #end: { readonly error: unknown } | undefined;
 
   constructor(source: ElementStream<ReplaySample>, n: number, drops: boolean) {

@@ -16,7 +16,7 @@ export interface DriveState<O = unknown> {
   readonly episodes: number;
 }
 
-/** The differences between the drivers. */
+/** The settings in which the drivers differ. */
 export interface DriverMode {
   /** Whether transition observers are called before the other observers. */
   readonly transitionsFirst: boolean;

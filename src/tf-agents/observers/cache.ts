@@ -220,7 +220,7 @@ export class Cache<S extends Spec> {
   }
 }
 
-/** The form of the rules that observers create. */
+/** An item rule as observers create it, for items of whole steps. */
 interface WholeRule {
   readonly table: string;
   readonly length: number;

@@ -37,7 +37,7 @@ const OPTIONS = "tableName, sequenceLength, strideLength, priority, padEndOfEpis
 /**
  * An observer that creates items of the last `sequenceLength` steps. It creates the first item as soon as there are enough steps, and another item every
  * `strideLength` steps. A step of type LAST ends the episode. The cached steps are then dropped, unless the ends of episodes are padded. No item spans two
- * episodes. Each call costs O(bytes + items), and allocates nothing.
+ * episodes. Each call costs O(bytes + items), and allocates nothing unless it has to wait.
  */
 export class ReverbAddTrajectoryObserver<S extends Spec = Spec, C extends ClientLike<S> = ClientLike<S>> extends CachedObserver<S, C> {
   /** Whether a step of type LAST ends the episode. */

@@ -13,16 +13,16 @@ type Test = (number: number | bigint) => boolean;
 export interface CompiledNode {
   readonly keys: readonly string[];
   readonly node: PatternNode;
-  /** The number of the column's leaf. */
+  /** The index of the column's leaf among the leaves of the steps. */
   readonly leaf: number;
-  /** The ages of the column's steps, oldest first. */
+  /** The ages of the column's steps, oldest first. The newest step has the age 1. */
   readonly ages: readonly number[];
 }
 
 export interface CompiledConfig {
   readonly config: Config;
   readonly nodes: readonly CompiledNode[];
-  /** The number of steps that must be available. */
+  /** The number of newest steps that must be available for an item. */
   readonly reach: number;
   /** The distance from the end of the item to the newest step. */
   readonly endOffset: number;

@@ -15,7 +15,7 @@ export type Comparison = "eq" | "ne" | "lt" | "le" | "gt" | "ge";
 const MIN = -(2 ** 31);
 const MAX = 2 ** 31 - 1;
 
-/** A complete comparison. */
+/** A condition of a config: the operand, the comparison, and the value to compare with. */
 export class Condition {
   readonly of: Subject;
   /** The field to compare, for a condition created by `data`. */
@@ -117,7 +117,7 @@ export class Comparable {
     const value = typeof threshold === "boolean" ? Number(threshold) : threshold;
     const subject = `the value of ${comparison} in ${this.#name}`;
     if (isFloat(leaf?.leaf.dtype)) finite(subject, value);
-    // Comparing a remainder for equality with a negative value is an error, because counts are never negative.
+    // A remainder must not be compared for equality with a negative value, because counts are never negative.
     else integer(subject, value, mod !== undefined && (comparison === "eq" || comparison === "ne") ? 0 : MIN, MAX);
     return new Condition(this.#operand, comparison, value);
   }

@@ -8,7 +8,7 @@ type Values = readonly unknown[];
 const NEVER = -1;
 
 export class Matcher {
-  /** After `match` and `end`, the numbers of the configs that apply, in order. */
+  /** After `match` or `end`, the indices of the configs that apply, in order. */
   readonly matches: Int32Array;
   readonly #configs: readonly CompiledConfig[];
   /** The minimum number of steps before each config is applied. */
@@ -127,7 +127,7 @@ export class Matcher {
     this.#stepAt[k] = this.#step;
   }
 
-  /** Drops the available steps. */
+  /** Makes all steps so far unavailable to later items. */
   clear(): void {
     this.#first = this.#step + 1;
     this.#isLive = false;

@@ -48,7 +48,7 @@ export function fromEpisode<O, A, P = readonly []>(episode: Episode<O, A, P>): T
   } as TrajectoryColumns<ColumnsIn<O>, ColumnsIn<A>, ColumnsIn<P>>;
 }
 
-/** Returns the first of several rewards. */
+/** Returns the first leaf of a nest of rewards. The number of steps is read from this leaf if there are no discounts. */
 function firstOf(reward: unknown): unknown {
   const isEnd = (node: unknown) => typeof node !== "object" || node === null || Array.isArray(node) || ArrayBuffer.isView(node) || "shape" in node;
   return leaves(reward as never, isEnd)[0]?.leaf;

@@ -14,7 +14,7 @@ export interface Transition<T = TimeStep, A = unknown, P = unknown, N = T, S = u
   readonly nextTimeStep: N;
 }
 
-/** A time step of a batch. */
+/** The time steps of a batch, as columns. */
 export interface StepColumns<O = unknown, R = Column> {
   readonly stepType: Column;
   readonly reward: R;

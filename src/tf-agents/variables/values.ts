@@ -29,7 +29,7 @@ export interface VariableValue extends FoundLeaf {
   readonly value: unknown;
 }
 
-/** A limit larger than any text in one message. */
+/** The maximum size of a text in bytes, larger than any text that fits in one message to a server. */
 const MAX_TEXT_BYTES = 2 ** 30;
 
 /**
@@ -127,9 +127,9 @@ export interface VariableTarget {
   readonly path: string;
   readonly leaf: LeafSignature;
   readonly assign: ((value: Column) => unknown) | undefined;
-  /** The data, for a column or a typed array. */
+  /** The array to fill, if the variable is a column or a typed array. */
   readonly data: ArrayLike<unknown> | undefined;
-  /** The shape, for a column. */
+  /** The shape of the variable, if it is a column. */
   readonly shape: readonly number[] | undefined;
 }
 

@@ -27,7 +27,7 @@ type Inserted<K> = K extends "server" ? Promise<void> : Promise<void> | undefine
 
 type Samples<K, T> = K extends "server" ? AsyncIterable<T> : Dataset<T>;
 
-/** The options with which a writer opens its sink. */
+/** The options with which a writer opens its sink, which receives the writer's steps and items. */
 export interface SinkRequest {
   /** The client method that creates the writer. */
   readonly maker: "legacyWriter" | "structuredWriter" | "trajectoryWriter";
@@ -134,8 +134,8 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
   }
 
   /**
-   * Inserts one step, as an episode of its own, into each table. Fields that the step omits are also missing from the items. If one table rejects the step, no
-   * table receives the step. Costs O(bytes + tables).
+   * Inserts one step, as an episode of its own, into each table in `priorities`. Fields that the step omits are also missing from the items. If one table
+   * rejects the step, no table receives the step. Costs O(bytes + tables).
    * @returns `undefined`, or a promise. In this process, the promise resolves when no item of these tables waits for a rate limiter; with a server, when all
    * items are confirmed.
    * @throws RangeError if no table is named, or if a priority is invalid

@@ -23,10 +23,10 @@ export type PartOf<T> = T extends ArrayBufferView
 /** A function that stores the parts of a step at the indices of their leaves. */
 type VisitField = (value: unknown, values: unknown[]) => void;
 
-/** Thrown by the fast visitor, and caught in this file. */
+/** Thrown by `#visitWhole`, and caught in `take`. */
 const NOT_WHOLE = new Error("a node of the step lacks keys, or has unknown keys");
 
-/** The number of steps for which a field is kept. `maxChunkLength` is the maximum number of its steps in a chunk. */
+/** The number of steps for which a field is kept. `maxChunkLength` is the maximum number of the field's steps in a chunk. */
 export interface KeepOptions {
   readonly numKeepAliveRefs: number;
   readonly maxChunkLength?: number | null;

@@ -41,7 +41,7 @@ export class History implements ColumnSource {
   #oldest = 0;
   /** The number of steps for which each leaf is kept. */
   readonly #keeps: number[];
-  /** The leaves that each incomplete step left out. */
+  /** The leaves without a value in each incomplete step, by step number. */
   readonly #missing = new Map<number, ReadonlySet<number>>();
   readonly #columns: (HistoryColumn | undefined)[] = [];
   readonly #spec: Spec;
@@ -81,7 +81,7 @@ export class History implements ColumnSource {
     return this.#nested;
   }
 
-  /** Adds a step. */
+  /** Adds a step with these values. */
   add(values: Values): void {
     this.total++;
     const missing = values.includes(undefined) ? this.#leaves.map((leaf) => leaf.index).filter((leaf) => values[leaf] === undefined) : [];

@@ -42,7 +42,7 @@ function describeColumn({ keys, ages, node: { isSqueezed, leaf } }: CompiledConf
   return { name: nameOf(keys), dtype: leaf.leaf.dtype, shape: [...(isSqueezed ? [] : [ages.length]), ...leaf.shape] };
 }
 
-/** Merges the same column of two configs. */
+/** Merges the signatures that two configs give to the same column. */
 function mergeColumns(a: ColumnSignature, b: ColumnSignature): ColumnSignature {
   const areEqual = a.dtype === b.dtype && a.shape.length === b.shape.length && a.shape.every((n, i) => i === 0 || n === b.shape[i]);
   if (!areEqual)

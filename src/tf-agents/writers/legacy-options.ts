@@ -16,7 +16,7 @@ export interface LegacyWriterOptions {
   readonly deltaEncoded?: boolean;
   /**
    * The maximum number of items in flight to a server. In this process, the value is checked but has no effect, because `maxPending` of the table limits the
-   * number of waiting items.
+   * number of waiting items. Default: the client's own limit.
    */
   readonly maxInFlightItems?: number | null;
 }

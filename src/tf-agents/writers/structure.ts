@@ -13,7 +13,7 @@ export class Structure<S extends Spec> {
   readonly #errors: readonly number[];
   /** For each field, whether steps have a key for the field. The first step determines these values. */
   #keyed: readonly boolean[] | undefined;
-  /** Whether the last step had every field. If so, the next step needs no check if it has a value for each field. */
+  /** Whether the last step had a key for every field. If so, a next step that also has a key for every field needs no check. */
   #isWhole = false;
   /** The results of `match`, which `push` takes over. */
   #nextKeyed: readonly boolean[] | undefined;
