@@ -139,7 +139,7 @@ function ownPlace(to: string, options: EditOptions, reader: RldsReader, shares: 
   if (format === "minari" && !MINARI_FILES.some((name) => existsSync(join(to, name)))) throw belowError(to);
   if (format === "jsonl") throw new UsageError(`${to} is a folder with a file of JSON lines. Pass that file as IN and OUT`);
   const below = datasetFolders(format, reader, {});
-  if (options.id !== undefined) throw new UsageError("--id cannot change in an edit in place. Remove it, or pass an OUT other than IN");
+  if (options.id !== undefined) throw new UsageError("--id cannot be used when a dataset is edited in place. Remove it, or pass an OUT other than IN");
   return { format, path: to, below, options: isOlderLeRobot(reader) ? { ...OLDER, ...options } : options };
 }
 
@@ -181,7 +181,7 @@ const FEATURES = "features.json";
 /** Returns a target that is the TFDS version from which the reader reads. @throws UsageError */
 function ownVersion(to: string, options: EditOptions, reader: RldsReader): Target {
   if (options.name !== undefined || options.version !== undefined)
-    throw new UsageError("--name and --version cannot change in an edit in place. Remove them, or pass an OUT other than IN");
+    throw new UsageError("--name and --version cannot be used when a dataset is edited in place. Remove them, or pass an OUT other than IN");
   const version = typeof reader.about.version === "string" ? reader.about.version : "1.0.0";
   const { split = reader.split } = options;
   if (split === undefined || !/^\w+$/.test(split))

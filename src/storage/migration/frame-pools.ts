@@ -29,7 +29,7 @@ export class FramePools {
       const known = olds.get(pool);
       const isTaken = [...olds].some(([other, taken]) => other !== pool && taken === oldPool);
       if ((known !== undefined && known !== oldPool) || isTaken || JSON.stringify(pool.packed) !== JSON.stringify(oldPool.packed))
-        throw refusal(`${leaf.path} must share its frames with the same leaves as before`);
+        throw refusal(`${leaf.path} must share its frames with the same leaves as before, with the same packing`);
       olds.set(pool, oldPool);
       leaves.set(leaf, old);
     }

@@ -226,7 +226,10 @@ export class SavedTable {
     // All earlier keys are below the keys of this generation.
     const fresh = Math.floor(old.key(high, generation) / next.scale) + 1;
     if (fresh > next.lastGeneration)
-      throw new ReplayError("KEYS_EXHAUSTED", `tables.${this.#name} has used up its keys. Move its episodes into a new Replay, or keep its maxSize`);
+      throw new ReplayError(
+        "KEYS_EXHAUSTED",
+        `tables.${this.#name} would have no keys left with the new options. Keep its maxSize and maxPending and the number of tables, or move its episodes into a new Replay`,
+      );
     const places = items.map((item) => next.placeOf(old.key(item.slot, item.generation)));
     const found = places.filter((place) => place !== undefined);
     const areNew = found.length !== items.length || new Set(found.map(({ slot }) => slot)).size !== items.length;

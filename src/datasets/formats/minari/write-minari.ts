@@ -206,7 +206,12 @@ function parseOptions(options: MinariWriteOptions): MinariWriteOptions {
   if (typeof id !== "string") throw mustBe(TypeError, "id", "a string such as namespace/name-v0", id);
   const parts = id.split("/");
   if (!parts.every((part) => NAME_PART.test(part)) || !VERSIONED.test(parts.at(-1) as string))
-    throw mustBe(RangeError, "id", "a name such as namespace/name-v0, made of letters, digits, _ and -", id);
+    throw mustBe(
+      RangeError,
+      "id",
+      "a name that ends with a version, such as name-v0 or namespace/name-v0, in which each part consists of letters, digits, _ and -",
+      id,
+    );
   for (const [subject, text] of Object.entries(texts)) if (text !== undefined && typeof text !== "string") throw mustBe(TypeError, subject, "a string", text);
   flag("overwrite", overwrite);
   flag("strict", strict);

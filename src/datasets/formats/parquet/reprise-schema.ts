@@ -30,7 +30,7 @@ export function readRepriseSchema({ about, name: file }: ParquetFile): FileSchem
   if (![part, episodes, steps].every(isCount) || typeof last !== "boolean" || !areEmpty) throw corruptFile({ file }, `the metadata ${ABOUT} is incomplete`);
   const [step, metadata] = [specFromJson(stepSpec, file), specFromJson(metadataSpec, file)];
   if (Array.isArray(metadata) || typeof (metadata as { dtype?: unknown }).dtype === "string")
-    throw corruptFile({ file }, `the metadata ${ABOUT} does not describe the metadata of the episodes`);
+    throw corruptFile({ file }, `metadataSpec in the metadata ${ABOUT} is not an object with a spec for each name`);
   return { ...(json as FileSchema), stepSpec: step, metadataSpec: metadata as { readonly [name: string]: StepSpec } };
 }
 
