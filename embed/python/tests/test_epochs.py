@@ -59,7 +59,7 @@ def test_epochs_go_on_in_a_loaded_replay():
 
 def test_what_an_epoch_cannot_be():
     replay = filled(4)
-    assert "without weights" in refused("UNSUPPORTED", lambda: list(replay.epochs(3, 2)))
+    assert "without the options weights" in refused("UNSUPPORTED", lambda: list(replay.epochs(3, 2)))
     assert "is empty" in refused("EMPTY", lambda: list(Replay(TEXT).epochs(0, 2)))
     assert "epoch_state" in refused("INVALID", lambda: list(replay.epochs(0, 2, state=[1, 0, 0, 0, 0, 0])))
     assert "state[1]" in refused("INVALID", lambda: list(replay.epochs(0, 2, state=np.array([1, 0.5, 0, 0, 0, 0]))))
