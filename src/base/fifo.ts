@@ -1,6 +1,6 @@
 /** Implements a queue with a constant-time `shift`. The `shift` of an array takes time proportional to the array's length. */
 
-/** The number of removed elements after which the array is shortened. */
+/** The array is shortened when it has more removed elements than this, and more removed elements than remaining ones. */
 const SLACK = 1024;
 
 export class Fifo<T> {

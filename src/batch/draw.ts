@@ -21,7 +21,7 @@ export class Draw {
   /** The number of bytes of a draw with `#n` entries. */
   #bytes = 0;
   #n = -1;
-  /** The room that the last `prepare` reserved, and its address. */
+  /** The arguments `bytes` and `rows` of the last `prepare` that reserved memory, and the address of that memory. */
   #before = -1;
   #rows = 0;
   #base = 0;
@@ -73,7 +73,7 @@ export class Draw {
     return this.column(ROWS, n);
   }
 
-  /** Returns a result of the draw: BLOCKED, HAVE, NEED, DRAW_LONGEST, DRAW_LAYOUT. */
+  /** Returns a result of the draw by its number: BLOCKED, HAVE, NEED, DRAW_LONGEST, DRAW_LAYOUT, DRAW_SHORTEST or DRAW_POSITION. */
   result(which: number): number {
     return this.#engine.core.x.draw_result(this.handle, which);
   }
@@ -114,7 +114,7 @@ export class Draw {
     return this.#engine.core.x.table_epoch(table, this.handle, n, flags + (shuffle ? SHUFFLED : 0), seed, epoch, since, slots, position);
   }
 
-  /** Closes a draw that `sample` opened. */
+  /** Closes a draw that `sample` or `epoch` opened. */
   close(table: number): void {
     this.#engine.core.x.table_close_draw(table);
   }

@@ -36,7 +36,10 @@ export interface EpochDataset<B> extends Dataset<B> {
   state(): EpochState;
 }
 
-/** The number of items at the start of an epoch, and the number of inserts since. Until an item is removed, both numbers determine how many items remain. */
+/**
+ * The number of items at the start of an epoch, the table's counters at the start (`samples`: after the last draw of the epoch), and the number of items drawn
+ * since. As long as the counters show that no item was removed, `items` - `draws` items remain to be drawn.
+ */
 interface Counts {
   items: number;
   inserts: number;

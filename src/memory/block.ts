@@ -52,7 +52,10 @@ export interface Block {
  */
 export type BlockMemory = Pick<Core, "u8" | "u32" | "f64"> & Partial<Pick<Core, "narrow">>;
 
-/** The number of elements of a column that are checked for NaN, in the first blocks and in later blocks. Each block is checked at different positions. */
+/**
+ * The maximum number of elements of a column that are checked for NaN: in each of the first FIRST_BLOCKS blocks of a Replay, and in each later block. Each
+ * block is checked at different positions.
+ */
 const FIRST_NAN_CHECKS = 256;
 const LATER_NAN_CHECKS = 16;
 const FIRST_BLOCKS = 16;

@@ -45,13 +45,14 @@ export class Changes extends State {
     this.core.u32[CHANGES] = 0;
   }
 
-  /** Whether drawn items have counts that no record has yet. */
+  /** Whether any draw counts of items are newer than their records. */
   get hasCounts(): boolean {
     return this.tables.some((table) => this.core.u8[table + COUNTS_WAIT] !== 0);
   }
 
   /**
-   * Writes the rows and slots that were taken or changed since the last call into a segment. A payload is valid until `write` returns.
+   * Writes the rows and slots that were taken or changed since the last call into a segment. The callback `write` receives each section, and must not keep its
+   * payload.
    * @param counts whether to write draw counts of all tables; otherwise only of tables with `maxTimesSampled`
    */
   write(segment: number, write: (...section: Section) => void, counts: boolean): void {

@@ -8,9 +8,11 @@ import type { Core } from "./core.ts";
 
 /** The number of layouts that are kept before the first search for unused layouts. */
 const FIRST_LIMIT = 1024;
-/** The number of layouts per chunk, as a power of two. Files have one section per chunk. */
+/** The base-2 logarithm of the number of layouts per chunk. Files have one section per chunk. */
 const CHUNK_BITS = 6;
-/** The number of layout numbers per group, as a power of two. Items whose numbers differ only in these bits are drawn together (assembly/draw/sample.ts). */
+/**
+ * The base-2 logarithm of the number of layout numbers per group. Items whose numbers differ only in these bits are drawn together (assembly/draw/sample.ts).
+ */
 const GROUP_BITS = 16;
 const MAX_GROUPS = 2 ** (32 - GROUP_BITS);
 const MAX_GROUP_SIZE = 2 ** GROUP_BITS;
@@ -18,8 +20,8 @@ const MAX_GROUP_SIZE = 2 ** GROUP_BITS;
 const MAX_JOINTS = 8;
 
 /**
- * Returns the columns of items with a layout. A number without a group means whole steps, even if the number carries more information
- * (assembly/tables/slots.ts).
+ * Returns the number of the column layout that a slot stores, or 0 for whole steps. Numbers below MAX_GROUP_SIZE belong to no group. They mean whole steps,
+ * even if they carry other information (assembly/tables/slots.ts).
  */
 export function columnsOf(id: number): number {
   return id < MAX_GROUP_SIZE ? 0 : id;
@@ -35,7 +37,7 @@ interface Joint {
 interface LayoutGroup {
   readonly number: number;
   readonly layouts: Set<ColumnLayout>;
-  /** The joints found so far, oldest first. Draws with the same widths reuse a joint. */
+  /** The latest joints, oldest first, at most MAX_JOINTS. Draws with the same widths reuse a joint. */
   joints: readonly Joint[];
   /** The last number assigned to a layout of the group. */
   last: number;
@@ -180,7 +182,7 @@ export class ColumnLayouts {
     if (this.#groups.get(key) === group) this.#groups.delete(key);
   }
 
-  /** Returns all layouts that items and rules refer to, including 0. */
+  /** Returns the numbers of all layouts that items and rules refer to, including 0. */
   #usedIds(): Set<number> {
     const core = this.#core;
     const { x } = core;
@@ -195,7 +197,10 @@ export class ColumnLayouts {
   }
 }
 
-/** Returns a key that is equal for columns that differ only in their order or their steps. */
+/**
+ * Returns a key that is equal for columns that differ only in their order or their steps. A column at the bootstrap step has another key than a column at any
+ * other step.
+ */
 function groupKey(selections: readonly Selection[]): string {
   const parts = selections.map(({ keys, leaf, squeezed, steps }) => [keys[0], leaf.index, squeezed, steps?.[0] === BOOTSTRAP]);
   return JSON.stringify(parts.sort(([a], [b]) => ((a as string) < (b as string) ? -1 : 1)));

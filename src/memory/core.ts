@@ -21,9 +21,9 @@ export class Core {
   generation = 0;
   /** The last user of scratch, if that user passed itself. While the owner is the same object, its data in scratch is still valid. */
   owner: object | undefined;
-  /** The remedy that messages name if memory is too small. The creator of the core sets it. */
+  /** The remedy that messages name if memory is too small. The creator of the core may replace it. */
   remedy = "lower maxSize or maxSteps";
-  /** Runs immediately after memory has moved. */
+  /** The objects that are notified immediately after memory has moved. */
   readonly listeners = new Set<{ onMemoryMoved(): void }>();
   readonly #maxBytes: number;
   #scratch = 0;
@@ -71,7 +71,7 @@ export class Core {
     return code;
   }
 
-  /** Returns the number of bytes that a pool takes for `rows` rows of `bytesPerRow` bytes each, including HEAD. */
+  /** Returns the number of bytes that a pool takes for `rows` rows of `bytesPerRow` bytes each. `bytesPerRow` includes the HEAD of a row. */
   poolRoom(bytesPerRow: number, rows: number): number {
     return this.x.pool_room(bytesPerRow, rows);
   }

@@ -12,7 +12,7 @@ export interface CoreWriterOptions {
   readonly across: boolean;
   /** Whether the final step of an ended episode is the next step that is appended to its lane. */
   readonly finalIsNext: boolean;
-  /** The leaf whose values must be finite. */
+  /** The number of the reward leaf, whose values must be finite; undefined if no leaf is checked. */
   readonly reward: number | undefined;
 }
 
@@ -128,7 +128,7 @@ export class CoreWriter {
     this.#x.writer_end(this.#handle, lane);
   }
 
-  /** Returns the maximum of 1 and all priorities of a table's live items since the table was made or cleared. */
+  /** Returns the highest priority that a live item of a table has received since the table was made or cleared, at least 1. */
   maxPriority(table: number): number {
     return this.#x.table_counter(table, MAX_PRIORITY);
   }

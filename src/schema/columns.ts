@@ -1,5 +1,5 @@
 /**
- * Handles columns. Columns define the steps of an item that appear in a batch, and the names of these steps. Examples are transitions, n-step pairs and
+ * Checks, compares and joins columns. Columns define which steps of an item a batch shows, and under which names. Examples are transitions, n-step pairs and
  * histories.
  */
 import { BOOTSTRAP } from "../base/abi.ts";
@@ -183,7 +183,7 @@ export function sameOrder(first: readonly Selection[], second: readonly Selectio
   return first.length === second.length && first.every(({ keys }, i) => keys[0] === second[i]?.keys[0]);
 }
 
-/** Returns the steps of each item by its layout, for each joint column. */
+/** Returns one array per joint column: for each item, the steps that its layout selects, padded with PADDING to the room of the column. */
 export function stepLists(joint: readonly Selection[], items: readonly HasSelections[], width: number): Int32Array[] {
   return joint.map(({ keys, steps = [] }) => {
     const room = steps.length;

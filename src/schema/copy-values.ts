@@ -48,7 +48,7 @@ export interface Misfit {
 
 const STRICT: PutOptions = {};
 
-/** The maximum length for which a loop copies faster than a call to `set`. */
+/** The maximum number of elements for which a loop copies faster than a call to `set`. */
 const SHORT = 16;
 
 /**

@@ -116,8 +116,8 @@ export function visitor<L>(spec: Nest<L>, leaf: (index: number, keys: readonly s
 }
 
 /**
- * Returns the rule for an object or array of a nest. The rule names a key that the value lacks, and a key that is not allowed. Its remedy is the key that was
- * probably meant.
+ * Returns the rule for an object or array of a nest. The rule names a key that the value lacks, and a key that is not allowed. Its remedy suggests the key that
+ * was probably meant.
  * @param path the path of the value
  */
 export function nodeRule(names: readonly string[], value: unknown, path = "step"): readonly [rule: string, remedy: string] {

@@ -49,7 +49,7 @@ export class BarrenEpisodes {
     this.report(expired);
   }
 
-  /** Counts the episodes that can no longer get an item (`expired` in total), and logs a warning about the first of them. */
+  /** Counts the episodes that can no longer get an item (`expired` in total). Logs a warning the first time, unless `createItem` makes items of this writer. */
   report(expired: number): void {
     const newCount = expired - this.#reportedCount;
     this.#reportedCount += Math.max(newCount, 0);

@@ -32,7 +32,10 @@ export interface AnyBatch {
   release?(): void;
 }
 
-/** The policy for a source without items. With "others", the other sources provide its rows. With undefined, the draw throws an error. */
+/**
+ * The policy for a source with fewer items than the `minSize` of its rate limiter. With "others", the other sources provide its rows. With undefined, the draw
+ * throws an error.
+ */
 export type Fallback = "others" | undefined;
 
 export class MixedSources {

@@ -66,7 +66,7 @@ function columnsOf(schema: TransitionSchema, float: ArrayClass, holds: number, g
   ];
 }
 
-/** The classes of a view's batches: without weights, and with weights. */
+/** The classes of a view's batches, by the bits of their optional contents. */
 const classes = new WeakMap<TransitionSchema, (typeof DrawnTransitions)[]>();
 
 class TransitionLayout extends BatchLayout {
@@ -100,7 +100,7 @@ class TransitionLayout extends BatchLayout {
 export class TransitionView extends ColumnView {
   readonly from = 0;
   readonly nStep: NStep;
-  /** The number of steps. Undefined if transitions are as long as their items. */
+  /** The maximum number of steps of a transition. Undefined if transitions are as long as their items. */
   readonly n: number | undefined;
   protected readonly schema: TransitionSchema;
   readonly goals: Goals | undefined;
