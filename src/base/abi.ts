@@ -246,7 +246,7 @@ export const E_UNLIKE = -11;
 export const E_STORED = -12;
 export const E_PRIORITY_LEAF = -13;
 
-/** Flags of writer_rule (assembly/writer/writer.ts). */
+/** Flags of writer_rule (assembly/writer/writer.ts). The last number is the position of the lowest bit of the number of the priority leaf, plus 1. */
 export const TAILS = 1;
 export const LARGEST = 2;
 export const SEQUENCE = 4;
@@ -299,7 +299,7 @@ export const TRUNCATED = 11;
 export const RELABELLED = 12;
 /** The slot of an item, or the number of a stream in its set. */
 export const SLOT = 14;
-/** Bytes of a draw before its columns. */
+/** The number of bytes of a draw before its columns. */
 export const DRAW_BYTES = 96;
 
 /**
@@ -313,7 +313,7 @@ export const OUTPUT_STRIDE = 3;
 export const RUN_BYTES = 16;
 /** The number of bytes of a WINDOW before the unpacked frames (assembly/draw/unpacked-frames.ts). */
 export const WINDOW_HEAD = 16;
-/** The number after the last column. It selects the rows. */
+/** The number after the last column, for which draw_column returns the address of the rows. */
 export const ROWS = 16;
 
 /**
@@ -369,7 +369,7 @@ export const SEQUENCE_ROW_WORK = 25;
 export const LOWER = 1;
 export const UPPER = 2;
 
-/** A flag that is added to the number of a selector (assembly/selectors/selector.ts). */
+/** A flag that is added to the number of a selector that tracks its minimum weight (assembly/selectors/selector.ts). */
 export const WITH_MIN = 16;
 
 /** A special step number: the step at which the n-step return ends (assembly/draw/output.ts). */
@@ -394,7 +394,7 @@ export const MAX_PRIORITY = 13;
 /** The numbers that `packs_number` returns (assembly/rows/packed-frame.ts). */
 export const PACKED_LIVE = 0;
 
-/** The weights of the streams in a set (assembly/draw/windows/streams.ts). */
+/** The ways in which a draw weights the streams of a set (assembly/draw/windows/streams.ts). */
 export const LEVEL = 0;
 export const UNIFORM = 1;
 export const BY_STEPS = 2;

@@ -123,7 +123,7 @@ type ErrorKind = typeof TypeError | typeof RangeError;
  */
 function outOfRange(subject: string, value: unknown, min: number, max: number, fraction: boolean): Error {
   const bounds = min < -MAX ? "" : max < MAX ? ` in ${min} … ${max}` : ` >= ${min}`;
-  // The remainder of an infinite number is NaN.
+  // The remainder of an infinite number is NaN, so the number has the right type, but is out of range.
   const wrongKind = typeof value !== "number" || (!fraction && value % 1);
   return mustBe(wrongKind ? TypeError : RangeError, subject, (fraction ? "a finite number" : "an integer") + bounds, value);
 }
@@ -193,7 +193,7 @@ const SEED_END = 2n ** 64n;
 /** @throws RangeError if the number does not fit into 64 unsigned bits, or is not exact · TypeError if it is not a whole number or a bigint */
 export function checkSeed(seed: unknown): void {
   if (typeof seed === "bigint" ? seed >= 0n && seed < SEED_END : Number.isSafeInteger(seed) && (seed as number) >= 0) return;
-  // The remainder of an infinite number is NaN.
+  // The remainder of an infinite number is NaN, so the number has the right type, but is out of range.
   const isWrongType = typeof seed !== "bigint" && (typeof seed !== "number" || seed % 1);
   throw mustBe(isWrongType ? TypeError : RangeError, "seed", "a whole number from 0 to 2^53 - 1, or a bigint from 0n to 2n ** 64n - 1n", seed);
 }

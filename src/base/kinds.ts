@@ -3,7 +3,7 @@
 /** Sections of the log itself (storage/log/): 16 to 31. */
 /** The first section of each file: the head of the segment. */
 export const SEGMENT = 16;
-/** Ends a group. Contents: its number u64. */
+/** Ends a group. Contents: number of the group u64. */
 export const COMMIT = 17;
 /** Follows the last group of a segment. Written after the beginning of the next segment is on the disk. Contents: number of the next group u64. */
 export const SEAL = 18;
@@ -52,7 +52,7 @@ export const SESSIONS = 47;
 /** Ends a former group after a migration rewrote the journal as one group. Only in journals with `retain: "all"`, whose steps are read by group. */
 export const GROUP_END = 48;
 
-/** Calls that fill a buffer of reprise/pfrl (pfrl/store/history.ts): 64 to 95. */
+/** Records of the calls that fill a buffer of reprise/pfrl (pfrl/store/history.ts): 64 to 95. */
 export const FORM = 64;
 export const STEP = 65;
 export const SINGLE = 66;
@@ -68,11 +68,11 @@ export const CLEAR = 72;
 export const RECORDED_FRAME = 96;
 /** id: episode │ all leaves except the frames (datasets/model/recording/row-layout.ts). */
 export const RECORDED_STEP = 97;
-/** id: episode │ the final observation in the same form. Follows the last step. */
+/** id: episode │ the final observation, in the same form as a step. Follows the last step. */
 export const RECORDED_FINAL = 98;
-/** id: episode │ how it ended (datasets/model/recording/contents.ts). */
+/** id: episode │ how the episode ended (datasets/model/recording/contents.ts). */
 export const RECORDED_END = 99;
-/** id: the previous segment │ its contents (datasets/model/recording/contents.ts). First in its segment. */
+/** id: the previous segment │ the contents of that segment (datasets/model/recording/contents.ts). First in its segment. */
 export const RECORDED_INDEX = 100;
 
 export function isOwn(kind: number): boolean {

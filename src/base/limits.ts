@@ -6,7 +6,7 @@ export const MAX_LENGTH = 2 ** 24 - 1;
 /** The maximum number of items of a table, and transitions of a buffer. */
 export const MAX_ITEMS = 2 ** 26 - 1;
 
-/** The maximum number of leaves of a step, and the maximum nesting of leaves. */
+/** The maximum number of leaves of a step, the maximum nesting of leaves, and the maximum number of bytes of one value of a leaf. */
 export const MAX_LEAVES = 4096;
 export const MAX_NEST_DEPTH = 64;
 export const MAX_LEAF_BYTES = 0x3fffffff;

@@ -24,7 +24,7 @@ export class Publication {
   newest: EncodedMessage | undefined;
   readonly listeners = new Set<{ publish(message: EncodedMessage): void }>();
 
-  /** @throws TypeError */
+  /** Makes a message the newest one, and sends it to all listeners. @throws TypeError if JSON cannot represent it */
   put(data: Message): void {
     const message = encodeMessage(data);
     this.newest = message;

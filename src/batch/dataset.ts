@@ -23,8 +23,9 @@ export interface DatasetOptions<Path extends string = string, C = object> extend
    */
   readonly prefetch?: number;
   /**
-   * The number of epochs. Each epoch yields every item that is in the table at the start of the epoch once, in random order. The last batch of an epoch may be
-   * short. Epochs exclude `beta`, `among` and `stratified`, and tables with `maxTimesSampled`. Default: none, for an endless series of independent draws.
+   * The number of epochs. Each epoch yields every item that is in the table at the start of the epoch once, in random order unless `shuffle` is false. The last
+   * batch of an epoch may be short. Epochs exclude `beta`, `among` and `stratified`, and tables with `maxTimesSampled`. Default: none, for an endless series of
+   * independent draws.
    */
   readonly epochs?: number;
   /**

@@ -91,24 +91,24 @@ export class Draw {
     return count;
   }
 
-  /** Draws up to n items of a table. Returns the number of items drawn, or a code. The draw stays open until `table_close_draw`. */
+  /** Draws up to n items of a table. Returns the number of items drawn, or an error code. The draw stays open until `table_close_draw`. */
   sample(table: number, n: number, flags: number, among: number): number {
     return this.#engine.core.x.table_sample(table, this.handle, n, flags, among);
   }
 
-  /** Reads the items of keys that still exist, in the order of the keys, without counting a draw. Returns the number of items read, or a code. */
+  /** Reads the items of keys that still exist, in the order of the keys, without counting a draw. Returns the number of items read, or an error code. */
   get(table: number, keys: Float64Array, flags: number): number {
     const { f64, x } = this.#engine.core;
     f64.set(keys, this.address(KEY) / 8);
     return x.table_get(table, this.handle, keys.length, flags);
   }
 
-  /** Computes the result of `sample` without drawing: the number of items or a code, and DRAW_LONGEST, DRAW_SHORTEST and DRAW_LAYOUT. */
+  /** Computes the result of `sample` without drawing: the number of items or an error code, and DRAW_LONGEST, DRAW_SHORTEST and DRAW_LAYOUT. */
   peek(table: number, n: number, flags: number, among: number): number {
     return this.#engine.core.x.table_peek(table, this.handle, n, flags, among);
   }
 
-  /** Draws the next items of an epoch, up to n. Returns the number of items drawn, or a code. Without LOOKS, the draw stays open until `close`. */
+  /** Draws the next items of an epoch, up to n. Returns the number of items drawn, or an error code. Without LOOKS, the draw stays open until `close`. */
   epoch(table: number, n: number, flags: number, place: EpochPlace): number {
     const { seed, epoch, since, slots, position, shuffle } = place;
     return this.#engine.core.x.table_epoch(table, this.handle, n, flags + (shuffle ? SHUFFLED : 0), seed, epoch, since, slots, position);

@@ -92,7 +92,7 @@ class Epochs<B extends { readonly count: number; release?(): void }> {
     this.#place = place;
   }
 
-  /** Returns the next batch; undefined if the rate limiter blocks it. */
+  /** Returns the next batch, or the end of the last epoch; undefined if the table is empty or its rate limiter blocks the draw. */
   next(ahead: boolean): Step<B> | undefined {
     const { engine, core } = this.#draws.table;
     engine.begin();

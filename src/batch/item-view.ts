@@ -30,7 +30,7 @@ import { Part, type PartBuffer } from "./part-buffer.ts";
 import type { BatchView, PartOf, SampledTable, Sampler } from "./sampler.ts";
 
 export class ItemView implements BatchView {
-  /** SAME_COLUMNS if the draw must not mix column layouts. */
+  /** SAME_COLUMNS if the draw must not mix column layouts, otherwise 0. */
   flags = 0;
   width = 0;
   from = 0;

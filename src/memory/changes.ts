@@ -1,4 +1,4 @@
-/** Tracks, for a journal, the changes of a Replay's state since the last call, and how many bytes of each segment are still in use. */
+/** Tracks, for a journal, how a Replay's state has changed since the last `write`, and how many bytes of each segment are still in use. */
 
 import { CHANGES, COUNTS_WAIT, KEEPING, TRACKING } from "../base/abi.ts";
 import { COUNTS, ENTRIES, LINKS, ROWS, SLOTS } from "../base/kinds.ts";
@@ -128,7 +128,7 @@ export class Changes extends State {
     return bytes <= this.#bufferBytes ? this.#buffer : super.allocate(bytes);
   }
 
-  /** Returns the place of a segment among the distinguishable ones; never 0. */
+  /** Returns the place at which the live bytes of a segment are counted; never 0. Segments whose numbers differ by `places` - 1 share a place. */
   #place(segment: number): number {
     return 1 + ((segment - 1) % (this.#places - 1));
   }

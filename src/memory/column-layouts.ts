@@ -48,13 +48,13 @@ export class ColumnLayouts {
   readonly chunks = new Map<number, readonly ColumnLayout[]>();
   /** Tables whose items refer to layouts. */
   readonly tables = new Set<{ readonly handle: number }>();
-  /** The layouts that the rules of each open writer refer to. */
+  /** The numbers of the layouts of the rules of each open writer. */
   readonly rules = new Set<readonly number[]>();
   readonly #core: Core;
   readonly #leaves: readonly PlacedLeaf[];
   readonly #byId = new Map<number, ColumnLayout>();
   readonly #byText = new Map<string, ColumnLayout>();
-  /** The groups by the content that they show. New layouts join these groups. */
+  /** The groups by the key of their columns (`groupKey`). New layouts join these groups. */
   readonly #groups = new Map<string, LayoutGroup>();
   readonly #byNumber = new Map<number, LayoutGroup>();
   #lastGroup = 0;

@@ -115,7 +115,7 @@ export class Core {
     return this.#scratch !== 0;
   }
 
-  /** Returns the error of a call that found no memory or no key. @param code undefined if the call found no memory */
+  /** Returns the error of a call that found no memory, no room within `storedBytes.max`, or no key. @param code undefined if the call found no memory */
   errorFor(code?: number): Error {
     if (code === E_KEYS_EXHAUSTED) return new ReplayError("KEYS_EXHAUSTED", "all keys of this table are used up. Create a new Replay");
     if (code === E_STORED) {

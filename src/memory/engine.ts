@@ -53,7 +53,7 @@ const openSteps = ({ lanes, core }: WriterInfo): number =>
 
 export class Engine {
   readonly core: Core;
-  /** The memory of writers. */
+  /** Allocates the memory of writers. */
   readonly smallBlocks: SmallBlocks;
   readonly spec: Spec;
   readonly layout: Layout;

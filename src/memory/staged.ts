@@ -201,7 +201,7 @@ export interface StagedMemory {
   readonly u32: Uint32Array<ArrayBuffer>;
   /** Converts arrays to half floats. Without this method, the arrays are only checked. */
   narrow?(dtype: HalfDtype, to: number, from: number, n: number): number;
-  /** Runs after the memory has moved. */
+  /** The objects that are notified after the memory has moved. */
   readonly listeners: Set<{ onMemoryMoved(): void }>;
 }
 
@@ -347,7 +347,7 @@ export class Staging {
     return undefined;
   }
 
-  /** Adds an object of the step, which needs the address of the record. */
+  /** Adds an object of the step, which needs new views of the record when memory moves. */
   addStep(step: Step): void {
     this.#steps.push(step);
   }

@@ -13,7 +13,7 @@ export type Section = readonly [kind: number, id: number, payload: Uint8Array];
 export const SECTION_MAX = 64 * 1024;
 /** The size, in bytes, of the count of records that precedes the records of a section. */
 export const COUNT_BYTES = 4;
-/** The number of bytes of a row's link, and of a slot's count. */
+/** The number of bytes of a LINK record, and of a COUNT record. */
 export const LINK_BYTES = 8;
 const RUN_BYTES = 8;
 /** The number of bytes of a pool's record, and of a stream's record. */

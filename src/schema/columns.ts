@@ -1,6 +1,6 @@
 /**
- * Checks, compares and joins columns. Columns define which steps of an item a batch shows, and under which names. Examples are transitions, n-step pairs and
- * histories.
+ * Checks, compares and joins columns. Columns define the steps of an item that a batch shows, and their names in the batch. Examples are transitions, n-step
+ * pairs and histories.
  */
 import { BOOTSTRAP } from "../base/abi.ts";
 import { integer, mustBe, mustBeOneOf, onlyKeys } from "../base/error.ts";

@@ -35,9 +35,9 @@ export interface MeasuredLeaf extends FoundLeaf {
 
 export interface PlacedLeaf extends MeasuredLeaf {
   readonly kind: number;
-  /** The offset in the row. */
+  /** The offset in the row, in bytes; 0 if the leaf has a separate column. */
   readonly offset: number;
-  /** The offset in a staging record. */
+  /** The offset in a staging record, in bytes. */
   readonly staged: number;
 }
 

@@ -1,4 +1,7 @@
-/** Handles nests: objects and arrays with leaves at their ends. The order of leaves is the same everywhere: by sorted key in objects, by index in arrays. */
+/**
+ * Walks, compares and converts nests: objects and arrays with leaves at their ends. The order of leaves is the same everywhere: by sorted key in objects, by
+ * index in arrays.
+ */
 import { didYouMean, mustBe, type ReplayErrorCode, type Rule } from "../base/error.ts";
 import { MAX_NEST_DEPTH } from "../base/limits.ts";
 import { type AnyLeaf, isLeaf } from "./leaf.ts";

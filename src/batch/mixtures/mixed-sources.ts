@@ -155,7 +155,7 @@ export class MixedSources {
     return isRepeated ? this.#lackingTogether(i) : undefined;
   }
 
-  /** Returns the error of a draw by all sources that share this source's table, or undefined. */
+  /** Returns the error if all sources that share this source's table cannot provide their rows together; undefined if they can. */
   #lackingTogether(i: number): Error | undefined {
     const { table } = (this.list[i] as Source).draws;
     let n = 0;
@@ -199,7 +199,7 @@ export class MixedSources {
     return longest;
   }
 
-  /** @throws ReplayError UNSUPPORTED */
+  /** @throws ReplayError UNSUPPORTED if several sources draw from a table with `maxTimesSampled`, and one of them has the option `among` */
   checkAmong(i: number): void {
     const { sampler, draws, isRepeated } = this.list[i] as Source;
     if (isRepeated && sampler.options.among !== 0 && draws.table.limits.maxTimesSampled <= 0xffffffff) throw noAmong(draws.table.name);

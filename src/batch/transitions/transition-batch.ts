@@ -12,7 +12,7 @@ import type { RelabelOptions } from "./goals.ts";
 export interface TransitionOptions<Name extends string = string, Path extends string = string> {
   /** The discount per step, in [0, 1]. */
   readonly gamma: number;
-  /** The number of steps to which each transition is cut. Default: no cut, so that an item of L steps becomes a transition of L - 1 steps. */
+  /** The maximum number of steps of a transition. Longer items are cut. Default: no limit, so that an item of L steps becomes a transition of L - 1 steps. */
   readonly n?: number;
   /** The parts of the batch that also show the bootstrap step, as `nextAction`, `nextMask` …. */
   readonly next?: readonly Name[];
