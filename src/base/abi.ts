@@ -391,7 +391,7 @@ export const SHORTEST = 12;
 /** Another index: the highest priority that a live item has received since the table was made or cleared, and at least 1. */
 export const MAX_PRIORITY = 13;
 
-/** The numbers that `packs_number` returns (assembly/rows/packed-frame.ts). */
+/** An argument of `packs_number`, which then returns the number of bytes of the packed frames in use (assembly/rows/packed-frame.ts). */
 export const PACKED_LIVE = 0;
 
 /** The ways in which a draw weights the streams of a set (assembly/draw/windows/streams.ts). */
@@ -399,7 +399,7 @@ export const LEVEL = 0;
 export const UNIFORM = 1;
 export const BY_STEPS = 2;
 
-/** The values that `table_about` returns for a slot (assembly/tables/growing-table.ts). */
+/** Arguments of `table_about`: the value that it returns for a slot (assembly/tables/growing-table.ts). */
 export const ABOUT_PRIORITY = 0;
 export const ABOUT_KEY = 1;
 export const ABOUT_LENGTH = 2;

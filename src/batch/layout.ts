@@ -41,7 +41,7 @@ interface ArrayPlace {
 interface LeafValues {
   readonly leaf: PlacedLeaf;
   readonly steps: readonly number[];
-  /** The maximum number of steps, if it is larger than the length of `steps`. */
+  /** The maximum length of the list of steps for shorter windows, if it is larger than the length of `steps`. */
   readonly longest?: number;
 }
 interface DrawnNumbers {

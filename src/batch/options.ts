@@ -101,7 +101,7 @@ export class ParsedOptions {
   readonly beta: Float64Array = new Float64Array(1);
   /** Whether the options equal those of the previous call, except for the value of beta and the batch in `into`. Always false with `nStep`. */
   isSame = false;
-  /** Whether the last call passed its checks without options. */
+  /** Whether the last call had no options and passed its checks. */
   isPlain = false;
   readonly #table: OptionsTable;
   readonly #keys: string;

@@ -7,7 +7,10 @@ import { bufferBytes } from "./journal-bytes.ts";
 import { COUNT_BYTES, LINK_BYTES, type Section, State, type StateParts } from "./state.ts";
 
 export class Changes extends State {
-  /** The address at which payloads are made or loaded. It is not in scratch, because a call may have results there when its changes are written. */
+  /**
+   * The address of the buffer for payloads that are written or loaded. It is not in scratch, because scratch may contain the results of the call whose changes
+   * are written.
+   */
   readonly #buffer: number;
   readonly #bufferBytes: number;
   /** The address of the live byte counts: for each place of a segment, the number of bytes (u32) that are still in use. */

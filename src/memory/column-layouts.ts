@@ -27,7 +27,7 @@ export function columnsOf(id: number): number {
   return id < MAX_GROUP_SIZE ? 0 : id;
 }
 
-/** Columns with room for all layouts of a group, in windows of `width` steps. */
+/** Columns with lists of steps that are long enough for all layouts of a group, in windows of `width` steps. */
 interface Joint {
   readonly width: number;
   readonly selections: readonly Selection[];
@@ -48,7 +48,7 @@ export class ColumnLayouts {
   readonly chunks = new Map<number, readonly ColumnLayout[]>();
   /** Tables whose items refer to layouts. */
   readonly tables = new Set<{ readonly handle: number }>();
-  /** The numbers of the layouts of the rules of each open writer. */
+  /** For each open writer, the numbers of its rules' column layouts. */
   readonly rules = new Set<readonly number[]>();
   readonly #core: Core;
   readonly #leaves: readonly PlacedLeaf[];
@@ -110,7 +110,7 @@ export class ColumnLayouts {
     return selections;
   }
 
-  /** Adds a layout with its earlier number. @throws TypeError, RangeError, ReplayError if these are not columns of the leaves */
+  /** Adds a layout under the number that it had in an earlier run. @throws TypeError, RangeError, ReplayError if these are not columns of the leaves */
   put(id: number, columns: object): void {
     const selections = selectionsOf(columns, this.#leaves);
     const number = id >>> GROUP_BITS;

@@ -1,4 +1,7 @@
-/** Manages one instance of the core. Only this file keeps views of its linear memory. */
+/**
+ * Manages one instance of the core, and the views of its linear memory. Other code that keeps views recreates them after memory has moved (`generation`,
+ * `listeners`).
+ */
 import { E_KEYS_EXHAUSTED, E_STORED, ERROR_ARGUMENT, ERROR_VALUE, type Exports } from "../base/abi.ts";
 import { ReplayError } from "../base/error.ts";
 import { MAX_REPLAY_BYTES } from "../base/limits.ts";

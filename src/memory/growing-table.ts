@@ -1,4 +1,7 @@
-/** Implements a table that grows up to a limit or the available memory, and then evicts its oldest items. Its contents can be read slot by slot. */
+/**
+ * Implements a table that grows up to its limit, and then evicts its oldest items. Without a limit, it grows until memory runs out. Its contents can be read
+ * slot by slot.
+ */
 
 import { ABOUT_FIRST, ABOUT_KEY, ABOUT_LENGTH, ABOUT_PRIORITY } from "../base/abi.ts";
 import { ReplayError } from "../base/error.ts";
@@ -18,7 +21,7 @@ export interface GrowingTableOptions {
   /** The maximum total steps of the items; Infinity if there is no limit. */
   readonly maxSteps: number;
   readonly seed: number | bigint;
-  /** The initial capacity. */
+  /** The initial capacity, in items. Default: FIRST_CAPACITY. */
   readonly capacity?: number;
 }
 

@@ -209,7 +209,7 @@ export class Staging {
   readonly #step: object;
   /** Setters that write a leaf's value to its place, one per leaf. */
   setters: readonly Visit[];
-  /** The objects of the step, which receive the memory again after it has moved. */
+  /** The objects of the step, which receive new views of the memory after it has moved. */
   readonly #steps: Step[] = [];
   readonly #memory: StagedMemory;
   readonly #at: number;
@@ -331,7 +331,8 @@ export class Staging {
   }
 
   /**
-   * Returns the error for a rejected step. Reports missing fields first: a misspelt field counts as missing, but a fast path may have reported only a value.
+   * Returns the error for a rejected step. Reports missing and unknown fields first, because the error that a fast path threw may only mention the missing
+   * value of a misspelt field.
    */
   misfit(spec: Spec, step: unknown, error: unknown): unknown {
     checkNodes(spec, step);

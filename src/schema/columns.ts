@@ -154,9 +154,10 @@ const PADDING = 0x7ffffffe;
 export type HasSelections = Pick<ColumnLayout, "selections">;
 
 /**
- * Returns columns with room for several joinable layouts, in windows of `width` steps. `stepLists` returns the steps of each item.
+ * Returns columns with lists of steps that are long enough for each of several joinable layouts, in windows of `width` steps. `stepLists` returns the actual
+ * steps of each item.
  * @param first the layout that determines the order of the columns
- * @param candidate columns that are returned if they already have the right room
+ * @param candidate columns that are returned if their lists already have the right lengths
  */
 export function jointOf(first: HasSelections, layouts: Iterable<HasSelections>, width: number, candidate?: readonly Selection[]): readonly Selection[] {
   const counts = first.selections.map(() => 0);
@@ -173,7 +174,7 @@ export function jointOf(first: HasSelections, layouts: Iterable<HasSelections>, 
   }));
 }
 
-/** Returns whether columns have room for other columns that show the same leaves under the same names. */
+/** Returns whether the lists of steps of `room` are long enough for other columns that show the same leaves under the same names. */
 export function hasRoom(room: readonly Selection[], { selections }: HasSelections, width: number): boolean {
   return selections.every((selection) => stepCount(selection, width) <= stepCount(columnNamed({ selections: room }, selection.keys), width));
 }

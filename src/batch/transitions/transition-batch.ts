@@ -79,7 +79,7 @@ interface TransitionColumns<Float extends "f32" | "f64", Returns extends readonl
   readonly returns: Column<Float, Returns>;
   /** The factor of the value of nextObservation: γ^k times the discounts of the k steps; 0 if the episode terminated. */
   readonly discounts: Column<Float, [number]>;
-  /** The actual number of steps k. */
+  /** The number k of steps in each transition, from the first step to nextObservation. */
   readonly steps: Column<"u32", [number]>;
   /** 1 if the episode terminated within the transition. */
   readonly terminated: Column<"u8", [number]>;
