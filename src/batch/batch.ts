@@ -220,7 +220,7 @@ export function columnOf({ layout, memory, texts, columns }: Lease, c: number): 
   for (let k = 0; k < numbers.length; k++) {
     const i = numbers[k] as number;
     const { type, each, shape } = fields[i] as Field;
-    // Transferred memory has no contents.
+    // If the memory was transferred, the column is empty.
     const array = type && (memory.byteLength === 0 ? new type(0) : new type(memory, starts[i] as number, n * each));
     const data = array ?? texts[i];
     values.push(shape === undefined ? data : new Column(data as Column["data"], shape.slice()));

@@ -57,7 +57,7 @@ export function datasetOf<B extends { readonly count: number; release?(): void }
   const n = integer("batchSize", batchSize, 1, MAX_LENGTH);
   const ahead = options.into === undefined ? integer("prefetch", prefetch, 0, 1024) : 0;
   const drops = flag("dropRemainder", dropRemainder) === 1;
-  // Only these batches are released after each iteration. A batch that the caller passes is released by its owner.
+  // Only batches with `recycle` are released after each iteration. A batch that the caller passes is released by its owner.
   const lends = sample.recycle === true || sample.recycle === "detach";
   const begin = (): ElementSource<B> => {
     let awaited: PendingBatch<B> | undefined;

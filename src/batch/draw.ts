@@ -34,7 +34,7 @@ export class Draw {
   prepare(bytes: number, n: number, rows: number): number {
     const { core } = this.#engine;
     const { x } = core;
-    // Room that no other code has used since is still valid.
+    // The memory that the last call reserved is still valid if no other code has used scratch since.
     if (core.owner !== this || n !== this.#n || bytes !== this.#before || rows > this.#rows) {
       if (n !== this.#n) this.#bytes = x.draw_bytes(n) >>> 0;
       this.#n = n;

@@ -163,7 +163,7 @@ class Later<E> implements AsyncIterableIterator<E, undefined> {
       element = coming instanceof Promise ? await coming : coming;
       return element;
     } finally {
-      // The next call starts over.
+      // After the end, the next call makes new requests.
       if (element === undefined) {
         await Promise.allSettled(this.#coming.splice(0));
         this.#ended = false;

@@ -250,7 +250,7 @@ export class BatchLayout {
     const isStraight = isDirect(leaf, steps);
     const outputs = isStraight ? this.straight : isText ? this.texts : this.outputs;
     const before = outputs.at(-1);
-    // Columns of the same steps share one selection.
+    // Adjacent outputs with the same steps share one list.
     const again = before !== undefined && steps.length === before.steps.length && steps.every((step, k) => step === before.steps[k]);
     const index = this.outputs.length + this.straight.length + this.texts.length;
     const bytes = alignUp(longest * n * leaf.arrayBytes, 16);

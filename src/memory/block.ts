@@ -196,7 +196,7 @@ export function placeColumn(
   const { dtype } = leaf;
   const to = core[dtype as "u8"] as unknown as NumberArray;
   const first = array / DTYPES[dtype].array.BYTES_PER_ELEMENT;
-  // Narrowed values are checked during the narrowing.
+  // Values are checked while they are narrowed to half floats, so a Float32Array of the right length needs no other check.
   const isPlain = core.narrow !== undefined && value instanceof Float32Array && value[target.size - 1] !== undefined && value[target.size] === undefined;
   if (isHalf(dtype) && isPlain) to.set(value, first);
   else mustPut(target, to, first, value, path);

@@ -35,7 +35,7 @@ export class Changes extends State {
    */
   keep(): void {
     this.core.u32[TRACKING] = KEEPING;
-    // Entries are freed with frames, and frames with steps.
+    // Freeing steps frees frames, and freeing frames frees entries. Each of these needs another pass.
     this.#passes = this.entryPools === 0 ? 2 * this.pools.length - 1 : 3 * this.pools.length - 2;
   }
 

@@ -114,7 +114,6 @@ export function dataOf<T>(subject: string, values: T | ColumnLike): T {
  */
 export function dataBeside<T>(subject: string, values: T | ColumnLike, keys: unknown): T {
   const column = columnIn(values);
-  // Arrays need no further checks.
   if (column === undefined) return values as T;
   const own = columnIn(keys)?.shape;
   const shape = wideSizes(column.shape);

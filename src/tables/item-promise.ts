@@ -22,7 +22,7 @@ export class ItemPromise extends Promise<void> {
     return whole;
   }
 
-  // `then` returns an ordinary promise.
+  // This makes `then` return an ordinary promise.
   static override get [Symbol.species](): PromiseConstructor {
     return Promise;
   }
