@@ -1,4 +1,4 @@
-/** Exports the main entry. */
+/** The main entry point of the package: exports the public API. */
 import "./base/host.ts";
 
 export { ReplayError, type ReplayErrorCode } from "./base/error.ts";

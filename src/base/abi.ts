@@ -9,7 +9,7 @@ export type A = number;
 export interface Exports {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
   readonly ABI_VERSION: { readonly value: number };
-  /** The address of sections in an instance without an arena. */
+  /** The address from which sections are stored in an instance without an arena. */
   readonly SECTIONS_AT: { readonly value: number };
 
   // arena
@@ -246,20 +246,24 @@ export const E_UNLIKE = -11;
 export const E_STORED = -12;
 export const E_PRIORITY_LEAF = -13;
 
-/** Flags of writer_rule (assembly/writer/writer.ts). */
+/** Flags of writer_rule (assembly/writer/writer.ts). The last number is the position of the lowest bit of the number of the priority leaf, plus 1. */
 export const TAILS = 1;
 export const LARGEST = 2;
 export const SEQUENCE = 4;
 export const PRIORITY_LEAF_BITS = 8;
 
-/** The ways in which an episode can end: at a row of a block (assembly/writer/block.ts), and at a final step (assembly/rows/row.ts). */
+/**
+ * How an episode ends at a row of a block: without a final step, truncated or terminated (assembly/writer/ends.ts). Then two flags of a final step: the episode
+ * was truncated, or terminated (assembly/rows/row.ts).
+ */
 export const ENDS = 1;
 export const TRUNCATES = 2;
 export const TERMINATES = 3;
 export const LINK_FINAL = 0x40000000;
 export const LINK_ENDS = 0xc0000000;
 /**
- * Results of row_ends for a final step (truncated or terminated) and for the last step of an episode without a final step. The result is 0 for any other step.
+ * Results of row_ends for the final step of a truncated and of a terminated episode. The result is 2 for the last step of an episode without a final step, and
+ * 0 for any other step.
  */
 export const FINAL_TRUNCATED = 1;
 export const FINAL_TERMINATED = 3;
@@ -295,7 +299,7 @@ export const TRUNCATED = 11;
 export const RELABELLED = 12;
 /** The slot of an item, or the number of a stream in its set. */
 export const SLOT = 14;
-/** Bytes of a draw before its columns. */
+/** The number of bytes of a draw before its columns. */
 export const DRAW_BYTES = 96;
 
 /**
@@ -309,10 +313,13 @@ export const OUTPUT_STRIDE = 3;
 export const RUN_BYTES = 16;
 /** The number of bytes of a WINDOW before the unpacked frames (assembly/draw/unpacked-frames.ts). */
 export const WINDOW_HEAD = 16;
-/** The number after the last column. It selects the rows. */
+/** The number after the last column, for which draw_column returns the address of the rows. */
 export const ROWS = 16;
 
-/** The kinds of entries of a draw, and the positions at which their runs begin (assembly/draw/row-matrix.ts). */
+/**
+ * The sources of the runs of a draw: items, streams, or single rows. Then the positions at which the runs begin in longer items: at random, or at START. CROSS
+ * is added if a run may continue past the end of an episode (assembly/draw/row-matrix.ts).
+ */
 export const OF_ITEMS = 0;
 export const OF_STREAMS = 1;
 export const OF_ROWS = 2;
@@ -320,7 +327,7 @@ export const FROM_ANY = 2;
 export const FROM_START = 3;
 export const CROSS = 4;
 
-/** Results of a draw (assembly/draw/draw.ts). */
+/** The numbers of the results that draw_result returns (assembly/draw/draw.ts). */
 export const BLOCKED = 0;
 export const HAVE = 1;
 export const NEED = 2;
@@ -362,7 +369,7 @@ export const SEQUENCE_ROW_WORK = 25;
 export const LOWER = 1;
 export const UPPER = 2;
 
-/** A flag that is added to the number of a selector (assembly/selectors/selector.ts). */
+/** A flag that is added to the number of a selector that tracks its minimum weight (assembly/selectors/selector.ts). */
 export const WITH_MIN = 16;
 
 /** A special step number: the step at which the n-step return ends (assembly/draw/output.ts). */
@@ -381,18 +388,18 @@ export const DELETES = 5;
 export const LAYOUT = 10;
 export const LONGEST = 11;
 export const SHORTEST = 12;
-/** The maximum of 1 and all priorities of live items since the table was made or cleared. */
+/** Another index: the highest priority that a live item has received since the table was made or cleared, and at least 1. */
 export const MAX_PRIORITY = 13;
 
-/** The numbers that `packs_number` returns (assembly/rows/packed-frame.ts). */
+/** An argument of `packs_number`, which then returns the number of bytes of the packed frames in use (assembly/rows/packed-frame.ts). */
 export const PACKED_LIVE = 0;
 
-/** The weights of the streams in a set (assembly/draw/windows/streams.ts). */
+/** The ways in which a draw weights the streams of a set (assembly/draw/windows/streams.ts). */
 export const LEVEL = 0;
 export const UNIFORM = 1;
 export const BY_STEPS = 2;
 
-/** The values that `table_about` returns for a slot (assembly/tables/growing-table.ts). */
+/** Arguments of `table_about`: the value that it returns for a slot (assembly/tables/growing-table.ts). */
 export const ABOUT_PRIORITY = 0;
 export const ABOUT_KEY = 1;
 export const ABOUT_LENGTH = 2;

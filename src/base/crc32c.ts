@@ -23,7 +23,7 @@ function tables(): Uint32Array {
 export function crc32c(bytes: Uint8Array, from = 0, to = bytes.length, before = 0): number {
   let sum = ~before;
   let at = from;
-  // Aligned words are read eight bytes at a time; the bytes before and after them are read one by one.
+  // From the first aligned address on, each iteration reads two words (eight bytes). The bytes before and after these words are read one by one.
   for (const aligned = Math.min(to, from + (-(bytes.byteOffset + from) & 3)); at < aligned; at++) sum = turned(sum, bytes[at] as number);
   const words = new Int32Array(bytes.buffer, bytes.byteOffset + at - ((bytes.byteOffset + at) & 3), (to - at) >> 2);
   const last = words.length - 1;

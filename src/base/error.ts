@@ -51,8 +51,8 @@ export function codeOf(error: unknown): unknown {
 }
 
 /**
- * Characters that control a terminal or change the direction of text. Names in files may contain such characters. Newlines and tabs are allowed, since messages
- * use them.
+ * Characters that control a terminal, change the direction of text, or separate lines or paragraphs in Unicode. Names in files may contain such characters.
+ * Newlines and tabs are allowed, since messages use them.
  */
 const CONTROLS = /[^\P{Cc}\n\t]|[\p{Bidi_Control}\u2028\u2029]/gu;
 
@@ -84,7 +84,7 @@ export type Rule = string | readonly [rule: string, remedy: string];
 /**
  * Returns an error of a class, or a ReplayError with a code. The message is `subject must be rule, got value. Remedy`, or for a missing value `subject is
  * required: rule. Remedy`.
- * @param words the known values; the message suggests the nearest one
+ * @param words the known values; the message suggests the nearest one if it is similar
  */
 export function mustBe(kind: ErrorKind | ReplayErrorCode, subject: string, rule: Rule, value: unknown, words: Iterable<string> = []): Error {
   const [form, remedy] = typeof rule === "string" ? [rule, ""] : rule;
@@ -94,7 +94,10 @@ export function mustBe(kind: ErrorKind | ReplayErrorCode, subject: string, rule:
   return typeof kind === "string" ? new ReplayError(kind, message) : trimStack(new kind(escapeControls(message)));
 }
 
-/** Returns the message for a missing value: `fps is required: a number`. A rule that is not a noun becomes a clause: `fps is required, and must be finite`. */
+/**
+ * Returns the message for a missing value: `fps is required: a number`. A rule without an article becomes a clause: `fps is required, and must be finite`. A
+ * rule that begins with `given` continues the sentence after that word.
+ */
 export function isRequired(subject: string, rule: string): string {
   const verb = subject.startsWith("the options of ") ? "are" : "is";
   const text = rule.startsWith("given") ? rule.slice("given".length) : /^(an?|one|the) /.test(rule) ? `: ${rule}` : `, and must be ${rule}`;
@@ -115,12 +118,12 @@ export function didYouMean(value: unknown, words: Iterable<string>): string {
 type ErrorKind = typeof TypeError | typeof RangeError;
 
 /**
- * Returns the error for a number that is out of range or not whole. The function is separate from the checks, so that the checks stay short enough to be
- * inlined.
+ * Returns the error for a value that is not a number, is out of range, or (without `fraction`) is not whole. The function is separate from the checks, so that
+ * the checks stay short enough to be inlined.
  */
 function outOfRange(subject: string, value: unknown, min: number, max: number, fraction: boolean): Error {
   const bounds = min < -MAX ? "" : max < MAX ? ` in ${min} … ${max}` : ` >= ${min}`;
-  // The remainder of an infinite number is NaN.
+  // The remainder of an infinite number is NaN, so the number has the right type, but is out of range.
   const wrongKind = typeof value !== "number" || (!fraction && value % 1);
   return mustBe(wrongKind ? TypeError : RangeError, subject, (fraction ? "a finite number" : "an integer") + bounds, value);
 }
@@ -169,7 +172,9 @@ const CALLS = new Set(
   ),
 );
 
-/** Returns an options object if it has only known keys. @throws TypeError if a key is unknown, usually because it is misspelt */
+/**
+ * Returns an options object if it has only known keys. @throws TypeError if the value is not an object, or if a key is unknown, usually because it is misspelt
+ */
 export function onlyKeys<T>(subject: string, value: T, keys: string): T {
   if (typeof value !== "object" || value === null)
     throw mustBe(TypeError, CALLS.has(subject) ? `the options of ${subject}` : subject, `an object with keys ${keys}`, value);
@@ -188,7 +193,7 @@ const SEED_END = 2n ** 64n;
 /** @throws RangeError if the number does not fit into 64 unsigned bits, or is not exact · TypeError if it is not a whole number or a bigint */
 export function checkSeed(seed: unknown): void {
   if (typeof seed === "bigint" ? seed >= 0n && seed < SEED_END : Number.isSafeInteger(seed) && (seed as number) >= 0) return;
-  // The remainder of an infinite number is NaN.
+  // The remainder of an infinite number is NaN, so the number has the right type, but is out of range.
   const isWrongType = typeof seed !== "bigint" && (typeof seed !== "number" || seed % 1);
   throw mustBe(isWrongType ? TypeError : RangeError, "seed", "a whole number from 0 to 2^53 - 1, or a bigint from 0n to 2n ** 64n - 1n", seed);
 }

@@ -1,6 +1,6 @@
 /** Implements a queue with a constant-time `shift`. The `shift` of an array takes time proportional to the array's length. */
 
-/** The number of removed elements after which the array is shortened. */
+/** The array is shortened when more elements than this number, and more than half of its elements, have been removed. */
 const SLACK = 1024;
 
 export class Fifo<T> {

@@ -13,7 +13,7 @@ export const MAX_GROUP_DEPTH = 16;
 /** The maximum nesting of structs and lists in Thrift, the encoding of Parquet's own structures. */
 export const MAX_THRIFT_DEPTH = 24;
 
-/** The maximum nesting of values and specs in lines of JSON. */
+/** The maximum nesting of values and specs in JSON Lines files. */
 export const MAX_JSONL_DEPTH = 32;
 
 /** The maximum nesting of TFDS features. */

@@ -16,7 +16,8 @@ export class PlainText {
 }
 
 /**
- * Makes consoles print objects of a class as `name` and the result of `fields`, at any depth. The name is an argument because bundlers may rename the class.
+ * Makes consoles print objects of a class as `name` and the result of `fields`, with all nested values. In Node, an object below the console's depth limit is
+ * printed only as `[name]`. The name is an argument because bundlers may rename the class.
  */
 export function customInspect<T extends object>({ prototype }: { readonly prototype: T }, name: string, fields: (object: T) => object): void {
   const format = (object: T, inspect: InspectFunction, options: object) => {

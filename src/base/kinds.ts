@@ -1,22 +1,22 @@
-/** Lists the kinds of sections. Each number has the same meaning in every file. */
+/** Lists the kinds of sections. Each number has the same meaning in every file. In the comments, "│" separates the id of a section from its contents. */
 
 /** Sections of the log itself (storage/log/): 16 to 31. */
 /** The first section of each file: the head of the segment. */
 export const SEGMENT = 16;
-/** Ends a group. Contents: its number u64. */
+/** Ends a group. Contents: number of the group u64. */
 export const COMMIT = 17;
-/** Follows the last group of a segment, once the beginning of the next segment is on the disk. Contents: number of the next group u64. */
+/** Follows the last group of a segment. Written after the beginning of the next segment is on the disk. Contents: number of the next group u64. */
 export const SEAL = 18;
-/** id: a segment whose space is released. */
+/** id: the number of a segment whose file is deleted. */
 export const DROP = 19;
 
 /**
  * State of a Replay, in snapshots and journals: 32 to 63. The layouts of the records are drawn in assembly/persistence/. A later record of an object replaces
  * its earlier record.
  */
-/** The first section of a snapshot. In a journal, it is part of the segment's head (head.ts). */
+/** The first section of a snapshot. In a journal, it is part of the segment's head (storage/format/head.ts). */
 export const HEAD = 32;
-/** The open writers (writers.ts). */
+/** The options of the open writers (storage/format/writers.ts). */
 export const WRITERS = 33;
 /** id: pool │ rows ever used, last episode (u32 each). Pools of entries are first, followed by pools of frames, and pools of steps. */
 export const POOLS = 34;
@@ -31,7 +31,7 @@ export const LINKS = 36;
 export const FREE = 37;
 /** id: table │ count u32, then SLOT records. */
 export const SLOTS = 38;
-/** id: table │ its numbers: counts, inserts, ends of queues and orders. */
+/** id: table │ the numbers of the table itself: its counters, and the ends of its queues and of its orders of items. */
 export const TABLE = 39;
 /** id: the number of the first stream, in the order of all writers │ one record per stream. */
 export const STREAMS = 40;
@@ -39,7 +39,7 @@ export const STREAMS = 40;
 export const KEPT = 41;
 /** The last section of a snapshot. Contents: number of preceding sections u32. */
 export const END = 42;
-/** id: numbers >>> 6 │ the column layouts with these numbers (writers.ts). */
+/** id: number >>> 6 │ the column layouts whose numbers have this quotient (storage/format/writers.ts). */
 export const LAYOUTS = 43;
 /** id: pool │ bytes u32, then ENTRY records of packed frames. */
 export const ENTRIES = 44;
@@ -47,12 +47,12 @@ export const ENTRIES = 44;
 export const DRAWN = 45;
 /** id: table │ count u32, then COUNT records. Only in journals; snapshots have counts in SLOTS. */
 export const COUNTS = 46;
-/** id: places >>> 4 │ sessions of remote writers (storage/format/sessions.ts). Only in journals. */
+/** id: place >>> 4 │ the sessions of remote writers in 16 consecutive places (storage/format/sessions.ts). Only in journals. */
 export const SESSIONS = 47;
 /** Ends a former group after a migration rewrote the journal as one group. Only in journals with `retain: "all"`, whose steps are read by group. */
 export const GROUP_END = 48;
 
-/** Calls that fill a buffer of reprise/pfrl (pfrl/store/history.ts): 64 to 95. */
+/** Records of the calls that fill a buffer of reprise/pfrl (pfrl/store/history.ts): 64 to 95. */
 export const FORM = 64;
 export const STEP = 65;
 export const SINGLE = 66;
@@ -68,11 +68,11 @@ export const CLEAR = 72;
 export const RECORDED_FRAME = 96;
 /** id: episode │ all leaves except the frames (datasets/model/recording/row-layout.ts). */
 export const RECORDED_STEP = 97;
-/** id: episode │ the final observation in the same form. Follows the last step. */
+/** id: episode │ the final observation, in the same form as a step. Follows the last step. */
 export const RECORDED_FINAL = 98;
-/** id: episode │ how it ended (datasets/model/recording/contents.ts). */
+/** id: episode │ how the episode ended (datasets/model/recording/contents.ts). */
 export const RECORDED_END = 99;
-/** id: the previous segment │ its contents (datasets/model/recording/contents.ts). First in its segment. */
+/** id: the previous segment │ the contents of that segment (datasets/model/recording/contents.ts). First in its segment. */
 export const RECORDED_INDEX = 100;
 
 export function isOwn(kind: number): boolean {

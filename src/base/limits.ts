@@ -6,7 +6,7 @@ export const MAX_LENGTH = 2 ** 24 - 1;
 /** The maximum number of items of a table, and transitions of a buffer. */
 export const MAX_ITEMS = 2 ** 26 - 1;
 
-/** The maximum number of leaves of a step, and the maximum nesting of leaves. */
+/** The maximum number of leaves of a step, the maximum nesting of leaves, and the maximum number of bytes of one value of a leaf. */
 export const MAX_LEAVES = 4096;
 export const MAX_NEST_DEPTH = 64;
 export const MAX_LEAF_BYTES = 0x3fffffff;
@@ -24,10 +24,13 @@ export const MAX_VALUE_DEPTH = 128;
 /** The maximum number of bytes of a Replay: 4 GiB minus one page of WebAssembly, so that byte offsets stay below 2^32. */
 export const MAX_REPLAY_BYTES = 0xffff0000;
 
-/** The maximum number of bytes of a section of a file, and of a buffer that waits for the disk. Without a limit, a full disk would use up all memory. */
+/**
+ * The maximum number of bytes of a section of a file, and of a buffer that waits for the disk. Without a limit, the buffer would grow until memory runs out if
+ * the disk is full.
+ */
 export const MAX_SECTION_BYTES = 2 ** 30;
 
-/** The default size of a journal's files, approximately. */
+/** The approximate default size of a journal's files, in bytes. */
 export const SEGMENT_BYTES = 1 << 24;
 
 /** The longest timeout. setTimeout counts in 31 bits, so longer timeouts would fire immediately. */

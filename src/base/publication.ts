@@ -10,7 +10,7 @@ export interface EncodedMessage {
 /** A message to actors. An ArrayBuffer or a typed array is sent as bytes. Any other value is sent as JSON. */
 export type Message = ArrayBuffer | ArrayBufferView | null | boolean | number | string | object;
 
-/** Copies a message. @throws TypeError if JSON cannot represent it */
+/** Copies a message into bytes, or encodes it as JSON. @throws TypeError if JSON cannot represent it */
 export function encodeMessage(data: Message): EncodedMessage {
   if (ArrayBuffer.isView(data)) return { type: "bytes", body: new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength).slice() };
   if (data instanceof ArrayBuffer) return { type: "bytes", body: new Uint8Array(data.slice(0)) };
@@ -19,12 +19,12 @@ export function encodeMessage(data: Message): EncodedMessage {
   return { type: "json", body: new TextEncoder().encode(text) };
 }
 
-/** The newest message that a Replay published, which later actors also receive. */
+/** The newest message that a Replay published, and the listeners that receive each message. Actors that connect later also receive the newest message. */
 export class Publication {
   newest: EncodedMessage | undefined;
   readonly listeners = new Set<{ publish(message: EncodedMessage): void }>();
 
-  /** @throws TypeError */
+  /** Makes a message the newest one, and sends it to all listeners. @throws TypeError if JSON cannot represent it */
   put(data: Message): void {
     const message = encodeMessage(data);
     this.newest = message;

@@ -11,7 +11,7 @@ export function hideFrames(entryPoint: EntryPoint): void {
   for (let base = entryPoint; base.name !== ""; base = Object.getPrototypeOf(base)) entryPoints.add(base);
 }
 
-/** More frames than any call within the package creates. */
+/** The number of stack frames to capture. No call within the package creates more. */
 const MAX_FRAMES = 60;
 
 /** Frames in V8: `at new Replay (file:1:2)`, `at Table.sample (file:1:2)`, `at file:1:2`. Frames of built-in functions have no file. */
@@ -27,7 +27,7 @@ export function trimStack<E extends Error>(error: E): E {
   // The error's own stack is not used, because V8 cannot change a stack that has been read.
   const captureStack = (callee?: unknown) => {
     const probe = { stack: "" };
-    // The package may have more frames than the program's limit.
+    // The stack may contain more frames of the package than the program's limit allows.
     Reflect.set(Error, "stackTraceLimit", MAX_FRAMES);
     captureStackTrace(probe, callee);
     Reflect.set(Error, "stackTraceLimit", stackTraceLimit);

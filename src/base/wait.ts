@@ -9,7 +9,7 @@ export interface WaitOptions {
   readonly timeoutMs?: number;
 }
 
-/** The result of `untilAtMost` if no wait is needed. */
+/** The result of the attempt in `untilAtMost` if the wait is over. `untilAtMost` returns undefined if its first attempt has this result. */
 const RESOLVED: Promise<void> = Promise.resolve();
 
 interface Waiter {

@@ -15,7 +15,7 @@ export interface FullLogger {
  * - `barrenEpisodes`: episodes that ended without an item, although their writer has rules or makes items
  * - `shortReturns`: n-step returns of fewer than n steps, because every item is shorter
  * - `lostRewards`: n-step returns that miss the reward or the terminal flag of an episode's last step, because no final observation follows it
- * - `unseenEnds`: n-step returns of steps with their own next state: endEpisode ended their episodes as terminated, but no leaf marks the end
+ * - `unseenEnds`: n-step returns of steps that contain their own next state, if endEpisode ended episodes as terminated but no leaf marks the end
  * - `nanValues`: NaN in float values: in every number and plain array, and in typed arrays as docs/reference/warnings.md describes
  * - `leftWriters`: a new writer, although unnamed writers of an earlier run were never continued
  * - `defaultPriority`: priorities above 10 in a table whose new items get priority 1, because no rule sets another
@@ -39,7 +39,7 @@ export type WarningKind = (typeof KINDS)[number];
 const noop = () => {};
 const SILENT: FullLogger = { info: noop, warn: noop };
 
-/** Returns a logger with both methods; silent if none is passed. @throws TypeError if it has no method warn */
+/** Returns a logger with both methods; silent if none is passed. @throws TypeError if it is neither a function nor an object with a method warn */
 export function loggerOf(logger: Logger | null | undefined): FullLogger {
   if (logger === null || logger === undefined) return SILENT;
   if (typeof logger === "function") return { info: noop, warn: logger };

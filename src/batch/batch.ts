@@ -83,8 +83,8 @@ export interface NStepColumns<Memory extends ArrayBufferLike = ArrayBuffer> {
   /** The terminal flag of each item: 1 if a terminal step ended the return. */
   readonly terminated: Uint8Array<Memory>;
   /**
-   * The truncation flag of each item: 1 if the episode ended without a terminal step. Its final step is then within the return. Without a final step, the
-   * return has fewer than n rewards.
+   * The truncation flag of each item: 1 if the return reaches the end of an episode that did not terminate. With `nextState: "following"`, such a return
+   * bootstraps from the final step of the episode, or, if the episode has no final step, has fewer than n rewards.
    */
   readonly truncated: Uint8Array<Memory>;
 }
@@ -220,7 +220,7 @@ export function columnOf({ layout, memory, texts, columns }: Lease, c: number): 
   for (let k = 0; k < numbers.length; k++) {
     const i = numbers[k] as number;
     const { type, each, shape } = fields[i] as Field;
-    // Transferred memory has no contents.
+    // If the memory was transferred, the column is empty.
     const array = type && (memory.byteLength === 0 ? new type(0) : new type(memory, starts[i] as number, n * each));
     const data = array ?? texts[i];
     values.push(shape === undefined ? data : new Column(data as Column["data"], shape.slice()));
@@ -338,7 +338,7 @@ export function sequencesClass(names: readonly string[]): typeof DrawnSequences 
   return SequenceBatch;
 }
 
-/** Returns an item of a batch that Reprise made, for buffers. */
+/** Returns an item of a batch that Reprise made, for the buffers and samples of reprise/tf-agents. */
 export function itemOf(batch: unknown, i: number): BatchItem {
   const lease = leaseOf(batch) as Lease;
   const { itemLayouts } = lease;
@@ -370,7 +370,7 @@ function rangeOf(numbers: Uint32Array): string {
   return min === max ? String(min) : `${min} … ${max}`;
 }
 
-/** The columns of a draw in `info` (without weights) and `nStep`. */
+/** The draw's columns that `info` contains (without weights), and below those that `nStep` contains (without returns). */
 export const INFO = {
   keys: KEY,
   probabilities: PROBABILITY,

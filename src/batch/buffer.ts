@@ -395,12 +395,12 @@ const NOTHING = new Uint8Array(0);
 /** Represents a batch that was passed to the caller. */
 const NO_BATCH: Filled = Object.freeze({ count: 0 });
 
-/** glibc maps memory above this size page by page, and unmaps it on free, until it has freed a larger mapping. */
+/** The size in bytes above which glibc maps memory separately and unmaps it on free. The threshold rises when a larger mapping is freed. */
 const PAGED = 1 << 17;
 /** The largest mapping that raises glibc's threshold: 32 MiB including its header. */
 const LESSON = (1 << 25) - (1 << 14);
 let hasLearned = (globalThis as { readonly process?: { readonly release?: { readonly name?: string } } }).process?.release?.name !== "node";
-/** The offsets in a batch are u32. */
+/** A batch must have fewer bytes than this, because the offsets in a batch are u32. */
 const MAX_BYTES = 2 ** 32;
 
 /** Returns the memory of a large batch. @throws ReplayError OUT_OF_MEMORY */

@@ -23,8 +23,9 @@ export interface DatasetOptions<Path extends string = string, C = object> extend
    */
   readonly prefetch?: number;
   /**
-   * The number of epochs. Each epoch yields every item that is in the table at the start of the epoch once, in random order. The last batch of an epoch may be
-   * short. Epochs exclude `beta`, `among` and `stratified`, and tables with `maxTimesSampled`. Default: none, for an endless series of independent draws.
+   * The number of epochs. Each epoch yields every item that is in the table at the start of the epoch once, in random order unless `shuffle` is false. The last
+   * batch of an epoch may be short. Epochs exclude `beta`, `among` and `stratified`, and tables with `maxTimesSampled`. Default: none, for an endless series of
+   * independent draws.
    */
   readonly epochs?: number;
   /**
@@ -56,7 +57,7 @@ export function datasetOf<B extends { readonly count: number; release?(): void }
   const n = integer("batchSize", batchSize, 1, MAX_LENGTH);
   const ahead = options.into === undefined ? integer("prefetch", prefetch, 0, 1024) : 0;
   const drops = flag("dropRemainder", dropRemainder) === 1;
-  // Only these batches are released after each iteration. A batch that the caller passes is released by its owner.
+  // Only batches with `recycle` are released after each iteration. A batch that the caller passes is released by its owner.
   const lends = sample.recycle === true || sample.recycle === "detach";
   const begin = (): ElementSource<B> => {
     let awaited: PendingBatch<B> | undefined;

@@ -21,7 +21,7 @@ export class Draw {
   /** The number of bytes of a draw with `#n` entries. */
   #bytes = 0;
   #n = -1;
-  /** The room that the last `prepare` reserved, and its address. */
+  /** The arguments `bytes` and `rows` of the last `prepare` that reserved memory, and the address of that memory. */
   #before = -1;
   #rows = 0;
   #base = 0;
@@ -34,7 +34,7 @@ export class Draw {
   prepare(bytes: number, n: number, rows: number): number {
     const { core } = this.#engine;
     const { x } = core;
-    // Room that no other code has used since is still valid.
+    // The memory that the last call reserved is still valid if no other code has used scratch since.
     if (core.owner !== this || n !== this.#n || bytes !== this.#before || rows > this.#rows) {
       if (n !== this.#n) this.#bytes = x.draw_bytes(n) >>> 0;
       this.#n = n;
@@ -73,7 +73,7 @@ export class Draw {
     return this.column(ROWS, n);
   }
 
-  /** Returns a result of the draw: BLOCKED, HAVE, NEED, DRAW_LONGEST, DRAW_LAYOUT. */
+  /** Returns a result of the draw by its number: BLOCKED, HAVE, NEED, DRAW_LONGEST, DRAW_LAYOUT, DRAW_SHORTEST or DRAW_POSITION. */
   result(which: number): number {
     return this.#engine.core.x.draw_result(this.handle, which);
   }
@@ -91,30 +91,30 @@ export class Draw {
     return count;
   }
 
-  /** Draws up to n items of a table. Returns the number of items drawn, or a code. The draw stays open until `table_close_draw`. */
+  /** Draws up to n items of a table. Returns the number of items drawn, or an error code. The draw stays open until `table_close_draw`. */
   sample(table: number, n: number, flags: number, among: number): number {
     return this.#engine.core.x.table_sample(table, this.handle, n, flags, among);
   }
 
-  /** Reads the items of keys that still exist, in the order of the keys, without counting a draw. Returns the number of items read, or a code. */
+  /** Reads the items of keys that still exist, in the order of the keys, without counting a draw. Returns the number of items read, or an error code. */
   get(table: number, keys: Float64Array, flags: number): number {
     const { f64, x } = this.#engine.core;
     f64.set(keys, this.address(KEY) / 8);
     return x.table_get(table, this.handle, keys.length, flags);
   }
 
-  /** Computes the result of `sample` without drawing: the number of items or a code, and DRAW_LONGEST, DRAW_SHORTEST and DRAW_LAYOUT. */
+  /** Computes the result of `sample` without drawing: the number of items or an error code, and DRAW_LONGEST, DRAW_SHORTEST and DRAW_LAYOUT. */
   peek(table: number, n: number, flags: number, among: number): number {
     return this.#engine.core.x.table_peek(table, this.handle, n, flags, among);
   }
 
-  /** Draws the next items of an epoch, up to n. Returns the number of items drawn, or a code. Without LOOKS, the draw stays open until `close`. */
+  /** Draws the next items of an epoch, up to n. Returns the number of items drawn, or an error code. Without LOOKS, the draw stays open until `close`. */
   epoch(table: number, n: number, flags: number, place: EpochPlace): number {
     const { seed, epoch, since, slots, position, shuffle } = place;
     return this.#engine.core.x.table_epoch(table, this.handle, n, flags + (shuffle ? SHUFFLED : 0), seed, epoch, since, slots, position);
   }
 
-  /** Closes a draw that `sample` opened. */
+  /** Closes a draw that `sample` or `epoch` opened. */
   close(table: number): void {
     this.#engine.core.x.table_close_draw(table);
   }

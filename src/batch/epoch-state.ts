@@ -8,7 +8,7 @@ export interface EpochState {
   readonly epoch: number;
   /** The number of positions in the order of the epoch that are done. */
   readonly position: number;
-  /** A mark that separates items inserted after the beginning of the epoch. `slots` is the highest slot at that time. 0 if the epoch has not begun. */
+  /** A mark that separates items inserted after the beginning of the epoch. `slots` is the highest slot at that time. Both are 0 if the epoch has not begun. */
   readonly since: number;
   readonly slots: number;
 }

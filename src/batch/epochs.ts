@@ -36,7 +36,10 @@ export interface EpochDataset<B> extends Dataset<B> {
   state(): EpochState;
 }
 
-/** The number of items at the start of an epoch, and the number of inserts since. Until an item is removed, both numbers determine how many items remain. */
+/**
+ * The number of items at the start of an epoch, the table's counters at the start (`samples`: after the last draw of the epoch), and the number of items drawn
+ * since. As long as the counters show that no item was removed, `items` - `draws` items remain to be drawn.
+ */
 interface Counts {
   items: number;
   inserts: number;
@@ -89,7 +92,7 @@ class Epochs<B extends { readonly count: number; release?(): void }> {
     this.#place = place;
   }
 
-  /** Returns the next batch; undefined if the rate limiter blocks it. */
+  /** Returns the next batch, or the end of the last epoch; undefined if the table is empty or its rate limiter blocks the draw. */
   next(ahead: boolean): Step<B> | undefined {
     const { engine, core } = this.#draws.table;
     engine.begin();

@@ -61,7 +61,7 @@ function copyStraight(buffer: BatchBuffer, first: number, many: number, count: n
   const window = buffer.windowAt;
   for (let item = 0; ; ) {
     const runs = core.x.gather_runs(buffer.draw.handle, pool, address, many, item, runsAt, window, room);
-    // If few rows are adjacent, one host copy per row costs more than copying through the stop.
+    // If few rows are adjacent, one host copy per row costs more than copying through the stop, an intermediate buffer.
     if (mayStop(one.leaf) && runs * DIRECT_BYTES > count * one.steps.length * one.leaf.arrayBytes) {
       copyStopping(buffer, address, one, count);
       return;

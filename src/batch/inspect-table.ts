@@ -226,7 +226,7 @@ export class Probe {
     const key = `${n} ${width}`;
     let buffer = this.#buffers.get(key);
     if (buffer === undefined) {
-      // Most requests have the same size.
+      // A few buffers suffice, since most requests have the same size.
       if (this.#buffers.size > 8) this.#buffers.clear();
       buffer = this.#made(n, width, leaf);
       this.#buffers.set(key, buffer);

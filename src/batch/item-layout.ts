@@ -17,7 +17,7 @@ export interface ItemShape {
   readonly selections: readonly Selection[];
   /** Whether columns nest like the spec. Otherwise, each column is stored under its name. */
   readonly isWhole: boolean;
-  /** The flags of the optional contents: WEIGHTS, RETURNS, MASK, COMPONENTS. */
+  /** The optional contents as bits: WEIGHTS, RETURNS, MASK and SOURCE, and the number of components in the bits from COMPONENTS on. */
   readonly holds: number;
   /** Whether runs continue past their stops to the end of the window. True for a part of a batch, since the width of the whole batch is not known yet. */
   readonly isOpen?: boolean;

@@ -30,7 +30,7 @@ import { Part, type PartBuffer } from "./part-buffer.ts";
 import type { BatchView, PartOf, SampledTable, Sampler } from "./sampler.ts";
 
 export class ItemView implements BatchView {
-  /** SAME_COLUMNS if the draw must not mix column layouts. */
+  /** SAME_COLUMNS if the draw must not mix column layouts, otherwise 0. */
   flags = 0;
   width = 0;
   from = 0;
@@ -87,7 +87,7 @@ export class ItemView implements BatchView {
     }
     if (chosen !== this.#whole) this.#checkBootstrap(chosen as readonly Selection[]);
     const width = length ?? (into === undefined ? longest : this.#widthOf(into, chosen as readonly Selection[]));
-    // Items with matching layouts each show their own steps.
+    // If a group has several layouts, each item shows the steps of its own layout.
     this.#mixed = same > 0 && first !== undefined && engine.columnLayouts.groupSize(first.id) > 1;
     if (this.#mixed) chosen = engine.columnLayouts.jointOf(first as ColumnLayout, width);
     const kept = (

@@ -50,7 +50,7 @@ function resultOf<E>(value: E | undefined): IteratorResult<E, undefined> {
 class AtOnce<E> implements IterableIterator<E, undefined> {
   readonly #source: ElementSource<E>;
   readonly #signal: AbortSignal | undefined;
-  /** The element that the loop holds. */
+  /** The element that the loop received last and still uses. */
   #delivered: E | undefined;
   #left = false;
 
@@ -103,7 +103,7 @@ class Later<E> implements AsyncIterableIterator<E, undefined> {
   /** Whether the last request returned no element. Later requests then also return no element. */
   #ended = false;
   #left = false;
-  /** The element that the loop holds. */
+  /** The element that the loop received last and still uses. */
   #delivered: E | undefined;
   /** Ends the wait for an element. It is created once per loop, because its creation costs as much as a small batch. */
   readonly #stop = new AbortController();
@@ -163,7 +163,7 @@ class Later<E> implements AsyncIterableIterator<E, undefined> {
       element = coming instanceof Promise ? await coming : coming;
       return element;
     } finally {
-      // The next call starts over.
+      // After the end, the next call makes new requests.
       if (element === undefined) {
         await Promise.allSettled(this.#coming.splice(0));
         this.#ended = false;

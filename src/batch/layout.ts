@@ -26,7 +26,7 @@ export const COMPONENTS = 4;
  */
 const WINDOW_BYTES = 256 * 1024;
 
-/** Windows shorter than this always look up all steps. */
+/** Windows of at most this many steps always look up all of their steps. */
 const SHORT = 16;
 
 /** One array of a batch: the values of a leaf at some steps of each item, a column of the draw, or an array filled by other code. */
@@ -41,7 +41,7 @@ interface ArrayPlace {
 interface LeafValues {
   readonly leaf: PlacedLeaf;
   readonly steps: readonly number[];
-  /** The maximum number of steps, if it is larger than the length of `steps`. */
+  /** The maximum length of the list of steps for shorter windows, if it is larger than the length of `steps`. */
   readonly longest?: number;
 }
 interface DrawnNumbers {
@@ -109,7 +109,7 @@ export interface LayoutOptions {
   readonly width: number;
   /** The content of items that batches show. Layouts with the same content object have the same columns, except for optional columns. */
   readonly content: object;
-  /** The optional contents: WEIGHTS, RETURNS, MASK. */
+  /** The optional contents as bits: WEIGHTS, RETURNS, MASK and SOURCE, and the number of components in the bits from COMPONENTS on. */
   readonly holds: number;
   /** The class of the batches. */
   readonly batch: new (
@@ -250,7 +250,7 @@ export class BatchLayout {
     const isStraight = isDirect(leaf, steps);
     const outputs = isStraight ? this.straight : isText ? this.texts : this.outputs;
     const before = outputs.at(-1);
-    // Columns of the same steps share one selection.
+    // Adjacent outputs with the same steps share one list.
     const again = before !== undefined && steps.length === before.steps.length && steps.every((step, k) => step === before.steps[k]);
     const index = this.outputs.length + this.straight.length + this.texts.length;
     const bytes = alignUp(longest * n * leaf.arrayBytes, 16);
@@ -297,7 +297,7 @@ function windowedBytes(leaf: PlacedLeaf): number {
   return unpacked + (isHalf(leaf.leaf.dtype) ? alignUp(arrayFrameBytes(leaf), 16) : 0);
 }
 
-/** The arguments of draw_n_step: leaf numbers or NONE, n, gamma and flags. */
+/** The arguments of draw_n_step: leaf numbers or NO_LEAF, n, gamma and flags. */
 export interface NStep {
   readonly reward: number;
   /** The number of components of a reward. */

@@ -58,7 +58,7 @@ const OFFSETS = { start: 0, end: 1, uniform: 2 };
 export const NORMALIZE = { none: 0, batch: 1, table: 2 };
 export type Recycle = boolean | "detach";
 
-/** The options of transition views. */
+/** The options of draws from transition views and sequence views. */
 export const VIEW_OPTIONS = "into, recycle, replacement, among, stratified, normalize, beta";
 const NO_OPTIONS: SampleOptions = {};
 
@@ -101,7 +101,7 @@ export class ParsedOptions {
   readonly beta: Float64Array = new Float64Array(1);
   /** Whether the options equal those of the previous call, except for the value of beta and the batch in `into`. Always false with `nStep`. */
   isSame = false;
-  /** Whether the last call passed its checks without options. */
+  /** Whether the last call had no options and passed its checks. */
   isPlain = false;
   readonly #table: OptionsTable;
   readonly #keys: string;
@@ -232,7 +232,7 @@ export interface NStepOptions<Path extends string = string> {
   /** The path of the leaf of discounts, where 0 marks a terminal step. Excludes `terminal`, the path of a leaf of terminal flags. */
   readonly discount?: Path;
   readonly terminal?: Path;
-  /** The step that contains the observation after a step: the following step (default), or a leaf of the step itself. */
+  /** The step that contains the observation after a step: the following step ("following", the default), or the step itself ("own"). */
   readonly nextState?: "following" | "own";
 }
 

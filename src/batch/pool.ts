@@ -5,7 +5,7 @@
 import type { BatchBuffer } from "./buffer.ts";
 import type { Recycle } from "./options.ts";
 
-/** The maximum number of buffers of each kind that are kept. Further buffers are garbage-collected. */
+/** The maximum numbers of spare buffers, and of buffers with released batches. Further buffers are garbage-collected. */
 const MAX_SPARE = 2;
 const MAX_RETURNED = 32;
 

@@ -46,7 +46,7 @@ export function storedEpisodes(engine: Engine, { tables, writers }: StateParts):
   for (const { handle } of tables) {
     const high = x.table_high(handle);
     for (let slot = 1; slot <= high; slot++) {
-      // Pending items have priorities below 0.
+      // The priority of a free slot is Infinity. Pending items have negative priorities, and are included.
       if (!(x.table_about(handle, slot, ABOUT_PRIORITY) < Number.POSITIVE_INFINITY)) continue;
       let row = x.table_about(handle, slot, ABOUT_FIRST);
       let left = x.table_about(handle, slot, ABOUT_LENGTH);

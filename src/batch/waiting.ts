@@ -134,7 +134,7 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
   check(n: number, options: SampleOptions | undefined, atOnce: boolean): void {
     const { maxSize, maxSteps, maxTimesSampled, rateLimiter } = this.table.limits;
     const { minSize, minDiff, maxDiff, samplesPerInsert } = rateLimiter;
-    // The number of items that may be removed before fewer than minSize items remain.
+    // The number of items that draws can remove from a full table until fewer than minSize items remain.
     const spare = Math.min(maxSize, maxSteps) - minSize + 1;
     const isDistinct = options?.replacement === false;
     const among = options?.among === undefined ? 0 : this.#amongOf(options.among, maxSize);

@@ -218,7 +218,7 @@ function placeValues(
   placeColumn(core, { ...leaf, keys: path }, at, lead, isShaped(value) ? value.data : value, "values.", reportNaN);
 }
 
-/** Returns the number of items that have values. */
+/** Returns the number of items that the values are for, according to their length; -1 if they are not a list. It is a fraction if the length is wrong. */
 function rowsOf(value: unknown, each: number): number {
   if (isShaped(value)) return value.shape[0] as number;
   if (!isList(value)) return -1;

@@ -52,7 +52,10 @@ export interface Block {
  */
 export type BlockMemory = Pick<Core, "u8" | "u32" | "f64"> & Partial<Pick<Core, "narrow">>;
 
-/** The number of elements of a column that are checked for NaN, in the first blocks and in later blocks. Each block is checked at different positions. */
+/**
+ * The maximum number of elements of a column that are checked for NaN: in each of the first FIRST_BLOCKS blocks of a Replay, and in each later block. Each
+ * block is checked at different positions.
+ */
 const FIRST_NAN_CHECKS = 256;
 const LATER_NAN_CHECKS = 16;
 const FIRST_BLOCKS = 16;
@@ -193,7 +196,7 @@ export function placeColumn(
   const { dtype } = leaf;
   const to = core[dtype as "u8"] as unknown as NumberArray;
   const first = array / DTYPES[dtype].array.BYTES_PER_ELEMENT;
-  // Narrowed values are checked during the narrowing.
+  // Values are checked while they are narrowed to half floats, so a Float32Array of the right length needs no other check.
   const isPlain = core.narrow !== undefined && value instanceof Float32Array && value[target.size - 1] !== undefined && value[target.size] === undefined;
   if (isHalf(dtype) && isPlain) to.set(value, first);
   else mustPut(target, to, first, value, path);

@@ -1,4 +1,4 @@
-/** Tracks, for a journal, the changes of a Replay's state since the last call, and how many bytes of each segment are still in use. */
+/** Tracks, for a journal, how a Replay's state has changed since the last `write`, and how many bytes of each segment are still in use. */
 
 import { CHANGES, COUNTS_WAIT, KEEPING, TRACKING } from "../base/abi.ts";
 import { COUNTS, ENTRIES, LINKS, ROWS, SLOTS } from "../base/kinds.ts";
@@ -7,7 +7,10 @@ import { bufferBytes } from "./journal-bytes.ts";
 import { COUNT_BYTES, LINK_BYTES, type Section, State, type StateParts } from "./state.ts";
 
 export class Changes extends State {
-  /** The address at which payloads are made or loaded. It is not in scratch, because a call may have results there when its changes are written. */
+  /**
+   * The address of the buffer for payloads that are written or loaded. It is not in scratch, because scratch may contain the results of the call whose changes
+   * are written.
+   */
   readonly #buffer: number;
   readonly #bufferBytes: number;
   /** The address of the live byte counts: for each place of a segment, the number of bytes (u32) that are still in use. */
@@ -32,7 +35,7 @@ export class Changes extends State {
    */
   keep(): void {
     this.core.u32[TRACKING] = KEEPING;
-    // Entries are freed with frames, and frames with steps.
+    // Freeing steps frees frames, and freeing frames frees entries. Each of these needs another pass.
     this.#passes = this.entryPools === 0 ? 2 * this.pools.length - 1 : 3 * this.pools.length - 2;
   }
 
@@ -45,13 +48,14 @@ export class Changes extends State {
     this.core.u32[CHANGES] = 0;
   }
 
-  /** Whether drawn items have counts that no record has yet. */
+  /** Whether any draw counts of items are newer than their records. */
   get hasCounts(): boolean {
     return this.tables.some((table) => this.core.u8[table + COUNTS_WAIT] !== 0);
   }
 
   /**
-   * Writes the rows and slots that were taken or changed since the last call into a segment. A payload is valid until `write` returns.
+   * Writes the rows and slots that were taken or changed since the last call into a segment. The callback `write` receives each section, and must not keep its
+   * payload.
    * @param counts whether to write draw counts of all tables; otherwise only of tables with `maxTimesSampled`
    */
   write(segment: number, write: (...section: Section) => void, counts: boolean): void {
@@ -127,7 +131,7 @@ export class Changes extends State {
     return bytes <= this.#bufferBytes ? this.#buffer : super.allocate(bytes);
   }
 
-  /** Returns the place of a segment among the distinguishable ones; never 0. */
+  /** Returns the place at which the live bytes of a segment are counted; never 0. Segments whose numbers differ by `places` - 1 share a place. */
   #place(segment: number): number {
     return 1 + ((segment - 1) % (this.#places - 1));
   }

@@ -8,9 +8,11 @@ import type { Core } from "./core.ts";
 
 /** The number of layouts that are kept before the first search for unused layouts. */
 const FIRST_LIMIT = 1024;
-/** The number of layouts per chunk, as a power of two. Files have one section per chunk. */
+/** The base-2 logarithm of the number of layouts per chunk. Files have one section per chunk. */
 const CHUNK_BITS = 6;
-/** The number of layout numbers per group, as a power of two. Items whose numbers differ only in these bits are drawn together (assembly/draw/sample.ts). */
+/**
+ * The base-2 logarithm of the number of layout numbers per group. Items whose numbers differ only in these bits are drawn together (assembly/draw/sample.ts).
+ */
 const GROUP_BITS = 16;
 const MAX_GROUPS = 2 ** (32 - GROUP_BITS);
 const MAX_GROUP_SIZE = 2 ** GROUP_BITS;
@@ -18,14 +20,14 @@ const MAX_GROUP_SIZE = 2 ** GROUP_BITS;
 const MAX_JOINTS = 8;
 
 /**
- * Returns the columns of items with a layout. A number without a group means whole steps, even if the number carries more information
- * (assembly/tables/slots.ts).
+ * Returns the number of the column layout that a slot stores, or 0 for whole steps. Numbers below MAX_GROUP_SIZE belong to no group. They mean whole steps,
+ * even if they carry other information (assembly/tables/slots.ts).
  */
 export function columnsOf(id: number): number {
   return id < MAX_GROUP_SIZE ? 0 : id;
 }
 
-/** Columns with room for all layouts of a group, in windows of `width` steps. */
+/** Columns with lists of steps that are long enough for all layouts of a group, in windows of `width` steps. */
 interface Joint {
   readonly width: number;
   readonly selections: readonly Selection[];
@@ -35,7 +37,7 @@ interface Joint {
 interface LayoutGroup {
   readonly number: number;
   readonly layouts: Set<ColumnLayout>;
-  /** The joints found so far, oldest first. Draws with the same widths reuse a joint. */
+  /** The latest joints, oldest first, at most MAX_JOINTS. Draws with the same widths reuse a joint. */
   joints: readonly Joint[];
   /** The last number assigned to a layout of the group. */
   last: number;
@@ -46,13 +48,13 @@ export class ColumnLayouts {
   readonly chunks = new Map<number, readonly ColumnLayout[]>();
   /** Tables whose items refer to layouts. */
   readonly tables = new Set<{ readonly handle: number }>();
-  /** The layouts that the rules of each open writer refer to. */
+  /** For each open writer, the numbers of its rules' column layouts. */
   readonly rules = new Set<readonly number[]>();
   readonly #core: Core;
   readonly #leaves: readonly PlacedLeaf[];
   readonly #byId = new Map<number, ColumnLayout>();
   readonly #byText = new Map<string, ColumnLayout>();
-  /** The groups by the content that they show. New layouts join these groups. */
+  /** The groups by the key of their columns (`groupKey`). New layouts join these groups. */
   readonly #groups = new Map<string, LayoutGroup>();
   readonly #byNumber = new Map<number, LayoutGroup>();
   #lastGroup = 0;
@@ -108,7 +110,7 @@ export class ColumnLayouts {
     return selections;
   }
 
-  /** Adds a layout with its earlier number. @throws TypeError, RangeError, ReplayError if these are not columns of the leaves */
+  /** Adds a layout under the number that it had in an earlier run. @throws TypeError, RangeError, ReplayError if these are not columns of the leaves */
   put(id: number, columns: object): void {
     const selections = selectionsOf(columns, this.#leaves);
     const number = id >>> GROUP_BITS;
@@ -180,7 +182,7 @@ export class ColumnLayouts {
     if (this.#groups.get(key) === group) this.#groups.delete(key);
   }
 
-  /** Returns all layouts that items and rules refer to, including 0. */
+  /** Returns the numbers of all layouts that items and rules refer to, including 0. */
   #usedIds(): Set<number> {
     const core = this.#core;
     const { x } = core;
@@ -195,7 +197,10 @@ export class ColumnLayouts {
   }
 }
 
-/** Returns a key that is equal for columns that differ only in their order or their steps. */
+/**
+ * Returns a key that is equal for columns that differ only in their order or their steps. A column at the bootstrap step has another key than a column at any
+ * other step.
+ */
 function groupKey(selections: readonly Selection[]): string {
   const parts = selections.map(({ keys, leaf, squeezed, steps }) => [keys[0], leaf.index, squeezed, steps?.[0] === BOOTSTRAP]);
   return JSON.stringify(parts.sort(([a], [b]) => ((a as string) < (b as string) ? -1 : 1)));

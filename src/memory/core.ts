@@ -1,4 +1,7 @@
-/** Manages one instance of the core. Only this file keeps views of its linear memory. */
+/**
+ * Manages one instance of the core, and the views of its linear memory. Other code that keeps views recreates them after memory has moved (`generation`,
+ * `listeners`).
+ */
 import { E_KEYS_EXHAUSTED, E_STORED, ERROR_ARGUMENT, ERROR_VALUE, type Exports } from "../base/abi.ts";
 import { ReplayError } from "../base/error.ts";
 import { MAX_REPLAY_BYTES } from "../base/limits.ts";
@@ -21,9 +24,9 @@ export class Core {
   generation = 0;
   /** The last user of scratch, if that user passed itself. While the owner is the same object, its data in scratch is still valid. */
   owner: object | undefined;
-  /** The remedy that messages name if memory is too small. The creator of the core sets it. */
+  /** The remedy that messages name if memory is too small. The creator of the core may replace it. */
   remedy = "lower maxSize or maxSteps";
-  /** Runs immediately after memory has moved. */
+  /** The objects that are notified immediately after memory has moved. */
   readonly listeners = new Set<{ onMemoryMoved(): void }>();
   readonly #maxBytes: number;
   #scratch = 0;
@@ -71,7 +74,7 @@ export class Core {
     return code;
   }
 
-  /** Returns the number of bytes that a pool takes for `rows` rows of `bytesPerRow` bytes each, including HEAD. */
+  /** Returns the number of bytes that a pool takes for `rows` rows of `bytesPerRow` bytes each. `bytesPerRow` includes the HEAD of a row. */
   poolRoom(bytesPerRow: number, rows: number): number {
     return this.x.pool_room(bytesPerRow, rows);
   }
@@ -115,7 +118,7 @@ export class Core {
     return this.#scratch !== 0;
   }
 
-  /** Returns the error of a call that found no memory or no key. @param code undefined if the call found no memory */
+  /** Returns the error of a call that found no memory, no room within `storedBytes.max`, or no key. @param code undefined if the call found no memory */
   errorFor(code?: number): Error {
     if (code === E_KEYS_EXHAUSTED) return new ReplayError("KEYS_EXHAUSTED", "all keys of this table are used up. Create a new Replay");
     if (code === E_STORED) {

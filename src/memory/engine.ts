@@ -21,7 +21,7 @@ export interface EngineOptions {
   readonly logger?: Logger | null | undefined;
 }
 
-/** The part of a writer that warnings need: the items that it makes. */
+/** The part of a writer that warnings need: its lanes, the items that its rules make, and the steps in its lanes and open episodes. */
 interface WriterInfo {
   readonly lanes: number;
   readonly items: readonly { readonly table: string; readonly length: number }[];
@@ -53,7 +53,7 @@ const openSteps = ({ lanes, core }: WriterInfo): number =>
 
 export class Engine {
   readonly core: Core;
-  /** The memory of writers. */
+  /** Allocates the memory of writers. */
   readonly smallBlocks: SmallBlocks;
   readonly spec: Spec;
   readonly layout: Layout;
@@ -90,7 +90,7 @@ export class Engine {
   hasTerminated = false;
   /** The open writers. */
   readonly writers = new Set<WriterInfo>();
-  /** The number of rules of open writers without a priority, per table. Items of these rules get priority 1. */
+  /** The number of `length` rules that set no priority, among all open writers, per table. Items of these rules get priority 1. */
   readonly defaultPriorityRules = new Map<string, number>();
   /** The shared record of all writers that append whole steps one at a time. Every append writes each leaf of the record. */
   #sharedFiller: StepFiller | undefined;
@@ -175,7 +175,7 @@ export class Engine {
     this.warnings.warn(kind, message);
   }
 
-  /** Counts rules without a priority. `by` is +1 when their writer opens, and -1 when the writer closes. */
+  /** Counts the `length` rules without a priority, one element of `tables` per rule. `by` is +1 when their writer opens, and -1 when the writer closes. */
   countDefaultPriorities(tables: readonly string[], by: number): void {
     for (const table of tables) this.defaultPriorityRules.set(table, (this.defaultPriorityRules.get(table) ?? 0) + by);
   }
@@ -185,7 +185,10 @@ export class Engine {
     if (this.writers.delete(writer)) this.#hadSteps ||= openSteps(writer) > 0 || writer.core.barrenEpisodes > 0;
   }
 
-  /** Returns whether open episodes and episodes without an item show that at least `count` steps were appended. */
+  /**
+   * Returns whether steps were certainly appended: by a writer that is now closed, in an episode that ended without an item, or (at least `count` steps) in
+   * open episodes and lanes.
+   */
   hadSteps(count: number): boolean {
     const open = [...this.writers];
     return this.#hadSteps || open.some(({ core }) => core.barrenEpisodes > 0) || open.reduce((sum, writer) => sum + openSteps(writer), 0) >= count;

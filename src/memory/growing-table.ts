@@ -1,4 +1,7 @@
-/** Implements a table that grows up to a limit or the available memory, and then evicts its oldest items. Its contents can be read slot by slot. */
+/**
+ * Implements a table that grows up to its limit, and then evicts its oldest items. Without a limit, it grows until memory runs out. Its contents can be read
+ * slot by slot.
+ */
 
 import { ABOUT_FIRST, ABOUT_KEY, ABOUT_LENGTH, ABOUT_PRIORITY } from "../base/abi.ts";
 import { ReplayError } from "../base/error.ts";
@@ -18,7 +21,7 @@ export interface GrowingTableOptions {
   /** The maximum total steps of the items; Infinity if there is no limit. */
   readonly maxSteps: number;
   readonly seed: number | bigint;
-  /** The initial capacity. */
+  /** The initial capacity, in items. Default: FIRST_CAPACITY. */
   readonly capacity?: number;
 }
 
@@ -143,17 +146,20 @@ export class GrowingTable extends CoreTable {
     return core.u32.slice(at / 4, at / 4 + n);
   }
 
-  /** The sum of all priorities. */
+  /** The sum of the weights of all items. Weights are the priorities if the exponent of the sampler is 1. */
   get total(): number {
     return this.engine.core.x.table_total(this.handle);
   }
 
-  /** Whether an item has a priority above 0. This getter returns a boolean, because V8 would allocate memory for a fraction such as the sum. */
+  /** Whether an item has a weight above 0. This getter returns a boolean, because V8 would allocate memory for a fraction such as the sum. */
   get hasWeight(): boolean {
     return this.engine.core.x.table_weighs(this.handle) !== 0;
   }
 
-  /** Returns the smallest priority. @param allowZeros whether priorities may be 0, which takes O(n) */
+  /**
+   * Returns the smallest priority of a table whose sampler has the exponent 1; Infinity without items. @param allowZeros whether priorities may be 0, which
+   * takes O(n)
+   */
   min(allowZeros: boolean): number {
     return this.engine.core.x.table_min(this.handle, allowZeros ? 1 : 0);
   }
@@ -173,7 +179,7 @@ export class GrowingTable extends CoreTable {
     return this.engine.core.x.table_chances(this.handle, n, ratio);
   }
 
-  /** Calls a function that draws and reads the result. If memory runs out, restores the random state. */
+  /** Calls a function that draws and reads the result. If the function throws, restores the random state. */
   drawAtomically<T>(draw: () => T): T {
     const state = this.randomState;
     try {
@@ -228,7 +234,7 @@ export class GrowingTable extends CoreTable {
     if (max < capacity) x.table_max_size(handle, Math.max(1, max));
   }
 
-  /** Doubles the capacity, or grows it to `need` if memory is short. */
+  /** Doubles the capacity, or grows it to `need` if that is larger. If memory is short, grows it only to `need`, or by an eighth if that is larger. */
   #grow(need: number): void {
     const max = Math.max(limitOf(this.#options), need);
     const old = this.handle;

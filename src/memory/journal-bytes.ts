@@ -13,7 +13,7 @@ export function journalBytes(record: number, places: number): number {
   return bufferBytes(record) + 4 * places;
 }
 
-/** Returns the number of bytes for a section and its successor. */
+/** Returns the number of bytes of a buffer for two adjacent sections, such as rows and their links. The first section has room for the longest record. */
 export function bufferBytes(record: number): number {
   return 16 + Math.max(SECTION_MAX, record) + SECTION_MAX;
 }

@@ -7,7 +7,7 @@ import { SectionMemory } from "./section-memory.ts";
 const PLACE = 24;
 const PLACED = 12;
 
-/** The memory for each build that a host passed. The memory is not in use between calls. */
+/** The memory in which layouts are computed, one per build of the core. No data in it is needed after a call. */
 const memories = new WeakMap<object, SectionMemory>();
 const DEFAULT_MODULE = {};
 

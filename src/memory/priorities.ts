@@ -5,7 +5,7 @@ import { mustBe } from "../base/error.ts";
 import { listLength } from "../schema/copy-numbers.ts";
 import { Core } from "./core.ts";
 
-/** The largest priority that a table accepts. */
+/** The largest priority that a table accepts, unless the exponent of its sampler raises the weight above this limit. */
 export const MAX_PRIORITY: number = 2 ** 990;
 /** The smallest priority that can still be drawn if other items have larger priorities. */
 const MIN_PRIORITY = 2 ** -999;

@@ -57,7 +57,7 @@ export class SmallBlocks {
   }
 }
 
-/** Rounds a size up to one of few sizes, so that a new block fits into the place of a freed block. */
+/** Rounds a size up to a multiple of 64 bytes, so that a new block is more likely to fit into the place of a freed block. */
 function sizeOf(bytes: number): number {
   return Math.ceil(bytes / 64) * 64;
 }

@@ -28,8 +28,8 @@ type StagedNode<S, Lanes> =
       : { -readonly [K in keyof S]: StagedNode<S[K], Lanes> };
 
 /**
- * The staged step. A leaf of shape [] is a number, or an array with several lanes. Any other leaf is a typed array. Text is a string, or a frozen array of
- * strings that you replace as a whole. If the spec itself is a leaf, it has the name `value`.
+ * The staged step. A leaf of shape [] is a number, or an array if the writer has several lanes. Any other leaf is a typed array. Text is a string, or a frozen
+ * array of strings that you replace as a whole. If the spec itself is a leaf, it has the name `value`.
  */
 // biome-ignore lint/suspicious/noExplicitAny: any spec; any leaf can be assigned
 export type StagedOf<S, Lanes = false> = IsAny<S> extends true ? any : S extends RowLeaf ? { value: StagedNode<S, Lanes> } : StagedNode<S, Lanes>;
@@ -55,7 +55,7 @@ export function stepMaker(spec: Spec, leaves: readonly PlacedLeaf[], scalars: bo
     },
     (names, parts, _, list) => nodeMaker(names, parts, list),
   );
-  // If the spec is one leaf, the step is that leaf's value under a name.
+  // If the spec is one leaf, the step is an object with that leaf's value as `value`.
   return typeof root === "function" ? root : nodeMaker(["value"], [root], false);
 }
 
@@ -170,12 +170,12 @@ function nodeMaker(names: readonly string[], parts: readonly StagedPart[], list:
   };
 }
 
-/** The number of first steps of a writer that are all checked for NaN, and the interval at which later steps are checked. */
+/** The number of a writer's first steps that are all checked for NaN, and the number of steps from one later check to the next. */
 const FIRST_CHECKS = 100;
 const CHECK_INTERVAL = 1024;
 /** The number of steps until a check that never happens. V8 stores this number as a small integer. */
 const NEVER = 2 ** 30;
-/** The maximum number of elements of a value that are checked; larger values are sampled evenly. */
+/** The maximum number of elements of a value that are checked for NaN. Larger values are checked at evenly spaced elements. */
 const MAX_CHECKED = 256;
 
 /** The value that replaces the fields of a closed writer. */
@@ -191,7 +191,7 @@ interface LeafView extends ViewTarget {
   readonly address: number;
   /** An alternative form of the leaf's values. */
   readonly alternative: LeafTarget | undefined;
-  /** The number of memory moves when the array was last lent. */
+  /** The value of `#moves` when the array was last lent; undefined if it was not lent, or if a value was assigned after memory had moved. */
   borrowedAt: number | undefined;
 }
 
@@ -201,7 +201,7 @@ export interface StagedMemory {
   readonly u32: Uint32Array<ArrayBuffer>;
   /** Converts arrays to half floats. Without this method, the arrays are only checked. */
   narrow?(dtype: HalfDtype, to: number, from: number, n: number): number;
-  /** Runs after the memory has moved. */
+  /** The objects that are notified after the memory has moved. */
   readonly listeners: Set<{ onMemoryMoved(): void }>;
 }
 
@@ -209,7 +209,7 @@ export class Staging {
   readonly #step: object;
   /** Setters that write a leaf's value to its place, one per leaf. */
   setters: readonly Visit[];
-  /** The objects of the step, which receive the memory again after it has moved. */
+  /** The objects of the step, which receive new views of the memory after it has moved. */
   readonly #steps: Step[] = [];
   readonly #memory: StagedMemory;
   readonly #at: number;
@@ -219,7 +219,7 @@ export class Staging {
   /** The number of memory moves at the last check of all lent arrays. */
   #checkedMoves = -1;
   #isUsed = false;
-  /** The leaves of flags, which accept any number, and leaves of floats, which accept NaN. */
+  /** The bool leaves, whose arrays accept numbers other than 0 and 1, and the float leaves, whose arrays accept NaN. */
   readonly #flags: readonly LeafView[];
   readonly #floats: readonly LeafView[];
   /** The leaves of half floats, whose arrays accept numbers that half floats cannot represent. */
@@ -331,7 +331,8 @@ export class Staging {
   }
 
   /**
-   * Returns the error for a rejected step. Reports missing fields first: a misspelt field counts as missing, but a fast path may have reported only a value.
+   * Returns the error for a rejected step. Reports missing and unknown fields first, because the error that a fast path threw may only mention the missing
+   * value of a misspelt field.
    */
   misfit(spec: Spec, step: unknown, error: unknown): unknown {
     checkNodes(spec, step);
@@ -347,7 +348,7 @@ export class Staging {
     return undefined;
   }
 
-  /** Adds an object of the step, which needs the address of the record. */
+  /** Adds an object of the step, which needs new views of the record when memory moves. */
   addStep(step: Step): void {
     this.#steps.push(step);
   }

@@ -13,7 +13,7 @@ export type Section = readonly [kind: number, id: number, payload: Uint8Array];
 export const SECTION_MAX = 64 * 1024;
 /** The size, in bytes, of the count of records that precedes the records of a section. */
 export const COUNT_BYTES = 4;
-/** The number of bytes of a row's link, and of a slot's count. */
+/** The number of bytes of a LINK record, and of a COUNT record. */
 export const LINK_BYTES = 8;
 const RUN_BYTES = 8;
 /** The number of bytes of a pool's record, and of a stream's record. */
@@ -42,7 +42,7 @@ export class State {
   readonly #tableBytes: number;
   readonly #drawnBytes: number;
   readonly #parts: StateParts;
-  /** The newest loaded payload of each kind of section that exists once. */
+  /** The newest loaded payload of each section that `numbers` yields. */
   readonly #newest = new Map<string, Uint8Array>();
   readonly #columnLayouts: ColumnLayouts;
 
@@ -78,7 +78,7 @@ export class State {
     yield* this.numbers();
   }
 
-  /** Yields the sections that exist once: counts, random states, open writers. Payloads are copies. */
+  /** Yields the sections that exist once per pool, table or list of streams: counters, random states, and the streams of open writers. Payloads are copies. */
   *numbers(): Generator<Section, void> {
     const { core, pools, tables } = this;
     const { x } = core;
@@ -118,7 +118,7 @@ export class State {
     return kind === FREE && this.#ok(x.record_load_free(handle, count, from));
   }
 
-  /** Whether a section was loaded. */
+  /** Whether a section that `numbers` yields was loaded, and `finish` was not called yet. */
   get hasLoaded(): boolean {
     return this.#newest.size !== 0;
   }
@@ -154,7 +154,7 @@ export class State {
     return found.filter(([, invariant]) => invariant !== 0);
   }
 
-  /** Returns the number of records that fit into a section. */
+  /** Returns the number of records of `bytes` bytes that fit into a section, at least 1. */
   max(bytes: number): number {
     return Math.max(1, Math.floor((SECTION_MAX - COUNT_BYTES) / Math.max(bytes, LINK_BYTES)));
   }
@@ -164,7 +164,7 @@ export class State {
     return this.core.scratch(HEAD_BYTES + bytes) + HEAD_BYTES;
   }
 
-  /** Returns the room for a payload with at least one entry. */
+  /** Returns the number of bytes of a payload with room for at least one entry. */
   protected entriesRoom(id: number): number {
     return Math.max(SECTION_MAX, COUNT_BYTES + (this.rowBytes[id] as number));
   }

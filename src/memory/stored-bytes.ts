@@ -2,7 +2,7 @@
 import { HEAD_BYTES, type Layout, storedFrameBytes, WIDE } from "../schema/layout.ts";
 import type { Engine } from "./engine.ts";
 
-/** Returns the maximum size of a step in bytes: all of its frames are new and incompressible. */
+/** Returns the maximum size of a step in bytes, which it has if all of its frames are new and incompressible. */
 export function maxStepBytes({ leaves, rowBytes, pools }: Layout): number {
   let bytes = HEAD_BYTES + rowBytes;
   for (const { kind, leaf, bytes: value, frameBytes } of leaves) {

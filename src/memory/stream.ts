@@ -1,4 +1,4 @@
-/** Implements a stream of the core: the steps of a lane, an episode or a memory, oldest first. */
+/** Implements a stream of the core: the steps of a lane, an episode or a buffer, oldest first. */
 import type { Engine } from "./engine.ts";
 
 /** The arena's smallest allocation, which is also the size of a standalone stream. */
@@ -23,7 +23,7 @@ export class CoreStream {
     return this.engine.core.x.stream_episode_steps(this.handle);
   }
 
-  /** The row of the last step; 0 if no step may follow. */
+  /** The row of the last step; 0 if the next step must not be linked to it. */
   get newest(): number {
     return this.engine.core.x.stream_newest(this.handle) >>> 0;
   }
@@ -77,7 +77,7 @@ export class CoreStream {
     this.engine.core.x.stream_clear(this.handle);
   }
 
-  /** Ends the episode, and releases its steps unless they continue across episodes. */
+  /** Ends the episode, and releases its steps unless `across` is true. */
   end(across = false): void {
     this.engine.core.x.stream_end(this.handle, across ? 1 : 0);
   }

@@ -15,7 +15,7 @@ export interface CoreTableOptions {
   readonly sampler: Selector;
   readonly remover: Selector;
   readonly rateLimiter: RateLimiter;
-  /** The limit on steps. Number.MAX_SAFE_INTEGER if there is no limit, here and below. */
+  /** The maximum total number of steps of the items. Number.MAX_SAFE_INTEGER if there is no limit, here and below. */
   readonly maxSteps: number;
   readonly maxTimesSampled: number;
 }
@@ -107,7 +107,7 @@ export class CoreTable {
     return this.engine.core.x.table_epoch_begin(this.handle) >>> 0;
   }
 
-  /** Resumes an earlier epoch. Returns whether this was possible. @param flags SHUFFLED */
+  /** Resumes an earlier epoch. Returns whether this was possible. @param flags SHUFFLED, or 0 */
   resumeEpoch(since: number, slots: number, position: number, flags: number): boolean {
     return this.engine.core.x.table_epoch_resume(this.handle, since, slots, position, flags) !== 0;
   }
@@ -117,7 +117,7 @@ export class CoreTable {
     return this.engine.core.x.table_high(this.handle) >>> 0;
   }
 
-  /** Returns a counter by its index in COUNTERS, or LAYOUT or LONGEST. */
+  /** Returns a counter by its index in COUNTERS, or by LAYOUT, LONGEST, SHORTEST or MAX_PRIORITY. */
   counter(index: number): number {
     return this.engine.core.x.table_counter(this.handle, index);
   }

@@ -12,7 +12,7 @@ export interface CoreWriterOptions {
   readonly across: boolean;
   /** Whether the final step of an ended episode is the next step that is appended to its lane. */
   readonly finalIsNext: boolean;
-  /** The leaf whose values must be finite. */
+  /** The number of the reward leaf, whose values must be finite; undefined if no leaf is checked. */
   readonly reward: number | undefined;
 }
 
@@ -52,7 +52,7 @@ export class CoreWriter {
     this.streams = Array.from({ length: lanes }, (_, lane) => x.writer_stream(this.#handle, lane) >>> 0);
   }
 
-  /** Sets rule k. Returns 0, or a code if the table does not accept the priority or has no room for a column layout. */
+  /** Sets rule k. Returns 0, or an error code if the table does not accept the priority or has no room for a column layout. */
   rule(k: number, { table, length, stride, layout, priority, flags }: CoreRule): number {
     return this.#x.writer_rule(this.#handle, k, table, length, stride, layout, priority, flags);
   }
@@ -63,17 +63,17 @@ export class CoreWriter {
     return this.#x.stream_episode_steps(this.streams[lane] as number);
   }
 
-  /** Appends the staged steps, one per lane. Returns the number of pending items, or a code. */
+  /** Appends the staged steps, one per lane. Returns the number of pending items, or an error code. */
   append(staged: number): number {
     return this.#x.writer_append(this.#handle, staged);
   }
 
-  /** Appends a block of rows (block.ts). Returns the number of pending items, or a code. */
+  /** Appends a block of rows (block.ts). Returns the number of pending items, or an error code. */
   appendBlock(block: number, rows: number, ends: number, finals: number): number {
     return this.#x.writer_append_block(this.#handle, block, rows, ends, finals);
   }
 
-  /** Ends a lane's episode with its staged final step. Returns the number of pending items, or a code. */
+  /** Ends a lane's episode with its staged final step. Returns the number of pending items, or an error code. */
   finish(lane: number, staged: number, terminated: boolean): number {
     return this.#x.writer_finish(this.#handle, lane, staged, terminated ? LINK_ENDS : LINK_FINAL);
   }
@@ -104,7 +104,7 @@ export class CoreWriter {
 
   /**
    * Inserts an item of `length` steps of a lane. The item ends `stepsBack` steps before the newest step. Returns 1 if the item was inserted, 0 if it is
-   * pending, or a code.
+   * pending, or an error code.
    * @param isEarlier 1 if this lane has already made an item for the table that ends later
    */
   insert(table: number, lane: number, length: number, stepsBack: number, layout: number, isEarlier: number): number {
@@ -128,7 +128,7 @@ export class CoreWriter {
     this.#x.writer_end(this.#handle, lane);
   }
 
-  /** Returns the maximum of 1 and all priorities of a table's live items since the table was made or cleared. */
+  /** Returns the highest priority that a live item of a table has received since the table was made or cleared, at least 1. */
   maxPriority(table: number): number {
     return this.#x.table_counter(table, MAX_PRIORITY);
   }

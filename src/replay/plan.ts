@@ -9,7 +9,7 @@ import { SELECTOR_KINDS } from "../schema/selector.ts";
 import type { ResolvedTableOptions } from "../tables/table.ts";
 
 export interface Plan {
-  /** The number of bytes per step, including its count, link and episode, with one new value per step for shared leaves. */
+  /** The number of bytes per step, including its head (reference count, link and episode) and one new frame in each pool of shared leaves. */
   readonly bytesPerStep: number;
   /**
    * The number of bytes of each table, in total and per item, and the number of bytes touched when the table is full. An episode takes 16 more bytes while
@@ -79,7 +79,7 @@ function framesPerStep({ pools, leaves }: Layout): number[] {
   return pools.map(({ name }) => leaves.reduce((sum, { leaf }) => sum + (leaf.shared === name ? (leaf.stack ?? 1) : 0), 0));
 }
 
-/** The default number of steps of an item. */
+/** The default of the option `itemSteps`: the assumed number of steps of the longest items. */
 export const ITEM_STEPS = 4;
 
 /** The steps that a full table contains: the newest steps (fifo), the oldest steps (lifo), or the steps of scattered items. */
@@ -173,7 +173,7 @@ export function planOf(
   const framesBytes = (isWorst: boolean): number =>
     layout.pools.reduce((sum, pool, i) => sum + framesRoom(core, pool, (rows?.frames[i] ?? steps) + WINDOW, isWorst), 0);
   const bytesPerStep = frames.reduce((sum, frameBytes) => sum + frameBytes, rowBytes);
-  // Steps are evicted before they exceed this limit.
+  // Tables evict items before their steps exceed `maxStored`.
   const total = (isWorst: boolean): number => bytes + Math.min(stepsRoom + framesBytes(isWorst), maxStored);
   return {
     bytesPerStep,

@@ -153,7 +153,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
    * @throws the signal's reason if the signal aborts
    */
   static async open<const S extends Spec = Any, const N extends string = string>(options: OpenOptions<S, N>): Promise<OpenReplay<S, N>> {
-    // The module is loaded on demand, because a program without storage loads no files.
+    // The module is loaded on demand, so that a program without storage does not load it.
     const store = await import("../storage/open.ts");
     const { replay, journal } = await store.open<Replay<S, N>>(options, make<S, N>);
     replay.#journal = journal;

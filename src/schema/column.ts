@@ -86,7 +86,10 @@ function newColumn<D extends ElementName>(data: DataOf[D], shape: number[]): Col
   return new Column(data, shape);
 }
 
-/** Returns whether a value is a column or has the form of a column. A nest may also have these names, but its `shape` does not contain numbers. */
+/**
+ * Returns whether a value is a column or has the form of a column. A nest of leaves may also have keys named `data` and `shape`, but its `shape` is not an
+ * array of numbers.
+ */
 export function isColumn(value: unknown): value is ColumnLike {
   const { data, shape } = (value ?? {}) as Partial<ColumnLike>;
   return (ArrayBuffer.isView(data) || Array.isArray(data)) && Array.isArray(shape) && shape.every((n) => typeof n === "number");
@@ -111,7 +114,6 @@ export function dataOf<T>(subject: string, values: T | ColumnLike): T {
  */
 export function dataBeside<T>(subject: string, values: T | ColumnLike, keys: unknown): T {
   const column = columnIn(values);
-  // Arrays need no further checks.
   if (column === undefined) return values as T;
   const own = columnIn(keys)?.shape;
   const shape = wideSizes(column.shape);

@@ -1,6 +1,6 @@
 /**
- * Handles columns. Columns define the steps of an item that appear in a batch, and the names of these steps. Examples are transitions, n-step pairs and
- * histories.
+ * Checks, compares and joins columns. Columns define the steps of an item that a batch shows, and their names in the batch. Examples are transitions, n-step
+ * pairs and histories.
  */
 import { BOOTSTRAP } from "../base/abi.ts";
 import { integer, mustBe, mustBeOneOf, onlyKeys } from "../base/error.ts";
@@ -154,9 +154,10 @@ const PADDING = 0x7ffffffe;
 export type HasSelections = Pick<ColumnLayout, "selections">;
 
 /**
- * Returns columns with room for several joinable layouts, in windows of `width` steps. `stepLists` returns the steps of each item.
+ * Returns columns with lists of steps that are long enough for each of several joinable layouts, in windows of `width` steps. `stepLists` returns the actual
+ * steps of each item.
  * @param first the layout that determines the order of the columns
- * @param candidate columns that are returned if they already have the right room
+ * @param candidate columns that are returned if their lists already have the right lengths
  */
 export function jointOf(first: HasSelections, layouts: Iterable<HasSelections>, width: number, candidate?: readonly Selection[]): readonly Selection[] {
   const counts = first.selections.map(() => 0);
@@ -173,7 +174,7 @@ export function jointOf(first: HasSelections, layouts: Iterable<HasSelections>, 
   }));
 }
 
-/** Returns whether columns have room for other columns that show the same leaves under the same names. */
+/** Returns whether the lists of steps of `room` are long enough for other columns that show the same leaves under the same names. */
 export function hasRoom(room: readonly Selection[], { selections }: HasSelections, width: number): boolean {
   return selections.every((selection) => stepCount(selection, width) <= stepCount(columnNamed({ selections: room }, selection.keys), width));
 }
@@ -183,7 +184,7 @@ export function sameOrder(first: readonly Selection[], second: readonly Selectio
   return first.length === second.length && first.every(({ keys }, i) => keys[0] === second[i]?.keys[0]);
 }
 
-/** Returns the steps of each item by its layout, for each joint column. */
+/** Returns one array per joint column: for each item, the steps that its layout selects, padded with PADDING to the room of the column. */
 export function stepLists(joint: readonly Selection[], items: readonly HasSelections[], width: number): Int32Array[] {
   return joint.map(({ keys, steps = [] }) => {
     const room = steps.length;

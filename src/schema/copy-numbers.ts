@@ -48,7 +48,7 @@ const KEY_RULE = "whole numbers from 0 to 2^53 - 1, such as batch.keys";
 const KEY_END = 2 ** 53;
 const SERVER_KEY_END = 2n ** 64n;
 
-/** Returns whether a value can be the key of an item, live or removed. 0 is never a key. */
+/** Returns whether a value can be the key of an item, live or removed. Accepts 0: no item has this key, but batches contain it after their last item. */
 export function isKey(value: unknown): value is number | bigint {
   return typeof value === "bigint" ? value >= 0n && value < SERVER_KEY_END : Number.isSafeInteger(value) && (value as number) >= 0;
 }

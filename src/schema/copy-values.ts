@@ -25,8 +25,8 @@ export interface ViewTarget extends LeafTarget {
   /** Runs if a float value contains NaN, on paths that read each number anyway. */
   readonly onNaN?: (() => void) | undefined;
   /**
-   * Converts the elements of the view to half floats in the place that rows are read from. Returns the number of elements converted before the first that would
-   * become infinite. Only for half floats.
+   * Converts the elements of the view to half floats in the memory from which rows are read. Returns the number of elements converted before the first that
+   * would become infinite. Only for half floats.
    */
   readonly narrow?: (() => number) | undefined;
 }
@@ -48,7 +48,7 @@ export interface Misfit {
 
 const STRICT: PutOptions = {};
 
-/** The maximum length for which a loop copies faster than a call to `set`. */
+/** The maximum number of elements for which a loop copies faster than a call to `set`. */
 const SHORT = 16;
 
 /**

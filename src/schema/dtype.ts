@@ -54,7 +54,7 @@ export interface DtypeInfo {
   /** Whether arrays of the dtype contain bigints. */
   readonly big: boolean;
   readonly float: boolean;
-  /** The largest finite number of a float dtype, and the smallest larger number that would round to infinity. */
+  /** The largest finite number, and the smallest number that would be rounded to infinity. For integers, these are `max` and Infinity. */
   readonly largest: number;
   readonly infinite: number;
 }

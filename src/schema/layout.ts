@@ -17,7 +17,7 @@ export const ENTRY = 4;
 
 /** The minimum size of adjacent values that are copied directly into a batch. Smaller values are gathered first, since a host copy per value costs more. */
 export const DIRECT_BYTES = 1024;
-/** The number of bytes of a row's count, link and episode. */
+/** The number of bytes of a row's head: its reference count, link and episode (u32 each). */
 export const HEAD_BYTES = 12;
 /** The number of bytes that the head of a packed frame's entry takes in a pack. */
 const ENTRY_HEAD_BYTES = 8;
@@ -35,9 +35,9 @@ export interface MeasuredLeaf extends FoundLeaf {
 
 export interface PlacedLeaf extends MeasuredLeaf {
   readonly kind: number;
-  /** The offset in the row. */
+  /** The offset in the row, in bytes; 0 if the leaf has a separate column. */
   readonly offset: number;
-  /** The offset in a staging record. */
+  /** The offset in a staging record, in bytes. */
   readonly staged: number;
 }
 
@@ -112,8 +112,8 @@ export function alignUp(n: number, multiple: number): number {
 }
 
 /**
- * Returns the offsets of `rows` values of each leaf as arrays, followed by the end. Half floats get separate places from `from` on, since the bytes at their
- * offsets must not change.
+ * Returns the offset of an array of `rows` values for each leaf, followed by the end of the last array. These are the `offsets` that were passed, except for
+ * half floats. Their arrays have larger elements and get separate places from `from` on, since the bytes at their offsets must not change.
  */
 export function arrayOffsets(leaves: readonly MeasuredLeaf[], offsets: readonly number[], rows: number, from: number): number[] {
   let end = from;

@@ -14,7 +14,7 @@ export interface Leaf<D extends Dtype = Dtype, S extends readonly number[] = rea
   readonly packed?: number;
 }
 
-/** A leaf of text (strings) or bytes (Uint8Array), from files. */
+/** A leaf of text (strings) or bytes (Uint8Array). Files may contain both; a Replay stores only text with `maxBytes`. */
 export interface TextLeaf {
   readonly dtype: "string" | "bytes";
   readonly shape: readonly number[];
@@ -117,7 +117,7 @@ export function blank(leaf: Leaf | TextLeaf, length: number): AnyArray | (string
   return new Array<string | Uint8Array>(length).fill(leaf.dtype === "string" ? "" : new Uint8Array(0));
 }
 
-/** Returns a value of zeros: a number or a typed array; for text, an empty string or a list of empty strings. */
+/** Returns a value of zeros: a number, `false` for bool, or a typed array. For text and bytes, returns an empty value or a list of empty values. */
 export function zeroOf(leaf: Leaf | TextLeaf): unknown {
   const shape = shapeOf(leaf);
   const zero = blank(leaf, sizeOf(shape));

@@ -1,4 +1,7 @@
-/** Handles nests: objects and arrays with leaves at their ends. The order of leaves is the same everywhere: by sorted key in objects, by index in arrays. */
+/**
+ * Walks, compares and converts nests: objects and arrays with leaves at their ends. The order of leaves is the same everywhere: by sorted key in objects, by
+ * index in arrays.
+ */
 import { didYouMean, mustBe, type ReplayErrorCode, type Rule } from "../base/error.ts";
 import { MAX_NEST_DEPTH } from "../base/limits.ts";
 import { type AnyLeaf, isLeaf } from "./leaf.ts";
@@ -116,8 +119,8 @@ export function visitor<L>(spec: Nest<L>, leaf: (index: number, keys: readonly s
 }
 
 /**
- * Returns the rule for an object or array of a nest. The rule names a key that the value lacks, and a key that is not allowed. Its remedy is the key that was
- * probably meant.
+ * Returns the rule for an object or array of a nest. The rule names a key that the value lacks, and a key that is not allowed. Its remedy suggests the key that
+ * was probably meant.
  * @param path the path of the value
  */
 export function nodeRule(names: readonly string[], value: unknown, path = "step"): readonly [rule: string, remedy: string] {

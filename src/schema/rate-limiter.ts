@@ -51,7 +51,10 @@ export function waitsForDraws({ minDiff, maxDiff }: Pick<RateLimiter, "minDiff" 
   return minDiff > NO_LIMIT.minDiff || maxDiff < NO_LIMIT.maxDiff;
 }
 
-/** Checks a rate limiter from any source. @throws TypeError if one of the four numbers is missing · RangeError if the numbers block all inserts or draws */
+/**
+ * Checks a rate limiter from any source. @throws TypeError if one of the four numbers is missing or not finite, or if minSize is not a whole number of at least
+ * 1 · RangeError if samplesPerInsert is not above 0, or if minDiff exceeds maxDiff
+ */
 export function checkRateLimiter(subject: string, value: unknown): void {
   const limiter = (value ?? {}) as RateLimiter;
   const { samplesPerInsert, minSize, minDiff, maxDiff } = limiter;

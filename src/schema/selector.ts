@@ -40,7 +40,7 @@ export const SELECTOR_KINDS: { readonly [K in SelectorName]: KindInfo } = {
   maxHeap: { picks: "the item of highest priority", isDeterministic: true, usesPriority: true },
   recency: { picks: "an item by its age", takesExponent: true, samplesOnly: true },
 };
-/** The highest exponent of `recency`, for which the weight of the oldest item of the largest table is still a normal number. */
+/** The highest exponent of `recency`. With it, the weight of the oldest item of the largest table is still a normal number. */
 export const MAX_RECENCY = 32;
 /** The names of all selectors. The position of a name, from 1 on, is the number of the selector in the core. */
 export const SELECTORS = ["fifo", "lifo", "uniform", "prioritized", "minHeap", "maxHeap", "recency"] as const;

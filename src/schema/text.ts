@@ -39,7 +39,7 @@ export function readTexts(from: Uint8Array, at: number, maxBytes: number, to: st
   }
 }
 
-/** Returns the UTF-8 bytes of a text, for messages. */
+/** Returns the number of UTF-8 bytes of a text, for messages. */
 export function utf8Bytes(text: string): number {
   return encoder.encode(text).length;
 }

@@ -13,7 +13,7 @@ export interface TransitionRoles {
   readonly action?: string;
   /** The reward of the action: one number per step, or several. */
   readonly reward?: string;
-  /** The factor of later rewards, in addition to gamma. It belongs to the step of the reward, and is 0 at the end of a terminated episode. */
+  /** The factor for later rewards, in addition to gamma. It belongs to the step of the reward, and is 0 at the end of a terminated episode. */
   readonly discount?: string;
   /** The terminal flag: not 0 if the episode terminated with this step. `endEpisode` can also mark the terminal step. */
   readonly terminated?: string;
@@ -69,8 +69,8 @@ export class Roles {
   }
 
   /**
-   * Returns the single leaf of a role: one number per step, or several for a reward; undefined if there is no leaf. @throws ReplayError SPEC_MISMATCH if the
-   * leaf has another form
+   * Returns the leaf of a reward, discount or terminal flag: one number per step, or several for a reward. For other roles, returns the first leaf without a
+   * check. Undefined if there is no leaf. @throws ReplayError SPEC_MISMATCH if the leaf has another form
    */
   optional(role: TransitionRole): PlacedLeaf | undefined {
     const rule = KINDS[role];

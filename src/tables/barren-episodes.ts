@@ -18,7 +18,7 @@ export class BarrenEpisodes {
   readonly #warnings: Warnings;
   readonly #writer: CoreWriter;
   readonly #options: BarrenOptions;
-  /** The number of barren episodes that `stats` includes. */
+  /** The number of barren episodes of this writer that are already counted in the statistics of warnings. */
   #reportedCount = 0;
   /** The number of ended episodes without an item at the last count, and at the previous count. */
   #endedCount = 0;
@@ -31,7 +31,10 @@ export class BarrenEpisodes {
     this.createsItems = createsItems;
   }
 
-  /** Searches for new barren episodes. @param canCreateItem whether `createItem` may still make an item from their steps */
+  /**
+   * Reports new barren episodes, or notes them for a later report if `createItem` may still make an item from their steps. @param canCreateItem whether
+   * `createItem` may still make an item from their steps
+   */
   count(canCreateItem: boolean): void {
     const { barrenEpisodes: barren } = this.#writer;
     if (barren === this.#reportedCount) return;
@@ -41,7 +44,7 @@ export class BarrenEpisodes {
     } else this.report(barren);
   }
 
-  /** Must be called after each step of all lanes, when the steps of episodes that ended earlier are no longer available. */
+  /** Reports the episodes whose steps are no longer available. Must be called after each step of all lanes. */
   countExpired(): void {
     // With "nextStep", the last step may have been a final step, which stays available until another step is appended.
     const expired = this.#options.autoreset === "nextStep" ? this.#previousCount : this.#endedCount;
@@ -49,7 +52,7 @@ export class BarrenEpisodes {
     this.report(expired);
   }
 
-  /** Counts the episodes that can no longer get an item (`expired` in total), and logs a warning about the first of them. */
+  /** Counts the episodes that can no longer get an item (`expired` in total). Logs a warning the first time, unless `createItem` makes items of this writer. */
   report(expired: number): void {
     const newCount = expired - this.#reportedCount;
     this.#reportedCount += Math.max(newCount, 0);

@@ -94,7 +94,10 @@ export function checkLaneEnds<S>(hasLanes: boolean, ends: LaneEnds<S>): LaneEnds
   throw mustBe(TypeError, "the second argument of append", ["omitted, because the writer has no lanes", remedy], ends);
 }
 
-/** Requires `terminated` with rules that make transitions. If one of the flags is passed, missing flags mean false for all steps. */
+/**
+ * Checks which ends of episodes are passed together. With autoreset "nextStep", `final` is not allowed. With rules that make transitions or sequences, `ends`
+ * is not allowed, and `final` requires `terminated` or `truncated`. A list that is missing then means false for all steps.
+ */
 export function requireFlag({ autoreset, hasTransitions }: EndRules, { ends, terminated, truncated }: EpisodeEnds, final: unknown): void {
   if (final !== undefined && autoreset === "nextStep")
     throw mustBe(TypeError, "final", 'omitted with autoreset: "nextStep", because the next step contains it', final);
@@ -103,7 +106,10 @@ export function requireFlag({ autoreset, hasTransitions }: EndRules, { ends, ter
   if ((terminated ?? truncated) === undefined && final !== undefined) throw mustBe(TypeError, "terminated", NEEDS_TERMINATED, terminated);
 }
 
-/** Requires the final observation of truncated episodes, which transitions bootstrap from. @param hasTerminated whether some steps could have terminated */
+/**
+ * Requires the final observation of truncated episodes, from which transitions bootstrap. With autoreset "nextStep", the next step contains it. @param
+ * hasTerminated whether some steps could have terminated
+ */
 export function requireFinal({ autoreset, hasTransitions }: EndRules, final: unknown, truncated: number, hasTerminated = true): void {
   if (truncated === 0 || !hasTransitions || autoreset === "nextStep" || hasValue(final)) return;
   const rule = "the last observation of a truncated episode, because its transitions bootstrap from it";

@@ -22,7 +22,7 @@ export class ItemPromise extends Promise<void> {
     return whole;
   }
 
-  // `then` returns an ordinary promise.
+  // This makes `then` return an ordinary promise.
   static override get [Symbol.species](): PromiseConstructor {
     return Promise;
   }
@@ -44,7 +44,7 @@ export class ItemPromise extends Promise<void> {
   }
 
   /**
-   * Waits for the item with a wait that may end before the promise settles. If it ends earlier, it does not report later rejections.
+   * Waits for the item with a wait that may end before the promise settles. If the wait ends first, `flush` still throws a later rejection.
    * @param wait receives an equivalent promise, and returns a promise that settles with it or earlier
    */
   readWithin<T>(wait: (source: Promise<void>) => Promise<T>): Promise<T> {

@@ -78,7 +78,7 @@ export type MixtureBatch<V, P> =
 /** Makes an unknown option a type error. */
 type Only<O, Known> = { readonly [K in Exclude<keyof O, keyof Known>]: never };
 
-/** The maximum number of sources, for which the column of source numbers has room. */
+/** The maximum number of sources. The column of source numbers has one byte per row. */
 const MAX_SOURCES = 256;
 
 export class Mixture<V extends MixtureView = MixtureView> {

@@ -12,9 +12,9 @@ import type { AnyTable } from "./table.ts";
 interface AnyRule<TableName extends string, Path extends string> {
   readonly table: TableName;
   /**
-   * The priority of new items. "max" is the maximum of 1 and all priorities of the table's live items since the table was created or cleared. An object with
-   * `leaf` uses that leaf's value in the item's first step. With `remover: minHeap()`, the table then keeps the items with the largest values. Default: "max"
-   * for `nStep` and `sequence` rules of a prioritized table, otherwise 1.
+   * The priority of new items. "max" is the highest priority that a live item of the table has received since the table was created or cleared, and at least 1.
+   * An object with `leaf` uses that leaf's value in the item's first step. With `remover: minHeap()`, the table then keeps the items with the largest values.
+   * Default: "max" for `nStep` and `sequence` rules of a prioritized table, otherwise 1.
    */
   readonly priority?: number | "max" | LeafPriority<Path>;
 }
@@ -114,8 +114,8 @@ export interface WriterOptions<TableName extends string = string, Columns = obje
   /**
    * The autoreset mode of the environments of several lanes, as in Gymnasium's vector environments. With "nextStep", the next step is the final step of the
    * ended episode. Items of a terminated episode are made before that step, which fills in the last observation. With "sameStep", environments reset within the
-   * same step. With "disabled", the program resets the environments. With "sameStep" and "disabled", pass the last observation as `final`. Required with
-   * `nStep` or `sequence` rules. Default: "disabled".
+   * same step. With "disabled", the program resets the environments. With "sameStep" and "disabled", pass the last observation as `final`. Required if a writer
+   * with several lanes has `nStep` or `sequence` rules. Otherwise, the default is "disabled".
    */
   readonly autoreset?: "nextStep" | "sameStep" | "disabled";
 }
@@ -126,7 +126,7 @@ export interface ResolvedRule {
   readonly length: number;
   readonly stride: number;
   readonly priority: number | "max" | LeafPriority;
-  /** The number of steps; 0 for a `length` rule. */
+  /** The option `nStep`: the number of rewards of a transition; 0 for a `length` or `sequence` rule. */
   readonly nStep: number;
   readonly finite: boolean;
   /** The number of burn-in steps. Set only for a `sequence` rule. */
@@ -261,7 +261,7 @@ export function hasReturns({ nStep, burnIn }: ResolvedRule): boolean {
   return nStep > 0 || burnIn !== undefined;
 }
 
-/** Returns the number of the leaf whose values must be finite. */
+/** Returns the number of the reward leaf, whose values must be finite; undefined if no rule requires finite rewards. */
 export function finiteReward(engine: Pick<Engine, "roles">, items: readonly ResolvedRule[]): number | undefined {
   return items.some((rule) => hasReturns(rule) && rule.finite) ? engine.roles.optional("reward")?.index : undefined;
 }
@@ -275,8 +275,8 @@ export interface ItemOptions<Columns = object> {
   /** The number of steps of the item, which ends with the newest step. */
   readonly length: number;
   /**
-   * The priority of the item. "max" is the maximum of 1 and all priorities of the table's live items since the table was made or cleared. Default:
-   * 1.
+   * The priority of the item. "max" is the highest priority that a live item of the table has received since the table was created or cleared, and at least 1.
+   * Default: 1.
    */
   readonly priority?: number | "max";
   /** The lane of the steps. Default: 0. */

@@ -113,7 +113,7 @@ export interface StepSink {
   close(): void;
 }
 
-/** Returns one promise that resolves when there is room for several items. The caller need not await it. */
+/** Returns one promise that resolves when there is room for several items; undefined without promises. The caller need not await it. */
 export function allOf(rooms: readonly Promise<void>[]): Promise<void> | undefined {
   if (rooms.length < 2) return rooms[0];
   return ItemPromise.of(rooms);

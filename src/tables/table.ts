@@ -344,7 +344,7 @@ export class Table<S = any, R = any> {
     return this.#table;
   }
 
-  /** Warns after an empty draw if no item can ever be inserted. */
+  /** Warns after an empty draw if the table never had an item, although enough steps or episodes were recorded to expect one. */
   #warnEmpty(): void {
     if (this.#table.newest !== 0) return;
     const name = show(this.name);

@@ -11,7 +11,7 @@ interface UntoldError {
 /** The maximum number of errors that are kept. The first errors suffice to show the cause. */
 const MAX_ERRORS = 16;
 
-/** Returns whether a call failed only because its wait ended in a way that the caller requested. */
+/** Returns whether a call failed only because its wait ended early: by a timeout, by a signal, or because the Replay was closed. */
 export function isEndOfWait(reason: unknown, { signal }: WaitOptions): boolean {
   const { code } = (reason ?? {}) as { readonly code?: unknown };
   return code === "TIMEOUT" || code === "CLOSED" || (signal?.aborted === true && reason === signal.reason);

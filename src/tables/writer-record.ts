@@ -43,7 +43,7 @@ export class WriterRecord {
     this.endsAt = record + stepBytes + head;
     const addresses = offsets.map((offset) => record + offset);
     const arrays = arrayAt.map((offset) => record + offset);
-    // A column of one row is the value of that row.
+    // If a column has one row, its address is the address of that row's value.
     if (isVector) placeAddresses(engine.core, this.blockAt, addresses);
     const [maker, lead] = lanes === 1 ? [engine.makeStep, []] : [engine.makeLanes, [lanes]];
     const staging = new Staging(engine.core, maker, record, leaves, addresses, arrays, lead, isVector, engine.onNaN);

@@ -217,7 +217,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   #createItem(table: string | AnyTable, options: ItemOptions<ColumnSet<S>>, stepsBack: number, isEarlier: number): Promise<void> | undefined {
-    // The options are read first, so that one check is enough.
+    // The options are read before the check, because a getter may close the writer.
     const { length, priority = 1, lane = 0, columns } = checkItemOptions(options);
     this.#begin();
     const to = this.#table(table);
@@ -332,7 +332,10 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     if (this.#isClosed) throw writerClosed();
   }
 
-  /** Repeats the checks of `begin` after options were read, because a getter may have closed the writer or disposed of the Replay. */
+  /**
+   * Checks that the Replay and the writer are open. Calls repeat this check after they read options, because a getter may have closed the writer or disposed of
+   * the Replay.
+   */
   #begin(): void {
     this.#engine.begin();
     if (this.#isClosed) throw writerClosed();

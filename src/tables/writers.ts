@@ -14,7 +14,7 @@ type AnyOptions = WriterOptions<string, ColumnSet<unknown>>;
 export class Writers {
   readonly #engine: Engine;
   readonly #tables: ReadonlyMap<string, AnyTable>;
-  /** The open writers in creation order, with the tables for which they have rules without a priority. */
+  /** The open writers in creation order, with the tables for which they have `length` rules without a priority. */
   readonly #open = new Map<Writer, readonly string[]>();
   /** The states of the writers for storage. They are created once, because a journal reads them after each group. */
   readonly #states = new Map<Writer, ReplayState["writers"][number]>();
@@ -156,7 +156,7 @@ export class Writers {
     return writer;
   }
 
-  /** Records the tables for which a writer has rules without a priority. */
+  /** Records the tables for which a writer has `length` rules without a priority. */
   #count(writer: Writer, defaultTables: readonly string[]): void {
     this.#engine.countDefaultPriorities(this.#open.get(writer) ?? [], -1);
     this.#engine.countDefaultPriorities(defaultTables, 1);
@@ -215,7 +215,7 @@ const isSameOption = (one: unknown, two: unknown) => one === two || JSON.stringi
 /** The properties in which two rules can differ, apart from their columns. */
 const RULE: readonly (keyof ResolvedRule)[] = ["table", "nStep", "burnIn", "length", "stride", "priority", "finite"];
 
-/** Returns the tables of rules without a priority. */
+/** Returns the tables of `length` rules without a priority, one element per rule. Items of these rules get priority 1. */
 function defaultPriorityTables(items: AnyOptions["items"] = []): string[] {
   return (items as readonly ItemRule[]).flatMap((rule) =>
     rule.priority === undefined && rule.nStep === undefined && rule.sequence === undefined ? [rule.table] : [],

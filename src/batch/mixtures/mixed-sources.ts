@@ -32,7 +32,10 @@ export interface AnyBatch {
   release?(): void;
 }
 
-/** The policy for a source without items. With "others", the other sources provide its rows. With undefined, the draw throws an error. */
+/**
+ * The policy for a source with fewer items than the `minSize` of its rate limiter. With "others", the other sources provide its rows. With undefined, the draw
+ * throws an error.
+ */
 export type Fallback = "others" | undefined;
 
 export class MixedSources {
@@ -152,7 +155,7 @@ export class MixedSources {
     return isRepeated ? this.#lackingTogether(i) : undefined;
   }
 
-  /** Returns the error of a draw by all sources that share this source's table, or undefined. */
+  /** Returns the error if all sources that share this source's table cannot provide their rows together; undefined if they can. */
   #lackingTogether(i: number): Error | undefined {
     const { table } = (this.list[i] as Source).draws;
     let n = 0;
@@ -196,7 +199,7 @@ export class MixedSources {
     return longest;
   }
 
-  /** @throws ReplayError UNSUPPORTED */
+  /** @throws ReplayError UNSUPPORTED if several sources draw from a table with `maxTimesSampled`, and one of them has the option `among` */
   checkAmong(i: number): void {
     const { sampler, draws, isRepeated } = this.list[i] as Source;
     if (isRepeated && sampler.options.among !== 0 && draws.table.limits.maxTimesSampled <= 0xffffffff) throw noAmong(draws.table.name);

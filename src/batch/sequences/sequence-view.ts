@@ -44,7 +44,7 @@ function columnsOf(schema: SequenceSchema, width: number, float: ArrayClass, hol
   ];
 }
 
-/** The classes of a view's batches: without weights, and with weights. */
+/** The classes of a view's batches, by the bits of their optional contents. */
 const classes = new WeakMap<SequenceSchema, (typeof DrawnSequences)[]>();
 
 class SequenceLayout extends BatchLayout {

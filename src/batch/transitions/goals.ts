@@ -18,7 +18,9 @@ import type { Draw } from "../draw.ts";
 import type { NStep, Output } from "../layout.ts";
 import type { SampledTable } from "../sampler.ts";
 
-/** The steps of the relabelled returns. The columns have one row per step. The next draw of the view refills the arrays, so copy the values that you keep. */
+/**
+ * The steps of the relabelled returns. The columns have m rows, one per step. The next draw of the view refills the arrays, so copy the values that you keep.
+ */
 export interface RelabelledSteps {
   /** The goal that the step achieved: the leaf `achieved` at the following step. The shape is [m, ...shape of the leaf]. */
   // biome-ignore lint/suspicious/noExplicitAny: any dtype and shape

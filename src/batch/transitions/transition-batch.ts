@@ -12,7 +12,7 @@ import type { RelabelOptions } from "./goals.ts";
 export interface TransitionOptions<Name extends string = string, Path extends string = string> {
   /** The discount per step, in [0, 1]. */
   readonly gamma: number;
-  /** The number of steps to which each transition is cut. Default: no cut, so that an item of L steps becomes a transition of L - 1 steps. */
+  /** The maximum number of steps of a transition. Longer items are cut. Default: no limit, so that an item of L steps becomes a transition of L - 1 steps. */
   readonly n?: number;
   /** The parts of the batch that also show the bootstrap step, as `nextAction`, `nextMask` …. */
   readonly next?: readonly Name[];
@@ -79,7 +79,7 @@ interface TransitionColumns<Float extends "f32" | "f64", Returns extends readonl
   readonly returns: Column<Float, Returns>;
   /** The factor of the value of nextObservation: γ^k times the discounts of the k steps; 0 if the episode terminated. */
   readonly discounts: Column<Float, [number]>;
-  /** The actual number of steps k. */
+  /** The number k of steps in each transition, from the first step to nextObservation. */
   readonly steps: Column<"u32", [number]>;
   /** 1 if the episode terminated within the transition. */
   readonly terminated: Column<"u8", [number]>;

@@ -1,4 +1,4 @@
-/** Defines the schema of a transition view: the leaves, their names, and the end of the transition at which each leaf is shown. */
+/** Defines the schema of a transition view: the leaves, their names, and whether a batch shows each leaf at the first step or at the bootstrap step. */
 import { BOOTSTRAP } from "../../base/abi.ts";
 import { mustBe, mustBeOneOf, ReplayError, show } from "../../base/error.ts";
 import type { Engine } from "../../memory/engine.ts";

@@ -66,7 +66,7 @@ function columnsOf(schema: TransitionSchema, float: ArrayClass, holds: number, g
   ];
 }
 
-/** The classes of a view's batches: without weights, and with weights. */
+/** The classes of a view's batches, by the bits of their optional contents. */
 const classes = new WeakMap<TransitionSchema, (typeof DrawnTransitions)[]>();
 
 class TransitionLayout extends BatchLayout {
@@ -100,7 +100,7 @@ class TransitionLayout extends BatchLayout {
 export class TransitionView extends ColumnView {
   readonly from = 0;
   readonly nStep: NStep;
-  /** The number of steps. Undefined if transitions are as long as their items. */
+  /** The maximum number of steps of a transition. Undefined if transitions are as long as their items. */
   readonly n: number | undefined;
   protected readonly schema: TransitionSchema;
   readonly goals: Goals | undefined;
@@ -152,7 +152,7 @@ export class TransitionView extends ColumnView {
     let width = this.#width();
     const how = flags & (DISTINCT | NEWEST);
     if (core.guaranteedDraws(n, how, among) < n) throw notReady(this.table, n, how, among);
-    // An item of a single step may also have been evicted long ago.
+    // If SHORTEST is 1, the item of a single step may have been evicted long ago. Therefore the actual draw is checked if possible.
     if (into instanceof Part && !into.isSure) {
       if (core.counter(SHORTEST) === 1) throw this.#singleRow();
     } else if (core.isLoose(n, width, engine.layout.stagedBytes) || core.counter(SHORTEST) === 1) width = this.#lookAhead(n, flags, among, width);
@@ -160,7 +160,7 @@ export class TransitionView extends ColumnView {
     return this.bufferOf(width, part);
   }
 
-  /** Converts floats of the draw to f32 if the batch stores floats as f32. */
+  /** Computes the returns of vector rewards. Converts the floats of the draw to f32 if the batch stores floats as f32. */
   derive(buffer: BatchBuffer, draw: Draw): boolean {
     const { layout } = buffer;
     if (this.nStep.components > 1) draw.vectorReturns(this.nStep, !layout.isNarrow, buffer.valueAt(layout.computed));
