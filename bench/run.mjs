@@ -1,5 +1,5 @@
 // Runs every row, or the rows whose names contain the words: `npm run bench [-- [--json] [WORDS]]`. Each row runs in a separate process, so that the state of
-// the compiler after one row does not slow the next one down. Both sides of a row run in turns in the same process. With `npm run bench -- --against DIR`, the
+// the compiler after one row does not slow the next one down. Both sides of a row run in turn in the same process. With `npm run bench -- --against DIR`, the
 // rival is the `dist` of another build; see against.mjs.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";

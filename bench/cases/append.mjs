@@ -182,7 +182,7 @@ function againstShort(name, ours) {
   return { name, unit: UNIT, rivalName: "items of 2 steps", limit: 1 / 1.5, ours: () => ours(longItems(LONG)), rival: () => ours(longItems(2)) };
 }
 
-/** Writes steps in turns to many writers, each with a rule. */
+/** Writes steps in turn to many writers, each with a rule. */
 function manyWriters(writers) {
   const { replay } = fullTable(LONG_TABLE);
   const open = Array.from({ length: writers }, () => replay.writer({ items: [{ table: "t", length: 2 }] }));

@@ -5,7 +5,10 @@ import { BATCH, block, SOURCE_STEPS, STEP_BYTES, STEPS, source, spec } from "../
 
 const { EpisodicReplayBuffer, ReverbReplayBuffer, TFUniformReplayBuffer } = await entry("agents");
 const LENGTH = 2;
-/** The size of small batches, and of their table. Rows with small batches measure garbage instead of memory access. */
+/**
+ * The number of items in small batches, and below, the number of steps in their table. Cases with small batches measure garbage collection instead of memory
+ * access.
+ */
 const SMALL = 32;
 const SMALL_STEPS = 100_000;
 const ENVIRONMENTS = 8;

@@ -119,7 +119,7 @@ function limitCase(size, again) {
   return replayCase(size, { name, again, rivalName: "500 MB/s", limit: 1, rival: () => () => (MIB / 500) * 1000 });
 }
 
-/** Compares draws from a table with a journal to draws without one. The time includes the journal writes of one second. */
+/** Compares draws from a table with a journal to draws without one. The journal is written to the disk once per second, also during the draws. */
 function drawCase(name, sampler, rest) {
   const ours = async () => sampling(await journaledTable(folder(), STEPS, sampler));
   const rival = () => sampling(fullTable(STEPS, sampler).table);

@@ -8,7 +8,7 @@ import { f32, fifo, i32, Replay, uniform } from "../package.mjs";
 import { Random } from "../random.mjs";
 
 const [BATCH, LENGTH, STRIDE, WIDTH] = [32, 81, 40, 64];
-/** The number of items in a full table, which is far larger than any cache. */
+/** The number of items in a full table, whose steps take about 21 MB. */
 const ITEMS = 2_000;
 /** The number of steps per episode. Every few sequences, one is shorter than a whole sequence. */
 const EPISODE = 1_000;

@@ -1,4 +1,4 @@
-/** Runs all variants of one workload in turns. Each repetition is short, so that disturbances affect all variants. */
+/** Runs all variants of one workload in turn. Each repetition is short, so that disturbances affect all variants. */
 import { median } from "../measure.mjs";
 import { Random } from "../random.mjs";
 import { Variant } from "./variant.mjs";
