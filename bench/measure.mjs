@@ -63,7 +63,7 @@ export function counting(draw) {
   };
 }
 
-/** Converts a unit to nanoseconds. */
+/** Returns the number of nanoseconds in a unit. */
 export function scaleOf(unit) {
   return unit === "ms" ? 1e6 : unit.startsWith("µs") ? 1000 : 1;
 }

@@ -42,7 +42,7 @@ function rowOf(number, { name, unit, rivalName }) {
   return { name, ours: round(ours), rival: round(rival), rivalName, unit, ratio: round(rival / ours) };
 }
 
-/** More than three digits would only show noise. */
+/** Rounds to three decimals, because more would only show noise. */
 function round(value) {
   return Number.isFinite(value) ? Number(value.toFixed(3)) : value;
 }

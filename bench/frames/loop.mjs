@@ -4,8 +4,9 @@
  * disturbs any loop.
  */
 const OBSERVATION = 4;
-/** The number of frames between two turns of the host's loop, and of frames measured in turn. */
+/** The number of frames after which the host's event loop gets a turn. */
 const TURN = 50;
+/** The number of later frames, and then of spinning frames, that are measured in turn. Also the number of steps per append while the table is filled. */
 const BLOCK = 1000;
 const STEPS = 1e6;
 const BATCH = 64;
