@@ -26,7 +26,7 @@ function said(tool, python, ...names) {
   return JSON.parse(stdout.trim().split("\n").at(-1));
 }
 
-/** Returns the listed episodes, oldest first, as in exports. */
+/** Returns the listed episodes that exports contain, oldest first. A cut episode with a single step is not exported. */
 function listed() {
   const rows = JSON.parse(readFileSync(join(exports, "episodes.json"), "utf8"));
   return rows.reverse().filter(({ ending, steps }) => ending !== "cut" || steps > 1);

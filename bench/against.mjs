@@ -1,6 +1,6 @@
 /**
  * Compares two builds of the package, case by case. A launch starts three processes per case, one of this build and two of the other. They take short samples
- * in turns, so that disturbances affect all of them, and each compiler sees the code of only one build. Processes of the same build also differ, depending on
+ * in turn, so that disturbances affect all of them, and each compiler sees the code of only one build. Processes of the same build also differ, depending on
  * memory placement and compilation order. Therefore there are several launches, and the other build runs twice: its two processes show which differences are
  * insignificant.
  */

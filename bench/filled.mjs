@@ -62,7 +62,7 @@ export function fullRing(n) {
   return ring;
 }
 
-/** Appends n steps to a ring one by one. All rows that compare with a ring time this loop. */
+/** Appends n steps to a ring one by one. All cases that compare appending with a ring time this loop. */
 export function fillRing(ring, { observation, action, reward, discount, stepType }, n) {
   for (let k = 0; k < n; k++) {
     const i = k & (SOURCE_STEPS - 1);

@@ -1,5 +1,5 @@
 /**
- * Compares two sides on a busy machine: takes short samples of both in turns, so that disturbances affect both. mitata measures one function completely before
+ * Compares two sides on a busy machine: takes short samples of both in turn, so that disturbances affect both. mitata measures one function completely before
  * the next one, so only its `do_not_optimize` is used.
  */
 import { do_not_optimize } from "mitata";
@@ -63,7 +63,7 @@ export function counting(draw) {
   };
 }
 
-/** Converts a unit to nanoseconds. */
+/** Returns the number of nanoseconds in a unit. */
 export function scaleOf(unit) {
   return unit === "ms" ? 1e6 : unit.startsWith("µs") ? 1000 : 1;
 }

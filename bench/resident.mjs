@@ -3,7 +3,7 @@ import { f32, fifo, i32, prioritized, Replay, u8, uniform } from "./package.mjs"
 
 const BLOCK = 1000;
 
-/** The kinds of steps: the items of a rule, and the columns of a block. */
+/** The kinds of tables: whether a step also stores the next observation and `done`, and the sampler. */
 const KINDS = {
   "41-byte transition, uniform": { next: true, sampler: uniform() },
   "24-byte n-step, uniform": { next: false, sampler: uniform() },

@@ -1,5 +1,5 @@
 // Runs every row, or the rows whose names contain the words: `npm run bench [-- [--json] [WORDS]]`. Each row runs in a separate process, so that the state of
-// the compiler after one row does not slow the next one down. Both sides of a row run in turns in the same process. With `npm run bench -- --against DIR`, the
+// the compiler after one row does not slow the next one down. Both sides of a row run in turn in the same process. With `npm run bench -- --against DIR`, the
 // rival is the `dist` of another build; see against.mjs.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -42,7 +42,7 @@ function rowOf(number, { name, unit, rivalName }) {
   return { name, ours: round(ours), rival: round(rival), rivalName, unit, ratio: round(rival / ours) };
 }
 
-/** More than three digits would only show noise. */
+/** Rounds to three decimals, because more would only show noise. */
 function round(value) {
   return Number.isFinite(value) ? Number(value.toFixed(3)) : value;
 }

@@ -10,7 +10,7 @@ export const spec = { observation: f32(4), action: i32(), reward: f32(), discoun
 export const STEP_BYTES = 32;
 export const STEPS = 1_000_000;
 export const BATCH = 256;
-/** The number of steps: a power of two. */
+/** The number of steps in the source: a power of two, so that a mask limits an index. */
 export const SOURCE_STEPS = 256;
 
 /** Returns seeded steps as flat columns, and as nested objects of the same values. */

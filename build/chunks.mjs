@@ -34,7 +34,7 @@ export function companions({ inputs, outputs }) {
   return new Map([...loads.keys()].map((entry) => [entry, companionsOf(entry)]));
 }
 
-/** Returns a source and its imports, as far as the build kept them. */
+/** Returns a source and all sources that it imports, directly or indirectly, except those that the build removed. */
 function sourcesOf(inputs, kept, source, found = new Set()) {
   found.add(source);
   for (const { path, kind } of inputs[source].imports)

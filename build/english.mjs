@@ -8,7 +8,7 @@ import { textsOf } from "./texts.mjs";
 /** Folders whose prose is written by hand. */
 const FOLDERS = [".", "assembly", "bench", "build", "docs", "embed", "examples", "page", "src", "test"];
 const PROSE = /\.(?:ts|mjs|js|md|py|lua|c|h|cs|rs)$/;
-/** Files from a tool or from other people, and data. */
+/** Files that are generated, written by other people, or data. */
 const NO_PROSE = /(?:^|\/)(?:node_modules|dist|\.[^/]+)\/|\.d\.ts$|^test\/(?:data|originals)\/|^(?:build|embed\/python\/build)\/[^/]+\/|egg-info|__pycache__/;
 /** Files whose literals are values to compare, not messages. */
 const TESTS = /^test\/|\/tests\//;
@@ -90,7 +90,7 @@ export function habitsIn(path, source) {
   return places.sort((a, b) => a.at - b.at).map(({ at, ...found }) => ({ line: lineAt(at), ...found }));
 }
 
-/** Returns a function that returns the line of a place. Places must come in order. */
+/** Returns a function that returns the line number of an offset. Each call must pass a larger offset than the call before. */
 function lineNumbers(source) {
   let number = 1;
   let from = 0;

@@ -12,7 +12,7 @@ export const LAYERS = {
     ["draw/"],
     // The combination of streams and tables.
     ["writer/"],
-    // State as bytes.
+    // The conversion of state to bytes and back.
     ["persistence/"],
     // A Replay for hosts without JavaScript.
     ["embed/"],

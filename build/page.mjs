@@ -19,7 +19,7 @@ export const PAGE_README = "page/README.md";
 /** Files that are copied unchanged. */
 const ASIDE = ["index.html", "icon.svg"];
 
-/** Returns the manifest, with the version of the main package. npm rejects it next to another version. */
+/** Returns the manifest, with the version of the main package. npm does not install it next to another version of the main package. */
 function manifestOfPage({ name, version, private: unpublished, license, engines } = manifestIn()) {
   return {
     name: `${name}-page`,

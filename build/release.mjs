@@ -136,7 +136,10 @@ export function release(args) {
   }
 }
 
-/** Links refer to the tag of the version, and npm accepts a provenance from few places. @throws Error before anything is published */
+/**
+ * Checks that the checkout is clean and at the tag of the version, to which links refer, and that this process runs where npm accepts a provenance.
+ * @throws Error otherwise, before anything is published
+ */
 function checkOrigin() {
   const { version } = manifestIn();
   if (printed(root, "git", ["status", "--porcelain"]) !== "") throw new Error("publish from a clean checkout: commit what git status shows");

@@ -250,7 +250,7 @@ const verbs = {
   },
 };
 
-/** Runs an example in this process, because the example's clock started with the setup, and the example handles Ctrl-C itself. */
+/** Runs an example in this process, because the example also reports the time of this setup, and handles Ctrl-C itself. */
 async function example(folder) {
   process.argv.splice(1, 2, join(root, "examples", folder, "main.js"));
   await import(pathToFileURL(process.argv[1]));

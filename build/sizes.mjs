@@ -26,7 +26,7 @@ function readable(dist, entry) {
 
 const gzip = (bytes) => gzipSync(bytes, { level: 9 }).length;
 
-/** Returns the bytes of the main entry of a build. */
+/** Returns the sizes of the main entry in a build, published and minified, and of the core, in bytes. */
 export async function sizes(dist = "dist") {
   const { build } = await import("esbuild");
   const bundled = { bundle: true, splitting: true, format: "esm", target: "es2022", outdir: "app", write: false };

@@ -78,7 +78,7 @@ function endsValue({ SyntaxKind }, kind) {
   return [...values, CloseParenToken, CloseBracketToken, CloseBraceToken, ThisKeyword, TrueKeyword, FalseKeyword, NullKeyword, SuperKeyword].includes(kind);
 }
 
-/** Returns blocks of a language whose string expressions are irrelevant here. */
+/** Returns blocks of a language in LANGUAGES. Expressions in its strings count as text. */
 function script(source, { line, comments, strings }) {
   const blocks = [];
   let last;

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 
 /**
  * Returns the bytes of a file as text, one printable character per byte: -9 … 85 as " " … "~", 86 … 246 as the characters from U+00A1 on. The compressed text
- * is a fifth smaller than base64; the offset 9 makes it smallest. src/memory/module.ts decodes the text.
+ * is a fifth smaller than base64. It is smallest with the range that begins at -9. src/memory/module.ts decodes the text.
  */
 export function textOf(wasmFile) {
   const characters = Array.from(readFileSync(wasmFile), (byte) => {

@@ -11,7 +11,7 @@ import { BATCH, SOURCE_STEPS, STEPS, source, spec } from "../source.mjs";
 const MASK = SOURCE_STEPS - 1;
 const ITEM = { length: 2 };
 const UNIT = "ns/step";
-/** The number of steps of a long item, and of items in its table. */
+/** The number of steps of a long item, and below, the number of items in its table. */
 const LONG = 1000;
 const LONG_TABLE = 100_000;
 export const WRITERS = 10_000;
@@ -87,7 +87,7 @@ function byRule() {
   return fullTable(STEPS).replay.writer({ items: [{ table: "t", length: 2 }] });
 }
 
-/** Appends steps with an item each, of any priority, to a full table. With a heap, the evicted item may be anywhere. */
+/** Appends steps, and creates an item with a random priority from each, in a full table. With a heap as its remover, any item may be the next one evicted. */
 function itemsIn(remover) {
   const { replay } = tableWith(STEPS, { remover });
   const writer = replay.writer();
@@ -105,7 +105,7 @@ function itemsIn(remover) {
     }
     return writer.length;
   };
-  // Replaces all items first, so that they are as mixed as in the long run.
+  // Replaces all items first, so that the heap is as mixed as in a long run.
   side(2 * STEPS);
   return side;
 }
@@ -173,7 +173,7 @@ function blocks(writer, columns) {
   };
 }
 
-/** Compares a rule of long items in a full table with a rule of short items. */
+/** Returns a writer whose rule creates items of `length` steps in a full table. */
 function longItems(length) {
   return fullTable(LONG_TABLE, uniform(), length).replay.writer({ items: [{ table: "t", length }] });
 }
@@ -182,7 +182,7 @@ function againstShort(name, ours) {
   return { name, unit: UNIT, rivalName: "items of 2 steps", limit: 1 / 1.5, ours: () => ours(longItems(LONG)), rival: () => ours(longItems(2)) };
 }
 
-/** Writes steps in turns to many writers, each with a rule. */
+/** Writes steps in turn to many writers, each with a rule. */
 function manyWriters(writers) {
   const { replay } = fullTable(LONG_TABLE);
   const open = Array.from({ length: writers }, () => replay.writer({ items: [{ table: "t", length: 2 }] }));

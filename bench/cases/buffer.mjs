@@ -5,7 +5,10 @@ import { BATCH, block, SOURCE_STEPS, STEP_BYTES, STEPS, source, spec } from "../
 
 const { EpisodicReplayBuffer, ReverbReplayBuffer, TFUniformReplayBuffer } = await entry("agents");
 const LENGTH = 2;
-/** The size of small batches, and of their table. Rows with small batches measure garbage instead of memory access. */
+/**
+ * The number of items in small batches, and below, the number of steps in their table. Cases with small batches measure garbage collection instead of memory
+ * access.
+ */
 const SMALL = 32;
 const SMALL_STEPS = 100_000;
 const ENVIRONMENTS = 8;
@@ -28,7 +31,7 @@ function adding(buffer, batchSize) {
   };
 }
 
-/** Yields the steps of the source, `size` at a time. */
+/** Returns the steps of the source in batches of `size`. */
 function batchesOf(size) {
   const { columns } = source();
   const part = (array, i) => array.slice((i * size * array.length) / SOURCE_STEPS, ((i + 1) * size * array.length) / SOURCE_STEPS);
@@ -42,7 +45,7 @@ function fullEpisodic() {
   return buffer;
 }
 
-/** Both sides create new arrays per batch, like getNext. */
+/** Returns a side that draws batches with getNext. Both sides create new arrays per batch. */
 function drawing(buffer) {
   const options = { sampleBatchSize: BATCH, numSteps: LENGTH };
   return (n) => {
@@ -71,7 +74,7 @@ function iterating({ replay, table }) {
   };
 }
 
-/** Returns a writer with the same number of lanes, also with nested columns. */
+/** Returns the rival of `addBatch`: a side that appends the same batches to a writer with a lane per environment. */
 function lanes() {
   const writer = new Replay({ spec }).writer({ lanes: ENVIRONMENTS, keep: STEPS / ENVIRONMENTS });
   const batches = batchesOf(ENVIRONMENTS);

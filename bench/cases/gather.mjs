@@ -1,4 +1,4 @@
-/** Measures wide steps: rows of 84 × 84 × 4 bytes from a store larger than any cache, compared with one contiguous copy of the same bytes. */
+/** Measures wide steps: rows of 84 × 84 × 4 bytes from a store of 116 MB, compared with one contiguous copy of the same bytes. */
 import { Replay, u8, uniform } from "../package.mjs";
 import { Random } from "../random.mjs";
 

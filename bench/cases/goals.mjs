@@ -8,7 +8,7 @@ import { BATCH, STEPS } from "../source.mjs";
 /** FetchPush of Gymnasium-Robotics (Plappert et al., 2018): observations of 25 numbers, goals of 3, actions of 4, episodes of 50 steps. */
 const EPISODE = 50;
 const spec = { observation: { seen: f32(25), achieved: f32(3), desired: f32(3) }, action: f32(4), reward: f32() };
-/** The number of distinct episodes, which all share one column per leaf. */
+/** The number of distinct episodes. One array per leaf contains the steps of all of them. */
 const TOGETHER = 10;
 
 function filled(nStep) {
@@ -47,7 +47,7 @@ function against(nStep, reward, strategy = "future") {
   const relabel = { goal: "observation.desired", achieved: "observation.achieved", strategy, share: 0.8, reward: reward ? known : "stored" };
   const what = nStep === 1 ? "" : ` of ${nStep} steps`;
   const name = `${BATCH} goals, ${strategy}${what}${reward ? ", with rewards that are there" : ""}`;
-  // The limit is twice the time.
+  // Hindsight goals may take twice as long as the rival.
   return { name, unit: "µs/batch", rivalName: "transitions without goals", ours: () => viewOf({ relabel }), rival: () => viewOf({}), limit: 0.5 };
 }
 

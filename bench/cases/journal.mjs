@@ -11,9 +11,9 @@ import { sampling } from "./sample.mjs";
 const { Log, node } = await entry("storage");
 const BYTES = 128 << 20;
 const ROUNDS = 7;
-/** The number of sections per group. */
+/** The number of sections per commit. */
 const GROUP = 32;
-/** The block size in which a log writes and reads. */
+/** The number of bytes that a log writes at a time, and below, the number of bytes that it reads at a time. */
 const WRITE_BYTES = 1 << 17;
 const READ_BYTES = 1 << 20;
 const MIB = 1 << 20;
@@ -55,7 +55,7 @@ function append(folder, payload) {
   return log;
 }
 
-/** Returns the number of bytes that a journal of these payloads wrote. The journal stays in the folder. */
+/** Returns the contents of all files of a journal with copies of this payload. The journal stays in the folder. */
 function bytesOf(folder, payload) {
   append(folder, payload).close();
   const journal = join(folder, "journal");
@@ -113,13 +113,13 @@ function replayCase(size, rest) {
   return { name, unit: "µs/MiB", rivalName: "fs.readSync, 1 MiB each", laps: true, rounds: ROUNDS, ours, rival, ...rest };
 }
 
-/** The documentation promises 500 MB per second. */
+/** Compares with the 500 MB per second that the documentation promises. */
 function limitCase(size, again) {
   const name = `reopening a journal, sections of ${size} bytes, limit`;
   return replayCase(size, { name, again, rivalName: "500 MB/s", limit: 1, rival: () => () => (MIB / 500) * 1000 });
 }
 
-/** Compares draws from a table with a journal to draws without one. The time includes the journal writes of one second. */
+/** Compares draws from a table with a journal to draws without one. The journal is written to the disk once per second, also during the draws. */
 function drawCase(name, sampler, rest) {
   const ours = async () => sampling(await journaledTable(folder(), STEPS, sampler));
   const rival = () => sampling(fullTable(STEPS, sampler).table);

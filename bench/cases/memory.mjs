@@ -76,7 +76,7 @@ function updateGrowth() {
   }, CALLS);
 }
 
-/** Returns the memory of an open writer on the heap and in linear memory. */
+/** Returns the bytes that an open writer takes on the heap and in linear memory. */
 function writerBytes() {
   const replay = new Replay({ spec, tables: { t: { maxSize: 1000 } } });
   const taken = () => {
@@ -93,7 +93,7 @@ export const cases = [
     const tables = { t: { maxSize: STEPS, sampler: prioritized(0.6), remover: fifo() } };
     return Replay.plan({ spec, tables }).tables.t.bytesPerItem;
   }),
-  // The excess is a HEAD, plus 1/1,024 of a row, because each block loses one row.
+  // The excess is the 12 bytes of a row's head, plus 1/1,024 of a row, because each block of 1,024 rows loses one row.
   fact("store bytes per step beyond the row", 12.1, storeBytes),
   ...Object.entries({ "41-byte transition, uniform": 88, "24-byte n-step, uniform": 70, "41-byte transition, prioritized": 98 }).map(([kind, limit]) =>
     fact(`resident bytes per step: ${kind}`, limit, () => residentBytes(kind)),

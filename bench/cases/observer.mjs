@@ -6,7 +6,7 @@ const { ReverbAddTrajectoryObserver, trajectorySpec } = await entry("agents");
 const MASK = SOURCE_STEPS - 1;
 const ITEM = { length: 2 };
 
-/** The trajectories have no boundary, because the end of an episode is a separate cost. */
+/** Returns trajectories within one episode, because the end of an episode is a separate cost. */
 function trajectories() {
   return source().steps.map(({ observation, action, reward, discount }) => {
     return { stepType: 1, observation, action, policyInfo: [], nextStepType: 1, reward, discount };

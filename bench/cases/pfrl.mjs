@@ -8,7 +8,7 @@ import { SOURCE_STEPS, STEPS, source } from "../source.mjs";
 const { PrioritizedReplayBuffer, ReplayBuffer } = await entry("pfrl");
 const BATCH = 32;
 const BETA = 0.4;
-/** The number of transitions in rows with new arrays. Such rows measure garbage instead of memory access. */
+/** The number of transitions in the buffers of cases with new arrays. Such cases measure garbage collection instead of memory access. */
 const FRESH_STEPS = 100_000;
 /** The number of precomputed batches of errors: a power of two. */
 const SETS = 16;
@@ -34,7 +34,7 @@ function transitionAt(k) {
   return { state, action: action[i], reward: reward[i], nextState, isStateTerminal: k % EPISODE === EPISODE - 1 };
 }
 
-/** Runs the cycle of a learner: samples with weights, then updates the errors of these items. */
+/** Runs the cycle of a learner: samples with weights, then updates the errors of the sampled items. */
 function bufferCycle() {
   const buffer = new PrioritizedReplayBuffer(STEPS, { alpha: EXPONENT, spec, seed: 1 });
   for (let k = 0; k < STEPS; k++) buffer.append(transitionAt(k));

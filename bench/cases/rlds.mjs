@@ -1,6 +1,6 @@
 /**
- * Compares reprise/rlds with Python's tensorflow_datasets on the same files. REPRISE_PYTHON selects the Python. Without it those rows are skipped, except when
- * two builds are compared.
+ * Compares reprise/rlds with Python's tensorflow_datasets on the same files. REPRISE_PYTHON selects the Python. Without it, the comparisons are skipped, except
+ * when two builds are compared.
  */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -14,7 +14,7 @@ const { openTfds } = await entry("rlds");
 const FOLDER = fileURLToPath(new URL("../../test/data/tfds/half_cheetah/1.0.0", import.meta.url));
 const RIVAL = fileURLToPath(new URL("../rivals/tfds.py", import.meta.url));
 const PYTHON = process.env.REPRISE_PYTHON;
-/** The reason why a row cannot be measured. */
+/** The reason why Python cannot be measured, or undefined. */
 const skip = PYTHON === undefined ? "Set REPRISE_PYTHON to a python that has tensorflow_datasets." : undefined;
 const STEPS = 10_040;
 const ROUNDS = 15;
@@ -64,7 +64,7 @@ async function beside(ours, way) {
   return { ours: best, rival: found.ns };
 }
 
-/** Repeats the records of the first shard, in ten shards. */
+/** Writes a dataset whose ten shards each contain the records of the first real shard `times` times. Returns its folder. */
 function repeated(folder, times) {
   const records = readFileSync(join(FOLDER, "half_cheetah-train.tfrecord-00000-of-00003"));
   const info = JSON.parse(readFileSync(join(FOLDER, "dataset_info.json"), "utf8"));
@@ -93,7 +93,7 @@ async function peak(folder) {
   return { used, resident, episodes };
 }
 
-/** Returns the growth of a peak in bytes for ten times the data. */
+/** Returns by how many bytes a peak of memory grows if the dataset is ten times as large. */
 async function growth(which) {
   const folder = mkdtempSync(join(tmpdir(), "reprise-bench-"));
   try {

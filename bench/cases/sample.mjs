@@ -8,10 +8,10 @@ import { SnakeMemory } from "../rivals/tfjs-snake.mjs";
 import { BATCH, SOURCE_STEPS, STEPS, source } from "../source.mjs";
 
 const UNIT = "µs/batch";
-/** The number of steps in long items, and in their table. */
+/** The number of steps in a long item, and below, the number of items in its table. */
 const LONG = 4000;
 const LONG_STEPS = 100_000;
-/** The number of steps for loops over small batches, which measure the loop instead of memory access. */
+/** The number of items in the tables from which small batches are drawn. These cases measure the loop instead of memory access. */
 const LOOP_STEPS = 100_000;
 const SMALL = 32;
 
@@ -79,7 +79,7 @@ function against(name, rivalName, rival, rest) {
   return { name, unit: UNIT, rivalName, ours: () => sampling(fullTable(STEPS).table), rival, ...rest };
 }
 
-/** Reads two columns of items into reused arrays. */
+/** Returns a side that reads only the first and the last observation of each drawn item, into reused arrays. */
 function ends(length) {
   const { table } = fullTable(LONG_STEPS, uniform(), length);
   const columns = { first: { leaf: "observation", at: 0 }, last: { leaf: "observation", at: -1 } };

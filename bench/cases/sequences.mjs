@@ -8,11 +8,11 @@ import { f32, fifo, i32, Replay, uniform } from "../package.mjs";
 import { Random } from "../random.mjs";
 
 const [BATCH, LENGTH, STRIDE, WIDTH] = [32, 81, 40, 64];
-/** The number of items in a full table, which is far larger than any cache. */
+/** The number of items in a full table, whose steps take about 21 MB. */
 const ITEMS = 2_000;
-/** The number of steps per episode. Every few sequences, one is shorter than a whole sequence. */
+/** The number of steps per episode. Only the last sequence of an episode is shorter than LENGTH. */
 const EPISODE = 1_000;
-/** The limit is 1.1 times the time of the sample. */
+/** Sequences may take 1.1 times as long as the sample. */
 const LIMIT = 0.91;
 
 function filled() {

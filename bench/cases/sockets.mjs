@@ -11,7 +11,7 @@ const { remoteWriter } = await entry("remote");
 /** The number of steps per message when steps are sent in blocks. */
 const BLOCK = 256;
 
-/** If `ws` finds `bufferutil`, it masks and unmasks in C. Either both ends of both sides use it, or none does. */
+/** Whether `bufferutil` is installed, with which `ws` masks and unmasks in C. In each case, either both ends of both sides use it, or none does. */
 const hasBufferutil = (() => {
   try {
     createRequire(import.meta.url).resolve("bufferutil");
@@ -75,7 +75,7 @@ const asJson = (size, isNative) => async () => {
 };
 
 let found;
-/** Measures both rows in one process. */
+/** Returns a figure of socket-memory.mjs in KiB. The program runs once for all cases. */
 function resident(which) {
   if (found === undefined) {
     const { stdout, status } = spawnSync(process.execPath, ["--expose-gc", fileURLToPath(new URL("../socket-memory.mjs", import.meta.url))], {

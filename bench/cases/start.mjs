@@ -1,4 +1,4 @@
-/** Measures the time before a program's first step: processes that create a Replay and processes of an empty module, in turns. */
+/** Measures the time before a program's first step: processes that create a Replay and processes of an empty module, in turn. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** Measures the cost of saving a Replay: snapshots and restoring them, a journal in addition to the appends, and opening the result. */
+/** Measures the cost of saving a Replay: snapshots and restoring them, appending with a journal, and opening the journal. */
 import { now } from "../measure.mjs";
 import { fifo, opened, prioritized, Replay, restored, snapshotOf, u8 } from "../package.mjs";
 import { Ram } from "../ram.mjs";
@@ -11,7 +11,7 @@ const FRAME = [84, 84, 4];
 /** No timer fires, so a group is written when it is large enough. */
 const durability = { everyMs: 3_600_000 };
 
-/** Many steps of 32 bytes, and few of 28 KB. A call appends `rows` of them. */
+/** The two kinds of steps that are measured: many of 32 bytes, and few of 28 KB. A table is filled with `rows` steps per call. */
 const small = { name: "100,000 small steps", items: 100_000, spec, rows: 4096, columns: () => block(source().columns, 4096), steps: () => source().steps };
 const large = {
   name: "1,000 large steps",
@@ -40,7 +40,7 @@ function filled(replay, { items, rows, columns }) {
 const inMemory = (kind) => filled(new Replay(optionsOf(kind)), kind);
 const journalled = async (kind, dir) => filled(await opened({ ...optionsOf(kind), dir, durability }), kind);
 
-/** Nested appends to a full table. */
+/** Returns a side that appends steps as objects. */
 function appending({ writer }, kind) {
   const steps = kind.steps();
   return (n) => {

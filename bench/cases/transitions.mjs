@@ -10,7 +10,7 @@ const GAMMA = 0.99;
 const DRAWN = 8;
 /** The number of steps per episode. If episodes ended at random steps, a processor could not predict where returns end. */
 const EPISODE = 50;
-/** The limits are 1.15 times the time of the sample, and 1.3 times with new arrays. */
+/** Transitions may take 1.15 times as long as the sample, or 1.3 times with new arrays. */
 const INTO = 0.87;
 const NEW = 0.77;
 
@@ -39,7 +39,7 @@ function against(n, isNew) {
   return { name, unit: "µs/batch", rivalName: "sample of the same items", ours, rival, limit: isNew ? NEW : INTO };
 }
 
-/** The limit is 1.15 times the time of one view. */
+/** A mixture may take 1.15 times as long as a view of one table. */
 const MIXTURE = 0.87;
 
 /** Compares a mixture of two tables with a view of one of them: the same number of rows of the same steps. */

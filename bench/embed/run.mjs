@@ -1,4 +1,4 @@
-// Measures the speed of embed.wasm in its hosts, in turns: `npm run bench:embed [-- --check] [WORD …]`. Each launch is a separate process or page.
+// Measures the speed of embed.wasm in its hosts, in turn: `npm run bench:embed [-- --check] [WORD …]`. Each launch is a separate process or page.
 import { Browsers } from "../../test/everywhere/browsers.mjs";
 import { median } from "../measure.mjs";
 import { hosts } from "./hosts.mjs";

@@ -1,11 +1,12 @@
 /**
  * Measures the cost of Reprise in the frames of a game. Each frame appends a step, takes a batch and sets new priorities. The first frames, which a player
- * notices, are measured separately from later frames. Frames that only spin for the same time run in turns with the later frames, and show how the machine
+ * notices, are measured separately from later frames. Frames that only spin for the same time run in turn with the later frames, and show how the machine
  * disturbs any loop.
  */
 const OBSERVATION = 4;
-/** The number of frames between two turns of the host's loop, and of frames measured in turns. */
+/** The number of frames after which the host's event loop gets a turn. */
 const TURN = 50;
+/** The number of later frames, and then of spinning frames, that are measured in turn. Also the number of steps per append while the table is filled. */
 const BLOCK = 1000;
 const STEPS = 1e6;
 const BATCH = 64;

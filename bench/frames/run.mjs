@@ -8,7 +8,7 @@ import { median } from "../measure.mjs";
 import { limits } from "../peers/limits.mjs";
 
 const LAUNCHES = 5;
-/** The limit of the first frames, which a player notices, in ms. */
+/** The limit on the longest of the first frames, which a player notices, in ms. */
 const WORST = 4;
 
 const browsers = new Browsers();

@@ -6,7 +6,7 @@ const STEPS = 1_000_000;
 const FRAMES = 600;
 const WARM_UP = 120;
 const EPISODE = 200;
-/** The work of the program per frame. */
+/** The number of steps that the program appends per frame, and below, the number of items that it draws. */
 const APPENDED = 8;
 const DRAWN = 64;
 

@@ -6,7 +6,7 @@ import { Browsers } from "../../test/everywhere/browsers.mjs";
 import { median } from "../measure.mjs";
 
 const LAUNCHES = 5;
-/** The limit of the inspector's work per frame, in ms. */
+/** The limit on the median of the inspector's time per frame, in ms. */
 const MOST = 4;
 
 const browsers = new Browsers();

@@ -30,7 +30,7 @@ function noise(seed, count) {
   });
 }
 
-/** Returns the columns of an episode in the order of the spec's leaves. A few are reused. */
+/** Returns the columns of an episode in the order of the spec's leaves. */
 function columns(seed, steps = STEPS) {
   const edge = (at) => Uint8Array.from({ length: steps }, (_, i) => Number(i === at));
   const ones = new Float32Array(steps).fill(1);
@@ -120,7 +120,7 @@ function sizeOf(path) {
     : readdirSync(path, { recursive: true }).reduce((sum, name) => sum + (statSync(join(path, name)).isFile() ? statSync(join(path, name)).size : 0), 0);
 }
 
-/** @returns the size of the data */
+/** Creates the dataset in the folder, unless it exists. @returns its size in bytes */
 export async function made(folder, name) {
   mkdirSync(folder, { recursive: true });
   const path = join(folder, name);

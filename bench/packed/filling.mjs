@@ -50,7 +50,7 @@ export function drawing({ replay }) {
   };
 }
 
-/** Returns thousands of transitions per second of each side, measured in turns: the median of the faster half of all rounds. */
+/** Returns thousands of transitions per second of each side, measured in turn: the median of the faster half of all rounds. */
 export function rates(sides) {
   const times = sides.map(() => []);
   for (let round = 0; round < ROUNDS; round++)

@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 const COMMIT = "bf41361";
 
-/** Returns its `dist`, or the reason why there is none. */
+/** Returns the folder `dist` of the first version, or the reason why it could not be built. */
 export function firstBuild(scratch, root) {
   const folder = join(scratch, "first-build");
   const [dist, stamp] = [join(folder, "dist"), join(folder, ".built")];

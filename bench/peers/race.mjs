@@ -1,4 +1,4 @@
-/** Runs all variants of one workload in turns. Each repetition is short, so that disturbances affect all variants. */
+/** Runs all variants of one workload in turn. Each repetition is short, so that disturbances affect all variants. */
 import { median } from "../measure.mjs";
 import { Random } from "../random.mjs";
 import { Variant } from "./variant.mjs";
@@ -64,7 +64,7 @@ async function calibrate(variant) {
     const ms = ((await variant.repeat()).ns * variant.n) / 1e6;
     passed += performance.now() - start;
     if (ms >= REPETITION_MS && passed >= WARM_MS) return;
-    // A call that takes longer is a whole repetition.
+    // If a single operation takes longer than a repetition should, the repetition consists of this operation.
     if (ms < REPETITION_MS) variant.n = Math.ceil(variant.n * Math.min(Math.max((1.2 * REPETITION_MS) / Math.max(ms, 0.01), 1.1), 10));
     else variant.n = Math.max(1, Math.round((variant.n * REPETITION_MS) / ms));
   }
@@ -106,7 +106,7 @@ function result({ task }, { one, says, samples }) {
   if (says.skipped !== undefined) return { name, side, apart, skipped: says.skipped };
   const figures = Object.keys(samples[0]).filter((figure) => figure !== "kept");
   const medians = Object.fromEntries(figures.map((figure) => [figure, median(samples.map((sample) => sample[figure]))]));
-  // Even a single collection counts.
+  // Keeps the maximum instead of the median, because even a single collection counts.
   if (medians.collections !== undefined) medians.collections = Math.max(...samples.map(({ collections }) => collections));
   return { name, side, apart, version: says.version, ...medians, bytes: total(says), memory: says.memory / task.steps };
 }

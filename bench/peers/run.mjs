@@ -77,7 +77,7 @@ function isOld({ variants }) {
   return variants.some(({ old }) => old);
 }
 
-/** Returns the same workload with stores of a hundredth. */
+/** Returns the same workload with stores of a hundredth of the size. */
 function small({ task, frames, ...rest }) {
   return { ...rest, task: { ...task, steps: task.steps / TRIAL }, frames: frames && frames / TRIAL };
 }

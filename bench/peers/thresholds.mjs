@@ -9,7 +9,7 @@ const held = (workload, into, fresh, touch) => [
   { workload, ours: "new arrays", to: "peers", least: fresh },
   ...(touch === undefined ? [] : [{ workload, ours: "into", ...touch }]),
 ];
-/** The target compared with C, using touch loops. */
+/** The target compared with the C program that loads data ahead of its use ("touch") instead of prefetching it. */
 const touching = (least) => ({ to: "C, touch", least });
 const library = (workload, to, into, fresh) => held(workload, into, fresh).map((row) => ({ ...row, to }));
 

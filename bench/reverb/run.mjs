@@ -17,7 +17,7 @@ const rounds = Number(values.rounds ?? ROUNDS);
 const { program, missing } = python();
 if (missing !== undefined) throw new Error(missing);
 
-/** Runs the sides in separate processes, in turns. Returns the median time per item of each side, in nanoseconds. */
+/** Runs the sides in separate processes, in turn. Returns the median time per item of each side, in nanoseconds. */
 async function race(sides, port) {
   const variants = [];
   try {

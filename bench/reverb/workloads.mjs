@@ -9,7 +9,7 @@ const samplers = (table) => [
   theirs("client.sample", { does: "sample", table }),
 ];
 /**
- * The rival is the sampler of the pybind module, configured to be as fast as possible. A dataset cannot be measured in turns, because its threads continue to
+ * The rival is the sampler of the pybind module, configured to be as fast as possible. A dataset cannot be measured in turn, because its threads continue to
  * draw during the turns of the other sides.
  */
 const sampled = (least) => [{ ours: "sampler", to: "pybind's sampler, 100 in flight", least }];

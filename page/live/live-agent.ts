@@ -36,7 +36,7 @@ export class LiveAgent {
   #frame(): void {
     if (this.#ends.signal.aborted) return;
     requestAnimationFrame(() => this.#frame());
-    // The worker handles one request at a time: while the agent plays its greedy episodes, it does not answer.
+    // Only one request is pending at a time: while the agent plays its greedy episodes, the worker does not answer.
     if (this.#asked) return;
     this.#asked = true;
     this.#say({ type: "look" });

@@ -13,7 +13,10 @@ import { type FindingsView, findingsView } from "./ui/findings-view.ts";
 import { Overview } from "./ui/overview.ts";
 import { type Player, player } from "./ui/player.ts";
 
-/** The time in milliseconds for which an episode must be selected before it is read. A key that is held down passes many episodes. */
+/**
+ * The time in milliseconds for which an episode must be selected before it is read, because holding an arrow key down selects many episodes in quick
+ * succession.
+ */
 const REST_MS = 120;
 
 export class DatasetView {

@@ -6,7 +6,7 @@ import type { EpisodeSummary } from "./model/episode-table.ts";
 import type { FindingGroup } from "./model/findings.ts";
 import type { ReadingOptions } from "./model/reading-options.ts";
 
-/** The user's input. */
+/** The data that the user opened: files, or the address of a dataset. */
 export type Given =
   | { readonly kind: "files"; readonly name: string; readonly files: readonly GivenFile[] }
   | { readonly kind: "url"; readonly url: string; readonly listed?: readonly ListedFile[] };

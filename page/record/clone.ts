@@ -66,7 +66,7 @@ export interface Lesson {
   readonly action: { readonly data: Float32Array };
 }
 
-/** The game is symmetric under mirroring, exchanged axes, and exchanged rocks, so each step yields sixteen variants. */
+/** Replaces each step with a random one of its sixteen variants: the game is symmetric under mirroring, exchanged axes, and exchanged rocks. */
 function turn({ state: { data: states }, action: { data: actions } }: Lesson, random: () => number): void {
   for (let row = 0; row < actions.length / 2; row++) {
     const [state, action] = [states.subarray(STATE.length * row, STATE.length * (row + 1)), actions.subarray(2 * row, 2 * row + 2)];

@@ -17,9 +17,9 @@ export const SPEC = {
 } as const;
 
 const TABLES = {
-  /** Draws each step of any episode with the same probability: an episode's priority is its length, or 0 if it is unused. */
+  /** Draws each step of all used episodes with the same probability: an episode's priority is its length, or 0 if it is unused. */
   lessons: { maxSize: CAPACITY, sampler: prioritized(1) },
-  /** Returns the item with the highest priority. This is how one episode is read, with its last observation. */
+  /** Draws the item with the highest priority. `read` raises the priority of one episode to read it with its last observation. */
   episodes: { maxSize: CAPACITY, sampler: maxHeap() },
 } as const;
 
@@ -37,7 +37,7 @@ export interface Episode {
   readonly used: boolean;
 }
 
-/** The observation and the action. */
+/** One step: the observation, the action taken in it, and the reward for the action. */
 export interface Step {
   readonly observation: { readonly state: Float32Array; readonly image: Uint8Array };
   readonly action: readonly [number, number];
@@ -70,7 +70,7 @@ export class Demonstrations {
   readonly #replay: OpenReplay<typeof SPEC, keyof typeof TABLES>;
   readonly #writer;
   #kept: Kept;
-  /** Whether the journal does not contain this data yet. */
+  /** Whether `#kept` has changed since it was last passed to the journal. */
   #isNews = false;
   #return = 0;
 

@@ -64,7 +64,7 @@ export class Game {
     draw(second, 0.1, () => far(second, boat, 0.22) && far(second, ring, 0.23) && far(second, first, 0.28));
   }
 
-  /** Returns the boat's state in recorded form. */
+  /** Returns the whole state as it is recorded, in f32. */
   observation(): Float32Array<ArrayBuffer> {
     return Float32Array.from(this.state);
   }

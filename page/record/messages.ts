@@ -23,7 +23,7 @@ export interface Opened extends Saved {
   readonly full: boolean;
 }
 
-/** The success of a clone. */
+/** The result of a clone's trial: the number of games, and in how many of them the clone docked. */
 export interface Trial {
   readonly docked: number;
   readonly games: number;

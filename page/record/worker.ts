@@ -145,7 +145,7 @@ const answers: { readonly [N in Name]: (...args: Parameters<Questions[N]>) => Re
   },
 };
 
-/** Only one task at a time can be stopped. */
+/** Stops the current task, and returns the controller of the next one. Only one task runs at a time. */
 function begun(): AbortController {
   work.abort();
   work = new AbortController();

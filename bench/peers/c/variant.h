@@ -72,7 +72,7 @@ static Info info_of(uint32_t batch) {
   return (Info){taken(8 * batch), taken(8 * batch), taken(8 * batch), taken(4 * batch), taken(4 * batch), taken(4 * batch)};
 }
 
-// The sum of prefetched values, so that no compiler removes the reads.
+// The sum of the values that the touch loops read, so that no compiler removes the reads.
 static volatile uint64_t seen;
 
 // Responds to each n with the nanoseconds of n batches.

@@ -6,7 +6,7 @@ import { contents, NO_RECYCLE, sampling, ways } from "./ways.mjs";
 
 const FRAME = 84 * 84;
 const STACK = 4;
-/** The number of frames before they repeat. For recordings, this is per game. */
+/** The number of distinct frames. For recordings, the number per game. */
 const FRAMES = 512;
 
 export function make({ way, batch, steps, leaf, screens }) {

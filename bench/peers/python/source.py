@@ -25,7 +25,7 @@ def columns(n=BLOCK):
 
 
 def steps(n=BLOCK):
-    """Yields the same transitions one by one, like an environment."""
+    """Returns the same transitions as a list of steps, as an environment would produce them."""
     block = columns(n)
     return [{name: value[i] for name, value in block.items()} for i in range(n)]
 

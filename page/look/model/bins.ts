@@ -63,7 +63,7 @@ export class Bins {
     else if (this.#first.push(value) === FIRST) this.#begin();
   }
 
-  /** Returns a copy of the counts so far. */
+  /** Returns the statistics so far, with a copy of the counts. */
   get spread(): Spread {
     if (this.#width === 0 && this.#first.length > 0) this.#begin();
     const known = (value: number) => (this.count === 0 ? Number.NaN : value);

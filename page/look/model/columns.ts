@@ -3,7 +3,7 @@ import type { ColumnData, StepColumn, StepSpec } from "reprise/rlds";
 
 /** One leaf of the steps of an episode. */
 export interface LeafColumn {
-  /** `observation/state` */
+  /** The keys that lead to the leaf, joined with slashes: `observation/state`. */
   readonly path: string;
   readonly dtype: string;
   /** The shape of one step's value. */

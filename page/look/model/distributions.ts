@@ -3,7 +3,7 @@ import { Bins, type Spread } from "./bins.ts";
 import type { LeafColumn } from "./columns.ts";
 import { kindOf } from "./leaf-kinds.ts";
 
-/** The number of distinct texts that are counted, and of texts that are shown. */
+/** The maximum number of distinct texts that are counted per leaf, and below, the maximum number that are shown. */
 const TEXTS = 1000;
 const SHOWN_TEXTS = 12;
 /** The maximum number of elements that are counted per step. Larger values are sampled. */
@@ -86,7 +86,7 @@ export class Distributions {
   }
 }
 
-/** Returns a stride of at least 1 that is not a multiple of 2 or 3, so that all channels of pixels are sampled. */
+/** Returns a stride of at least `value` that is not a multiple of 2 or 3, so that all channels of pixels are sampled. */
 function oddAbove(value: number): number {
   const whole = Math.max(1, Math.ceil(value));
   if (whole === 1) return 1;

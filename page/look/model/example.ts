@@ -3,7 +3,7 @@ import { CartPole } from "../../../examples/cartpole/cart-pole.js";
 import { seeded } from "../../../examples/random.js";
 
 const EPISODES = 30;
-/** The probabilities with which a random push replaces the good push, so that the lengths of episodes vary. */
+/** The probabilities with which the opposite push replaces the good push. They differ between episodes, so that the lengths of episodes vary. */
 const SLIPS = [0.5, 0.25, 0.1];
 
 export const EXAMPLE_NAME = "cartpole-example.jsonl";

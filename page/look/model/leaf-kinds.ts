@@ -8,11 +8,11 @@ export interface FilmForm {
   readonly width: number;
   readonly height: number;
   readonly channels: 1 | 3 | 4;
-  /** Whether channels are stored one after the other. */
+  /** Whether all values of one channel are stored before those of the next channel, instead of pixel by pixel. */
   readonly planar: boolean;
 }
 
-/** Arrays with shorter sides are shown as tables instead of images. */
+/** Arrays with a height or width below this are shown as numbers instead of images. */
 const SHORTEST = 8;
 
 /** Returns the image layout of a leaf, or undefined if the leaf is not an image. */
@@ -41,7 +41,7 @@ export function kindOf(leaf: LeafForm): LeafKind {
 
 /** A video to which steps refer. The video's file and the time in the video are separate leaves. */
 export interface VideoLeaves {
-  /** `observation/images/top` */
+  /** The keys that lead to the video, joined with slashes: `observation/images/top`. */
   readonly path: string;
   readonly files: readonly string[];
   readonly times: Float64Array;

@@ -17,10 +17,10 @@ export interface ListWindow {
   readonly height: number;
 }
 
-/** Browsers limit the height of a page: Firefox to 17.8 million pixels. */
+/** The maximum height of a list in pixels, because browsers limit the height of an element: Firefox to 17.8 million pixels. */
 export const MAX_HEIGHT = 8_000_000;
 
-/** The number of rows drawn beyond both edges. */
+/** The number of rows drawn beyond each edge. */
 const SPARE = 4;
 
 /** Computes the visible rows. O(1). If the list has more rows than its maximum height allows, one pixel of the scroll bar represents several rows. */

@@ -28,7 +28,7 @@ export async function exported(session: Session, argument: ExportArgument, signa
     told = performance.now();
     tell(news);
   };
-  // A Replay has tables, which a dataset does not have.
+  // The metadata of a journal or a snapshot describes tables, which a dataset does not have.
   const { format, about } = session.reader;
   const isDataset = format !== "journal" && format !== "snapshot" && Object.keys(about).length > 0;
   const options = { signal, onProgress, ...(isDataset && { about }) };

@@ -15,11 +15,11 @@ import { countedSource } from "./sources.ts";
 import { stoppable } from "./stoppable.ts";
 import { namedTexts } from "./texts.ts";
 
-/** The limits on a sample: the fraction of the files' bytes, the total bytes, and the time. */
+/** The limits on a sample: the fraction of the files' bytes, the total bytes, and the time in milliseconds. */
 const SAMPLE_SHARE = 0.03;
 const SAMPLE_BYTES = 20 * 2 ** 20;
 const SAMPLE_MS = 1200;
-/** Smaller datasets are read immediately, whatever their format. */
+/** Datasets of at most this many bytes are read as a whole when they are opened, whatever their format. */
 const SMALL = 16 * 2 ** 20;
 const KEPT_BYTES = 128 * 2 ** 20;
 /** The number of milliseconds between two progress messages. The first messages are sent sooner. */
@@ -176,7 +176,7 @@ function openedOf(reader: Reader, bytes: number | undefined): Opened {
   };
 }
 
-/** Returns the last part of an address. */
+/** Returns the last part of the path of a web address. Returns any other name unchanged. */
 function shortName(name: string): string {
   const url = /^https?:/.test(name) ? urlOf(name) : undefined;
   if (url === undefined) return name;

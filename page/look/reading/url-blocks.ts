@@ -1,7 +1,7 @@
 /** Reads a file at a URL synchronously, as HDF5's library requires. Requests block this worker, and blocks are cached. */
 import { RldsError, type SourceFile } from "reprise/rlds";
 
-/** HDF5 makes small requests close to each other. */
+/** The number of bytes per block, because HDF5's library reads small pieces close to each other. Below: the number of cached blocks. */
 const BLOCK = 1 << 18;
 const KEPT = 256;
 

@@ -12,7 +12,7 @@ interface Film {
   readonly height: number;
 }
 
-/** Returns the keys of the nodes that are references: `{path, timestamp}`. */
+/** Returns the keys that lead to each reference to a video, which is a node `{path, timestamp}`. */
 export function videoReferences(spec: StepSpec, keys: readonly string[] = []): string[][] {
   if (typeof spec !== "object" || spec === null || Array.isArray(spec) || "dtype" in spec) return [];
   const { path, timestamp } = spec as { readonly [name: string]: { readonly dtype?: unknown } };
@@ -53,7 +53,7 @@ export async function withFrames(
   };
 }
 
-/** Returns the form of each film. The sizes are the sizes in the first episode. */
+/** Returns the size of each film, according to the first step of the dataset. */
 async function formsOf(data: RldsDataset<unknown>, references: readonly (readonly string[])[], opened: Videos): Promise<Film[]> {
   for await (const { steps } of data as AsyncIterable<RldsEpisode<Nested>>) {
     for await (const step of steps as AsyncIterable<Nested>) {

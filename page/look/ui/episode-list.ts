@@ -64,7 +64,7 @@ export class EpisodeList {
     this.#draw();
   }
 
-  /** Chooses an episode from outside, and shows it if the list contains it. */
+  /** Chooses an episode that another part of the page shows, and scrolls to it. If a filter hides the episode, the filter is reset. */
   choose(episode: number): void {
     this.#chosen = episode;
     this.#at = this.#order.indexOf(episode);
@@ -231,7 +231,7 @@ const MARKS: { readonly [ending: string]: string } = { terminated: "■", trunca
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** Draws the episode's first action over time, as a line. */
+/** Draws the first number of the episode's actions over time, as a line. */
 function sketch(points: Uint8Array): Element {
   const svg = document.createElementNS(SVG, "svg");
   svg.setAttribute("viewBox", `-1 -1 ${SKETCH + 1} 22`);

@@ -4,7 +4,7 @@ import { count, counted } from "../../parts/figures.ts";
 import type { Found } from "../messages.ts";
 import { type FindingGroup, type FoundPlace, SENTENCES } from "../model/findings.ts";
 
-/** The number of places shown initially. */
+/** The number of places shown initially per kind of fault, and below, the maximum number of unreadable parts that are listed. */
 const PLACES = 8;
 const LOSSES = 20;
 

@@ -5,7 +5,7 @@ import type { EpisodeData } from "../messages.ts";
 import type { LeafColumn } from "../model/columns.ts";
 import type { StepView } from "./player.ts";
 
-/** The maximum number of elements that are written out. */
+/** The maximum number of elements of a value that are shown, and below, the maximum number of characters of a text. */
 const ELEMENTS = 8;
 const LETTERS = 300;
 
