@@ -54,7 +54,7 @@ export function readWriters(at: u32, bytes: u32): i32 {
   let code = 0;
   for (let left = tags.enter(ARRAY); left > 0 && tags.broken == 0 && code == 0; left--) code = readWriter(tags);
   if (tags.odd == NOT_UTF8) return notUtf8();
-  // The snapshot has items with their own columns, or a text with half of a surrogate pair.
+  // A rule has its own columns or a priority from a leaf, or a text has half of a surrogate pair.
   if (tags.odd != 0)
     return Refusal.of(E_UNSUPPORTED).put(
       "the snapshot has rules with columns, or with priorities from a leaf, or with a name that is not UTF-8. Load it in TypeScript",

@@ -161,7 +161,7 @@ function copyLiterals(to: usize, from: usize, count: u32, stop: usize): void {
   }
 }
 
-/** Copies `length` bytes from `distance` before `to`, which may overlap the copied bytes. May write past these bytes, but not past `stop`. */
+/** Copies `length` bytes to `to` from `distance` bytes before it. Source and destination may overlap. May write past the destination, but not past `stop`. */
 function copyMatch(work: usize, to: usize, distance: u32, length: u32, stop: usize): void {
   if (to + 16 > stop) {
     const next = to + length;

@@ -88,7 +88,7 @@ export class Work {
     return work + PATTERN_AT + ((<usize>distance) << 4);
   }
 
-  /** Returns the repeat for a distance from 1 to 16. */
+  /** Returns the least multiple of a distance from 1 to 16 that is at least 16. */
   @inline
   static repeat(work: usize, distance: u32): usize {
     return load<u8>(work + REPEAT_AT + distance);

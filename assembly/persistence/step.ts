@@ -107,7 +107,7 @@ function newFrame(s: Stream, p: Pool, row: u32, i: u32, f: u32, from: usize): u3
   return takeFrame(frames, from, leaf.bytes, frames.packs() ? frameBefore(p, s.last, row, i, f) : 0);
 }
 
-/** Whether the k-th frame exists and is before this one. */
+/** Whether the k-th frame of the previous step and this one exists, precedes this frame, and is in the pool of `like`. */
 function canShare(p: Pool, before: u32, like: Leaf, k: u32, frames: u32, frame: u32): bool {
   const own = k >= frames;
   if (own) k -= frames;

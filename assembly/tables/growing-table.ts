@@ -148,7 +148,7 @@ export function table_about(table: usize, slot: u32, which: u32): f64 {
   }
 }
 
-/** Returns the sum of all priorities. */
+/** Returns the sum of all weights; 0 if priorities are not used as weights. */
 export function table_total(table: usize): f64 {
   return changetype<Table>(table).sampler().total();
 }

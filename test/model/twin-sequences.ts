@@ -19,7 +19,7 @@ export interface SequenceRuleOf {
 export interface TwinItem {
   readonly rows: readonly Row[];
   readonly burnIn: number;
-  /** Whether the item begins with the first step of an episode, if that is known. */
+  /** Whether the item begins with the first step of an episode. */
   readonly isFirst: boolean;
 }
 

@@ -109,7 +109,7 @@ class DirectoryScan {
     }
   }
 
-  /** Decides whether the end of the newest segment is a cut tail or damage. @throws ReplayError CORRUPT if it is damaged */
+  /** Decides whether the end of the newest segment is a torn tail or damage. @throws ReplayError CORRUPT if it is damaged */
   #checkTail(reader: SegmentReader, fault: string): void {
     const { segment, size, wholeBytes, isForeign: foreign } = reader;
     const at = reader.faultAt ?? wholeBytes;

@@ -61,7 +61,7 @@ export function specOf(spec: Fields, field: string): unknown {
   return spec[name] ?? (["policy_info", "state"].includes(name) ? [] : spec[field]);
 }
 
-/** Converts a trajectory, a time step, the answer of a policy, or a transition of these. */
+/** Converts a trajectory, a time step, the answer of a policy, or a transition, which consists of time steps and such an answer. */
 export function partOf(spec: Fields, value: Fields): Fields {
   if (!("time_step" in value)) return fieldsOf(spec, value);
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [ours(name), fieldsOf(spec, part as Fields)]));

@@ -7,7 +7,7 @@ import { fullDisk } from "./full-disk.mjs";
 
 const HERE = fileURLToPath(import.meta.url);
 const KINDS = { damage, fullDisk };
-/** The number of journals that `damage` checks in a process. */
+/** The maximum number of runs per process. */
 const PART = 300;
 
 /** Runs all parts one after the other. Returns the sum of their counts, and the number that passed. */

@@ -28,7 +28,7 @@ export function withAbsentFields(spec: StepSpec): StepSpec {
   return missing.length === 0 ? spec : { ...Object.fromEntries(missing.map((field) => [field, ABSENT])), ...(spec as { readonly [name: string]: StepSpec }) };
 }
 
-/** Returns the steps with the missing reward and discount. @param finalStep the kind of the last step */
+/** Returns the steps, and adds the reward and the discount if they are missing. @param finalStep the kind of the last step */
 export function stepsWithAbsentFields<S>(steps: StepColumns<S>, spec: StepSpec, finalStep: FinalStep | "unknown" | undefined): StepColumns<S> {
   if (spec === steps.spec) return steps;
   const columns = new Map(leavesOf(steps.spec).map(({ path }, i) => [path, steps.parts[i] as ColumnData]));

@@ -62,7 +62,7 @@ export function rowsOf(columns: readonly Column[], file: string): number {
   return first?.rows ?? 0;
 }
 
-/** Returns a column of single values that the file stores as [rows, 1]. */
+/** Returns a column that the file stores as [rows, 1] as a column of single values. Returns any other column unchanged. */
 export function squeezeColumn(column: Column): Column {
   return column.leaf.shape.length === 1 && column.leaf.shape[0] === 1 ? new Column({ ...column, leaf: { ...column.leaf, shape: [] } }) : column;
 }

@@ -24,7 +24,7 @@ function inSlices(bytes: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
   return output.subarray(0, actualSize);
 }
 
-/** A number of bytes whose sums cannot overflow. */
+/** The number of bytes after which the sums are reduced, so that they stay below 2^31. */
 const BLOCK_BYTES = 3800;
 const MODULUS = 65521;
 
