@@ -11,7 +11,7 @@ import { checks } from "./checks.mjs";
 const root = join(import.meta.dirname, "..");
 const folder = realpathSync(mkdtempSync(join(tmpdir(), "reprise-rebuild-")));
 
-/** Whether a path is left out of the copy, because it is not a source. The Python environments of the tests take gigabytes, as do the tools that other verbs install. */
+/** Whether a path is left out of the copy. Outputs are not sources, and the Python environments and the tools that other verbs install take gigabytes. */
 const isLeft = (path) =>
   ["dist", ".git", "build/runtimes/node_modules", "build/tools/node_modules"].some((entry) => path === join(root, entry)) ||
   existsSync(join(path, "pyvenv.cfg"));

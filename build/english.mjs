@@ -90,7 +90,7 @@ export function habitsIn(path, source) {
   return places.sort((a, b) => a.at - b.at).map(({ at, ...found }) => ({ line: lineAt(at), ...found }));
 }
 
-/** Returns a function that returns the line number of an offset. Each call must pass a larger offset than the call before. */
+/** Returns a function that returns the line number of an offset. Offsets must not decrease from call to call. */
 function lineNumbers(source) {
   let number = 1;
   let from = 0;

@@ -83,7 +83,7 @@ function contents({ columns }) {
   );
 }
 
-/** Excludes variants that return other columns than Reprise, or fewer bytes, because they do other work. */
+/** Excludes variants whose batches lack a column of Reprise's batches, or have it in another size, because such variants do other work. */
 export function refuse(sides) {
   const model = sides.find(({ one, says }) => one.side === "ours" && says.skipped === undefined);
   if (model === undefined) return;

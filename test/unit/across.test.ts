@@ -22,7 +22,7 @@ function items({ tables: { t } }: Any): number[][] {
         .map(({ observation }) => observation as number[]);
 }
 
-/** Returns the windows of a stream that do not begin with a final step. */
+/** Returns the windows of `length` steps at every `stride`-th step of a stream, except those that begin with a final step. */
 function windows(stream: readonly number[], finals: ReadonlySet<number>, length: number, stride = 1): number[][] {
   return stream.flatMap((_, i) => {
     const window = stream.slice(i, i + length);

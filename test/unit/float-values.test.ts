@@ -27,7 +27,7 @@ const MAX = 3.4028234663852886e38;
 const BEYOND = 3.4028235677973366e38;
 const FAR = [1e39, -1e39, BEYOND, -BEYOND, Number.MAX_VALUE, 3.5e38];
 
-/** Returns a step with the number at some position in an f32 leaf. */
+/** The places that a number may have in f32 leaves, each with a function that returns a step with a number at that place. */
 const placed: [string, (x: number) => Partial<Record<keyof Step, unknown>>][] = [
   ["a number", (one) => ({ one })],
   ["an array", (x) => ({ line: [1, x, 3] })],

@@ -61,7 +61,7 @@ test("a plan counts the ratio, and says what it would be without", () => {
   expect(Replay.plan({ spec: { o: packed("f", u8(84, 84)) }, tables, storedBytes: { max: 2e6 } }).bytes).toBeLessThan(four.bytes - 15e6);
 });
 
-/** Appends steps with a stack of two frames; returns the maximum of the stored bytes after each call. */
+/** Appends steps with a stack of two frames. Returns the largest number of stored bytes after any of the calls. */
 function fill(replay: Replay, steps: number, from = 0): number {
   const writer = replay.writers[0] ?? replay.writer({ items: [{ table: "t", length: 2 }] });
   let peak = 0;

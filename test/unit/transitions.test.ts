@@ -5,7 +5,7 @@ import { errorOf, expectError, expectRefused } from "../support/refused.ts";
 
 const spec = { observation: { x: f32(2) }, action: i32(), reward: f32(), mask: u8(3), note: text({ maxBytes: 8 }) } as const;
 
-/** Appends nine steps of an unfinished episode, as transitions of three steps. */
+/** Appends the steps of an unfinished episode, as transitions of three steps. */
 function filled(steps = 9) {
   const replay = new Replay({ spec, tables: { memory: { maxSize: 100, sampler: prioritized(0.6) } }, seed: 3 });
   const writer = replay.writer({ items: [{ table: "memory", nStep: 3 }] });

@@ -122,7 +122,7 @@ test("what is written is seen in every item that shares the step, and comes back
 
 const TRANSITIONS = { observation: f32(2), action: i32(), reward: f32(), extra: i32() };
 
-/** Creates twelve transitions in two lanes; step k of a lane has the observation [k, lane]. */
+/** Creates the transitions of a truncated episode of six steps. Step k has the observation [k, 0]. */
 function transitions(options: object = {}) {
   const replay = new Replay({ spec: TRANSITIONS, tables: { t: { maxSize: 50, ...options } }, logger: null });
   const writer = replay.writer({ items: [{ table: "t", nStep: 2 }] });

@@ -1,4 +1,7 @@
-/** Tests calls and messages that wait for answers: the limit for a correct end, and the cost that a hostile end causes. Time is measured in turns. */
+/**
+ * Tests calls and messages that wait for answers: the limit for a correct end, and the cost that a hostile end causes. Time is measured in turns of the event
+ * loop.
+ */
 
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";

@@ -1,6 +1,6 @@
 /**
  * Tests limits of bytes in flight: a frame sent once counts as all rows that contain it, and no honest writer sends a frame that is too large. Time is
- * measured in turns.
+ * measured in turns of the event loop.
  */
 import { describe, expect, test } from "vitest";
 import { fifo, i32, Replay, shared, text, u8 } from "../../../src/index.ts";

@@ -1,4 +1,7 @@
-/** Tests how long a writer tries to connect: reconnectTimeoutMs must limit the total time, whatever the connect function does. Time is measured in turns. */
+/**
+ * Tests how long a writer tries to connect: reconnectTimeoutMs must limit the total time, whatever the connect function does. Time is measured in turns of the
+ * event loop.
+ */
 import { expect, test } from "vitest";
 import { fifo, i32, Replay } from "../../../src/index.ts";
 import { remoteWriter } from "../../../src/remote/index.ts";

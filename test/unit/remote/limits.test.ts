@@ -1,4 +1,4 @@
-/** Tests the limits of an accepting end, which slow a correct actor down. Time is measured in turns. */
+/** Tests the limits of an accepting end, which slow a correct actor down. Time is measured in turns of the event loop. */
 import { expect, test } from "vitest";
 import { i32, Replay } from "../../../src/index.ts";
 import { remoteWriter } from "../../../src/remote/index.ts";

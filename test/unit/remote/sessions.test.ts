@@ -1,4 +1,7 @@
-/** Tests sessions: a broken socket must not lose or duplicate steps, actors that return are recognized, and waits are limited. Time is measured in turns. */
+/**
+ * Tests sessions: a broken socket must not lose or duplicate steps, actors that return are recognized, and waits are limited. Time is measured in turns of the
+ * event loop.
+ */
 import { describe, expect, test } from "vitest";
 import { memory } from "../../../src/files/memory.ts";
 import { f32, fifo, i32, prioritized, queueLimiter, Replay } from "../../../src/index.ts";

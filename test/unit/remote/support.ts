@@ -114,7 +114,7 @@ export function pairOver(channel: ChannelName): typeof pair {
   return ((options: never, accept: never, own: never) => pair(options, accept, own, channel)) as never;
 }
 
-/** Waits until sent messages have arrived. */
+/** Waits a few milliseconds, in which sent messages arrive. */
 export async function turn(ms = 5): Promise<void> {
   await later(ms);
 }

@@ -63,7 +63,7 @@ async function talk(one: ReverbClient<typeof spec>, table: string): Promise<unkn
   }
 }
 
-/** Returns the number of bytes that such a conversation sends in each direction. */
+/** Returns the number of bytes that the conversation of `talk` sends in each direction. */
 async function lengths(port: number): Promise<readonly [number, number]> {
   let [back, there] = [0, 0];
   const between = await Between.start(port, {

@@ -10,6 +10,7 @@ import { draws, seen } from "./seen.ts";
 
 // The number of slots, whose marks do not fit in a few words.
 const SIZE = 300;
+/** The number of bytes before the payload of a section. */
 const SECTION = 16;
 /** The size of the section that ends a group. */
 const COMMIT_BYTES = 24;

@@ -487,7 +487,7 @@ describe.each(
         thrown++;
       }
     }
-    // The error occurs per amount of waiting data, not at every commit.
+    // The error is thrown again when more data is waiting, not at every commit.
     expect(thrown).toBeGreaterThan(5);
     expect(thrown).toBeLessThan(20);
   });

@@ -54,7 +54,7 @@ test.each(some(["manual", "always", "often"], 1))("after SIGKILL everything that
       count: number;
     };
     const numbers = [...batch.steps.n.data].sort((a, b) => a - b);
-    // The kill may occur after a step was stored, but before its number was.
+    // The kill may occur after a step was stored, but before the journal kept its number.
     const last = numbers.at(-1) as number;
     expect([kept, kept + 1]).toContain(last);
     expect(numbers).toEqual(Array.from({ length: Math.min(300, last) }, (_, i) => last - Math.min(300, last) + 1 + i));

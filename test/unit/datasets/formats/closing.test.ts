@@ -32,7 +32,7 @@ const FILES = {
   "flat.npz": "extra/npz/flat.npz",
 };
 
-/** Writes a truncated file twice, the second time as the only file of a folder; returns both paths. */
+/** Writes a truncated file twice, the second time as the only file of a folder. Returns the path of the first file, and the path of the folder. */
 function damaged(name: string, from: string): string[] {
   const bytes = readFileSync(join(root, "test/data", from)).subarray(0, 60);
   mkdirSync(join(folder, `of-${name}`), { recursive: true });

@@ -26,7 +26,7 @@ import { bytesOf, errorOf, expectError } from "../../../support/refused.ts";
 
 const FLAGS = { is_first: bool(), is_last: bool(), is_terminal: bool() };
 const SPEC = { observation: { a: f16(3), b: bf16(2, 2), c: f16() }, action: bf16(2), reward: f32(), discount: f32(), ...FLAGS };
-/** Numbers that a half float represents exactly, including extremes. JSON needs special words for infinity and NaN. */
+/** Numbers that f16 (A) and bf16 (B) represent exactly, including extremes. JSON needs special words for infinity and NaN. */
 const A = [0, -0, 65504, -65504, 2 ** -24, -(2 ** -14), 1 + 2 ** -10, Number.POSITIVE_INFINITY, Number.NaN];
 const B = [3.3895313892515355e38, 2 ** -133, -0, 1 + 2 ** -7, -1e-39, Number.NEGATIVE_INFINITY].map((x) => roundHalf("bf16", x));
 const pick = <T>(from: readonly T[], i: number, n: number) => Array.from({ length: n }, (_, k) => from[(i + k) % from.length] as T);

@@ -7,7 +7,7 @@ import { h5File } from "./hdf5/h5-file.ts";
 import { storedArchive } from "./npz/npz-archive.ts";
 
 const ROWS = 5;
-/** The flags of five rows, of which the third row ends an episode. */
+/** The flags of five rows, of which the third ends an episode. Below: the flags of five rows, of which none ends an episode. */
 const END = [0, 0, 1, 0, 0];
 const NONE = [0, 0, 0, 0, 0];
 

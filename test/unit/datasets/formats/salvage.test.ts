@@ -65,7 +65,7 @@ describe("LeRobot", () => {
 });
 
 describe("robots' HDF5", () => {
-  /** Overwrites 64 bytes of a file at the returned offset. */
+  /** Overwrites 64 bytes of a file at the offset that `bytes` returns. */
   const damage = (file: string, bytes: (whole: Buffer) => number) => {
     const whole = readFileSync(file);
     const at = bytes(whole);

@@ -58,7 +58,7 @@ async function table(rlds: RldsDataset) {
   return new Replay<Spec, string>({ spec, tables: { t: { maxSize: 1000, sampler: fifo(), maxTimesSampled: 1 } } });
 }
 
-/** Returns the first observation of every step in each item. */
+/** Draws and removes all items of a table. Returns the first number of each step's observation, per item. */
 function items(replay: Replay<Spec, string>): number[][] {
   const found: number[][] = [];
   for (;;) {

@@ -72,7 +72,7 @@ describe("column names", () => {
     ["observation/pos.0,observation/pos.1,observation/speed,act,rew", "1,2,3,4,5", { observation: { pos: { shape: [2] }, speed: { shape: [] } } }],
     ["observation.pos.0,observation.pos.1,observation.speed,act,rew", "1,2,3,4,5", { observation: { pos: { shape: [2] }, speed: { shape: [] } } }],
     ["observation.0.0,observation.0.1,observation.1.0,observation.1.1,action,reward", "1,2,3,4,5,6", { observation: { shape: [2, 2] } }],
-    // A number is part of the name unless the numbers count from 0; the same applies if the name also occurs without a number.
+    // Columns with numbered names become an array only if the numbers count from 0, and no column has the name without a number.
     ["observation,action,reward,joint_1,joint_2", "1,2,3,4,5", { joint_1: { shape: [] }, joint_2: { shape: [] } }],
     ["observation,action,reward,camera,camera_0", "1,2,3,4,5", { camera: { shape: [] }, camera_0: { shape: [] } }],
     ["observation,action,reward,info,info.x", "1,2,3,4,5", { info: { shape: [] }, "info.x": { shape: [] } }],

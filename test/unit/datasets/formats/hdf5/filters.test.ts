@@ -14,7 +14,7 @@ interface Files {
   unlink(path: string): void;
 }
 
-/** Returns the reader, with a library that has no plugins. */
+/** Loads the readers again, and removes all plugins from the HDF5 library that they use. */
 async function fresh() {
   vi.resetModules();
   const { openD4rl } = await import("../../../../../src/datasets/formats/hdf5/d4rl.ts");

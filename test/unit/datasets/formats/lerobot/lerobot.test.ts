@@ -21,7 +21,7 @@ import { all } from "../../../../support/rlds-data.ts";
 const EXTRA = fileURLToPath(new URL("../../../../data/extra/", import.meta.url));
 const EXPECTED = JSON.parse(readFileSync(`${EXTRA}expected_parquet.json`, "utf8"));
 
-/** The paths in a step, by LeRobot name. */
+/** The paths of leaves that have another name in LeRobot, by that name. */
 const PATHS: { readonly [name: string]: string } = { "next.reward": "reward" };
 
 describe.each(["lerobot_v2", "lerobot_v3"])("%s", (folder) => {
