@@ -1,4 +1,4 @@
-/** Declares the parts of Node's built-in modules that folders of the file system use. */
+/** Provides the parts of Node's built-in modules that directories in the file system use. */
 
 import { ReplayError } from "../base/error.ts";
 import { builtin, getBuiltin, type Host, hasBuiltins, host } from "./builtins/builtins.ts";
@@ -25,7 +25,7 @@ export interface Fs {
   realpathSync(path: string): string;
 }
 
-/** Rejects a pipe before it is opened for reading, since opening could wait for a writer forever. @throws a system error with the code ESPIPE */
+/** Checks that a path leads to a file or folder. Opening a pipe for reading could wait for a writer forever. @throws an error with the code ESPIPE otherwise */
 export function refusePipe(fs: Fs, path: string): void {
   const stat = fs.statSync(path);
   // A folder needs no check, since opening it fails anyway.
@@ -50,7 +50,7 @@ if (host !== undefined && getBuiltin("node:fs") !== undefined) {
   };
 }
 
-/** A promise that resolves when the modules of Node are loaded. Only Node before 20.16 must wait for it. */
+/** A promise that resolves when Node's built-in modules are loaded, or cannot be loaded. Only programs in Node before 20.16 must wait for it. */
 export const ready: Promise<void> = builtins === undefined && hasBuiltins ? loadBuiltins(host as Host).catch(() => {}) : Promise.resolve();
 
 async function loadBuiltins(process: Host): Promise<void> {
@@ -58,7 +58,7 @@ async function loadBuiltins(process: Host): Promise<void> {
   builtins = { fs, os, path, process };
 }
 
-/** @throws ReplayError UNSUPPORTED if the host has no such modules */
+/** Returns Node's built-in modules. @throws ReplayError UNSUPPORTED if the host has no such modules, or if they are not loaded yet */
 export function nodeModules(): Builtins {
   if (builtins !== undefined) return builtins;
   const remedy = hasBuiltins

@@ -1,6 +1,9 @@
 import { ReplayError } from "../base/error.ts";
 
-/** A place for the files of a log. Every call completes before it returns. A call that fails throws the error of the runtime. */
+/**
+ * A place for the files of a log. Every call except `confirm` completes before it returns. A call that fails throws the runtime's error, unless its own
+ * description says otherwise.
+ */
 export interface Directory {
   /** The name of the directory in messages. */
   readonly name: string;
@@ -13,7 +16,7 @@ export interface Directory {
   /** Opens a file, and creates it if `create` is true. @throws the error of the runtime if `create` is false and the file does not exist */
   open(name: string, create: boolean): StorageFile;
   remove(name: string): void;
-  /** Renames a file, and replaces an existing file of the new name. The change is on the disk when the call returns. Undefined if files cannot be renamed. */
+  /** Renames a file, and replaces an existing file with the new name. The change is on the disk when the call returns. Undefined if files cannot be renamed. */
   rename?(name: string, to: string): void;
   /**
    * Locks the directory for one owner. Returns a function that releases the lock. First calls `onTakeover` of the previous owner in this process.

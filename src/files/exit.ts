@@ -1,4 +1,6 @@
-/** Manages calls to make when the process ends: normally, through `process.exit`, or with an uncaught error. No calls are made if the process is killed. */
+/**
+ * Makes registered calls when the process ends, whether normally, through `process.exit` or with an uncaught error. No calls are made if the process is killed.
+ */
 
 /** The part of `process` that Reprise uses, in Node, Deno and Bun. Pages have no such object. */
 interface Host {

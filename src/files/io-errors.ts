@@ -2,7 +2,7 @@
 import { ReplayError } from "../base/error.ts";
 import type { Directory } from "./directory.ts";
 
-/** Meanings of the most common system codes. */
+/** Explanations of the most common error codes and error names. */
 const MEANING: { readonly [code: string]: string } = {
   ENOSPC: "no space is left",
   SQLITE_FULL: "no space is left",
@@ -24,7 +24,10 @@ const MEANING: { readonly [code: string]: string } = {
   EMFILE: "too many files are open",
 };
 
-/** @param action the operation, such as "writing" @param file the name of the file; empty for the directory itself */
+/**
+ * Makes a call to a directory. If the call fails, throws a ReplayError IO, but rethrows an existing ReplayError unchanged.
+ * @param action the operation, such as "writing" @param file the name of the file; empty for the directory itself
+ */
 export function withIoErrors<T>(action: string, directory: Directory, file: string, call: () => T): T {
   try {
     return call();
@@ -40,7 +43,7 @@ export function ioError(message: string, cause: unknown): ReplayError {
   return error;
 }
 
-/** Returns the meaning of an error and its code. */
+/** Returns the reason for a failed call: the explanation of a known code followed by the code, or else the message of the error. */
 export function reasonOf(cause: unknown): string {
   const { code, name, message = String(cause) } = (cause ?? {}) as { code?: unknown; name?: unknown; message?: string };
   const knownCode = [code, name].find((word) => typeof word === "string" && Object.hasOwn(MEANING, word)) as string | undefined;

@@ -22,7 +22,7 @@ export class MemoryFiles {
     return this.#files.has(name);
   }
 
-  /** Returns an existing file. Its holders can still read the file after it was removed. */
+  /** Returns an existing file. The returned object remains readable after the file is removed. */
   file(name: string): MemoryFile {
     return this.#files.get(name) as MemoryFile;
   }

@@ -14,7 +14,10 @@ export interface Operation {
   readonly bytes: number;
 }
 
-/** A fault of a call. The call writes some bytes, and then throws an error with this code. Without a code, the call only writes fewer bytes than requested. */
+/**
+ * A fault to inject into a call. With a code, the call throws an error with this code, and a write first writes `bytes` bytes. Without a code, a read or write
+ * transfers at most `bytes` bytes.
+ */
 export interface Fault {
   readonly code?: "ENOSPC" | "EIO";
   readonly bytes?: number;
@@ -22,7 +25,7 @@ export interface Fault {
 
 export interface MemoryOptions {
   readonly name?: string;
-  /** The initial files, which are on the simulated disk. */
+  /** The initial files, which are already synced to the simulated disk. */
   readonly files?: Iterable<readonly [name: string, bytes: Uint8Array]>;
   /** Returns the fault of an operation, or undefined for none. Called before each operation. */
   readonly fault?: ((operation: Operation) => Fault | undefined) | undefined;
@@ -34,8 +37,8 @@ export interface MemoryDirectory extends Directory {
   /** The number of bytes in all files that are written but not synced. */
   readonly unsynced: number;
   /**
-   * Returns a new directory with the contents of the disk after a crash. These are all synced data, and the effects of the later operations in order, up to
-   * `unsyncedBytes` written bytes.
+   * Returns a new directory with the contents of the disk after a crash. The disk contains all synced data, and the effects of the unsynced operations in
+   * order, up to `unsyncedBytes` written bytes.
    */
   crash(unsyncedBytes?: number): MemoryDirectory;
 }
@@ -141,7 +144,7 @@ class Memory implements MemoryDirectory {
     this.#changes.push(change);
   }
 
-  /** @param isPartial whether the caller throws after a partial operation */
+  /** Counts a call, and returns its fault, if any. @param isPartial whether the caller itself throws the fault's error, after a partial operation */
   #nextFault(kind: Operation["kind"], file: string, at: number, bytes: number, isPartial = false): Fault | undefined {
     const index = this.#counts.get(kind) ?? 0;
     this.#counts.set(kind, index + 1);

@@ -1,6 +1,6 @@
 /**
- * Identifies the holder of a folder: a thread of a process, recorded so that another process can tell whether it still runs. An id is not enough, because the
- * system reuses the ids of processes and threads.
+ * Identifies the holder of a folder: a thread of a process, recorded so that another process can tell whether it still runs. A process id is not enough,
+ * because the system reuses the ids of processes and threads.
  */
 import { type Builtins, type Fs, refusePipe } from "./builtins.ts";
 
@@ -10,17 +10,19 @@ export interface Holder {
   readonly host: string;
   /** The start of the process in ticks since the machine's boot, if known. */
   readonly start?: string | undefined;
-  /** The ids of the machine's boot and of the PID namespace. */
+  /** The id of the machine's current boot, if known. */
   readonly boot?: string | undefined;
+  /** The PID namespace of the process, if known. */
   readonly space?: string | undefined;
-  /** The thread and its start, if known. They are recorded because a worker may end before its process. */
+  /** The id of the thread, if known. The thread is recorded because a worker may end before its process. */
   readonly thread?: string | undefined;
+  /** The start of the thread in ticks since the machine's boot, if known. */
   readonly threadStart?: string | undefined;
-  /** The time at which the lock was taken, for people only. The age of a lock does not matter. */
+  /** The time at which the lock was taken, which is only shown in messages. The age of a lock does not matter. */
   readonly since?: string | undefined;
 }
 
-/** The maximum time to write a file's text. If a write takes longer, its writer is considered dead. */
+/** The time in milliseconds after which the writer of an incomplete lock file or draft is considered dead. */
 const WRITING_MS = 10_000;
 
 export function selfOf({ fs, os, process }: Builtins): Holder {
@@ -39,7 +41,10 @@ export function selfOf({ fs, os, process }: Builtins): Holder {
   };
 }
 
-/** Returns the holder in a lock file; undefined if the file was removed or is not written yet. */
+/**
+ * Returns the holder that a lock file names; process 0 if the text is incomplete and its writer is considered dead; undefined if the file was removed or is
+ * still being written.
+ */
 export function holderOf(fs: Fs, path: string): Holder | undefined {
   const text = ifExists(() => {
     refusePipe(fs, path);
@@ -55,7 +60,7 @@ export function holderOf(fs: Fs, path: string): Holder | undefined {
   }
 }
 
-/** Returns whether the writer of a file is no longer writing; false if the file was removed. */
+/** Returns whether a file was last changed more than `WRITING_MS` ago; false if the file was removed. */
 export function isOld(fs: Fs, path: string): boolean {
   const stat = ifExists(() => fs.statSync(path));
   return stat !== undefined && Date.now() - stat.mtimeMs > WRITING_MS;
@@ -92,7 +97,7 @@ export function fateOf(holder: Holder, self: Holder, builtins: Builtins): "gone"
   }
 }
 
-/** Returns the state of the process or thread with an id and a start time. */
+/** Returns whether a process or thread with this start time still runs. @param number its path in `/proc`, such as "12" or "12/task/13" */
 function fateByStart(fs: Fs, number: string, start: string | undefined): "gone" | "runs" | "unknown" {
   try {
     return startOf(fs, number) === start ? "runs" : "gone";
@@ -101,9 +106,9 @@ function fateByStart(fs: Fs, number: string, start: string | undefined): "gone" 
   }
 }
 
-/** Returns the start time of a process or thread; "" if it has ended and is a zombie. */
+/** Returns the start of a process or thread in ticks since the machine's boot; "" if it has ended but is still listed. */
 function startOf(fs: Fs, number: string): string {
-  // The name of the process may contain any characters, including parentheses.
+  // The name of the process is in parentheses and may itself contain parentheses, so the other fields start after the last one.
   const stat = fs.readFileSync(`/proc/${number}/stat`, "utf8");
   const [state, ...fields] = stat.slice(stat.lastIndexOf(") ") + 2).split(" ");
   return state === "Z" || state === "X" ? "" : (fields[18] ?? "");

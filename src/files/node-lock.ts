@@ -1,7 +1,7 @@
 /**
  * Implements the lock of a folder. The file `lock.N` with the highest N names the owner, and stays after the release. The next owner creates `lock.N+1`, which
- * only one process can do, and then removes the earlier lock files. Since one lock file always exists, a number is never reused. A lock file never appears
- * without its text, which is first written to a draft, `lock.of-ID`. The next owner removes drafts that a crash left.
+ * only one process can do, and then removes the earlier lock files. Since one lock file always exists, a number is never reused. If the file system has links,
+ * a lock file never appears without its text, which is first written to a draft, `lock.of-ID`. The next owner removes drafts that a crash left.
  */
 import { ReplayError } from "../base/error.ts";
 import type { Builtins, Fs } from "./builtins.ts";
@@ -12,15 +12,15 @@ const LOCK = /^lock\.(\d+)$/;
 const DRAFT = "lock.of-";
 const TRIES = 16;
 
-/** The owners in this process, by folder, shared by all copies of this module. */
+/** The key of a global map that all copies of this module share. For each folder that this process owns, the map has a function that ends the ownership. */
 const OWNERS = Symbol.for("reprise.storage.owners");
 const shared = globalThis as { [OWNERS]?: Map<string, () => void> };
 const owners = shared[OWNERS] ?? new Map<string, () => void>();
 shared[OWNERS] = owners;
 
-/** The lock of a folder's owner. */
+/** A lock that this process has taken on a folder. */
 export interface FolderLock {
-  /** @throws ReplayError LOCKED if another process took over the lock; an error with the code ESTALE if the folder has changed */
+  /** @throws ReplayError LOCKED if another process or thread took over the lock; an error with the code ESTALE if the folder has changed */
   check(): void;
   release(): void;
 }
@@ -28,7 +28,7 @@ export interface FolderLock {
 /**
  * Locks an existing folder.
  * @param takeOver whether to lock the folder even if the state of the holder is unknown
- * @throws ReplayError LOCKED
+ * @throws ReplayError LOCKED if another process or thread owns the folder, or if others keep opening it at the same time
  */
 export function lockFolder(builtins: Builtins, folder: string, onTakeover: () => void, takeOver: boolean): FolderLock {
   const { fs } = builtins;
@@ -75,7 +75,7 @@ function numbersIn(fs: Fs, folder: string): number[] {
   return fs.readdirSync(folder).map((name) => Number(LOCK.exec(name)?.[1] ?? 0));
 }
 
-/** Claims a number, and returns the number. */
+/** Creates the lock file with the next number, removes earlier lock files and old drafts, and returns the number. */
 function claimNumber(builtins: Builtins, folder: string, self: Holder, text: string, takeOver: boolean): number {
   const { fs } = builtins;
   for (let i = 0; i < TRIES; i++) {
@@ -93,13 +93,13 @@ function claimNumber(builtins: Builtins, folder: string, self: Holder, text: str
       continue;
     }
     for (const number of numbersIn(fs, folder)) if (number <= last) remove(`lock.${number}`);
-    // If the writer of a removed draft is only slow, it creates the lock file without a draft.
+    // The writer of a removed draft may only be slow. In that case, its link fails, and it creates its lock file directly.
     for (const name of fs.readdirSync(folder)) if (name.startsWith(DRAFT) && isOld(fs, `${folder}/${name}`)) remove(name);
     return last + 1;
   }
   throw new ReplayError("LOCKED", `other processes are opening ${folder}. Try again`);
 
-  /** Creates a lock file with its content atomically, if the name is free. Returns whether the file was created. */
+  /** Creates a lock file with its text, atomically if the file system has links. Returns false if a file with this number exists already. */
   function create(number: number): boolean {
     const path = `${folder}/lock.${number}`;
     // The name must be unique among all threads and containers that see the folder, which may share process ids.
@@ -116,7 +116,7 @@ function claimNumber(builtins: Builtins, folder: string, self: Holder, text: str
     } finally {
       remove(draft);
     }
-    // Some file systems have no links. On them, the lock file is empty for a moment.
+    // The link failed, usually because the file system has no links. The lock file that is created here is empty for a moment.
     try {
       fs.writeFileSync(path, text, { flag: "wx" });
       return true;
@@ -130,7 +130,7 @@ function claimNumber(builtins: Builtins, folder: string, self: Holder, text: str
     try {
       fs.unlinkSync(`${folder}/${name}`);
     } catch {
-      // Another process created the file.
+      // Another process has removed the file, or this process may not remove it. A leftover draft or earlier lock file does no harm.
     }
   }
 }

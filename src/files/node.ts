@@ -5,7 +5,10 @@ import { closable, type Directory, type StorageFile } from "./directory.ts";
 import { withIoErrors } from "./io-errors.ts";
 import { type FolderLock, lockFolder } from "./node-lock.ts";
 
-/** Returns a directory on the disk. The folder is created at the first write. @throws ReplayError UNSUPPORTED if the runtime has no files */
+/**
+ * Returns a directory on the disk. The folder is created when it is locked or first written.
+ * @throws ReplayError UNSUPPORTED if the runtime cannot access system files
+ */
 export function node(path: string): Directory {
   if (typeof path !== "string" || path === "") throw mustBe(TypeError, "path", "the path of a folder", path);
   let end = path.length;
@@ -17,7 +20,7 @@ class NodeDirectory implements Directory {
   readonly name: string;
   readonly path: string;
   readonly #builtins: Builtins;
-  /** Set while this process owns the folder. */
+  /** The lock on the folder, while this object holds it. */
   #lock: FolderLock | undefined;
 
   constructor(name: string, builtins: Builtins) {
@@ -36,7 +39,7 @@ class NodeDirectory implements Directory {
     const path = this.#path(name);
     this.check();
     if (create) {
-      // A locked folder existed, so a missing folder is not created again.
+      // A locked folder existed when it was locked. If it has disappeared since, opening the file must fail.
       if (this.#lock === undefined) fs.mkdirSync(this.path, { recursive: true });
       return nodeFile(this.#builtins, this.path, fs.openSync(path, O_RDWR | O_CREAT));
     }

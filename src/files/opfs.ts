@@ -16,7 +16,7 @@ export interface OpfsDirectory extends Directory {
   close(): void;
 }
 
-/** The part of the file system that Reprise uses. */
+/** The part of a browser's directory handle that Reprise uses. */
 interface Folder {
   getDirectoryHandle(name: string, options: { create: boolean }): Promise<Folder>;
   getFileHandle(name: string, options: { create: boolean }): Promise<{ createSyncAccessHandle?(): Promise<SyncHandle> }>;
@@ -25,8 +25,9 @@ interface Folder {
 
 const LOCK = "lock";
 const FILE = /^file-(\d+)$/;
-/** Opening is retried, because a terminated worker releases its files a little later. */
+/** The maximum number of attempts to open a file. A terminated worker releases its files a little later. */
 const TRIES = 20;
+/** The time between two attempts, in milliseconds. */
 const TRY_MS = 50;
 
 /** The directories of this worker, by path. */
@@ -34,7 +35,7 @@ const directories = new Map<string, Promise<Opfs>>();
 
 /**
  * Opens a folder, and creates it if necessary. Repeated calls with the same path return the same directory.
- * @throws ReplayError LOCKED if another worker has the folder open
+ * @throws ReplayError LOCKED if another worker or page has the folder open
  * @throws ReplayError UNSUPPORTED if the runtime has no such file system, or if the caller is not a worker
  */
 export async function opfs(path: string, options: OpfsOptions = {}): Promise<OpfsDirectory> {
@@ -76,7 +77,7 @@ class Opfs implements OpfsDirectory {
   readonly #files: PoolFile[] = [];
   #next = 1;
   #isFilling = false;
-  /** The reason why there are too few spare files. */
+  /** The error of the last attempt to create spare files. Undefined if the attempt succeeded. */
   #fillError: unknown;
   #isClosed = false;
   #owner: (() => void) | undefined;
@@ -88,7 +89,7 @@ class Opfs implements OpfsDirectory {
     this.#spare = spare;
   }
 
-  /** Opens the existing files, and some spare files. */
+  /** Opens the existing files, and creates missing spare files. */
   async openFiles(): Promise<void> {
     for await (const file of this.#folder.keys()) {
       const number = Number(FILE.exec(file)?.[1] ?? 0);
@@ -117,7 +118,7 @@ class Opfs implements OpfsDirectory {
         throw this.#fillError ?? new Error("no spare file is left. Let the worker await something, or pass a larger `spare` to opfs()");
       }
       file.take(name);
-      // The files are created when the worker next awaits something.
+      // The new spare files are created when the worker next awaits something.
       void this.#fill().catch(() => {});
     }
     return file.open();
@@ -176,7 +177,7 @@ async function handleOf(folder: Folder, name: string): Promise<SyncHandle> {
   return file.createSyncAccessHandle();
 }
 
-/** Retries for a while if another worker still has the file open. */
+/** Opens a file. Retries for a while if another worker or page still has the file open. @throws ReplayError LOCKED after `TRIES` attempts */
 async function retryOpen(open: () => Promise<SyncHandle>, name: string): Promise<SyncHandle> {
   for (let tries = 1; ; tries++) {
     try {

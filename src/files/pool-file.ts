@@ -44,7 +44,7 @@ export class PoolFile {
     this.#handle.flush();
   }
 
-  /** Returns the file without its first page. */
+  /** Opens the contents of the file, which start after its first page. */
   open(): StorageFile {
     const handle = this.#handle;
     return closable(this.name as string, {

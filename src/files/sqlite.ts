@@ -1,6 +1,6 @@
 /**
  * Stores files in the SQLite storage of a Durable Object (Cloudflare Workers, workerd): one row per file, and separate rows for the file's bytes, which are
- * found by file and offset. An append continues the last row while that row has less than a page, so that each append writes one row, however small it is.
+ * found by file and offset. An append extends the last row if the extended row fits in a page, and otherwise inserts a row. Either way, it writes a single row.
  */
 import { mustBe, onlyKeys } from "../base/error.ts";
 import { closable, type Directory, type StorageFile } from "./directory.ts";
@@ -17,14 +17,14 @@ export interface SqliteOptions {
   readonly name?: string;
 }
 
-/** The next append continues a row with fewer bytes, since SQLite writes whole pages. */
+/** The maximum size of a row that appends extend, in bytes. SQLite writes whole pages, so extending a row within a page costs no more than inserting one. */
 const PAGE = 4096;
-/** The maximum number of bytes of a row. Cloudflare allows 2 MB. */
+/** The maximum number of bytes in a row. Cloudflare allows 2 MB. */
 const MAX_ROW_BYTES = 1 << 20;
-/** The maximum number of bytes of a file. The id of a row is the number of its file times this constant, plus the row's offset in the file. */
+/** The maximum number of bytes in a file. The id of a row is the number of its file times this constant, plus the row's offset in the file. */
 const MAX_FILE_BYTES = 2 ** 32;
 
-/** SQL statements. */
+/** The statements that create the tables. */
 const TABLES = [
   "CREATE TABLE IF NOT EXISTS reprise_files (id INTEGER PRIMARY KEY AUTOINCREMENT, directory TEXT NOT NULL, name TEXT NOT NULL, UNIQUE (directory, name))",
   "CREATE TABLE IF NOT EXISTS reprise_bytes (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL)",
@@ -147,7 +147,7 @@ class Sqlite implements Directory {
     const end = Math.min(from + at + into.length, to);
     let place = from + at;
     for (const { id, bytes } of this.#rows<{ id: number; bytes: ArrayBuffer }>(READ, place, end)) {
-      // In an empty file, the preceding row belongs to another file.
+      // The row belongs to an earlier file if this file is empty, or ends before the requested byte.
       if (id < from || place >= id + bytes.byteLength) break;
       const part = new Uint8Array(bytes, place - id, Math.min(id + bytes.byteLength, end) - place);
       into.set(part, place - from - at);
@@ -160,7 +160,7 @@ class Sqlite implements Directory {
     const last = this.#last(from, to);
     const size = last === undefined ? 0 : last.id + last.length - from;
     const isThere = size > 0 || this.#rows(EXISTS, from / MAX_FILE_BYTES).length > 0;
-    // A rolled-back transaction of the program has removed earlier bytes.
+    // The file or its last bytes are missing, for example because the program rolled back a transaction.
     if (at > size || !isThere) throw staleError(at, size);
     if (at < size) return this.#overwrite(from, bytes, at);
     const part = bytes.slice(0, Math.min(bytes.length, MAX_ROW_BYTES, MAX_FILE_BYTES - at));

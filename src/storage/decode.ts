@@ -1,4 +1,4 @@
-/** Decodes bytes to a value (tags.ts). The bytes are untrusted: every length is checked, and no key reaches a prototype. */
+/** Decodes tagged values (tags.ts). The bytes are untrusted, so every length is checked, and a key named `__proto__` never sets a prototype. */
 import { corrupt, type ReplayError } from "../base/error.ts";
 import { MAX_VALUE_DEPTH } from "../base/limits.ts";
 import { ARRAYS, TAG } from "./tags.ts";
@@ -113,7 +113,7 @@ class TagReader {
     return new kind(raw.slice().buffer as ArrayBuffer);
   }
 
-  /** Reads a count of values that take at least `min` bytes each. */
+  /** Reads a number of values that take at least `min` bytes each. @throws ReplayError CORRUPT if the values cannot fit in the remaining bytes */
   #count(min: number): number {
     const at = this.#take(4);
     const count = this.#view.getUint32(at, true);

@@ -20,12 +20,12 @@ export function encodeTagged(value: unknown, path: string): Uint8Array<ArrayBuff
   return writer.bytes();
 }
 
-/** The place of a value, as a linked list to the root. The path is built only when it is needed. */
+/** The position of a value in the encoded value, as a linked list to the root. Its path is built only for an error message. */
 interface TagPlace {
   readonly parent: TagPlace | undefined;
   readonly step: string | number;
   readonly depth: number;
-  /** The object that contains this key. */
+  /** The object or collection that directly contains the value. It is compared to detect cycles. */
   readonly owner: object | undefined;
 }
 

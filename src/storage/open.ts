@@ -147,7 +147,7 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
     replayState.finishRestore(writers);
     return { replay: replayState.replay, journal };
   } catch (error) {
-    // The directory stays unchanged.
+    // The log is released without writing anything more.
     log.leave();
     throw error;
   }
@@ -155,7 +155,7 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
 
 type Report = (progress: { readonly bytes: number; readonly of: number }) => Promise<void> | undefined;
 
-/** Reports the progress, and regularly lets other code run. @throws the reason of the signal */
+/** Returns a function that reports the progress, and regularly lets other code run. Its promise rejects with the reason of the signal after an abort. */
 function reportsOf(signal: AbortSignal | undefined, onProgress: JournalOptions["onProgress"]): Report {
   let last = 0;
   return (progress) => {
@@ -218,7 +218,7 @@ export class Recovery {
   readonly #name: string;
   readonly #writers = new WritersReader();
   readonly sessions = new SessionRecords();
-  /** The program's own value, as bytes. */
+  /** The encoded value that the program last passed to `keep`. */
   keptValue: Uint8Array | undefined;
 
   constructor(replayState: ReplayState, changes: Changes, name: string) {
@@ -280,14 +280,14 @@ function existingOptions(
   };
 }
 
-/** Compares names in any order. @throws ReplayError SPEC_MISMATCH with the names of all tables */
+/** Compares the names of tables, regardless of their order. @throws ReplayError SPEC_MISMATCH with the names of all tables if they differ */
 function checkNames(requested: readonly string[], existing: readonly string[], name: string, remedy = REMEDY): void {
   const namesText = (names: readonly string[]) => names.map((tableName) => JSON.stringify(tableName)).join(", ");
   if (requested.length === existing.length && requested.every((one) => existing.includes(one))) return;
   throw new ReplayError("SPEC_MISMATCH", `options.tables must be ${namesText(existing)}, as in ${name}, got ${namesText(requested)}. ${remedy}`);
 }
 
-/** @throws ReplayError SPEC_MISMATCH with the first difference */
+/** Compares options, including nested options. @throws ReplayError SPEC_MISMATCH with the first difference */
 function checkSame(requested: object, existing: object, name: string, remedy = REMEDY, path = ""): void {
   for (const key of new Set([...Object.keys(requested), ...Object.keys(existing)])) {
     const [a, b] = [requested, existing].map((value) => (value as { [key: string]: unknown })[key]);

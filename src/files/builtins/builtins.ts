@@ -1,6 +1,6 @@
 /**
- * Loads Node's built-in modules, which Deno and Bun also have. The host returns the modules synchronously. Before Node 20.16, they are imported instead, under
- * a name that has no target in a page.
+ * Loads Node's built-in modules, which Deno and Bun also have. The host returns the modules synchronously. Node before 20.16 cannot do that, so the modules are
+ * imported through `#builtins` instead, which is an empty module in a page.
  */
 
 /** The part of `process` that Reprise uses. */
@@ -22,7 +22,10 @@ export function getBuiltin(name: BuiltinName): unknown {
   return host?.getBuiltinModule?.(name);
 }
 
-/** Returns a module. Requires `hasBuiltins`. @throws Error if the host has no such module because the program was bundled for a page */
+/**
+ * Returns a module, and imports it if necessary. Requires `hasBuiltins`.
+ * @throws Error if the host has no such module because the program was bundled for a page
+ */
 export async function builtin<M>(name: BuiltinName): Promise<M> {
   const found = getBuiltin(name) ?? (await import("#builtins")).builtins[name];
   if (found === undefined) throw new Error(`this runtime has no ${name}. If this program is bundled, set the condition node in the bundler`);

@@ -16,13 +16,13 @@ import type { Layout } from "../../schema/layout.ts";
 import { isText } from "../../schema/leaf.ts";
 import type { ReplayState, SavedOptions } from "../replay-state.ts";
 
-/** The version of the records. It increases when the form of a record changes, or the meaning of a number in a record. */
+/** The version of the records. It increases when the format of a record, or the meaning of a number in a record, changes. */
 const VERSION = 7;
 
 export interface StateHead {
   readonly version: number;
   readonly options: SavedOptions;
-  /** The offsets of leaves in a row. They may differ in another version. */
+  /** The size of a row, and the offsets of its leaves. They may differ in another version of Reprise. */
   readonly layout: { readonly rowBytes: number; readonly leaves: readonly object[] };
 }
 
@@ -35,7 +35,7 @@ export function headOf({ engine, options }: ReplayState): StateHead {
   };
 }
 
-/** Returns the layout of rows as the head contains it. */
+/** Returns the layout of rows in the form that the head stores. */
 export function headLayout({ rowBytes, leaves }: Layout): StateHead["layout"] {
   return {
     rowBytes,

@@ -8,12 +8,12 @@ import type { SectionMemory } from "../../memory/section-memory.ts";
 
 export const MAGIC = "REPRISE1";
 export const SECTION_BYTES = 16;
-/** The number of bytes of a u64 number, which is the content of the sections that the log itself writes. */
+/** The number of bytes in a u64, which is the payload of a COMMIT or SEAL section. */
 export const NUMBER_BYTES = 8;
 
-/** Parses sections from incoming bytes. Each section is checked in place before its contents are used. */
+/** Parses sections from incoming bytes. The checksum of each section is verified in place before its contents are used. */
 export class SectionParser {
-  /** The kind of the section that `next` found. */
+  /** The kind, id and checksum of the section that `next` found. */
   kind = 0;
   id = 0;
   crc = 0;
@@ -22,13 +22,13 @@ export class SectionParser {
   end = 0;
   /** The reason why the next section cannot be read. */
   fault: string | undefined;
-  /** The bytes that must be available from `end` on before `next` can continue. */
+  /** The number of bytes that must be available from `end` on before `next` can continue. */
   need = MAGIC.length;
   readonly #memory: SectionMemory;
   /** The number of bytes of the source in memory, from `base` on. The first `#at` bytes are consumed. */
   #length = 0;
   #at = 0;
-  /** The address of the payload of the section that `next` found. */
+  /** The address of the payload of the section that `next` found, and the number of bytes in it. */
   #payload = 0;
   #bytes = 0;
 
@@ -53,12 +53,12 @@ export class SectionParser {
     return memory.u8.subarray(memory.base + this.#length, memory.base + this.#length + bytes);
   }
 
-  /** Records that `bytes` bytes were written into the room. */
+  /** Records that `bytes` bytes were written into the reserved room. */
   advance(bytes: number): void {
     this.#length += bytes;
   }
 
-  /** Returns the first bytes of the source, which must be MAGIC; undefined if they are not available yet. */
+  /** Reads and returns the first bytes of the source, which the caller compares with MAGIC; undefined if they are not available yet. */
   readMagic(): string | undefined {
     if (this.available < MAGIC.length) return undefined;
     const at = this.#memory.base + this.#at;
@@ -67,7 +67,10 @@ export class SectionParser {
     return magic;
   }
 
-  /** Moves to the next section. Returns whether a whole section is available. @param remaining the number of bytes of the source from `end` on, if known */
+  /**
+   * Moves to the next section. Returns false if the section is incomplete, or if it has a fault, which is then in `fault`.
+   * @param remaining the number of bytes of the source from `end` on, if known
+   */
   next(remaining: number = Number.POSITIVE_INFINITY): boolean {
     this.from = this.end;
     this.need = SECTION_BYTES;
@@ -90,7 +93,7 @@ export class SectionParser {
     return true;
   }
 
-  /** The payload of the section, valid until the next call. */
+  /** The payload of the section that `next` found, valid until the next call to `next` or `reserve`. */
   get payload(): Uint8Array {
     return this.#memory.u8.subarray(this.#payload, this.#payload + this.#bytes);
   }

@@ -9,12 +9,12 @@ import { decodeTagged } from "../decode.ts";
 import { encodeTagged } from "../encode.ts";
 
 export interface SessionRecord {
-  /** The secret of the writer's end. */
+  /** The secret with which the actor identifies its session. */
   readonly session: string;
   /** The name of the session's writer. */
   readonly name: string;
   readonly lanes: number;
-  /** The number of blocks in memory, and the progress in the next block. */
+  /** The number of complete blocks in memory. `calls` and `slots` are the progress in the next block. */
   readonly number: number;
   readonly calls: number;
   readonly slots: number;
@@ -27,11 +27,11 @@ const BITS = 4;
 const SIZE = 1 << BITS;
 
 export class SessionRecords {
-  /** The functions that create records, by place. */
+  /** The functions that create the records, by place. Undefined for a free place. */
   readonly #entries: ((() => SessionRecord) | undefined)[] = [];
   /** The encoded sections; undefined if a record of the section has changed. */
   readonly #sections: (Uint8Array | undefined)[] = [];
-  /** Sessions of an earlier run that were not continued, with their places. */
+  /** The sessions of an earlier run that are not continued yet, with the places of their records. */
   readonly earlier = new Map<SessionRecord, number>();
 
   /** Adds a record, which `make` creates for each write. Returns its place. */
@@ -42,7 +42,7 @@ export class SessionRecords {
     return place;
   }
 
-  /** Sets the record at a place. */
+  /** Sets the function that creates the record at a place. Undefined frees the place. */
   put(place: number, make: (() => SessionRecord) | undefined): void {
     this.#entries[place] = make;
     this.touch(place);

@@ -18,7 +18,7 @@ export function writersBytes({ writers }: ReplayState): Uint8Array {
 /** The encoded section of each list of layouts. Lists are replaced, never changed. */
 const encodedLayouts = new WeakMap<readonly ColumnLayout[], Uint8Array>();
 
-/** Yields the known layouts, possibly including unused layouts. */
+/** Yields a section for each list of column layouts. The lists may include layouts that are no longer used. */
 export function* layoutSections({ engine }: ReplayState): Generator<Section, void> {
   for (const [id, layouts] of engine.columnLayouts.chunks) {
     let bytes = encodedLayouts.get(layouts);

@@ -15,19 +15,21 @@ import type { Log } from "../log/log.ts";
 import type { ReplayState } from "../replay-state.ts";
 import { Layouts } from "./layouts.ts";
 
-/** The number of bytes of changes after which a group is written, unless it is needed earlier. */
+/** The approximate number of bytes of changed records after which a group is written, unless the durability requires it earlier. */
 const GROUP = 128 * 1024;
-/** The minimum number of bytes that one share of compaction reads. */
+/** The minimum number of bytes of records that one share of compaction examines. */
 const SHARE = 1 << 20;
-/** The maximum number of shares per group, if one share is not enough. */
+/** The maximum number of additional shares of compaction per group, if one share is not enough. */
 const SHARES = 1000;
-/** The maximum number of bytes that wait while the disk is full. */
+/** If more bytes than this wait in the log, the log must be flushed before a group is added. Otherwise, a full disk would also fill the memory. */
 const MAX_WAITING = 8 << 20;
-/** The interval for writing draw counts. A busy learner draws every item of its table each second, and each count takes 8 bytes. */
+/**
+ * The time in milliseconds after which changed draw counts are written. A busy learner draws every item of its table each second, and each count takes 8 bytes.
+ */
 const COUNTS_MS = 1000;
 
 export interface JournalStats {
-  /** The number of bytes of the files. */
+  /** The number of bytes in the files. */
   readonly bytes: number;
   /** The number of bytes of records that are still in use. With `retain: "capacity"`, the files have at most twice as many bytes plus two segments. */
   readonly liveBytes: number;
@@ -50,11 +52,11 @@ export class Journal {
   #isFailing = false;
   /** The number of changes after which a group is written. */
   readonly #max: number;
-  /** The last written section of each kind and id that exists once. */
+  /** The payload of each section of `#rest` that was written last, by kind and id. */
   readonly #lastWritten = new Map<string, Uint8Array>();
-  /** The segment that contains all sections that exist once. */
+  /** The segment that contains all sections of `#rest`. */
   #restSegment = 0;
-  /** The segment that is being emptied, and how far it has been emptied. */
+  /** The segment that compaction is emptying (0 for none), and the pool or table, and the row or slot in it, at which compaction continues. */
   #victim = 0;
   #structure = 0;
   #cursor = 1;
@@ -213,7 +215,7 @@ export class Journal {
     this.#schedule();
   }
 
-  /** Schedules the write of the changes. */
+  /** Schedules the next flush, and the next write of draw counts if flushes do not include them. */
   #schedule(): void {
     if (typeof this.#durability === "object") this.#flushTimer.schedule(this.#durability.everyMs);
     if (!this.#countsInGroups && !this.#countsInFlushes && this.#changes.hasCounts) this.#countsTimer.schedule(COUNTS_MS);
@@ -272,7 +274,8 @@ export class Journal {
         this.#compact();
         // Large groups need several shares.
         for (let shares = SHARES; shares > 0 && this.#exceeds(1.5, this.#log.leaving); shares--) this.#compact();
-        // Files are removed with the next flush or segment, after their replacement is on the disk. They are removed earlier only if there are too many files.
+        // Files of released segments are removed by the next flush, when their replacement is on the disk. If the files take too much space, the log is flushed
+        // now.
         if (this.#exceeds(1.75)) this.#log.flush();
       }
     } finally {
@@ -303,6 +306,7 @@ export class Journal {
     return sections !== 0;
   }
 
+  /** Yields the sections outside pools and tables. The newest segment must contain all of them, so they are written again in each new segment. */
   *#rest(): Generator<Section, void> {
     yield [WRITERS, 0, this.#openWriters()];
     yield* this.#changes.numbers();
@@ -310,7 +314,10 @@ export class Journal {
     yield* this.sessions.sections();
   }
 
-  /** Returns the encoded WRITERS section. Renews it if a writer opened or closed, or if a writer has state. */
+  /**
+   * Returns the encoded WRITERS section. Encodes the section again only if a writer was opened or closed, or if a writer returns new options, which include its
+   * state.
+   */
   #openWriters(): Uint8Array {
     const all = this.#replayState.writers.map(({ options }) => options);
     const isSame = all.length === this.#encodedOptions.length && all.every((options, i) => options === this.#encodedOptions[i]);
@@ -321,10 +328,13 @@ export class Journal {
     return this.#writers;
   }
 
-  /** Does one share of compaction: releases segments without live records, and empties the emptiest segment. */
+  /**
+   * Does one share of compaction: releases segments without live records, and, if the files are too large, continues to empty the segment with the fewest live
+   * bytes.
+   */
   #compact(): void {
     const log = this.#log;
-    // Sections that exist once must be in the newest segment.
+    // The sections of `#rest` must be in the newest segment before an older segment is released.
     if (this.#restSegment !== log.segment) return;
     const old = log.segments.filter(({ id }) => id < log.segment);
     for (const { id } of old) if (id !== this.#victim && this.#liveIn(id) === 0) log.drop(id);
@@ -364,7 +374,7 @@ export class Journal {
     return this.stats.bytes - leaving > 2 * this.#liveBytes() + segments * this.#segmentBytes;
   }
 
-  /** Returns the live bytes of a segment, excluding sections that exist once. */
+  /** Returns the number of live bytes in a segment, excluding the sections of `#rest`. */
   #liveIn(segment: number): number {
     return this.#changes.liveIn(segment) + this.#layouts.liveIn(segment);
   }

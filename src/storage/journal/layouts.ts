@@ -14,7 +14,7 @@ export class Layouts {
     this.#replayState = replayState;
   }
 
-  /** Returns the live bytes of a segment. */
+  /** Returns the number of live bytes in a segment. */
   liveIn(segment: number): number {
     return this.#liveBytes.get(segment) ?? 0;
   }

@@ -16,16 +16,16 @@ export type OnMismatch = "error" | "migrate";
 
 export interface JournalMigration {
   readonly directory: Directory;
-  /** The present contents of the directory's manifest. */
+  /** The current manifest of the directory. */
   readonly existing: Omit<StateHead, "options"> & { readonly options: Omit<StateHead["options"], "maxBytes">; readonly retain: Retain };
-  /** The new contents. Default: the present contents with the changes in `options`. */
+  /** The new manifest. Default: the current manifest with the changes in `options`. */
   readonly about?: object;
   readonly options: StateMigration;
   readonly takeOver: boolean;
   readonly module: WebAssembly.Module | undefined;
   readonly logger: FullLogger;
   readonly warningLogger: Logger | null;
-  /** The maximum number of bytes of the new journal with `retain: "all"`. Default: the bytes that a reader of its steps can address in one file. */
+  /** The maximum number of bytes in a new journal with `retain: "all"`. Default: the number of bytes that a reader of its steps can address in one file. */
   readonly maxBytes?: number;
 }
 
@@ -80,7 +80,7 @@ function largeError({ name }: Directory, maxBytes: number): ReplayError {
   );
 }
 
-/** @throws RangeError if the combination of options is meaningless */
+/** Returns whether to migrate. @throws RangeError if an option is invalid or does not fit the others · TypeError if a migration lacks `spec` */
 export function checkOnMismatch({
   onMismatch = "error",
   migrate,

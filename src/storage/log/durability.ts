@@ -28,17 +28,17 @@ export function checkRetain(value: Retain): Retain {
   throw mustBe(typeof value === "string" ? RangeError : TypeError, "retain", '"capacity" or "all"', value);
 }
 
-/** The minimum number of milliseconds between two attempts to write without a request. */
+/** The minimum number of milliseconds between a failed write and the next automatic attempt. */
 const RETRY_MS = 100;
-/** The maximum number of requests between two checks of the clock. */
+/** The maximum number of calls to `schedule` between two checks of the clock. */
 const MAX_REQUESTS = 16;
 
-/** A delayed call. It also runs if a busy loop keeps timers from firing, and runs at the latest when the process ends. */
+/** A delayed call. It also runs if a busy loop that calls `schedule` keeps timers from firing, and runs at the latest when the process ends. */
 export class DelayedCall {
   readonly #call: () => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #at = 0;
-  /** The time of the last check of the clock, the number of requests since then, and the number of requests that triggers the next check. */
+  /** The time of the last check of the clock, the number of calls to `schedule` since then, and the number of calls after which the clock is checked again. */
   #checkedAt = 0;
   #requests = 0;
   #nextCheck = 1;
@@ -62,7 +62,9 @@ export class DelayedCall {
     atExit(this.#call);
   }
 
-  /** Retries after a failure, at the earliest after `RETRY_MS`, or when the program ends. */
+  /**
+   * Schedules the call again after a failure, after at least `RETRY_MS`. The timer does not keep the process alive, and the call runs when the process ends.
+   */
   retry(ms: number): void {
     this.schedule(Math.max(ms, RETRY_MS));
     // In browsers, timers are numbers, which have no `unref`.
@@ -76,14 +78,14 @@ export class DelayedCall {
     cancelAtExit(this.#call);
   }
 
-  /** Checks the clock, since a loop without await prevents timers from running. */
+  /** Makes the call if it is due, since a loop without await prevents timers from running. Otherwise decides when to check the clock again. */
   #checkClock(ms: number): void {
     const now = performance.now();
     if (now >= this.#at) {
       this.#call();
       return;
     }
-    // The clock is checked about once per sixteenth of the delay, regardless of how rare the requests are.
+    // The next check comes after about a sixteenth of the delay, or after `MAX_REQUESTS` calls if that is earlier.
     const interval = (now - this.#checkedAt) / this.#requests;
     this.#nextCheck = Math.max(1, Math.min(MAX_REQUESTS, Math.floor(ms / 16 / interval)));
     this.#checkedAt = now;

@@ -21,14 +21,14 @@ export interface LogFiles {
   read(name: string, at: number, length: number): Awaitable<Uint8Array>;
 }
 
-/** The sizes of files by name, in any order. */
+/** The number of valid bytes in each segment's file, by file name, in any order. */
 export type SegmentSizes = ReadonlyMap<string, number>;
 
-/** The maximum number of attempts to read the sizes as of one moment. */
+/** The maximum number of attempts to read the sizes, or a whole log, as of one moment. */
 const TRIES = 100;
 /** The maximum number of later segments to follow, if each segment is full when it is read. */
 const HOPS = 8;
-/** The bytes of a SEAL. */
+/** The number of bytes in a SEAL section. */
 const END_BYTES = SECTION_BYTES + NUMBER_BYTES;
 const HEAD_BYTES = MAGIC.length + SECTION_BYTES;
 
@@ -52,9 +52,10 @@ export async function readSizes(files: LogFiles, signal?: AbortSignal): Promise<
 }
 
 /**
- * Reads a log that may be changing, and repeats the read if the result is inconsistent. Real damage causes the same error twice.
- * @param read reads a new moment each time
- * @throws ReplayError the errors of `read` · LOCKED if every attempt fails with a different error · the reason of `signal`
+ * Reads a log that may be changing, and repeats the read if the result is inconsistent. An error that occurs twice in a row indicates real damage, and is
+ * thrown.
+ * @param read reads the log as of a new moment each time
+ * @throws ReplayError the errors of `read` · LOCKED if all attempts fail, each with another error than the attempt before it · the reason of `signal`
  */
 export async function readConsistently<T>(name: string, read: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   for (const failures = new Failures(name); ; ) {
@@ -87,7 +88,7 @@ class Failures {
     this.#name = name;
   }
 
-  /** Returns if another attempt may succeed. @throws the error otherwise */
+  /** Returns if another attempt may succeed. @throws the error otherwise; ReplayError LOCKED after `TRIES` failures */
   add(error: unknown): void {
     const mayPass = error instanceof ReplayError && ["CORRUPT", "NOT_FOUND", "IO"].includes(error.code);
     if (!mayPass || error.message === this.#last?.message) throw error;
@@ -111,7 +112,7 @@ function* findSizes(files: LogFiles): Steps<SegmentSizes> {
   throw busyError("the directory");
 }
 
-/** Returns undefined if the newest segment was removed before it was read. */
+/** Makes one attempt to read the sizes. Returns undefined if the newest segment was removed before it was read. */
 function* trySizes(files: LogFiles): Steps<SegmentSizes | undefined> {
   const sizes = new Map<string, number>();
   const segments = yield* segmentsIn(files);
@@ -125,7 +126,7 @@ function* trySizes(files: LogFiles): Steps<SegmentSizes | undefined> {
       if (!(yield* hasHead(files, newest, size))) yield* endBefore(files, segments, sizes);
       break;
     }
-    // A later segment exists or existed: the newest segment in the list ended after the files were listed.
+    // The seal announces a later segment. If that segment exists, it was created after the files were listed.
     const hasNext = (yield* sizeOf(files, newest + 1)) !== undefined;
     if (hasNext && hops < HOPS) {
       segments.push(newest + 1);
@@ -145,8 +146,8 @@ function* trySizes(files: LogFiles): Steps<SegmentSizes | undefined> {
 }
 
 /**
- * Handles a newest segment that has only begun: the log ends with the previous segment. A seal in that segment shows that the head of the newest segment exists
- * by now.
+ * Handles a newest segment that has only begun: the log ends with the previous segment. If the previous segment has been sealed since, the newest segment now
+ * has a head, and the seal is left out.
  */
 function* endBefore(files: LogFiles, segments: readonly number[], sizes: Map<string, number>): Steps<void> {
   const [previous, newest] = segments.slice(-2) as [number, number | undefined];
@@ -175,7 +176,7 @@ function* read(files: LogFiles, segment: number, at: number, length: number): St
   return dataView((yield files.read(fileOf(segment), at, length)) as unknown as Uint8Array);
 }
 
-/** Returns whether a segment ends with a SEAL. Its checksum is verified when the segment is read. */
+/** Returns whether a segment ends with a SEAL. The seal's checksum is verified only when the segment is read. */
 function* isSealed(files: LogFiles, segment: number, size: number): Steps<boolean> {
   if (size < HEAD_BYTES + END_BYTES) return false;
   const end = yield* read(files, segment, size - END_BYTES, END_BYTES);

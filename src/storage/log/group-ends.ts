@@ -1,5 +1,6 @@
 /**
- * Finds the ends of groups in a segment by their form. If a later end exists, the data before it is damaged and not merely cut off. Reading can restart there.
+ * Finds the COMMIT and SEAL sections, which end groups, by their form. If such a section follows a fault, the data before it is damaged and not merely cut off,
+ * and reading can restart there.
  */
 import { COMMIT, SEAL } from "../../base/kinds.ts";
 import type { Directory, StorageFile } from "../../files/directory.ts";
@@ -10,7 +11,7 @@ import { openSegment } from "./segment-file.ts";
 import { fileOf } from "./segment-head.ts";
 
 const CHUNK_BYTES = 1 << 20;
-/** The number of bytes of a COMMIT or a SEAL. */
+/** The number of bytes in a COMMIT or SEAL section. */
 export const END_BYTES = SECTION_BYTES + NUMBER_BYTES;
 
 /** A complete COMMIT or SEAL. */

@@ -17,7 +17,7 @@ export interface LogOptions {
   readonly readOnly?: boolean;
   /** Whether to take the directory even from an owner whose state is unknown. The caller must know that the owner has ended. Default: false. */
   readonly takeOver?: boolean;
-  /** Receives messages about damage and repairs. Default: none. */
+  /** Receives messages about damage, repairs and failed writes. Default: none. */
   readonly logger?: Logger | null;
   /** The id of a new directory's run, which distinguishes its segments from the segments of other runs. Default: a random id. */
   readonly run?: string;

@@ -39,7 +39,10 @@ export class Log {
   readonly isNew: boolean;
   /** Whether damage was cut off, so that the contents are older than the data that was on the disk. */
   readonly salvaged: boolean;
-  /** The segments that were valid at the point of damage and were released since. Their replacements were written after the damage. */
+  /**
+   * The segments that still belonged to the log at the damaged position, and were released later. Their records had been written again after that position, so
+   * they are lost.
+   */
   readonly lost: readonly number[];
   /** A function of the owner, called when a new segment begins. It writes the sections that every segment must contain, which are then committed. */
   onSegment: (() => void) | undefined;
@@ -75,7 +78,7 @@ export class Log {
   #failure: Error | undefined;
   /** Whether a write failure was logged, and nothing has been written since. */
   #isFailing = false;
-  /** The number of bytes that the owner wrote at the beginning of the segment. */
+  /** The number of bytes at the beginning of the segment: its head, and the sections that `onSegment` wrote. */
   #preamble = 0;
   #isBeginning = false;
   #isClosed = false;
@@ -175,7 +178,10 @@ export class Log {
     return { segment, group: this.#group, at: this.#groupAt };
   }
 
-  /** Removes everything after a mark, such as a group that could not be written. Returns false if the mark is in another segment, or a sync failed. */
+  /**
+   * Removes everything after a mark, such as a group that could not be written. Returns false if the log is closed, the mark is in another segment, or a sync
+   * failed.
+   */
   takeBack({ segment, group, at }: GroupMark): boolean {
     const writer = this.#writer;
     if (this.#isClosed || writer === undefined || writer.broken || writer.segment !== segment) return false;
@@ -225,7 +231,7 @@ export class Log {
     this.#isFailing = true;
   }
 
-  /** The segment of the open group. */
+  /** The number of the segment that contains the open group. */
   get segment(): number {
     return this.#writer?.segment ?? this.#older.segments.at(-1)?.id ?? 0;
   }
@@ -291,7 +297,7 @@ export class Log {
   #createFirst(): SegmentWriter {
     const writer = new SegmentWriter(this.#directory, 1, { bytes: 0, sum: 0 }, this.#memory);
     this.#head(writer);
-    // If the directory cannot be written, this call fails now.
+    // The head is written now, so that opening fails if the directory cannot be written.
     writer.drain();
     return writer;
   }
@@ -339,7 +345,7 @@ export class Log {
     this.#groupAt = writer.mark;
   }
 
-  /** Ends a full segment, and begins the next segment. If that fails, nothing changes, and the full segment continues. */
+  /** Ends a full segment, and begins the next segment. If the next segment cannot be created, the full segment continues. */
   #roll(writer: SegmentWriter, segment = writer.segment + 1): void {
     if (this.#older.pendingDrops.length > 0) this.#sync(writer);
     else writer.drain();
@@ -359,7 +365,7 @@ export class Log {
     this.#preamble = next.bytes;
   }
 
-  /** Writes everything to the disk. Then records in the log which segments are released, and removes their files. */
+  /** Writes everything to the disk, including records of the released segments. Then removes the files of these segments. */
   #sync(writer: SegmentWriter): void {
     const [mark, group] = [this.#groupAt, this.#group];
     // Drops cannot be written while a group is open, because their commit would end that group.
@@ -382,8 +388,8 @@ export class Log {
   }
 
   /**
-   * Tries to write. After a failure, tries again only when as many bytes again are waiting.
-   * @param now whether to throw the error immediately or in the next commit
+   * Tries to write. After a failure, `write` and `commit` try again only when `FULL_BYTES` more bytes are waiting.
+   * @param now whether to throw an error immediately, instead of in the next commit
    */
   #try(write: () => void, now = true): void {
     try {

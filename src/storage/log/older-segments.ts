@@ -1,4 +1,4 @@
-/** Tracks the segments before the newest segment: their contents, and the segments to be removed. */
+/** Tracks the segments before the newest segment: their sizes and sums, and which of them are to be removed. */
 import { mustBe } from "../../base/error.ts";
 import type { FullLogger } from "../../base/warnings.ts";
 import type { Directory } from "../../files/directory.ts";
@@ -10,7 +10,7 @@ export interface Segment {
 }
 
 interface SummedSegment extends Segment {
-  /** The sum of the segment's sections. */
+  /** The sum of the checksums of the segment's sections (`addToSum`). */
   readonly sum: number;
 }
 
@@ -23,7 +23,7 @@ export class OlderSegments {
     this.#segments.set(segment.id, segment);
   }
 
-  /** Removes and returns the last segment, which is written again. */
+  /** Removes and returns the last segment, so that writing can continue in it. */
   pop(): SummedSegment {
     const last = [...this.#segments.values()].at(-1) as SummedSegment;
     this.#segments.delete(last.id);

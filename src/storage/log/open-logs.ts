@@ -26,7 +26,7 @@ export function registerLog(directory: Directory, log: OpenLog): () => void {
   };
 }
 
-/** @throws ReplayError IO */
+/** Flushes the open logs of a directory. @throws ReplayError IO if a write or sync failed */
 export function flushLogs(directory: Directory): void {
   for (const ref of entries) {
     const open = ref.deref()?.open;

@@ -1,4 +1,4 @@
-/** Reads the head of a log without its lock, before the log is opened. */
+/** Reads the head of a log before the log is opened, without taking its lock if possible. */
 import { codeOf } from "../../base/error.ts";
 import type { Directory } from "../../files/directory.ts";
 import { withIoErrors } from "../../files/io-errors.ts";
@@ -14,7 +14,7 @@ export interface PeekOptions {
 }
 
 /**
- * Reads a log and closes it. If the log is inconsistent, its owner may be writing, so the log is read again with the lock.
+ * Opens a log for reading, and closes it. If the log is inconsistent, its owner may be writing, so the log is read again with the lock.
  * @returns undefined if the log or the folder does not exist. Never creates a folder
  * @throws ReplayError LOCKED if an owner has the log open · CORRUPT, UNSUPPORTED, IO
  */
@@ -50,7 +50,7 @@ function hasFiles(directory: Directory): boolean {
   try {
     return directory.list().length > 0;
   } catch {
-    // The folder does not exist.
+    // The folder does not exist or cannot be listed.
     return false;
   }
 }

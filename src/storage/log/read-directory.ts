@@ -27,13 +27,17 @@ export interface ScanResult {
   readonly salvaged: boolean;
   /** The number for a new segment. It is higher than the number of any file, since a removed file may reappear after a crash. */
   readonly next: number;
-  /** The files to remove, newest first. They have no valid contents. */
+  /** The files to remove: released segments, empty or unfinished newest segments, and segments after damage. */
   readonly remove: readonly string[];
-  /** The segments that were valid at the point of damage, and were released since. */
+  /** The segments that still belonged to the log at the damaged position, and were released later. */
   readonly lost: readonly number[];
 }
 
-/** @returns undefined if there is no log @throws ReplayError CORRUPT · UNSUPPORTED if another version wrote the files */
+/**
+ * Finds the valid contents of a directory.
+ * @returns undefined if there is no log
+ * @throws ReplayError CORRUPT · UNSUPPORTED if another version wrote the files
+ */
 export function recover(directory: Directory, memory: SectionMemory, options: RecoverOptions): ScanResult | undefined {
   const names = withIoErrors("listing", directory, "", () => directory.list());
   const segments = names.map(segmentOf).filter((segment) => segment > 0);
@@ -109,7 +113,7 @@ class DirectoryScan {
     }
   }
 
-  /** Decides whether the end of the newest segment is a torn tail or damage. @throws ReplayError CORRUPT if it is damaged */
+  /** Decides whether the end of the newest segment is a torn tail or damage. @throws ReplayError CORRUPT if it is damaged and must not be salvaged */
   #checkTail(reader: SegmentReader, fault: string): void {
     const { segment, size, wholeBytes, isForeign: foreign } = reader;
     const at = reader.faultAt ?? wholeBytes;
@@ -199,7 +203,10 @@ class DirectoryScan {
   }
 }
 
-/** Returns the fault of a segment before the newest. Everything that the newest segment refers to must exist, and a further group must not follow. */
+/**
+ * Returns the fault of a segment before the newest segment, if any. The segment must have the sum that the newest segment's head records, and must not end with
+ * an open group.
+ */
 export function faultOf(reader: SegmentReader, run: string | undefined, sum: number | undefined): string | undefined {
   if (reader.head !== undefined && reader.head.run !== run) return "it belongs to another run";
   const open = openGroup(reader);

@@ -10,9 +10,9 @@ import { node } from "../../files/node.ts";
 import { type LogFiles, readConsistentlyNow, readSizesNow, type SegmentSizes } from "./file-sizes.ts";
 
 export interface ReadOnlyOptions {
-  /** An earlier view of the directory, from which files are read that have since been removed. The earlier view must not be used afterwards. */
+  /** An earlier view of the directory. Its open files are taken over, so that files that were removed since can be read. It must not be used afterwards. */
   readonly previous?: ReadOnlyDirectory | undefined;
-  /** Whether to open files only when they are read, for logs whose owner removes no files. */
+  /** Whether to open files only when they are read, which suits logs whose owner removes no files. */
   readonly isLazy?: boolean;
 }
 
@@ -91,7 +91,7 @@ export class ReadOnlyDirectory implements Directory {
     return sizes;
   }
 
-  /** Reopens a file, since another file may have taken its name. A removed file keeps its earlier contents. */
+  /** Reopens a file, since another file may have taken its name, and returns its size. If the file was removed, its earlier contents are used, if any. */
   #reopen(name: string): number | undefined {
     const previous = this.#files.get(name);
     try {
@@ -104,7 +104,7 @@ export class ReadOnlyDirectory implements Directory {
       const code = codeOf((error as Error).cause);
       if (code === "ENOENT") return previous?.size;
       if (code !== "EMFILE" || this.#isLazy) throw error;
-      // A log with that many segments never removes files.
+      // Too many files are open. A log with this many segments never removes files, so its files need not stay open.
       this.#isLazy = true;
       this.close();
       return this.#reopen(name);

@@ -21,14 +21,14 @@ export interface SegmentStart {
 }
 
 /**
- * Reads a segment's sections, and checks each section before it is shown. The properties cover the sections read so far. Needs memory for a piece of the file,
- * or for the longest section.
+ * Reads a segment's sections, and checks each section before `next` returns. The properties cover the sections read so far. Needs memory for a piece of the
+ * file, or for the longest section.
  */
 export class SegmentReader {
   readonly segment: number;
   /** The parser, which contains the section that `next` found. */
   readonly sections: SectionParser;
-  /** The number of valid bytes of the file. */
+  /** The number of bytes to read: the size of the file, or the caller's limit if that is smaller. */
   readonly size: number;
   /** The number of pieces read, so that a caller of many files can yield between them. */
   chunks = 0;
@@ -42,7 +42,7 @@ export class SegmentReader {
   sum = 0;
   /** Whether a seal records that the next segment is on the disk. */
   isSealed = false;
-  /** Whether the file belongs to another program, because it does not even begin like a segment. */
+  /** Whether the file does not begin like a segment, or its head belongs to another segment. Another program may have written the file. */
   isForeign = false;
   /** The segments that complete groups release. */
   readonly drops: number[] = [];
@@ -81,7 +81,7 @@ export class SegmentReader {
     this.wholeBytes = start.at;
   }
 
-  /** Moves to the owner's next section. Returns whether one exists. */
+  /** Moves to the next section that the owner of the log wrote. Returns whether such a section exists. */
   next(): boolean {
     if (!this.#isBegun && !this.#begin()) return false;
     while (this.fault === undefined) {
@@ -113,7 +113,7 @@ export class SegmentReader {
     return this.#hasOpenGroup;
   }
 
-  /** The place of the first fault; undefined if there is no fault. An unfinished group is also a fault. */
+  /** The offset of the first fault; undefined if there is no fault. An unfinished group is also a fault. */
   get faultAt(): number | undefined {
     if (this.fault !== undefined) return this.sections.from;
     return this.#hasOpenGroup ? this.wholeBytes : undefined;
@@ -215,7 +215,7 @@ export class SegmentReader {
     const missing = need - sections.available;
     if (missing <= 0) return;
     this.chunks++;
-    // At most one piece is read, including the waiting bytes, since more would not stay in the CPU cache.
+    // Unless a section needs more, at most one piece is in memory, since more would not stay in the CPU cache.
     const into = sections.reserve(Math.min(Math.max(missing, this.#chunkBytes - sections.available), this.size - this.#read));
     for (let count = 0; count < missing; ) {
       const n = withIoErrors("reading", this.#directory, this.#name, () => this.#file.read(into.subarray(count), this.#read));

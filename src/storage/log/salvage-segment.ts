@@ -1,4 +1,4 @@
-/** Reads a damaged segment. It finds the stretches of complete groups before, between and after the damaged parts. */
+/** Reads a damaged segment, and finds the stretches of complete groups before, between and after the damaged parts. */
 import { ReplayError } from "../../base/error.ts";
 import { COMMIT, SEGMENT } from "../../base/kinds.ts";
 import { MAX_SECTION_BYTES } from "../../base/limits.ts";
@@ -29,7 +29,7 @@ export interface Stretch<V> {
   readonly visitor: V;
 }
 
-/** The bytes without a complete group. */
+/** Consecutive bytes that do not belong to a complete group. */
 export interface Gap {
   readonly from: number;
   readonly to: number;
@@ -81,7 +81,7 @@ export function salvageSegment<V extends GroupVisitor>(
     const at = reader.faultAt ?? wholeBytes;
     const behindEnd = reader.isOpen && reader.fault !== undefined ? behindDamagedEnd(directory, id, memory, at, group) : undefined;
     if (behindEnd !== undefined) {
-      // Only the end of the group is damaged, and all of its sections were shown.
+      // Only the end of the group is damaged, and all of its sections were passed to the visitor.
       visitor.endGroup();
       if (group > firstGroup) parts.pop();
       parts.push({ start: start && { ...start, head }, to: at, firstGroup, endGroup: group + 1, visitor });
@@ -101,7 +101,10 @@ export function salvageSegment<V extends GroupVisitor>(
   }
 }
 
-/** Passes the sections of all complete groups to the visitor. Returns the error for a file of another version, since its first bytes may only be damaged. */
+/**
+ * Passes all sections to the visitor, and reports each group that is complete. Returns the error for a file of another version, since its first bytes may only
+ * be damaged.
+ */
 function visit(reader: SegmentReader, visitor: GroupVisitor): ReplayError | undefined {
   const { sections } = reader;
   try {
@@ -128,7 +131,7 @@ function visit(reader: SegmentReader, visitor: GroupVisitor): ReplayError | unde
 
 /**
  * Returns the start of the first group if the magic or the head is damaged. The group starts after a valid head. After a damaged head, it starts at the offset
- * that follows from the head's declared size, if a section begins there.
+ * that follows from the head's declared size, if a valid section begins there.
  */
 function startOfFirst(directory: Directory, id: number, memory: SectionMemory): SegmentStart | undefined {
   const first = sectionAt(directory, id, memory, MAGIC.length);
@@ -158,7 +161,7 @@ interface SectionInFile {
   readonly isWhole: boolean;
 }
 
-/** Returns the section at an offset, valid or not; undefined if it exceeds the file. */
+/** Returns the section at an offset, valid or not; undefined if its declared size is too large. */
 function sectionAt(directory: Directory, id: number, memory: SectionMemory, at: number): SectionInFile | undefined {
   return withFile(directory, id, (file, size) => {
     if (at + SECTION_BYTES > size) return undefined;
@@ -192,7 +195,7 @@ function nextStart(directory: Directory, id: number, memory: SectionMemory, at: 
   return end.kind === COMMIT ? { at: end.at + END_BYTES, group: end.group + 1, head: undefined } : { at: end.at, group: end.group, head: undefined };
 }
 
-/** Returns whether bytes consist of a single section, with the size that its head declares, and the end of the section's group. */
+/** Returns whether the bytes between two offsets consist of a single section, with the size that its head declares, and the end of the section's group. */
 function isSingle(directory: Directory, id: number, from: number, to: number): boolean {
   return withFile(directory, id, (file, size) => {
     const head = new Uint8Array(SECTION_BYTES);

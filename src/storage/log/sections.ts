@@ -16,20 +16,20 @@ export interface SectionPosition {
   readonly from: number;
 }
 
-/** A function that receives each section of the owner. The payload is valid until the function returns. */
+/** A function that receives each section that the owner of the log wrote. The payload is valid until the function returns. */
 export type Visit = (kind: number, id: number, payload: Uint8Array, segment: number, position: SectionPosition) => void;
 
 /** A complete segment without a seal that precedes the newest segment. */
 export interface UnsealedSegment {
   readonly id: number;
   readonly mark: Mark;
-  /** The number of the next group. */
+  /** The number of the group that follows the segment. */
   readonly group: number;
 }
 
 /**
  * Passes every section to the visitor, and yields after each piece of a file.
- * @param newest whether to skip sealed segments, except the last two: the beginning of the newest segment may have been cut off
+ * @param newest whether to skip sealed segments, except the last two, because the beginning of the newest segment may have been cut off
  * @returns the segments without a seal, oldest first
  * @throws ReplayError CORRUPT if a segment is not the segment to which the newest segment refers
  */

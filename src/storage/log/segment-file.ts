@@ -1,4 +1,4 @@
-/** Opens the file of a segment for reading, and reads its size. Both may fail like a read. */
+/** Opens the file of a segment for reading, and reads its size. Either call may fail with an I/O error. */
 import type { Directory, StorageFile } from "../../files/directory.ts";
 import { withIoErrors } from "../../files/io-errors.ts";
 import { fileOf } from "./segment-head.ts";

@@ -1,4 +1,4 @@
-/** Defines the first section of a segment: a copy of the manifest, as a tagged value (tags.ts). */
+/** Defines the head of a segment, which is its first section: a tagged value (tags.ts) that includes a copy of the manifest. */
 import { ReplayError } from "../../base/error.ts";
 import { decodeTagged } from "../decode.ts";
 import { encodeTagged } from "../encode.ts";
@@ -7,14 +7,14 @@ export const FORMAT = 2;
 
 export interface SegmentHead {
   readonly format: number;
-  /** A random id of the directory. All of its segments have the same id. */
+  /** The id of the log, which is random by default. All segments of the log have the same id. */
   readonly run: string;
   readonly segment: number;
   /** The number of the segment's first group. */
   readonly group: number;
   /** The earlier segments that were kept when the segment began, as ranges: [first, last]. */
   readonly kept: readonly (readonly [number, number])[];
-  /** The sum of the sections of each kept segment, which identifies the contents. */
+  /** The sum of the section checksums of each kept segment, which identifies its contents. */
   readonly sums: Uint32Array;
   /** The value that the owner stored, which is the same in each segment. */
   readonly about: object;
@@ -35,7 +35,10 @@ export function headBytes(head: SegmentHead): Uint8Array {
   return encodeTagged(head, "about");
 }
 
-/** Decodes a head whose checksum is valid, but whose writer is unknown. */
+/**
+ * Decodes a head whose checksum is valid. Returns undefined if the contents do not fit the segment.
+ * @throws ReplayError UNSUPPORTED if the head has another format
+ */
 export function headOf(bytes: Uint8Array, segment: number): SegmentHead | undefined {
   let head: SegmentHead;
   try {

@@ -1,4 +1,4 @@
-/** Appends to the newest segment. Keeps the waiting bytes in memory, and keeps their file open. A failed write changes neither of them. */
+/** Appends to the newest segment, and keeps its file open. Sections wait in memory until they are written. After a failed write, they continue to wait. */
 import { ReplayError } from "../../base/error.ts";
 import { SEAL } from "../../base/kinds.ts";
 import { MAX_SECTION_BYTES } from "../../base/limits.ts";
@@ -8,15 +8,15 @@ import type { SectionMemory } from "../../memory/section-memory.ts";
 import { addToSum, MAGIC, numberBytes, SECTION_BYTES } from "../format/section.ts";
 import { fileOf } from "./segment-head.ts";
 
-/** When this many bytes are waiting, they are written without a request. */
+/** When this many bytes are waiting, they are written without waiting for a flush. */
 export const FULL_BYTES = 1 << 17;
-/** The unit of writes. Whole pages are written if possible, since the system copies aligned data faster (25 % in a measurement). */
+/** The unit of writes, in bytes. Whole pages are written if possible, since the system copies aligned data faster (25 % in a measurement). */
 const PAGE = 4096;
 /** The maximum number of files kept open until they are synced. */
 const MAX_UNSYNCED = 32;
-/** The maximum length for which a loop copies faster than a call to `set`. */
+/** The maximum number of bytes in a payload that a loop copies faster than a call to `set`. */
 const SHORT = 48;
-/** The offset of the checksum in a section. */
+/** The offset of the checksum in a section, in bytes. */
 const CRC = 12;
 
 /** A position in a segment: the number of bytes up to the position, and the sum of the sections in these bytes. */
@@ -252,7 +252,7 @@ export class SegmentWriter {
     return `${this.#directory.name}/${fileOf(this.segment)}`;
   }
 
-  /** @param bytes the number of valid bytes; any further bytes come from an earlier attempt */
+  /** Opens the segment's file. @param bytes the number of valid bytes; any further bytes are left from an interrupted write */
   #open(create: boolean, bytes: number): StorageFile {
     return this.#attempt("opening", () => {
       const file = this.#directory.open(fileOf(this.segment), create);

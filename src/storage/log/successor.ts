@@ -34,7 +34,7 @@ export class Successor {
     this.#writer.add(SEGMENT, 0, headBytes({ format: FORMAT, run, segment, group, kept: [], sums: new Uint32Array(0), about }));
   }
 
-  /** The number of bytes of the segment so far. */
+  /** The number of bytes in the segment so far. */
   get bytes(): number {
     return this.#writer.bytes;
   }

@@ -3,7 +3,7 @@ import type { ResolvedTableOptions } from "../../schema/table-options.ts";
 import type { SavedItem } from "./saved-item.ts";
 
 /**
- * Returns the items to evict, in order: first the items that were drawn too often, then the remover's choices until the limits are met.
+ * Returns the items to evict, in order: first the items that have reached `maxTimesSampled`, then the remover's choices until the limits are met.
  * @param items the items, oldest first @param seed the seed of the remover's random draws
  */
 export function evictionsOf(items: readonly SavedItem[], options: ResolvedTableOptions, seed: number): readonly SavedItem[] {
@@ -40,7 +40,7 @@ function compare(a: number, b: number): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Returns a generator of numbers from 0 to 1 (splitmix32). */
+/** Returns a generator of random numbers from 0 (inclusive) to 1 (exclusive), using splitmix32. */
 function generator(seed: number): () => number {
   let state = seed;
   return () => {

@@ -3,7 +3,7 @@ import { ReplayError } from "../../base/error.ts";
 import type { FramePool, Layout, PlacedLeaf } from "../../schema/layout.ts";
 import type { LeafNames } from "./leaf-names.ts";
 
-/** The number of bytes of a pool in POOLS. */
+/** The number of bytes of each pool's entry in a POOLS section. */
 const POOL_BYTES = 8;
 
 export class FramePools {
@@ -13,7 +13,7 @@ export class FramePools {
   /** The old leaf of each new shared leaf. */
   readonly leaves: ReadonlyMap<PlacedLeaf, PlacedLeaf>;
 
-  /** @throws ReplayError UNSUPPORTED if the old spec lacks a shared leaf, or has the leaf in another form */
+  /** @throws ReplayError UNSUPPORTED if the old spec lacks a shared leaf, has the leaf in another form, or shares its frames with other leaves */
   constructor(before: Layout, after: Layout, names: LeafNames) {
     const leaves = new Map<PlacedLeaf, PlacedLeaf>();
     const olds = new Map<FramePool, FramePool>();

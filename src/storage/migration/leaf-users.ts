@@ -1,5 +1,5 @@
 /**
- * Finds the writers and the columns of items that use leaves which a migration removes. Only users in the final state count, since a journal also contains
+ * Finds the writers, and the columns of items, that use leaves removed by a migration. Only users in the final state count, since a journal also contains
  * closed writers and the columns of removed items.
  */
 import { dataView } from "../../base/bytes.ts";
@@ -13,7 +13,7 @@ import { hasPath, type LeafNames, leafPaths } from "./leaf-names.ts";
 import type { SlotForm } from "./slot-form.ts";
 import { AT, eachRecord, isUsed } from "./slot-record.ts";
 
-/** The kinds of users, and the remedy for each kind if the new spec lacks the leaf. */
+/** The name of each kind of user in messages, and the remedy if the new spec lacks a leaf that it uses. */
 const USERS = {
   transition: ["transition", "pass transition with the new names"],
   writer: ["a writer", "close that writer with the old spec first"],
@@ -68,7 +68,7 @@ export class LeafUsers {
     });
   }
 
-  /** Yields the remaining sections, without unused layouts that use removed leaves. @throws ReplayError NOT_FOUND */
+  /** Yields the remaining sections, without unused layouts that use removed leaves. @throws ReplayError NOT_FOUND if a writer or an item uses a removed leaf */
   *sections(): Generator<Section, void> {
     for (const path of leafPaths(this.#writers)) this.check(path, "writer");
     const used = new Set([...this.#used.values()].flatMap((layouts) => [...layouts.values()]));
@@ -79,12 +79,12 @@ export class LeafUsers {
     }
   }
 
-  /** Returns whether the new spec has every leaf in these options. */
+  /** Returns whether the new spec has every leaf that the options name. */
   #hasAll(options: unknown): boolean {
     return leafPaths(options).every((path) => hasPath(this.#leaves, path));
   }
 
-  /** @throws ReplayError NOT_FOUND */
+  /** Checks a leaf that a user needs. @throws ReplayError NOT_FOUND if the new spec lacks the leaf */
   check(path: string, user: keyof typeof USERS): void {
     if (hasPath(this.#leaves, path)) return;
     const [name, remedy] = USERS[user];

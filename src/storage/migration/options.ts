@@ -34,9 +34,9 @@ export interface StateMigration<S extends Spec = Spec> {
 export interface MigrationReport {
   /** The number of steps written, including final observations. */
   readonly steps: number;
-  /** The number of items removed from each table because its new limits have no room for them, or because they were drawn too often. */
+  /** The number of items removed from each table because its new limits have no room for them, or because they have reached `maxTimesSampled`. */
   readonly removed: { readonly [table: string]: number };
-  /** The names of the tables whose items have new keys, because the new `maxSize` has no room for the old keys. */
+  /** The names of the tables whose items have new keys, because the new `maxSize` or `maxPending` does not permit the old keys. */
   readonly newKeys: readonly string[];
 }
 

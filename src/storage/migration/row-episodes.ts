@@ -5,7 +5,7 @@ const LINK_ROW = 0x3fffffff;
 const FIRST_ROWS = 1024;
 
 export class RowEpisodes {
-  /** The link of each row, by row number. */
+  /** The link of each row, by row number. Its low 30 bits are the row number of the successor. */
   #links = new Uint32Array(FIRST_ROWS);
   #episodes = new Uint32Array(FIRST_ROWS);
 
@@ -19,12 +19,12 @@ export class RowEpisodes {
     this.#episodes[row] = episode;
   }
 
-  /** Sets the successor of a row. */
+  /** Sets the link of a row, if the row is known. */
   link(row: number, link: number): void {
     if (row < this.#links.length) this.#links[row] = link;
   }
 
-  /** Returns the number of episodes whose items are all evicted. O(rows of all items) if any item is evicted */
+  /** Returns the number of episodes whose items are all evicted. Takes O(rows of all items) if any item is evicted. */
   countGone(evicted: ReadonlySet<SavedItem>, kept: readonly SavedItem[]): number {
     if (evicted.size === 0) return 0;
     const [gone, remaining] = [this.#episodesOf(evicted), this.#episodesOf(kept)];

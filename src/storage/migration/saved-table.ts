@@ -378,7 +378,7 @@ interface Places {
   readonly of: ReadonlyMap<SavedItem, Place>;
   /** The free places in the order of reuse. */
   readonly free: readonly Place[];
-  /** The slots of pending items. */
+  /** The slots of the free places, in the same order. */
   readonly queued: readonly number[];
   readonly retired: readonly Place[];
   /** The smallest generation of future items. */

@@ -6,7 +6,7 @@ import type { ResolvedTableOptions } from "../../schema/table-options.ts";
 
 /** The number added to a remover's kind if the remover shares the sampler's structure (assembly/selectors/kinds.ts). */
 const TOGETHER = 32;
-/** The number of words that store the place of a slot in an order. */
+/** The number of u32 words in a SLOT that store its place in an order, by the kind of sampler or remover. */
 const PLACE_WORDS: { readonly [K in SelectorName]: number } = { fifo: 2, lifo: 2, recency: 2, uniform: 1, prioritized: 0, minHeap: 0, maxHeap: 0 };
 const SLOT_BYTES = 32;
 const STAMP_BYTES = 8;

@@ -191,7 +191,7 @@ export class StateMigrator {
     }
   }
 
-  /** Yields the steps of a section that is not full yet. */
+  /** Yields a section of the pending steps, if there are any. */
   *#flush(): Generator<Section, void> {
     const count = this.#pendingCount;
     if (count === 0) return;

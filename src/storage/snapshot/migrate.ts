@@ -23,7 +23,7 @@ export interface MigratedSnapshot extends IterableIterator<Uint8Array<ArrayBuffe
   readonly report: MigrationReport;
 }
 
-/** The number of bytes copied at a time. */
+/** The number of bytes copied into the parser at a time, unless a section needs more. */
 const CHUNK_BYTES = 1 << 20;
 
 /**

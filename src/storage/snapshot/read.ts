@@ -32,7 +32,7 @@ export interface RestoreOptions<S extends Spec = any> {
   readonly logger?: Logger | null;
 }
 
-/** The number of bytes copied at a time. */
+/** The number of bytes copied into the parser at a time, unless a section needs more. */
 const CHUNK_BYTES = 1 << 20;
 
 export function restore<R>(source: SnapshotSource | AsyncIterable<Uint8Array>, options: RestoreOptions, make: MakeReplay<R>): R | Promise<R> {

@@ -1,6 +1,6 @@
 /**
- * Writes the snapshot in chunks of one section each: HEAD, WRITERS, LAYOUTS, all records of the state in order, and END (base/kinds.ts). The snapshot includes
- * the order in which freed rows are reused, so a restored Replay produces the same bytes as the original.
+ * Writes the snapshot as chunks: the magic bytes, and then one section per chunk. The sections are HEAD, WRITERS, LAYOUTS, all records of the state in order,
+ * and END (base/kinds.ts). The snapshot includes the order in which freed rows are reused, so a restored Replay produces the same bytes as the original.
  */
 
 import { ReplayError } from "../../base/error.ts";
