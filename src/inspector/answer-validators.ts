@@ -4,7 +4,7 @@ import { fieldsOf, isCount, isFlag, isNumber, isText, listOf, maybe, type Valida
 import { LIMITER_OPTIONS } from "../schema/rate-limiter.ts";
 import type { Kind } from "./protocol.ts";
 
-/** Accepts an array of numbers of any type. */
+/** Accepts any typed array, or an array of numbers. */
 const isNumbers: Validator = (value) => (ArrayBuffer.isView(value) && !(value instanceof DataView)) || listOf(isNumber)(value);
 const isData: Validator = (value) => isNumbers(value) || listOf((element) => isText(element) || typeof element === "bigint")(value);
 

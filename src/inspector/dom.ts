@@ -25,7 +25,7 @@ export function button(text: string, onClick: () => void, attributes: { readonly
   return element;
 }
 
-/** Creates a table of texts with a header row. */
+/** Creates a table with a caption, a header row, and rows of texts or elements. */
 export function tableOf(caption: string, head: readonly string[], rows: readonly (readonly Child[])[]): HTMLTableElement {
   const cells = (row: readonly Child[]) => row.map((cell) => make("td", {}, cell));
   return make(

@@ -16,11 +16,11 @@ import type { About, Answers, Command, ItemView, Kind, Questions, Survey, TableA
 import { localSource, portSource, type Source } from "./source.ts";
 import { styleSheet } from "./theme.ts";
 
-/** The minimum time between two surveys. */
+/** The minimum time between two surveys, in milliseconds. */
 const SURVEY_INTERVAL_MS = 100;
-/** The time limit for a program to carry out a command. */
+/** The time in milliseconds for which a paused view continues to refresh, so that it shows the effect of a command. */
 const COMMAND_MS = 1000;
-/** The time for which the status shows an error. */
+/** The time for which the status shows an error, in milliseconds. */
 const ERROR_MS = 5000;
 
 const Base = (globalThis as { HTMLElement?: typeof HTMLElement }).HTMLElement ?? (class {} as typeof HTMLElement);

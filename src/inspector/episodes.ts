@@ -6,7 +6,7 @@ import type { Episode } from "./protocol.ts";
 export interface Rows {
   isLive(row: number): boolean;
   episodeOf(row: number): number;
-  /** The result of `Engine.endOf`. */
+  /** Returns how the episode of a row ends with the row, as `Engine.endOf` does. */
   endOf(row: number): number;
 }
 
@@ -20,7 +20,7 @@ interface OpenEpisode {
   last: number;
 }
 
-/** The number of ended episodes to remember. */
+/** The maximum number of ended episodes to remember. */
 const MAX_CLOSED = 1024;
 
 export class EpisodeLog {
@@ -43,7 +43,7 @@ export class EpisodeLog {
     this.#lastPartial = lastPartial;
   }
 
-  /** Skips an item whose episodes may have begun earlier. */
+  /** Skips an item, and ignores its episodes from now on, since they may have begun earlier. */
   skip(rows: ArrayLike<number>, from: number, to: number): void {
     for (let i = from; i < to && rows[i] !== 0; i++) this.#lastPartial = Math.max(this.#lastPartial, this.#rows.episodeOf(rows[i] as number));
   }

@@ -38,7 +38,7 @@ export class InspectorServer {
 
   #about(): About {
     const { maxBytes, tables } = this.#replay.options;
-    // The spec in the order of placed leaves.
+    // The leaves are in the order of the engine's layout.
     const leaves = TableView.leavesOf(this.#replay);
     const limits = (name: string) => {
       const { maxSize, maxSteps, maxTimesSampled, sampler, remover, rateLimiter } = tables[name] as NonNullable<(typeof tables)[string]>;

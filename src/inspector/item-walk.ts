@@ -6,10 +6,10 @@ import type { Episode } from "./protocol.ts";
 
 /** The number of items at the beginning of a stretch that only determine the open episode of each lane. */
 const WARM_UP_ITEMS = 256;
-/** The limits of a stretch: items and episodes. */
+/** The limits of a stretch: the number of items, and the number of whole episodes found. */
 const STRETCH_ITEMS = 32768;
 const STRETCH_EPISODES = 4;
-/** The number of past episodes after which the walk stops. */
+/** The number of episodes found in older items after which no more older items are read. */
 const MAX_PAST_EPISODES = 256;
 /** The number of consecutive reads that may find more new items than they can read. After that, some new items are skipped. */
 const MAX_LATE_READS = 32;
@@ -27,8 +27,9 @@ export interface ItemWalkOptions {
 export class ItemWalk {
   readonly #options: ItemWalkOptions;
   readonly #log: EpisodeLog;
-  /** The key of the last item read, and whether all items before it have been read. */
+  /** The key of the last new item read; 0 if there is none. */
   #key = 0;
+  /** The number of consecutive reads that may not have reached the newest item. */
   #lateReads = 0;
   #pastEpisodes = 0;
   /** The current stretch of older items. */
@@ -49,7 +50,10 @@ export class ItemWalk {
     return slot !== 0 && probe.isThere(slot) ? probe.keyOf(slot) : 0;
   }
 
-  /** Reads up to `items` of the newest items, and half as many older items. @param anySlot returns the slot of a random live item; 0 if it found no item */
+  /**
+   * Reads up to `items` new items, and half as many older items. Returns the episodes that were found.
+   * @param anySlot returns the slot of a random live item; 0 if it found no item
+   */
   next(items: number, anySlot: () => number): readonly Episode[] {
     const { probe, openEpisodes } = this.#options;
     const slot = this.#key === 0 ? 0 : probe.slotOf(this.#key);
@@ -71,7 +75,7 @@ export class ItemWalk {
     return [...this.#readPast(items >> 1, anySlot), ...this.#log.takeEnded()];
   }
 
-  /** Reads a part of the older items. */
+  /** Reads the next items of the current stretch of older items, or begins a stretch at a random item. */
   #readPast(items: number, anySlot: () => number): readonly Episode[] {
     if (this.#pastEpisodes >= MAX_PAST_EPISODES) return [];
     const { probe } = this.#options;

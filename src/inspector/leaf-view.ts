@@ -65,7 +65,7 @@ export function rangeOf(dtype: string, data: ArrayLike<number>): readonly [low: 
   return low >= 0 && high <= 1 ? [0, 1] : [low, high];
 }
 
-/** The values of an item's leaf as lines over its steps, or over the elements of a value if there are few steps. */
+/** The values of an item's leaf as lines over its steps, or over the elements of a value if there are few steps or many elements. */
 export interface Lines {
   readonly over: "steps" | "elements";
   readonly x: readonly number[];
@@ -73,12 +73,12 @@ export interface Lines {
   readonly series: readonly string[];
 }
 
-/** The maximum number of lines, one per element, and the number of steps below which elements are plotted instead. */
+/** The maximum number of lines in a plot, and the number of steps up to which the lines run over elements instead of steps. */
 const MAX_LINES = 8;
 const MIN_STEPS = 4;
 const MAX_POINTS = 2048;
 
-/** Returns the lines of a leaf; undefined if there are so few numbers that text is easier to read. */
+/** Returns the lines of a leaf; undefined if there are no numbers, or so few that text is easier to read. */
 export function linesOf({ data, shape, steps }: LeafValues): Lines | undefined {
   const size = shape.reduce((product, n) => product * n, 1);
   if (data === undefined || size * steps <= MAX_LINES * MIN_STEPS) return undefined;

@@ -14,7 +14,7 @@ export interface LeafAbout {
 export interface TableAbout {
   readonly name: string;
   readonly maxSize: number;
-  /** The limit on steps. Infinity means no limit, here and below. */
+  /** The limit on steps. Infinity means no limit, here and in `maxTimesSampled`. */
   readonly maxSteps: number;
   readonly maxTimesSampled: number;
   readonly sampler: Selector;
@@ -115,7 +115,7 @@ export interface ItemView extends ItemAbout {
 
 /** The state of an item when it was drawn, since the item may be evicted before it is viewed. */
 export interface DrawnItem extends ItemAbout {
-  /** The leaves of the item. Undefined if they are too many. */
+  /** The leaves of the item. Undefined if this and the earlier items of the draw have too many values. */
   readonly leaves: readonly LeafValues[] | undefined;
 }
 

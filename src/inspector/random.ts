@@ -9,7 +9,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** Returns 32 bits of Weyl's sequence, mixed with the finalizer of MurmurHash3. */
+  /** Returns 32 bits of a Weyl sequence, mixed with the finalizer of MurmurHash3. */
   next(): number {
     this.#state = (this.#state + STEP) >>> 0;
     let z = this.#state;

@@ -15,13 +15,13 @@ import type { Random } from "./random.ts";
 
 /** The maximum number of items in a survey's sample. A smaller table is read completely. */
 const SAMPLE_SIZE = 512;
-/** The number of newest items that a survey reads to find episodes. */
+/** The maximum number of new items that a survey reads to find episodes. */
 const EPISODE_ITEMS = 1024;
 /** The maximum number of items of a table that is read from its beginning, if no item was evicted. */
 const SMALL_TABLE = 4096;
-/** The number of slots whose neighbors show whether items are in turn. */
+/** The number of random slots whose neighbors show whether items use slots in turn. */
 const ORDER_CHECKS = 16;
-/** The maximum number of values per leaf that an item shows. */
+/** The maximum number of values per leaf in the view of one item, and of all leaves and items in the preview of a draw. */
 const MAX_VALUES = 1 << 20;
 
 export class TableView {
@@ -170,7 +170,7 @@ export class TableView {
     return outOfOrder <= 1;
   }
 
-  /** Returns whether the item in the next slot was added immediately after the item in a slot. */
+  /** Returns whether the item in the next slot was added immediately after the item in a slot; true if the slot has no item. */
   #isFollowed(slot: number, high: number): boolean {
     if (!this.#probe.isThere(slot)) return true;
     const [next] = this.#probe.after(slot, 1);

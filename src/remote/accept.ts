@@ -35,7 +35,7 @@ export interface AcceptOptions<TableName extends string = string, Columns = obje
   /** The limits for a socket, whose other end may be any program. */
   readonly limits?: AcceptLimits;
   /**
-   * The time in milliseconds without a message after which a socket is pinged. Pass null to disable pings, for objects that a timer would keep from
+   * The time in milliseconds without a message after which a socket is pinged. Pass null to disable pings, for Durable Objects that a timer would keep from
    * hibernating. Default: 30,000.
    */
   readonly keepAliveMs?: number | null;
@@ -85,7 +85,7 @@ export async function accept(arrival: Arrival, host: Host, options: AcceptOption
   const closer = { close: () => aborter.abort(disposed()) };
   signal?.addEventListener("abort", stop);
   host.engine.closers.add(closer);
-  // The Replay may have been disposed of during the import.
+  // The Replay may have been disposed of while this module was being imported.
   if (host.engine.closed) closer.close();
   try {
     const wait = { signal: aborter.signal, timeoutMs };

@@ -39,7 +39,7 @@ export interface Goodbye {
   readonly error?: unknown;
 }
 
-/** The terms of a connection, from the call that accepted it. */
+/** The terms of a connection, from the options of the `acceptWriter` call that accepted it. */
 export interface Terms {
   readonly maxInFlight: number;
   readonly confirm: "memory" | "disk";
@@ -51,12 +51,12 @@ export interface Terms {
 
 /** The options of an accepted writer, in addition to the host's writer. */
 export interface AcceptedOptions {
-  /** The secret of the actor's end. */
+  /** The secret with which the actor identifies its session. */
   readonly session: string;
   readonly terms: Terms;
   /** The position of a session that an earlier run began. */
   readonly from?: { readonly number: number; readonly progress: Progress; readonly steps: number } | undefined;
-  /** Runs before each step of a block is appended. */
+  /** Runs whenever the progress within a block changes. */
   readonly onProgress?: (() => void) | undefined;
   /** Requests a write to disk; resolves when everything done before the call is on the disk. */
   readonly sync: () => Promise<void>;
@@ -70,7 +70,10 @@ export interface AcceptedOptions {
 const MAX_ANSWERS = 1 << 20;
 
 export class AcceptedWriter {
-  /** A promise of the reason why the writer ended. It resolves when the actor has gone and all its steps are in memory. It never rejects. */
+  /**
+   * A promise of the reason why the writer ended. It resolves after the writer was closed, and never rejects. If the actor called `close`, all of its steps are
+   * in memory by then.
+   */
   readonly closed: Promise<Goodbye>;
   readonly #host: Host;
   readonly #writer: HostWriter;
@@ -82,7 +85,7 @@ export class AcceptedWriter {
   #link: Link | undefined;
   /** Releases the port. */
   #leave: () => void = () => {};
-  /** Messages that are not in memory yet. */
+  /** Received messages that are not processed yet. */
   readonly #queue = new Fifo<ToMemory>();
   readonly #calls: Calls;
   #received: number;
@@ -93,7 +96,7 @@ export class AcceptedWriter {
   #isGone = false;
   #ttlTimer: ReturnType<typeof setTimeout> | undefined;
   #throttleTimer: ReturnType<typeof setTimeout> | undefined;
-  /** Whether the actor has received the message that was published before it connected. */
+  /** Whether the actor has connected before. At its first connection, it receives the newest message that was published earlier. */
   #isGreeted = false;
   #resolveClosed!: (how: Goodbye) => void;
 
@@ -212,7 +215,7 @@ export class AcceptedWriter {
     this.#end({ how: "closed" }, withCloseCode(new ReplayError("CLOSED", "the process with the Replay has closed the writer"), CLOSE.normal));
   }
 
-  /** Handles an actor that cannot reconnect. For the package's own modules. */
+  /** Closes the writer of an actor that can no longer reconnect. For the package's own modules. */
   abandon(): void {
     this.#end({ how: "gone" });
   }
@@ -329,7 +332,7 @@ export class AcceptedWriter {
       );
   }
 
-  /** Resolves when everything appended so far is confirmed as the option requires. Returns undefined if that is already true. */
+  /** Resolves when everything appended so far is confirmed as the option `confirm` requires. Returns undefined if that is already true. */
   #confirmation(): Promise<void> | undefined {
     if (this.#writer.confirmSoFar !== undefined) return this.#writer.confirmSoFar();
     return this.#terms.confirm === "disk" ? this.#options.sync() : undefined;

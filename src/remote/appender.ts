@@ -13,7 +13,7 @@ import type { BlockMessage, ColumnsMessage } from "./wire/messages.ts";
 /** A task that yields a promise when it has to wait. */
 export type Task = Generator<Promise<unknown>, void, unknown>;
 
-/** The part of a block that is in memory: its calls and slots, or for columns its steps. */
+/** The part of a block that is in memory: the number of calls and slots. For columns, `slots` is the number of steps. */
 export interface Progress {
   readonly calls: number;
   readonly slots: number;
@@ -69,7 +69,7 @@ export function stepsIn(message: BlockMessage | ColumnsMessage, lanes: number): 
   return Math.max(0, used - finals) * lanes;
 }
 
-/** Returns the number of slots of a call that are not steps. */
+/** Returns the number of slots that a call uses for final steps. */
 function finalSlots(kind: unknown, a: unknown, b: unknown, c: unknown): number {
   // The slot exists even if only `terminated` was passed.
   return Number((kind === END && (c === 1 || b === 2)) || (kind === FLAGS && a !== 0));
@@ -271,7 +271,7 @@ export class Appender {
     }
   }
 
-  /** Repeats a call when the rate limiters of these tables may have room for it. */
+  /** Makes a call, and repeats it when the rate limiters of these tables may have room for it. */
   *#retry(tables: readonly string[], progress: Progress, call: () => unknown): Task {
     for (;;) {
       try {

@@ -9,7 +9,7 @@ const MAX_CALLS = 1000;
 export const GOODBYE = -1;
 
 export interface CallsOptions {
-  /** Resolves when everything before the call is confirmed as the option requires. */
+  /** Resolves when everything before the call is confirmed as the option `confirm` requires. */
   readonly settle: () => Promise<void>;
   readonly answer: (id: number) => void;
   readonly fail: (error: unknown) => void;

@@ -1,4 +1,4 @@
-/** Counts the credits of an actor. The Replay's end counts the actor's unconfirmed blocks, and computes the pause before the next block. */
+/** Counts the steps and bytes of an actor's unconfirmed blocks at the Replay's end, and computes the pause before the next block. */
 import { ReplayError } from "../base/error.ts";
 import { Fifo } from "../base/fifo.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";
@@ -12,7 +12,7 @@ import type { BlockMessage, ColumnsMessage } from "./wire/messages.ts";
 interface Unconfirmed {
   readonly number: number;
   readonly steps: number;
-  /** The number of bytes that the block counts, and the number of bytes of its frame. */
+  /** The number of bytes that the block counts toward the limit (`creditBytes`), and the number of bytes in its frame. */
   readonly bytes: number;
   readonly frameBytes: number;
   readonly buffer: ArrayBuffer;
@@ -44,7 +44,7 @@ export class Credits {
     this.#byteThrottle.perSecond = limits?.bytesPerSecond ?? unlimited;
   }
 
-  /** Counts a received block. @throws ReplayError CORRUPT if the block exceeds the credits */
+  /** Counts a received block. @throws ReplayError CORRUPT if the earlier blocks had already reached a limit */
   add(message: BlockMessage | ColumnsMessage, frameBytes: number): void {
     if (this.#steps >= this.#maxInFlight || this.#bytes >= this.#maxBytes) throw tooMuch(`${this.#steps} steps and ${this.#bytes} bytes are unconfirmed`);
     const { number, buffer } = message;

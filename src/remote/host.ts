@@ -13,7 +13,7 @@ export interface HostEngine {
   readonly spec: Spec;
   readonly layout: { readonly leaves: readonly PlacedLeaf[] };
   readonly roles: Roles;
-  /** Closed when the engine is disposed of. */
+  /** The objects to close when the engine is disposed of. */
   readonly closers: Set<{ close(): void }>;
   readonly closed: boolean;
   /** @throws ReplayError CLOSED, or an earlier write error of a journal */

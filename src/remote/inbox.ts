@@ -29,7 +29,7 @@ export class Inbox {
     this.#onReceipt = onReceipt;
   }
 
-  /** The last message that need not be repeated over a new link, including the one that is being handled. */
+  /** The number of the last message that need not be repeated over a new link. A message that is being handled need not be repeated. */
   get receipt(): number {
     return Math.max(this.#handled, this.#current);
   }

@@ -4,14 +4,15 @@ import type { EpisodeEnds } from "../memory/block.ts";
 import { endsAlready } from "../tables/episode-ends.ts";
 import type { WelcomeMessage } from "./wire/messages.ts";
 
-/**
- * The state of a lane with respect to final steps: there is none; the newest step is final; the next step is final; the newest step is final and the next step
- * fills in its value; or the next step is the final step of a discarded episode, and is dropped.
- */
+/** The state of a lane with respect to final steps. In this state, the newest step is not a final step, and no final step is expected. */
 const NO_FINAL = 0;
+/** The newest step is the final step of an episode. */
 const FINAL_IS_NEWEST = 1;
+/** The next step is the final step of an episode. */
 const FINAL_IS_NEXT = 2;
+/** The newest step is the final step of an episode, and the next step fills in its values. */
 const FINAL_VALUE_IS_NEXT = 3;
+/** The next step is the final step of a discarded episode, and is dropped. */
 const DROPPED_IS_NEXT = 4;
 
 export class LaneStates {
@@ -46,7 +47,7 @@ export class LaneStates {
     return this.#final[lane] === FINAL_IS_NEWEST || this.#final[lane] === FINAL_VALUE_IS_NEXT;
   }
 
-  /** Returns whether the next step is the final step of an episode, or fills in the value of a final step. */
+  /** Returns whether the next step is the final step of an episode, fills in the values of a final step, or is dropped. */
   awaitsFinal(lane: number): boolean {
     return (this.#final[lane] as number) >= FINAL_IS_NEXT;
   }
@@ -100,7 +101,10 @@ export class LaneStates {
     return wasOpen;
   }
 
-  /** Checks rows, lane by lane. @throws ReplayError if the row after an end, which completes that episode, ends again */
+  /**
+   * Checks the episode ends of rows, which are ordered by time and lane.
+   * @throws ReplayError if the row after an end, which completes that episode, ends again
+   */
   checkEnds({ terminated, truncated }: EpisodeEnds, rows: number): void {
     if (!this.#finalIsNext) return;
     const lanes = this.#final.length;

@@ -4,7 +4,7 @@ import { MAX_LANES } from "./wire/messages.ts";
 
 export interface AcceptLimits {
   /**
-   * The maximum number of bytes of a frame, and of its steps as columns. Memory is allocated only for received bytes. Also limit the size of messages in the
+   * The maximum number of bytes in a frame, and in its steps as columns. Memory is allocated only for received bytes. Also limit the size of messages in the
    * socket server. Default: 4 MiB.
    */
   readonly frameBytes?: number;
@@ -52,7 +52,7 @@ export class Throttle {
   #level = 0;
   #at = performance.now();
 
-  /** Takes `n` tokens. Returns the milliseconds until the next call may take tokens. */
+  /** Takes `n` tokens. Returns the number of milliseconds after which the tokens may be used. */
   take(n: number): number {
     const { perSecond } = this;
     if (perSecond === Number.POSITIVE_INFINITY) return 0;

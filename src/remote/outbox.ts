@@ -28,7 +28,7 @@ interface Entry {
   readonly number: number;
   /** The number of steps in the message, followed by the number of items per table. */
   readonly counts: readonly number[];
-  /** The number of bytes that both ends count for the message. */
+  /** The number of bytes that both ends count for the message toward `inFlightBytes`. */
   bytes: number;
   isSent: boolean;
 }
@@ -136,7 +136,7 @@ export class Outbox {
     if (steps >= this.#max) throw inFlightError(steps, "steps", this.#max, "append");
   }
 
-  /** Checks whether an item may be added after a step. Allows more than `ready`, since the step may have reached the limit. */
+  /** Checks whether an item may be added after a step. Allows twice `maxInFlight` items, since the step may have reached the limit. */
   readyForItem(table: number): void {
     this.open();
     const items = this.#inFlight[1 + table] as number;
@@ -157,7 +157,7 @@ export class Outbox {
     this.builder.open();
   }
 
-  /** Sends columns after all earlier messages. */
+  /** Sends columns after all earlier messages, in pieces if they do not fit into one frame. */
   sendColumns(place: (memory: ColumnMemory) => Block): { readonly rows: number; readonly room: Promise<void> | undefined } {
     const { leaves } = this.#options;
     const memory = new ColumnMemory(this.#spareColumns);

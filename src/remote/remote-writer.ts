@@ -16,13 +16,13 @@ export interface RemoteWriterOptions<S extends Spec = Spec, L extends number = n
   /** The number of environments in lock-step. With more than one environment, every value has a leading dimension of that length. Default: 1. */
   readonly lanes?: L;
   /**
-   * The behaviour of calls while a writer to a URL or a `connect` function has no connection. "wait" waits for a connection, with at most `maxInFlight` steps.
-   * "fail" throws IO. Default: "wait".
+   * The behaviour of calls while a writer to a URL, or to a function that makes a socket, has no connection. "wait" waits for a connection, with at most
+   * `maxInFlight` steps. "fail" throws IO. Default: "wait".
    */
   readonly whileOffline?: "wait" | "fail";
   /**
-   * The time in milliseconds without a connection after which a writer to a URL or a `connect` function fails with CLOSED. The time spent in connection
-   * attempts counts. 0 allows a single attempt of 10 seconds. Default: 60,000.
+   * The time in milliseconds without a connection after which a writer to a URL, or to a function that makes a socket, fails with CLOSED. The time spent in
+   * connection attempts counts. 0 allows a single attempt of 10 seconds. Default: 60,000.
    */
   readonly reconnectTimeoutMs?: number;
 }

@@ -25,7 +25,7 @@ export class MessageSender {
   #entries: Entry[] = [];
   #sentEntries = 0;
   #numbers = 0;
-  /** The number of bytes of all messages except published messages, and the number of bytes of all sent messages. */
+  /** The number of bytes of all messages without a receipt except published messages, and the number of bytes of all sent messages without a receipt. */
   #waitingBytes = 0;
   #sentBytes = 0;
   #room: Pending | undefined;

@@ -132,7 +132,9 @@ export class Sessions {
   }
 }
 
-/** Thrown if an actor requests a session that ended normally in an earlier run. The actor receives the error. */
+/**
+ * Thrown if an actor requests a session that ended normally in an earlier run. `acceptWriter` rejects with the error, but the actor receives a normal farewell.
+ */
 export class EndedSession extends ReplayError {
   constructor() {
     super("CLOSED", "this actor's session has already ended, and only the last message was lost");

@@ -20,7 +20,7 @@ export function listOf(validator: Validator): Validator {
   return (value) => Array.isArray(value) && value.every(validator);
 }
 
-/** Returns a validator for objects that have fields of these forms. Other fields are allowed. */
+/** Returns a validator for objects whose fields pass these validators. Other fields are allowed. */
 export function fieldsOf(validators: { readonly [name: string]: Validator }): Validator {
   const pairs = Object.entries(validators);
   return (value) => isObject(value) && pairs.every(([name, validator]) => validator((value as { readonly [name: string]: unknown })[name]));

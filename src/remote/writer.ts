@@ -267,7 +267,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     if (isPlain) {
       let wasOpen = false;
       for (let i = from; i < to; i++) wasOpen = this.#lanes.end(i) || wasOpen;
-      // Each end follows a step, so that ends cannot accumulate.
+      // Without an open episode, nothing is sent, so that ends without steps cannot accumulate.
       if (!wasOpen) return undefined;
     } else {
       const values = flattenPartial(this.spec as Spec, final, "final");

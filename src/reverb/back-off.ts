@@ -1,9 +1,9 @@
-/** Computes the delays between attempts to reconnect, which grow until the time limit is reached. */
+/** Computes the delays between attempts to reconnect. They double up to 5 seconds, and end when the time limit is reached. */
 import { RpcError } from "./grpc/status.ts";
 
 const FIRST_MS = 50;
 const LONGEST_MS = 5000;
-/** A connection that lasted this long counts as successful even if no data arrived, because a dead connection is detected sooner. */
+/** A connection that lasted this many milliseconds counts as successful even if no data arrived, because a dead connection is detected sooner. */
 const STABLE_MS = 60_000;
 
 export class BackOff {
@@ -34,7 +34,7 @@ export class BackOff {
     this.#lossAt = undefined;
   }
 
-  /** Returns the milliseconds until the next attempt, or undefined if the error or the time limit allows no further attempt. */
+  /** Returns the number of milliseconds until the next attempt, or undefined if the error or the time limit allows no further attempt. */
   after(error: unknown): number | undefined {
     if (!isLost(error)) return undefined;
     const now = performance.now();

@@ -6,11 +6,11 @@ import type { StepLocation } from "./tensors/runs.ts";
 import type { ChunkMessage } from "./wire/tensor.ts";
 
 /**
- * A leaf of at least this size has separate chunks, so that an item does not send leaves that it does not name. For smaller leaves, the cost of a chunk matters
- * more.
+ * A leaf with at least this many bytes per step has separate chunks, so that an item does not send wide leaves that it does not name. For smaller leaves, the
+ * cost of a separate chunk matters more.
  */
 const WIDE_BYTES = 1024;
-/** The approximate size of a chunk, in steps and in bytes. */
+/** The default limits of a chunk: the number of steps, and the number of bytes of one leaf. */
 const CHUNK_STEPS = 128;
 const CHUNK_BYTES = 1 << 18;
 
@@ -31,7 +31,7 @@ interface LeafBuffer {
 }
 
 export interface ChunkOptions {
-  /** The maximum number of steps per chunk. Default: about a quarter of a megabyte. */
+  /** The maximum number of steps per chunk. Default: 128, or fewer if a leaf would otherwise exceed 256 KiB. */
   readonly maxChunk?: number | undefined;
   /** Whether integers are stored as differences between consecutive steps. */
   readonly deltaEncoded?: boolean | undefined;
@@ -40,7 +40,10 @@ export interface ChunkOptions {
 export class BufferedSteps {
   readonly #leaves: LeafBuffer[];
   readonly #deltaEncoded: boolean;
-  /** The chunks of the available steps, with the number of values in each. Every request needs them. */
+  /**
+   * The keys of the chunks that contain available steps, with the number of available values in each. Requests list the keys, so that the server keeps the
+   * chunks.
+   */
   readonly #chunks = new Map<bigint, number>();
   #episodeId = randomKey();
   #episodeStart = 0;
@@ -96,7 +99,7 @@ export class BufferedSteps {
     return location;
   }
 
-  /** Returns the chunks that later items may refer to. O(chunks) */
+  /** Returns the keys of the chunks that later items may refer to. O(chunks) */
   chunkKeys(): Set<bigint> {
     return new Set(this.#chunks.keys());
   }
@@ -128,7 +131,10 @@ export class BufferedSteps {
     else this.#chunks.set(location.chunkKey, remaining);
   }
 
-  /** Puts the remaining steps of a leaf into chunks, together with narrow leaves that have the same remaining steps. */
+  /**
+   * Puts the remaining steps of a leaf into chunks. A narrow leaf shares its chunks with the narrow leaves that have the same remaining steps and the same
+   * limit.
+   */
   #chunk(leafBuffer: LeafBuffer): void {
     const waiting = unplacedOf(leafBuffer);
     if (waiting.length === 0) return;
@@ -172,7 +178,7 @@ function unplacedOf({ steps, unplaced, newest, keep }: LeafBuffer): number[] {
   return unplacedSteps;
 }
 
-/** Returns whether these are the steps of a leaf that are not in a chunk. */
+/** Returns whether exactly these steps of a leaf are not in a chunk. */
 function isUnplaced({ steps, unplaced, newest, keep }: LeafBuffer, waiting: readonly number[]): boolean {
   let count = 0;
   for (let step = Math.max(unplaced, newest - keep + 1); step <= newest; step++) {

@@ -1,4 +1,4 @@
-/** Inserts single steps over one stream per server, in turn. */
+/** Distributes the inserts of single steps over the servers in turn, with one stream per server. */
 
 import type { Channel } from "./grpc/channel.ts";
 import type { InsertStream } from "./insert-stream.ts";

@@ -15,12 +15,12 @@ import { readInsertResponse } from "./wire/responses.ts";
 import type { ChunkMessage } from "./wire/tensor.ts";
 
 /**
- * A batch is sent when it reaches this number of items, or about this many bytes of chunks, or when the program yields. No request is larger, unless a single
- * chunk is larger.
+ * A batch is sent when it reaches this number of items, or about this many bytes of chunks, or when the program yields. A request exceeds the number of bytes
+ * by at most one chunk.
  */
 const BATCH_ITEMS = 64;
 const BATCH_BYTES = 1 << 20;
-/** The approximate number of bytes of unconfirmed chunks that may be in flight. */
+/** The approximate maximum number of bytes of unconfirmed chunks in flight. */
 const IN_FLIGHT_BYTES = 1 << 28;
 
 interface PendingInsert {
@@ -46,9 +46,9 @@ export class InsertStream {
   #batch: PendingInsert[] = [];
   #batchBytes = 0;
   #scheduled = false;
-  /** Chunks that the server has on this stream. */
+  /** The keys of the chunks that the server has received over this call and keeps. */
   #sentChunks = new Set<bigint>();
-  /** Returns the chunks that later items may refer to. */
+  /** Returns the keys of the chunks that later items may refer to. */
   readonly #chunksInUse: () => Iterable<bigint>;
   /** Whether unconfirmed items are kept after the time limit for reconnecting, until the next call tries again. */
   readonly #rests: boolean;
@@ -76,8 +76,9 @@ export class InsertStream {
   }
 
   /**
-   * Queues an item for sending. @param options the options for waiting until there is room @returns undefined, or, if too many items are in flight, a promise that resolves when
-   * there is room
+   * Queues an item for sending.
+   * @param options the options for waiting until there is room
+   * @returns undefined, or, if too many items are in flight, a promise that resolves when there is room
    * @throws the error that ended the stream
    */
   insert(item: ItemMessage, chunks: readonly ChunkMessage[], options: WaitOptions = {}): Promise<void> | undefined {

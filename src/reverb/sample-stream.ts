@@ -23,13 +23,14 @@ export interface StreamItem extends PackedItem {
 export interface StreamContext {
   readonly channel: Channel;
   readonly table: string;
-  /** The time limit in milliseconds; -1 for no limit. */
+  /** The time in milliseconds for which the server's rate limiter may delay a sample; -1 for no limit. */
   readonly timeoutMs: number;
-  /** The maximum number of samples that a stream has requested, or that arrived and were not consumed. */
+  /** The maximum number of samples per stream that were requested and are not consumed yet. */
   readonly inFlight: number;
+  /** The maximum number of samples that one call to the server requests. */
   readonly perStream: number;
   readonly reconnectTimeoutMs: number;
-  /** Returns how many of the unrequested samples the stream may request, at most `max`. */
+  /** Returns how many of the unrequested samples the stream may request, at most `max`. A negative `max` returns requested samples that will not arrive. */
   grant(max: number): number;
   receive(stored: StreamItem): void;
   /** Runs when the rate limiter has allowed no sample in time. The stream's requested samples must then be requested again. */
@@ -69,7 +70,7 @@ export class SampleStream {
     return this.#requested > 0;
   }
 
-  /** Requests more samples if half of the samples in flight have arrived. */
+  /** Requests more samples if at least half of the permitted samples in flight have been consumed. */
   requestMore(): void {
     if (this.#hasEnded || this.#opening) return;
     const free = this.#context.inFlight - this.#requested - this.#unread;

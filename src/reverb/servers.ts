@@ -12,7 +12,7 @@ import { DEADLINE_EXCEEDED, RpcError } from "./grpc/status.ts";
 import { randomKey } from "./keys.ts";
 import { emptyRequest } from "./wire/requests.ts";
 
-/** The minimum time between two probes of a server that is gone. */
+/** The minimum time in milliseconds between two probes of a server that is gone. */
 const PROBE_MS = 1000;
 const PROBE_TIMEOUT_MS = 10_000;
 /** After a server has ended this many consecutive calls without sending a message, a stream continues on another server. */
@@ -28,7 +28,7 @@ export class Servers {
   readonly address: string;
   readonly channels: readonly Channel[];
   readonly #logger: FullLogger;
-  /** The time of the last probe of each server that is gone. */
+  /** The time at which each server that is gone was lost or last probed. */
   readonly #unreachable = new Map<Channel, number>();
   #nextIndex: number;
   #isClosed = false;

@@ -157,7 +157,7 @@ export class ShardedSource implements ItemSource {
     }
   }
 
-  /** Returns undefined if no item has arrived. */
+  /** Takes the next item that has arrived, from the servers in turn. Returns undefined if no item has arrived. */
   #take(): { readonly item: DrawnItem | undefined } | undefined {
     if (this.#remaining === 0) return { item: undefined };
     if (this.#closed !== undefined) throw this.#closed.reason;
@@ -243,7 +243,7 @@ export class ShardedSource implements ItemSource {
     this.#waiters.wake();
   }
 
-  /** @returns the pause before the server is used again, in milliseconds */
+  /** Handles an error of one server. @returns the pause before the server is used again, in milliseconds */
   #onFailure(source: Source, error: unknown): number {
     if (this.#isDone) return 0;
     if (codeOf(error) === "TIMEOUT" && !isGone(error)) {

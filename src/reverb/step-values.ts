@@ -8,7 +8,7 @@ import { utf8Bytes } from "../schema/text.ts";
 import { sizeOfData, writeTensor } from "./tensors/tensors.ts";
 import type { ChunkMessage, TensorMessage } from "./wire/tensor.ts";
 
-/** Returns the layout of leaves for steps that are not rows of this process. */
+/** Returns the layout of leaves for steps that are not stored as rows in this process. */
 export function placeLeaves(leaves: readonly FoundLeaf[]): PlacedLeaf[] {
   return measureLeaves(leaves).map((leaf) => ({ ...leaf, kind: 0, offset: 0, staged: 0 }));
 }
@@ -16,7 +16,7 @@ export function placeLeaves(leaves: readonly FoundLeaf[]): PlacedLeaf[] {
 /** The value of a leaf in one step. */
 export type StepValue = AnyArray | string[];
 
-/** Returns a checked copy. @throws ReplayError SPEC_MISMATCH, INVALID_DATA */
+/** Returns a checked copy of a leaf's value. @throws ReplayError SPEC_MISMATCH, INVALID_DATA */
 export function stepValue({ leaf, keys, shape, size }: MeasuredLeaf, input: unknown): StepValue {
   const { dtype } = leaf;
   const target = { dtype, shape, size };

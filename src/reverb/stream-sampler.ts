@@ -28,7 +28,7 @@ export class StreamSource implements ItemSource {
   readonly #context: StreamContext;
   readonly #workers: number;
   #streams: readonly SampleStream[];
-  /** Samples that arrived and were not requested yet. */
+  /** Samples that have arrived, but that no call to `next` has taken yet. */
   readonly #stored: StreamItem[] = [];
   readonly #waiting: Waiting[] = [];
   #tableSignature: WireSignature | undefined;

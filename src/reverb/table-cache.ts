@@ -73,7 +73,11 @@ export class TableCache {
     return this.#tables?.get(name);
   }
 
-  /** @param closing also aborts the wait @throws ReplayError NOT_FOUND, IO, TIMEOUT, CLOSED, or a signal's reason */
+  /**
+   * Returns a table, and queries a server if the table is not cached.
+   * @param closing also aborts the wait
+   * @throws ReplayError NOT_FOUND, IO, TIMEOUT, CLOSED, or a signal's reason
+   */
   async get(name: string, options: WaitOptions = {}, closing?: AbortSignal): Promise<TableEntry> {
     const cachedTable = this.cached(name);
     if (cachedTable !== undefined) return cachedTable;
@@ -125,7 +129,7 @@ export class TableCache {
   }
 }
 
-/** The options of a call. */
+/** Returns the options of a call, without options that are undefined. */
 function wait(signal: AbortSignal | undefined, timeoutMs: number | undefined): WaitOptions {
   return { ...(signal !== undefined && { signal }), ...(timeoutMs !== undefined && { timeoutMs }) };
 }

@@ -54,7 +54,7 @@ export class DrawPanel {
     this.#list.replaceChildren(...(items.length === 0 ? [] : [tableOf("A batch", head, rows)]));
   }
 
-  /** Enables the controls if the source answers. */
+  /** Enables or disables the buttons. */
   enable(isEnabled: boolean): void {
     for (const element of this.#buttons) element.disabled = !isEnabled;
   }

@@ -6,7 +6,7 @@ import { type ImageLayout, imageLayout, linesOf, pixelsOf, rangeOf, rowsOf } fro
 import { Plot } from "../plot.ts";
 import type { ItemView, LeafValues, TableAbout } from "../protocol.ts";
 
-/** The maximum number of images of an item, and of rows of values. */
+/** The maximum number of images per leaf, and of rows of values or texts. */
 const MAX_IMAGES = 32;
 const MAX_ROWS = 64;
 /** The width, in pixels, to which small images are enlarged. */
@@ -46,7 +46,7 @@ export class ItemPanel {
     this.#leaves.replaceChildren(...leaves.map((leaf) => this.#leaf(leaf, length)));
   }
 
-  /** Adapts the images and plots to the available width. */
+  /** Adapts the plots to the available width. */
   fit(): void {
     for (const plot of this.#plots) plot.fit();
   }
@@ -86,7 +86,7 @@ export class ItemPanel {
   }
 }
 
-/** Returns a sentence that explains the probability of drawing the item. */
+/** Returns a text that explains the probability of drawing the item. */
 export function explanationText(
   { state, probability, timesSampled, priority, weight }: ItemView,
   { kind, exponent = 1 }: TableAbout["sampler"],

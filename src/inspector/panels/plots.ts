@@ -13,7 +13,7 @@ export interface PlotPanel {
   has(model: Model): boolean;
 }
 
-/** Returns all plots in their order on the page. @param chosen receives the values of a plot */
+/** Returns all plots in their order on the page. */
 export function plotPanels(): readonly PlotPanel[] {
   return [
     histogram("Priorities", "priority", ({ priorities }) => priorities),

@@ -103,7 +103,7 @@ export class Conversation {
   }
 }
 
-/** The number of bytes for a leaf's padding, and for its number of new shared frames. */
+/** The maximum number of bytes in a frame for a leaf's padding, and for its number of new shared frames. */
 const LEAF_BYTES = 24;
 
 function checkSize({ builder: { layout } }: Outbox, { frameBytes = Number.POSITIVE_INFINITY, shared = [] }: WelcomeMessage): void {

@@ -15,10 +15,10 @@ import { SocketLink } from "./link.ts";
 /** The messages that the Replay's end sends. */
 const FROM_MEMORY: ReadonlySet<KindName> = new Set(["invite", "welcome", "refused", "confirmation", "flushed", "closed", "message"]);
 
-/** The first and the longest pause before another attempt. */
+/** The first and the longest pause before another attempt, in milliseconds. */
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
-/** The maximum time from the start of a socket to its welcome. */
+/** The maximum time from the start of a socket to its welcome, in milliseconds. */
 const WELCOME_MS = 10_000;
 
 export interface DialerOptions {
@@ -180,7 +180,7 @@ export class Dialer {
     this.#timer = setTimeout(() => this.dial(), Math.min(pause, Math.max(1, reconnectTimeoutMs - elapsed)));
   }
 
-  /** Starts the timeout after a welcomed writer lost its connection. */
+  /** Records that a welcomed writer has lost its connection, so that the timeout counts from now on. */
   #countFromNow(): void {
     this.#isWelcome = false;
     this.#lostAt = performance.now();
@@ -212,7 +212,7 @@ function dismiss(channel: ByteChannel): void {
   channel.close(CLOSE.normal, "");
 }
 
-/** @throws ReplayError CORRUPT if frames do not divide the values of their leaves */
+/** @throws ReplayError CORRUPT if frames do not divide the values of their leaves evenly, or if a leaf is listed twice */
 function checkShared(shared: readonly { readonly leaves: readonly number[]; readonly frameBytes: number }[], leaves: readonly PlacedLeaf[]): void {
   const all = shared.flatMap((entry) => entry.leaves);
   const fits = shared.every((entry) => entry.leaves.every((leaf) => (leaves[leaf] as PlacedLeaf).arrayBytes % entry.frameBytes === 0));

@@ -71,7 +71,7 @@ export interface StepCodec {
 
 /** The maximum number of bytes of a frame before the welcome. It has to suffice for a hello, which names all leaves of a spec. */
 const HELLO_BYTES = 1 << 20;
-/** The number of unsent bytes from which a socket counts as alive without a pong. */
+/** If at least this many bytes are unsent, a ping is not answered, because the unsent bytes will show that this end is alive. */
 const PONG_BYTES = 1 << 16;
 
 /** One end of a socket. */
@@ -126,7 +126,7 @@ export class SocketLink implements Link {
     return frame.bytes.length;
   }
 
-  /** Pings after `ms` milliseconds without a message, and ends after another `timeoutMs`. */
+  /** Sends a ping after `ms` milliseconds without a message, and reports a fault after another `timeoutMs` milliseconds. */
   watch(ms: number, timeoutMs: number): void {
     clearTimeout(this.#timer);
     const check = () => {
@@ -193,7 +193,7 @@ export class SocketLink implements Link {
     if (!this.#kinds.has(kind)) throw corruptFrame(`of the kind ${kind} came from the wrong end`);
     if (kind === "message") return { ...fields, kind, body: bytes.slice(body) };
     if (kind !== "block" && kind !== "columns") return { ...fields, kind };
-    // Before a hello, there is no codec, so steps are not decoded.
+    // Before the welcome, there is no codec, so steps are not decoded.
     return this.codec.decode?.(frame) ?? { kind };
   }
 

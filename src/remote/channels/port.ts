@@ -26,7 +26,7 @@ export interface Control {
   unref?(): void;
 }
 
-/** Events that end a port: a MessagePort closes, a Worker of Node exits. Not every browser reports them. */
+/** Events that report the end of a port: `close` of a MessagePort, and `exit` of a Node Worker. Not every browser reports the end. */
 const ENDS = ["close", "exit"] as const;
 
 /** @throws TypeError */

@@ -14,7 +14,7 @@ export const TEXT_BYTES = 1 << 16;
 const HEAD_BYTES = 1024;
 const CALL_BYTES = 64;
 const MAX_COLUMNS_BYTES = TEXT_BYTES - HEAD_BYTES - CALL_BYTES;
-/** The number of blocks for `maxInFlight` steps, so that buffers return while other blocks are filled. */
+/** The minimum number of blocks into which `maxInFlight` steps are divided, so that some buffers return while other blocks are filled. */
 const BLOCKS = 4;
 
 /** Up to this many bytes, a loop copies faster than a call to `set`. */
@@ -129,7 +129,7 @@ export class BlockBuilder {
     }
   }
 
-  /** Writes final steps to the first rows of a slot, `slotsAhead` slots after the next slot. A leaf without a column is zeros. */
+  /** Writes final steps to the first rows of a slot, `slotsAhead` slots after the next slot. A leaf without a column is filled with zeros. */
   putFinals(slotsAhead: number, columns: readonly unknown[], lead: readonly number[]): void {
     const { buffer, bytes: u8 } = this.#block as { buffer: ArrayBuffer; bytes: Uint8Array<ArrayBuffer> };
     const { leaves, lanes, offsets } = this.layout;

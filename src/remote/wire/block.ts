@@ -10,17 +10,20 @@ import type { BlockMessage, ColumnsMessage } from "./messages.ts";
 
 /** The count of numbers that encode a call between two steps. The first of them is the index of the slot that follows the call. */
 export const CALL = 7;
-/** Slot, ITEM, table, length, priority, lane, columns + 1 (0 for no columns). */
+/** Creates an item. The numbers of the call: slot, ITEM, table, length, priority, lane, columns + 1 (0 for no columns). */
 export const ITEM = 0;
 /** The number that denotes the priority "max" of an item. */
 export const LARGEST_PRIORITY = -1;
-/** Slot, END, lane + 1 (0 for all), terminated + 1 (0 if not passed), whether the slot has the final step in its first row. */
+/**
+ * Ends an episode. The numbers of the call: slot, END, lane + 1 (0 for all), terminated + 1 (0 if not passed), 1 if the slot has the final step in its first
+ * row.
+ */
 export const END = 1;
-/** Slot, DISCARD, lane + 1 (0 for all). */
+/** Discards an episode. The numbers of the call: slot, DISCARD, lane + 1 (0 for all). */
 export const DISCARD = 3;
 /**
- * Slot, FLAGS, number of final steps. In this slot, the episodes of some lanes end. The slot's bytes identify these lanes, and their final steps are in the
- * next slot.
+ * Ends the episodes of some lanes with the step in this slot. The numbers of the call: slot, FLAGS, number of final steps. The slot's bytes identify the lanes,
+ * and the final steps are in the next slot.
  */
 export const FLAGS = 2;
 

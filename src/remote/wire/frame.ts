@@ -58,7 +58,7 @@ export function makeFrame(name: KindName, fields: object, bodyBytes = 0): Frame 
   return { kind: name, fields, bytes, body };
 }
 
-/** Reads a frame, without its body. @throws ReplayError CORRUPT */
+/** Reads the head and the text of a frame, and leaves its body encoded. @throws ReplayError CORRUPT */
 export function readFrame(message: ArrayBuffer | Uint8Array): Frame {
   const bytes = aligned(message);
   if (bytes.length < HEAD_BYTES) throw corruptFrame(`has only ${bytes.length} bytes`);

@@ -40,7 +40,7 @@ export interface HelloMessage {
   readonly reconnects: boolean;
   readonly leaves: readonly LeafDescription[];
   readonly lanes: number;
-  /** The number of the last message that the actor's program has handled. */
+  /** The number of the last message that the actor's program has handled or is handling. */
   readonly receipt: number;
 }
 
@@ -119,7 +119,7 @@ export interface ReceiptMessage {
 
 export type ToMemory = BlockMessage | ColumnsMessage | FlushMessage | ByeMessage | ReceiptMessage | HelloMessage;
 
-/** Reports that all blocks up to this number are accepted. Over a port, also returns the buffer. */
+/** Reports that all blocks up to this number are confirmed. Over a port, also returns the buffer of the block. */
 export interface ConfirmationMessage {
   readonly kind: "confirmation";
   readonly number: number;

@@ -6,7 +6,7 @@ import { referenceBytesOf, type SharedLeaves } from "./shared-frames.ts";
 
 /** The approximate number of bytes of a frame's text and padding. */
 const OVERHEAD = 8192;
-/** The number of bytes per leaf, or per entry of shared leaves. */
+/** The approximate number of additional bytes of a frame per leaf, and per entry of shared leaves. */
 const LEAF_BYTES = 16;
 
 /** The frame limits that the Replay's end has set. */

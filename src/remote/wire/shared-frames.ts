@@ -5,7 +5,7 @@
 import type { PlacedLeaf } from "../../schema/layout.ts";
 import { corruptFrame } from "./frame.ts";
 
-/** Leaves that share frames, and the number of frames that the Replay's end keeps. */
+/** Leaves that share frames, and the number of recent frames that both ends keep. */
 export interface SharedLeaves {
   /** The numbers of the leaves. */
   readonly leaves: readonly number[];
@@ -97,7 +97,7 @@ export class FrameReceiver {
 
   /**
    * Writes the frames of references.
-   * @param references bytes of references @param frames the new frames @param to the target of the first frame
+   * @param references the numbers of the frames @param frames the new frames @param to the target @param at the offset of the first frame in the target
    * @throws ReplayError CORRUPT if a reference is unknown
    */
   resolve(references: Uint32Array, frames: Uint8Array, to: Uint8Array, at: number): void {

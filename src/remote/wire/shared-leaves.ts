@@ -2,10 +2,10 @@
 import { arrayFrameBytes, type PlacedLeaf } from "../../schema/layout.ts";
 import { REFERENCE_BYTES, type SharedLeaves } from "./shared-frames.ts";
 
-/** The maximum number of bytes of frames kept per connection. */
+/** The maximum number of bytes of frames kept per connection and per group of leaves that share frames, unless a single frame is larger. */
 const KEPT_BYTES = 4 << 20;
 
-/** @param lanes the number of lanes of the writer; each lane has separate frames */
+/** Returns the groups of leaves that share frames. @param lanes the number of lanes of the writer; each lane has separate frames */
 export function sharedLeaves(leaves: readonly PlacedLeaf[], lanes: number): SharedLeaves[] {
   const groups = new Map<string, number[]>();
   leaves.forEach((found, i) => {

@@ -219,7 +219,8 @@ export class StepDecoder extends StepWire {
   }
 
   /**
-   * Returns the bytes of parts in a buffer of `size` bytes: the frame itself, or a new buffer if frames have to be inserted.
+   * Returns the bytes of parts in a buffer of `size` bytes: the frame itself, or a new buffer if shared frames have to be inserted or the frame omits the zeros
+   * at its end.
    * @param first the place of the first part
    */
   #read(bytes: Uint8Array<ArrayBuffer>, body: number, parts: readonly Part[], size: number, counts: readonly number[] = [], first = 0) {

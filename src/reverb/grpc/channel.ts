@@ -11,7 +11,7 @@ import { DEADLINE_EXCEEDED, INTERNAL, RpcError, UNAUTHENTICATED, UNAVAILABLE } f
 const WINDOW = 16 * 1024 * 1024;
 /** The memory limit of a session in megabytes, the unit of Node. */
 const SESSION_MEMORY = 1024;
-/** The default of `keepAliveMs`. */
+/** The defaults of `keepAliveMs` and `keepAliveTimeoutMs`. */
 export const KEEP_ALIVE_MS = 30_000;
 export const KEEP_ALIVE_TIMEOUT_MS = 20_000;
 

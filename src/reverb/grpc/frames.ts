@@ -15,7 +15,7 @@ export function frameMessage(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBu
   return bytes;
 }
 
-/** The size up to which a part is merged with its neighbours. */
+/** Parts of fewer bytes than this are merged with the parts before them. */
 const SMALL = 4096;
 
 /** Splits incoming bytes into messages. A message that arrives in one piece is not copied. */
@@ -63,7 +63,7 @@ export class FrameReader {
     return undefined;
   }
 
-  /** Merges small parts whenever their number has doubled, because an array for a single byte takes a hundred bytes. */
+  /** Merges a small part with the parts before it while they are not larger, because an array for a single byte takes a hundred bytes. */
   #add(bytes: Uint8Array): void {
     let last = bytes;
     for (let previous = this.#parts.at(-1); previous !== undefined && last.length < SMALL && previous.length <= last.length; previous = this.#parts.at(-1)) {

@@ -56,7 +56,7 @@ export function typeName(number: number): string {
   return BY_NUMBER[number]?.name ?? UNREADABLE.get(number) ?? `data type ${number}`;
 }
 
-/** Returns the data type with this number in TensorFlow; undefined for a type that Reverb tensors cannot have. */
+/** Returns the data type with this number in TensorFlow; undefined for a type whose tensors Reprise cannot read. */
 export function dataType(number: number): DataType | undefined {
   return BY_NUMBER[number];
 }

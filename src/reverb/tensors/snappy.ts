@@ -7,7 +7,7 @@ import { corrupt } from "../../base/error.ts";
 /** The start of every CORRUPT message in this file. */
 const UNREADABLE = "a Snappy block cannot be read";
 
-/** The maximum distance of a copy, so that it fits into 16 bits. */
+/** The number of bytes that are compressed together. Copies do not cross blocks of this size, so their distances fit into 16 bits. */
 const BLOCK = 1 << 16;
 
 const TABLE_BITS = 14;

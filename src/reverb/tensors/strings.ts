@@ -1,4 +1,4 @@
-/** Reads tensors of text, which contain the lengths of all texts as varints, followed by their uncompressed bytes. */
+/** Writes and reads tensors of text, which contain the lengths of all texts as varints, followed by their uncompressed bytes. */
 import { corrupt } from "../../base/error.ts";
 
 /** The start of every CORRUPT message in this file. */

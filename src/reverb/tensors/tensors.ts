@@ -30,7 +30,7 @@ export function writeTensor(dtype: Dtype | "string", shape: readonly number[], d
   return { dtype: type.number, shape, content: compress(bytes) };
 }
 
-/** Returns the uncompressed size of a tensor's elements, in bytes. */
+/** Returns the uncompressed size of a tensor's elements in bytes; for text, the number of UTF-16 code units. */
 export function sizeOfData(dtype: Dtype | "string", data: AnyArray | readonly string[]): number {
   if (ArrayBuffer.isView(data)) return data.length * dataTypeOf(dtype).bytes;
   return data.reduce((sum, text) => sum + text.length, 0);
@@ -70,7 +70,7 @@ function elements(dtype: Dtype, { buffer }: Uint8Array<ArrayBuffer>): ArrayOf<Dt
   return new DTYPES[dtype].array(buffer) as ArrayOf<Dtype>;
 }
 
-/** @throws ReplayError CORRUPT for sizes beyond any memory */
+/** Returns the number of elements. @throws ReplayError CORRUPT for a negative dimension, or for more than 2^40 elements */
 function countOf(shape: readonly number[]): number {
   let count = 1;
   for (let i = 0; i < shape.length; i++) {

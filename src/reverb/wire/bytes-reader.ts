@@ -78,7 +78,7 @@ export class BytesReader {
     return DOUBLE[0] as number;
   }
 
-  /** Returns a view of the message's bytes. */
+  /** Reads a field of bytes, and returns a view of them. */
   bytes(): Uint8Array {
     const length = this.#length();
     this.#at += length;

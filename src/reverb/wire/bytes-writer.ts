@@ -40,7 +40,7 @@ export class BytesWriter {
     this.#u32(field * 8 + DELIMITED);
   }
 
-  /** Writes an int32. Like the methods below, omits a field that has the default value. */
+  /** Writes an int32. Like the other methods for single values and lists, omits a field that has the default value. */
   int32(field: number, value: number): void {
     if (value === 0) return;
     // A negative number is encoded as if it had 64 bits.

@@ -14,7 +14,7 @@ export interface TensorMessage {
 export interface ChunkMessage {
   readonly key: bigint;
   readonly episodeId: bigint;
-  /** The numbers of the first and the last step. */
+  /** The numbers of the first and the last step in their episode. */
   readonly start: number;
   readonly end: number;
   /** Whether steps in between are missing. */

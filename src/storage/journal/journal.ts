@@ -274,8 +274,8 @@ export class Journal {
         this.#compact();
         // Large groups need several shares.
         for (let shares = SHARES; shares > 0 && this.#exceeds(1.5, this.#log.leaving); shares--) this.#compact();
-        // Files of released segments are removed by the next flush, when their replacement is on the disk. If the files take too much space, the log is flushed
-        // now.
+        // Files of released segments are removed with the next flush or segment, after their replacement is on the disk. If the files take too much space, the
+        // log is flushed now.
         if (this.#exceeds(1.75)) this.#log.flush();
       }
     } finally {
