@@ -159,7 +159,7 @@ export class TextReader {
     const refusal = this.here(INVALID).put(what).put(" must be ").put(kind);
     if (least == f64.MIN_VALUE) refusal.put(" above 0");
     else if (least > -f64.MAX_VALUE) refusal.put(most < f64.MAX_VALUE ? " from " : " of at least ").number(least);
-    if (most < f64.MAX_VALUE) refusal.put(least == f64.MIN_VALUE ? " and at most " : least > -f64.MAX_VALUE ? " to " : " of at most ").number(most);
+    if (most < f64.MAX_VALUE) refusal.put(least == f64.MIN_VALUE ? " and at most " : " to ").number(most);
     return refusal.put(" (at most 15 digits, exponents from e-22 to e22), got ").word(this.word, this.bytes).code;
   }
 

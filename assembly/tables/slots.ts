@@ -116,10 +116,10 @@ export class Item {
     return (this.word & PLAIN) != 0;
   }
 
-  /** Whether no episode ends before the last row, and all rows have consecutive numbers. */
+  /** Whether all rows have consecutive numbers; such a run is also single. */
   @inline
   numbered(): bool {
-    return (this.word & (SINGLE | NUMBERED)) == (SINGLE | NUMBERED);
+    return (this.word & NUMBERED) != 0;
   }
 
   @inline
