@@ -86,7 +86,7 @@ function placeArrays(root: Root): f64 {
 }
 
 /**
- * Sets `shared` of a leaf that shares its values to the number + 1 of its SHARE, and for the first leaf of a name makes this SHARE and its pool. Returns 0, or the
+ * Sets `shared` of a leaf that shares its values to the number + 1 of its SHARE. Makes this SHARE and its pool for the first leaf of a name. Returns 0, or the
  * code of a refusal.
  */
 function share(root: Root, field: Field): i32 {
