@@ -224,9 +224,9 @@ export class Pool {
   }
 
   /**
- * Notes a freed row for a journal, and returns whether the row waits until the journal has saved it. If not, releases the parts of the row that are stored
- * elsewhere.
- */
+   * Notes a freed row for a journal, and returns whether the row waits until the journal has saved it. If not, releases the parts of the row that are stored
+   * elsewhere.
+   */
   private waits(row: u32): bool {
     if ((this.traits & TRACKED) != 0) {
       this.noteChange(row, LINK);
