@@ -45,7 +45,7 @@ export const ROWS: u32 = 16;
 
 /** The number of entries or rows processed together. Their items, or copies of their rows, fit in the first-level cache, and their cache misses overlap. */
 export const PIECE: u32 = 256;
-/** Memory for copies of a piece's rows. */
+/** The number of bytes for copies of a piece's rows. */
 export const NEAR_BYTES: u32 = 16384;
 
 @unmanaged
