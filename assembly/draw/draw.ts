@@ -45,7 +45,7 @@ export const ROWS: u32 = 16;
 
 /** The number of entries or rows processed together. Their items, or copies of their rows, fit in the first-level cache, and their cache misses overlap. */
 export const PIECE: u32 = 256;
-/** Memory for copies of a piece's rows. */
+/** The number of bytes for copies of a piece's rows. */
 export const NEAR_BYTES: u32 = 16384;
 
 @unmanaged
@@ -100,13 +100,13 @@ export class Draw {
     return this.picks != 0 ? this.width : load<u32>(this.u32At(LENGTH, i));
   }
 
-  /** The address of the NEAR_BYTES for copies of rows, after the addresses. */
+  /** The address of the area of NEAR_BYTES for copies of rows. The area follows the addresses. */
   @inline
   get prefetched(): usize {
     return align16(2 * this.addresses - this.selected);
   }
 
-  /** Whether the draw was created (`draw_init`) for that many entries of that many rows. The memory after the draw belongs to other structures. */
+  /** Whether the draw was created (`draw_init`) with room for n entries of `width` rows. The memory after the draw belongs to other structures. */
   fits(n: u32, width: u32): bool {
     return n <= this.stride >> 3 && <u64>n * <u64>width <= <u64>((this.selected - this.rows) >> 2);
   }
@@ -125,7 +125,7 @@ function strideOf(items: u32): u32 {
   return align16(items << 3);
 }
 
-/** Returns the number of bytes of a draw of up to `items` items, with room to gather. Each row that an item's window may have takes 12 more bytes. */
+/** Returns the number of bytes of a draw of up to `items` items, with room to gather. Each row of the items' windows takes 12 more bytes. */
 export function draw_bytes(items: u32): u32 {
   return <u32>COLUMNS_AT + ROWS * strideOf(items) + 16 + NEAR_BYTES;
 }

@@ -17,7 +17,7 @@ import { Draw, LENGTH, NEAR_BYTES, PIECE, STEPS } from "./draw";
 import { BOOTSTRAP, chooseRows, nameOf, OUTPUT_BYTES, Output } from "./output";
 import { openWindow, prefetchPacked, unpackOnce, WINDOW_HEAD } from "./unpacked-frames";
 
-/** If several leaves are needed, rows of up to this many bytes, plus 16, are first copied whole. */
+/** If several leaves are needed, rows of at least 16 and at most this many bytes are first copied whole. */
 const SHORT: u32 = NEAR_BYTES / PIECE;
 
 /** The size of an operating system page, in bytes. */
@@ -363,7 +363,7 @@ function selectOne(d: Draw, p: Pool, first: u32, entries: u32, step: i32): void 
   }
 }
 
-/** Reads one word of each row that has an address. */
+/** Reads one word at the address of each row. For padding without an address, reads the word at address 0. */
 export function prefetchRows(d: Draw, first: u32, count: u32): void {
   const at = <usize>d.addresses + ((<usize>first) << 2);
   Prefetch.touch(at, at + ((<usize>count) << 2), 0, 1);

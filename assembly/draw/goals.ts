@@ -25,7 +25,8 @@ const FINAL: u32 = 1;
 
 /**
  * Chooses `ask` of the entries at random, or all entries that can get a goal if there are fewer, and a goal for each. Fills RELABELLED and GOAL. Each entry
- * uses one random number for the choice, unless the choice is already determined, then one for its goal, unless the goal is the last step.
+ * that can get a goal uses one random number for the choice, unless the choice is already determined. Each chosen entry uses another one for its goal, unless
+ * the strategy is FINAL.
  * O(count × log steps)
  */
 export function draw_goals(draw: usize, table: usize, ask: u32, strategy: u32): void {

@@ -129,7 +129,7 @@ export class Returns {
     return k + 1 < changetype<Item>(item).length() ? 0 : changetype<Item>(item).ends(row);
   }
 
-  /** Returns 1 if a row has a reward or a terminated flag, else 0. */
+  /** Returns 1 if a row has a reward other than 0 or a terminated flag, else 0. */
   static says(p: Pool, row: u32, reward: u32, terminatedLeaf: u32): u32 {
     const leaf = p.leaf(reward);
     const value = p.value(row, leaf);
@@ -138,7 +138,7 @@ export class Returns {
     return u32(terminatedLeaf != NONE && Returns.number(p, p.bytes(row), terminatedLeaf) != 0);
   }
 
-  /** Returns the number of a leaf in a row, by the address of its bytes. The usual f32 needs no call. */
+  /** Returns the value of leaf i as a number. `bytes`: the address of the row's bytes. The usual type, f32, needs no call. */
   @inline
   static number(p: Pool, bytes: usize, i: u32): f64 {
     const leaf = p.leaf(i);

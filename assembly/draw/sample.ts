@@ -1,6 +1,6 @@
 /**
- * Sampling makes n draws. `table_sample` checks the limiter before each draw, raises every item's count, and removes exhausted items. Items that are removed
- * during a draw keep their rows until `table_close_draw`, so that the rows can be gathered.
+ * Sampling makes n draws. `table_sample` checks the limiter before each draw, raises the count of each drawn item, and removes exhausted items. Items that are
+ * removed during a draw keep their rows until `table_close_draw`, so that the rows can be gathered.
  */
 import { fillWith } from "../memory/bytes";
 import { E_UNLIKE, E_UNSUPPORTED, fail } from "../memory/error";
@@ -160,7 +160,7 @@ const LOOSE: f64 = 512;
 
 /**
  * Whether to measure the items of a draw (`table_peek` with flag 16) before making room for n items of `longest` steps, `stepBytes` each, because the longest
- * item ever stored may no longer exist. If most items are at least half as long, nothing is measured.
+ * item ever stored may no longer exist. If items are at least half as long on average, only LARGE batches are measured.
  */
 export function table_loose(table: usize, n: u32, longest: u32, stepBytes: f64): bool {
   const t = changetype<Table>(table);

@@ -71,7 +71,7 @@ class SequenceWork {
     else store<f32>(<usize>this.discounts + ((<usize>j) << 2), <f32>factor);
   }
 
-  /** Writes the discount of a step, and the return with a number. */
+  /** Writes the discount of step j, and the return at index `number`. */
   @inline
   put(j: u32, number: u32, ret: f64, factor: f64): void {
     if (this.wide != 0) {
@@ -188,7 +188,10 @@ function layOut(w: SequenceWork, work: u32, out: u32, items: u32, width: u32, wi
   w.wide = wide;
 }
 
-/** A fast path for the usual entry: no episode ends before its last row, and no leaf holds a discount. Returns 1 if a reward is lost. */
+/**
+ * A fast path for the usual entry: no episode ends before its last row, rewards are single numbers, and no leaf has discounts or terminated flags. Returns 1 if
+ * the reward of the last row is lost, else 0.
+ */
 function ofOneEpisode(w: SequenceWork, p: Pool, item: Item, rows: usize, reward: u32, rewards: usize): u32 {
   const length = w.length;
   const last = length - 1;
@@ -340,7 +343,7 @@ function look(w: SequenceWork, p: Pool, item: usize, rows: usize, reward: u32, d
   const factors = <usize>w.factors;
   const states = <usize>w.states;
   let isFirst = <u8>w.isFirst;
-  // `alive` refers to the previous step.
+  // At the beginning of each pass, `alive` refers to the previous step.
   let alive: f64 = 1;
   let lost: u32 = 0;
   for (let j: u32 = 0; j < length; j++, rows += 4) {

@@ -25,7 +25,7 @@ export function draw_vector_returns(
   const each = dtypeBytes(leaf.dtype);
   const width = <usize>(d.width << 2);
   const addresses = <usize>(d.addresses - d.rows);
-  // f64 × width. For a single entry, the last ones overwrite addresses that have all been read by then.
+  // The factors are f64 × width. For a single entry, the last factors overwrite addresses that have all been read by then.
   const factors = <usize>d.selected;
   let window = <usize>d.rows;
   for (let i: u32 = 0; i < d.count; i++, window += width) {

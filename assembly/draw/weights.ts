@@ -8,8 +8,8 @@ const LOWER: u32 = 1;
 const UPPER: u32 = 2;
 
 /**
- * Computes (tableSize × probability)^-beta for each entry. `normalize`: divides by the largest of the draw (1), by the largest that the table could produce
- * (2), or by nothing (0).
+ * Computes (tableSize × probability)^-beta for each entry. `normalize`: divides by the largest weight of the draw (1), by the largest weight that the
+ * table could produce (2), or by nothing (0).
  */
 export function draw_weights(draw: usize, table: usize, beta: f64, normalize: u32): void {
   const t = changetype<Table>(table);
@@ -52,8 +52,8 @@ function probabilityOf(d: Draw, i: u32): f64 {
 }
 
 /**
- * Turns n errors (f64 each) into priorities in place. Bounds that are set apply, the lower one first, which also replaces NaN. Returns n, or the place of an
- * error whose power is not a real number.
+ * Turns n errors (f64 each) into priorities in place. Applies the bounds that are set, the lower one first; a bound also replaces NaN. Returns n, or the
+ * place of an error whose power is not a real number.
  */
 export function priority_of_errors(at: usize, n: u32, alpha: f64, eps: f64, lower: f64, upper: f64, bounds: u32): u32 {
   const whole = Math.floor(alpha) == alpha;
@@ -73,7 +73,7 @@ export function priority_of_errors(at: usize, n: u32, alpha: f64, eps: f64, lowe
   return n;
 }
 
-/** Writes the largest of those of n priorities (f64 each) whose items still exist; 0 if no item exists. */
+/** Writes the largest of n priorities (f64 each), without those whose items no longer exist; 0 if no item exists. */
 export function priority_max(table: usize, keys: usize, priorities: usize, n: u32, out: usize): void {
   const slots = changetype<Table>(table).slots();
   let largest: f64 = 0;

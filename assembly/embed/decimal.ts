@@ -41,7 +41,7 @@ export function numberOf(word: u32, bytes: u32): f64 {
   if (exponent < -MAX_POWER || exponent > MAX_POWER) return NaN;
   let power: f64 = 1;
   for (let i = exponent < 0 ? -exponent : exponent; i > 0; i--) power *= 10;
-  // This rounds only once.
+  // The mantissa and the power are exact, so only this operation rounds.
   const size = exponent < 0 ? <f64>mantissa / power : <f64>mantissa * power;
   return negative ? -size : size;
 }

@@ -31,11 +31,11 @@ import { ALL, capital, headName, MASKED, NEXT, SUMMED, ViewColumn } from "./view
 const COLUMNS_BYTES: u32 = 24;
 const COLUMN_BYTES: u32 = 40;
 const NUMBERS_BYTES: u32 = 104;
-/** The byte length of the longest word with which a name begins. */
+/** The number of bytes reserved for the word with which a name begins. The longest such word has 15 bytes. */
 const HEAD_BYTES: u32 = 16;
 /** Passed instead of a view number to describe a packed step. */
 const STEP: u32 = u32.MAX_VALUE;
-/** The first NUMBERS, which `table_counter` returns. */
+/** The number of counters with which NUMBERS begins, as `table_counter` returns them. */
 const COUNTERS: u32 = 10;
 
 @unmanaged

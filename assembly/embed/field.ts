@@ -256,7 +256,7 @@ export function settleFields(): i32 {
   return checkLists(Root.the().lists());
 }
 
-/** Compares two leaves for their order. */
+/** Compares the paths of two leaves. Returns a number below 0 if `a` comes first, above 0 if `b` comes first, and 0 if the paths are equal. */
 function compare(a: Field, b: Field): i32 {
   let from: u32 = 0;
   while (true) {

@@ -67,7 +67,7 @@ export function beginLimiter(limiter: LimiterOptions): void {
   for (let i: u32 = 0; i < LIMITER_NUMBERS; i++) store<f64>(at(limiter, i), limiterDefault(i));
 }
 
-/** Reads the option whose word was read. Returns 0, NO_OPTION, or INVALID. */
+/** Reads the value of the option whose word was just read. Returns 0, NO_OPTION, or INVALID. */
 export function readLimiter(words: TextReader, limiter: LimiterOptions): i32 {
   for (let i: u32 = 0; i < LIMITER_NUMBERS; i++) {
     if (!words.is(limiterName(i))) continue;

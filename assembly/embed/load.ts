@@ -123,7 +123,7 @@ function checkSections(snapshot: u32, bytes: u32): i32 {
   return corrupt("its end is missing");
 }
 
-/** Returns the last section of a kind; null if there is none. */
+/** Returns the last section with a kind and an id; null if there is none. */
 function newest(at: u32, end: u32, kind: u32, id: u32): Section | null {
   let found: u32 = 0;
   while (at < end) {

@@ -20,7 +20,7 @@ import { checkDraw, drawBatch, gatherLeaves, look, noRoomForBatch, notReady, sur
 import { FALLBACK, MIXTURE, RANDOM, View, viewOf } from "./view";
 import { DRAWN, MIXED, SUMMED, ViewColumn } from "./view-columns";
 
-/** Weights are divided by the largest of the batch. */
+/** The value of `weighs` if weights are divided by the largest weight of the batch. */
 const BY_BATCH: u32 = 2;
 
 /** Draws up to n items of a view, or n rows of a mixture; returns how many. `beta`: the exponent of its weights, if any. Never waits. */
@@ -158,7 +158,7 @@ function aligned(bytes: f64): f64 {
   return Math.ceil(bytes / 16) * 16;
 }
 
-/** Weights are f64 until they are divided. */
+/** Returns the number of bytes of a column of n rows. Drawn values take 8 bytes each, because weights are f64 until they are divided. */
 function columnBytes(column: ViewColumn, n: u32): f64 {
   if (column.source == SUMMED) return aligned(<f64>n * <f64>column.returnBytes());
   return aligned(<f64>n * (column.isLeaf() ? <f64>Field.of(column.which).arrayBytes() : 8));

@@ -23,7 +23,7 @@ const HEAD_BYTES: usize = 16;
 const RANDOM_BYTES: usize = 32;
 /** The maximum number of rows that rounding can withhold from a source. */
 const MAX_CARRY: f64 = 4294967296;
-/** The number of a source is a byte. */
+/** The maximum number of sources. In batches, the number of a source is a byte. */
 const MAX_SOURCES: u32 = 256;
 
 @unmanaged

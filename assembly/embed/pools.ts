@@ -85,7 +85,10 @@ function placeArrays(root: Root): f64 {
   return bytes;
 }
 
-/** Returns the pool of a leaf that shares its values, by its number + 1; makes the pool for the first leaf of a name. Returns 0, or the code of a refusal. */
+/**
+ * Sets `shared` of a leaf that shares its values to the number + 1 of its SHARE. Makes this SHARE and its pool for the first leaf of a name. Returns 0, or the
+ * code of a refusal.
+ */
 function share(root: Root, field: Field): i32 {
   const shares = root.shares();
   const bytes = field.frameBytes();

@@ -138,7 +138,7 @@ export function noRoom(): i32 {
   return Refusal.of(E_OUT_OF_MEMORY).put("there is no memory for the described Replay. Increase bytes").code;
 }
 
-/** Refuses names that are not valid UTF-8. */
+/** Refuses a text, or names in a snapshot, because they are not valid UTF-8. */
 export function notUtf8(): i32 {
   return Refusal.of(INVALID_DATA).put("the text, and the names in a snapshot, must be valid UTF-8").code;
 }

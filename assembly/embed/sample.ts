@@ -179,7 +179,7 @@ export function rowsOf(root: Root, view: View, keys: usize, n: u32): i64 {
   return view.n == 0 ? longest : min(view.n + 1, longest);
 }
 
-/** Returns the length, in steps, of the longest item that may be drawn, or the code of a refusal. */
+/** Returns the steps of the view's windows, or, if it shows whole items, of the longest item that may be drawn; or the code of a refusal. */
 function windowRows(root: Root, view: View, n: u32, state: usize): i64 {
   if (view.n != 0) return view.n;
   const longest = view.tableOptions().table().longest;
@@ -287,7 +287,7 @@ function plan(root: Root, view: View, n: u32, width: u32): usize {
   return at;
 }
 
-/** Returns the number of bytes of a column of n entries, unless the column belongs to the draw. */
+/** Returns the number of bytes of a column of n entries; 0 if the column belongs to the draw. */
 function columnBytes(column: ViewColumn, n: u32, width: u32): f64 {
   if (column.source == DRAWN) return 0;
   if (column.source == SUMMED) return aligned(<f64>n * <f64>column.returnBytes());

@@ -91,7 +91,7 @@ export function replay_save(handle: u32, first: u32): u32 {
 export function reserveSave(root: Root): bool {
   const put = Put.begin();
   for (let i: u32 = 0; i < SECTION_BYTES; i++) put.byte(0);
-  // This reserves room for the longer of the two values.
+  // Both values are written one after the other, which reserves enough room for each of them.
   putHead(put);
   putWriters(put);
   let bytes = SECTION_MAX;
@@ -188,7 +188,7 @@ function roomFor(id: u32): u32 {
   return max(SECTION_MAX, COUNT_BYTES + record_row_bytes(poolOf(id)));
 }
 
-/** Advances after the last record of a pool's rows: to the freed rows of the pool, then to the next pool. */
+/** Advances after the last record of a pool or table: from the rows of a pool to its freed rows, then to the next pool; or to the next table. */
 function next(s: Saving): void {
   if (s.stage == OF_ROWS) {
     s.stage = OF_FREE;

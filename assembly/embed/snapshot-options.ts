@@ -73,7 +73,7 @@ function source(): TextReader {
   return words;
 }
 
-/** Reads a name. */
+/** Reads a name, and returns a reader with this name as its word. */
 function name(tags: Tags): TextReader {
   const words = source();
   tags.name();

@@ -61,7 +61,7 @@ export class TableOptions {
     this.maxSteps = steps == MAX_WHOLE ? Infinity : steps;
   }
 
-  /** Sets the limit, capped at the highest count. */
+  /** Sets the limit. A number above the highest possible count means no limit. */
   setTimesSampled(times: f64): void {
     this.maxTimesSampled = times > <f64>u32.MAX_VALUE ? 0 : <u32>times;
   }
@@ -137,7 +137,7 @@ export function endTable(words: TextReader, options: TableOptions): i32 {
   return words.here(INVALID).put("minDiff must be <= maxDiff (").number(limiter.maxDiff).put("), got ").number(limiter.minDiff).code;
 }
 
-/** Returns the index of the table that a rule or a view names, or NOT_FOUND. */
+/** Reads the name of a table in the line of a rule or a view, and returns the index of the table, NOT_FOUND, or INVALID if the name is missing. */
 export function tableNamed(words: TextReader): i32 {
   const code = words.want("the name of a table");
   return code == 0 ? tableAt(words) : code;

@@ -16,7 +16,7 @@ export const NUMBER: u32 = 4;
 export const TEXT: u32 = 6;
 export const ARRAY: u32 = 9;
 export const OBJECT: u32 = 10;
-/** null and undefined also take one byte. */
+/** The last of the types that take one byte and have no content. null and undefined are also such types. */
 const LAST_WORD: u32 = TRUE;
 const BIGINT: u32 = 5;
 const UNITS: u32 = 7;

@@ -16,7 +16,7 @@ export const REWARD: u32 = 2;
 export const DISCOUNT: u32 = 3;
 export const TERMINATED: u32 = 4;
 export const ROLES: u32 = 5;
-/** The total number of bytes of the role names. */
+/** The number of bytes reserved for the names of all roles. */
 export const NAMES_BYTES: u32 = 64;
 
 @unmanaged

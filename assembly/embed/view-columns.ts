@@ -143,7 +143,7 @@ function checkLengths(view: View): i32 {
   return longest == 0 || view.n < longest ? 0 : tooManySteps(view, longest);
 }
 
-/** Checks that each name after `next` in a line is the name of a part. Returns 0 or NOT_FOUND. */
+/** Checks that each name after `next` in a line is `action`, or the first part of the path of a leaf without a role. Returns 0 or NOT_FOUND. */
 function checkNexts(view: View): i32 {
   for (let k: u32 = 0; k < view.nextCount; k++) {
     const next = nextOf(view, k);
@@ -156,7 +156,7 @@ function checkNexts(view: View): i32 {
   return 0;
 }
 
-/** Checks that no part has the name of a column of the view. Returns 0 or SPEC_MISMATCH. */
+/** Checks that no leaf without a role begins its path with the name of another column of the view. Returns 0 or SPEC_MISMATCH. */
 function checkNames(view: View): i32 {
   for (let i: u32 = 0; i < Root.the().fields().count; i++) {
     const field = Field.of(i);
@@ -249,7 +249,7 @@ function topBytes(field: Field): u32 {
   return partEnd(field, 0);
 }
 
-/** Whether one name is `nextMask` and the other `mask`. */
+/** Whether the name at `at` consists of `next` and of `name` with a capital letter, such as `nextMask` for `mask`. */
 function isNextOf(at: u32, bytes: u32, name: Word): bool {
   if (name.bytes == 0 || bytes != name.bytes + 4 || !isText(at, 4, "next")) return false;
   if (<u32>load<u8>(<usize>(at + 4)) != capital(load<u8>(<usize>name.at))) return false;

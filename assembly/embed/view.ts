@@ -201,7 +201,7 @@ export function singleRow(options: TableOptions): i32 {
   ).code;
 }
 
-/** @param longest rows of the longest item stored, or made by a rule */
+/** Refuses a view of transitions because no item has n + 1 steps. @param longest rows of the longest item stored, or made by a rule */
 export function tooManySteps(view: View, longest: u32): i32 {
   const refusal = Refusal.of(INVALID)
     .put("n must be at most ")

@@ -13,7 +13,7 @@ import { ABI_VERSION, GRANULE, GRANULE_BITS, header, MAGIC, RUN_CLASSES, RUNS_AT
 const LOOKS: u32 = 8;
 /** wasm pages of 64 KiB are 16 granules. */
 const WASM_PAGE_BITS: u32 = 4;
-/** Memory grows by at least 1 MiB: a grow costs 150 µs, whatever its size. */
+/** If the limit and the host allow, memory grows by at least 1 MiB, because each growth costs 150 µs, whatever its size. */
 const GROW_PAGES: u32 = 16;
 
 /**
@@ -136,7 +136,10 @@ function takeRun(n: u32): u32 {
   return 0;
 }
 
-/** Grows the memory until granule `end` exists: geometrically if the limit leaves room, else by the required amount. */
+/**
+ * Grows the memory until granule `end` exists: by at least an eighth, as far as the limit allows, or by the required amount if the host refuses more. Returns
+ * false if the memory cannot grow.
+ */
 function reach(end: u32): bool {
   const have = <u32>memory.size();
   const need = (end + 15) >> WASM_PAGE_BITS;

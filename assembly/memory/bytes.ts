@@ -5,7 +5,7 @@ const LONG: u32 = 256;
 
 @unmanaged
 export class Bytes {
-  /** Copies any length without overlap: 32 bytes at a time, then the tail. */
+  /** Copies any number of bytes: 32 at a time, then the tail. The source and the destination must not overlap. */
   @inline
   static copy(to: usize, from: usize, bytes: u32): void {
     if (bytes >= LONG) {
@@ -49,7 +49,7 @@ export class Bytes {
     }
   }
 
-  /** Copies a fixed number of bytes. The offsets are part of the instructions and cost nothing. */
+  /** Copies 32 bytes. The offsets are part of the load and store instructions, and cost nothing. */
   @inline
   static copy32(to: usize, from: usize): void {
     Bytes.copy16(to, from);

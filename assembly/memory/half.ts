@@ -66,7 +66,7 @@ class Half {
     return v128.shr<u32>(v128.add<i32>(v128.add<i32>(bits, round), v128.and(v128.shr<u32>(bits, 16), one)), 16);
   }
 
-  /** Sets the sign of a lane if one of eight halves is subnormal, infinite or NaN. */
+  /** Sets the sign bit of each of eight lanes whose half is subnormal, infinite or NaN. The other bits have no meaning. */
   @inline
   static others(halves: v128, magnitude: v128, normal: v128, one: v128): v128 {
     const rest = v128.and(halves, magnitude);

@@ -40,7 +40,7 @@ if (offsetof<Header>() != 48) ERROR("HEADER: the free runs follow at byte 48");
 
 /** The offset at which the heads of the free runs begin. */
 export const RUNS_AT: usize = 48;
-/** Run classes: 2^20 granules are 4 GiB. */
+/** The number of classes of free runs, one per power of two: 4 GiB are 2^20 granules. */
 export const RUN_CLASSES: u32 = 20;
 
 /** The address of 512 bytes that are never written, from which padding is read. */

@@ -61,7 +61,7 @@ const WHOLE_BITS: u64 = 0x4338000000000000;
 
 /** Two numbers in one vector. */
 export class Pair {
-  /** Whether x is normal; `power` accepts nothing else. */
+  /** Whether x is a positive normal number; `Pair.power` accepts no other numbers. */
   @inline
   static isNormal(x: f64): bool {
     return x >= f64.MIN_NORMAL_VALUE && x < Infinity;

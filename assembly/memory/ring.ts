@@ -17,7 +17,7 @@ export class Ring {
     return at >= this.capacity ? at - this.capacity : at;
   }
 
-  /** Converts all numbers from `at` to `end` (u32), plus `more`, to indices in place. */
+  /** Replaces each number i (u32) from `at` to `end` with the index of the i-th oldest entry, plus `more`. */
   @inline
   indices(at: usize, end: usize, more: u32): void {
     const head = this.head;
@@ -33,7 +33,7 @@ export class Ring {
     return load<u32>(<usize>this.entries + ((<usize>this.index(i)) << 2));
   }
 
-  /** Adds an entry at the young end and returns its index. */
+  /** Adds an entry as the youngest, and returns its index. */
   @inline
   push(value: u32): u32 {
     if (!ASC_NO_ASSERT) assert(this.count < this.capacity, "a ring holds no more than its capacity");

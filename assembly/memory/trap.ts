@@ -1,4 +1,4 @@
-/** The address of the last message of a debug build (32 bytes inside the header page): line, column, message. */
+/** The address at which a debug build stores its failed assertion: line, column, and the address of the message. */
 export const TRAP_AT: usize = 256;
 
 /** Replaces `abort`, which would be an import. The release builds omit this function. */

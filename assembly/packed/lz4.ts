@@ -50,7 +50,7 @@ function writeMore(to: usize, n: u32): usize {
 }
 
 /**
- * Writes n bytes as a block. Returns its size, or more than `most` if the block does not fit. Nothing is written after `most`. O(n)
+ * Writes n bytes as a block. Returns its size, or more than `most` if the block does not fit. Nothing is written past `most` bytes. O(n)
  * @param row bytes from a row of the image to the next
  * @param element bytes of an element, or of all channels of a pixel
  */
@@ -81,7 +81,7 @@ export function encodeBlock(work: usize, from: usize, n: u32, row: u32, element:
         distance = row;
       }
     }
-    // The table has 16 bits, so in longer frames all candidates are from this stretch of 64 KiB.
+    // An entry of the hash table has 16 bits, so in a longer frame, candidates are searched only in the current stretch of 64 KiB.
     const slot = hashes + hashOf(word);
     const candidate = from + <usize>(done & ~MAX_DISTANCE) + <usize>load<u16>(slot);
     store<u16>(slot, <u16>done);

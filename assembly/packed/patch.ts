@@ -58,7 +58,7 @@ export function encodePatch(work: usize, a: usize, b: usize, n: u32, to: usize, 
   return at > stop ? most + 1 : <u32>(at - to);
 }
 
-/** Returns a bit for each byte that is not 0. */
+/** Returns a bit for each group that differs, which is a byte of `masks` other than 0. */
 function groupsOf(masks: u64): u32 {
   if (masks == 0) return 0;
   let groups: u32 = 0;
@@ -66,7 +66,7 @@ function groupsOf(masks: u64): u32 {
   return groups;
 }
 
-/** Returns a bit for each byte of a stretch that differs. `n`: bytes available from the stretch on. */
+/** Returns a bit for each byte of a stretch that differs. `n`: the bytes from the beginning of the stretch to the end of the frame. */
 function differing(a: usize, b: usize, n: u32): u64 {
   return n >= STRETCH ? differingBytes(a, b) : differingTail(a, b, n);
 }

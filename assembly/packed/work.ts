@@ -1,7 +1,7 @@
 /**
  * Holds scratch memory for packing and unpacking, and the tables of patches and matches. Each pool of packed frames has its own WORK.
  *
- * WORK, then two candidate entries, `room` bytes each, which are also the lists for applying a patch, then a frame:
+ * WORK, then two candidate entries, `tried` bytes each, which are also the lists for applying a patch, then a frame:
  *       0 │ SPREAD  8 × 256 │  for each byte of a group, the byte of the patch that it comes from; 0x80 if it does not change
  *    2048 │ PICK    8 × 256 │  the bytes of a group that a patch has, in sequence
  *    4096 │ HASH  u16 × 4096│  for LZ4: the last place of four bytes with this hash
@@ -27,7 +27,7 @@ const SLACK: u32 = 256;
 /** Marks a missing byte in SPREAD and PICK. */
 const NONE: u64 = 0x8080808080808080;
 
-/** Returns the number of bytes of WORK for frames of a size. */
+/** Returns the number of bytes of WORK, including the candidate entries and the frame, for frames of `frame` bytes. */
 export function workBytes(frame: u32): u32 {
   return <u32>TRIED_AT + 2 * tried(frame) + align16(frame) + 16;
 }
@@ -106,7 +106,7 @@ export class Work {
     return work + TRIED_AT + <usize>(2 * tried(frame));
   }
 
-  /** Forgets the places of unpacked frames, because that memory is about to be overwritten. */
+  /** Forgets where frames were unpacked, because that memory is about to be overwritten. */
   static clearPlaces(work: usize): void {
     memory.fill(work + PLACES_AT, 0, (<usize>PLACES) << 3);
   }

@@ -77,7 +77,7 @@ function notesHeldSteps(t: Table): bool {
   return true;
 }
 
-/** Returns the distinct episodes of an item, or 0 if an episode is missing in the map. */
+/** Returns the number of episodes of an item, or 0 if an episode is missing in the map. */
 function episodesOf(t: Table, item: Item): u32 {
   const rows = t.rows();
   let n = item.first;
@@ -93,7 +93,10 @@ function episodesOf(t: Table, item: Item): u32 {
   return episodes;
 }
 
-/** Returns the length of the queue of free slots, or more than the number of slots if the queue does not end or leads to a slot that is not free. */
+/**
+ * Returns the length of the queue of free slots, or more than the number of slots if the queue does not end, leads to a slot that is not free, or does not end
+ * with `freeLast`.
+ */
 function chainOf(t: Table, first: u32): u32 {
   let length: u32 = 0;
   let last: u32 = 0;
@@ -105,7 +108,7 @@ function chainOf(t: Table, first: u32): u32 {
   return length != 0 && last != t.slots().freeLast ? u32.MAX_VALUE : length;
 }
 
-/** Returns the length of the queue of waiting items. */
+/** Returns the number of waiting items if their queue is intact, else a smaller number. */
 function queueOf(t: Table): u32 {
   let slot = t.pendingFirst;
   for (let i: u32 = 0; i < t.pending; i++) {

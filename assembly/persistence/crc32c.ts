@@ -21,9 +21,9 @@ const A: usize = DEGREE - 123;
 const B: usize = DEGREE - 145;
 const C: usize = DEGREE - 178;
 const D: usize = DEGREE - 195;
-/** The bytes left of a message: the degree, rounded up to vectors. */
+/** The number of bytes of a message that remain after folding: the degree, rounded up to whole vectors. */
 const REST: u32 = 272;
-/** The number of bytes folded at a time, in the fastest cache. */
+/** The number of bytes folded at a time, which fit in the first-level cache. */
 const STRETCH: u32 = 8192;
 /** Messages shorter than this do not repay the cost of folding. */
 const SHORT: u32 = 512;

@@ -63,7 +63,7 @@ export function record_changed_entries(entries: usize, segment: u32, live: usize
     } else if (isFreed) forgetEntry(change, live, unit);
     change.word = 0;
     p.changed = next;
-    // The entry's base may be freed together with the entry. The base is then the next one in the chain.
+    // Queuing the entry for reuse may free its base, which is then the next entry in the chain.
     if (waited) p.queue(row);
   }
   store<u32>(out, <u32>(at - out - 4));
@@ -129,8 +129,8 @@ function checkEntry(p: Pool, row: u32): bool {
 }
 
 /**
- * Holds an entry once more; the first hold also holds its base. Returns false if one of the two is missing or does not make a frame. Bases are names. O(chain ×
- * frame)
+ * Holds an entry once more; the first hold also holds its base. Returns false if one of the two is missing or does not make a frame. Call this function
+ * after the numbers of bases have become names. O(chain × frame)
  */
 export function holdEntry(p: Pool, row: u32): bool {
   while (row != 0) {
@@ -154,7 +154,7 @@ function unitOf(packs: Packs): u32 {
   return packs.frame < LARGE_FRAME ? UNIT : LARGE_UNIT;
 }
 
-/** Notes the place of a record of `bytes` bytes. LINKED stores the size of the record, because the link of an entry never changes. */
+/** Notes the segment that contains a record of `bytes` bytes. `linked` stores the size of the record, because the link of an entry never changes. */
 function noteEntry(change: Change, segment: u32, live: usize, bytes: u32, unit: u32): void {
   change.written = <u16>segment;
   change.linked = <u16>((bytes + unit - 1) / unit);

@@ -184,8 +184,8 @@ export function record_load_free(pool: usize, count: u32, from: usize): i32 {
 }
 
 /**
- * Converts links and frames to names after all records are loaded; pools of frames come first. `numbers`: the result of `record_pool`. Returns 0, CORRUPT, or
- * OUT_OF_MEMORY. O(rows)
+ * Converts links, frames and entries to names after all records are loaded. Call this function for pools of entries first, then for pools of frames, then for
+ * the pool of steps. `numbers`: the result of `record_pool`. Returns 0, CORRUPT, or OUT_OF_MEMORY. O(rows)
  */
 export function record_name_rows(pool: usize, numbers: usize): i32 {
   const p = changetype<Pool>(pool);
@@ -219,8 +219,8 @@ function nameEntry(p: Pool, head: Head): bool {
 }
 
 /**
- * Lets rows hold their frames after streams and tables hold their rows, and frees all rows that are not held. Call this function for steps first, then for
- * frames. Returns 0 or CORRUPT. O(rows)
+ * Lets rows hold their frames after streams and tables hold their rows, and frees all rows that are not held. Call this function for the pool of steps
+ * first, then for pools of frames, then for pools of entries. Returns 0 or CORRUPT. O(rows)
  */
 export function record_hold_frames(pool: usize, live: usize): i32 {
   const p = changetype<Pool>(pool);

@@ -15,7 +15,7 @@ import { Selector } from "../selectors/selector";
 import { Table } from "../tables/table";
 import { account, LINK_BYTES, noteLink, noteRecord } from "./record";
 
-/** The number of bytes of a slot's record. */
+/** Returns the number of bytes of a slot's record. */
 export function record_slot_bytes(table: usize): u32 {
   const t = changetype<Table>(table);
   return 4 + 16 + 4 + 8 + (t.slots().stamps != 0 ? 8 : 0) + placeBytes(t.sampler()) + (t.hasSeparateRemover() ? placeBytes(t.remover()) : 0);
@@ -98,7 +98,7 @@ export function record_load_counts(table: usize, count: u32, from: usize, segmen
   for (; count > 0; count--, from += LINK_BYTES) {
     const slot = load<u32>(from);
     if (slot - 1 >= slots.capacity) return fail(E_CORRUPT, 1, slot);
-    // A record of the slot may be gone because a newer one follows, which has its count.
+    // The slot's record may be gone because a newer record follows, which contains the count.
     if (!slots.isLive(slot)) continue;
     if (segment != 0) noteLink(slots.changeOf(slot), segment, live);
     slots.item(slot).timesSampled = load<u32>(from, 4);
@@ -129,9 +129,9 @@ function saveSlot(t: Table, slot: u32, at: usize, end: usize): void {
   const slots = t.slots();
   const item = slots.item(slot);
   store<u32>(at, slot);
-  // In a free slot, `first` is a slot.
+  // In a free slot, `first` is the next free slot.
   store<u32>(at, slots.isUsed(slot) ? numberOf(t.rows(), item.first) : item.first, 4);
-  // The kind of a run depends on the places of rows.
+  // The kind of the run is not saved, because it depends on where the rows are in memory.
   store<u32>(at, item.length(), 8);
   store<u32>(at, item.generation, 12);
   store<u32>(at, item.timesSampled, 16);

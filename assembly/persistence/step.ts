@@ -117,7 +117,7 @@ function canShare(p: Pool, before: u32, like: Leaf, k: u32, frames: u32, frame: 
   return leaf.pool == like.pool && (own || nameOf(p, before, leaf, <u32>(place >> 32)) != 0);
 }
 
-/** Holds the k-th frame once more. */
+/** Holds the k-th frame of the previous step and this one once more, and returns its name. */
 function sharedFrame(p: Pool, row: u32, before: u32, like: Leaf, k: u32, frames: u32): u32 {
   const own = k >= frames;
   if (own) k -= frames;
@@ -175,7 +175,7 @@ function findFrame(p: Pool, row: u32, before: u32, like: Leaf, name: u32, frame:
   return within(own);
 }
 
-/** Codes have 16 bits: a frame with a larger code is written. */
+/** Returns a code, or 0 if it exceeds 16 bits, so that the bytes of the frame are written instead. */
 function within(code: u32): u32 {
   return code > 0xffff ? 0 : code;
 }

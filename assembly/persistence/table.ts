@@ -99,7 +99,9 @@ export function record_load_table(table: usize, from: usize): i32 {
   return 0;
 }
 
-/** Adds a loaded slot: holds its rows, counts its episodes, joins the orders. Returns 0, CORRUPT, or OUT_OF_MEMORY. */
+/**
+ * Adds a loaded item: holds its rows and, unless the item waits, counts its episodes and adds it to the selectors. Returns 0, CORRUPT, or OUT_OF_MEMORY.
+ */
 function joinItem(t: Table, slot: u32): i32 {
   const slots = t.slots();
   const item = slots.item(slot);

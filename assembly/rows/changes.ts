@@ -21,7 +21,7 @@ export function keeping(): bool {
 const KEEPING: u32 = 2;
 export const CHANGE_BYTES: u32 = 8;
 const NOTED: u32 = 0x80000000;
-/** The kind of change: the record, or only its link. */
+/** The kinds of changes: of a whole record, or only of its link. */
 export const BYTES: u32 = 0x40000000;
 export const LINK: u32 = 0;
 const NAME: u32 = 0x3fffffff;

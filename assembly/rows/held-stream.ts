@@ -30,7 +30,10 @@ export function stream_rows(stream: usize, from: u32, max: u32, out: usize): u32
   return count;
 }
 
-/** Makes room for n more steps, or for as many steps as the stream may hold. Returns 0, or OUT_OF_MEMORY if nothing changed. Amortized O(1) per step */
+/**
+ * Makes room for n more steps, or for as many steps as the stream may hold. Returns 0, or OUT_OF_MEMORY, in which case nothing changed. Amortized O(1) per
+ * step
+ */
 export function stream_reserve(stream: usize, n: u32): i32 {
   return makeRoom(changetype<Stream>(stream), n) ? 0 : E_OUT_OF_MEMORY;
 }
@@ -72,7 +75,7 @@ export function stream_drop(stream: usize, n: u32): void {
   for (; n > 0; n--) s.rows().release(s.recent().shift());
 }
 
-/** Frees the memory of an empty stream, except the part stored inline. */
+/** Frees the memory of an empty stream, except the part stored inline. `room`: the number of entries stored inline. */
 export function stream_shrink(stream: usize, room: u32): void {
   const s = changetype<Stream>(stream);
   const recent = s.recent();

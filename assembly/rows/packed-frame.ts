@@ -15,7 +15,10 @@ import { Head, LINK_ROW } from "./row";
 
 /** The maximum length of a chain, including the key. */
 export const CHAIN: u32 = 8;
-/** After this many consecutive incompressible frames, only every n-th frame is tried. */
+/**
+ * After RAW_TRIES consecutive incompressible frames, frames are stored unpacked without a trial until the count reaches RAW_SKIPS. If that frame is
+ * incompressible too, the count continues from RAW_TRIES.
+ */
 const RAW_TRIES: u32 = 4;
 const RAW_SKIPS: u32 = 15;
 
@@ -40,7 +43,10 @@ export function packs_number(packs: usize, which: u32): f64 {
   return which == 2 ? <f64>entriesOf(p).live() : <f64>p.moved;
 }
 
-/** Updates the number of open lanes (`by` is negative if lanes were closed). The newest frames of open lanes are compared with the next ones. */
+/**
+ * Counts `by` more open lanes (a negative number if lanes were closed) in the pools of packed frames. Their caches have room for the newest frames of all open
+ * lanes, because these frames are compared with the next ones.
+ */
 export function countLanes(p: Pool, by: i32): void {
   for (let i: u32 = 0; p.shares() && i < p.leaves; i++) {
     const leaf = p.leaf(i);

@@ -32,7 +32,7 @@ import { Head, LINK_ROW, PLACE } from "./row";
 export const ENTRY_HEAD: u32 = 8;
 const PACK_HEAD: u32 = 16;
 const PACKS_BYTES: u32 = 80;
-/** The number of bytes of a pack, unless a frame is larger. The last entry begins below this offset. */
+/** The maximum size of a pack in bytes, unless a single frame is larger. The last entry begins below this offset. */
 const PACK_BYTES: u32 = 65536;
 /** The maximum number of bytes that readers read past the end of an entry. */
 const SLACK: u32 = 32;
@@ -46,7 +46,7 @@ const SPARES: u32 = 2;
 /** The maximum size of a cache, in bytes, and its minimum number of slots. */
 const CACHE_BYTES: u32 = 8 << 20;
 const MIN_SLOTS: u32 = 8;
-/** In addition to a third of the bytes, half of this number of packs may be dead before a pack is emptied. */
+/** Before a pack is emptied, a third of the bytes of all packs, plus a third of the bytes of this number of packs, may be dead. */
 const DEAD_PACKS: u64 = 4;
 
 @unmanaged
@@ -200,7 +200,7 @@ export class Packs {
     if (pack.live == 0 && changetype<usize>(pack) == <usize>this.oldest) this.leaveEmpty();
   }
 
-  /** If more than a third of the bytes are dead, moves the entries of the oldest pack to the young end. O(bytes of a pack) */
+  /** If more than a third of the bytes are dead (see DEAD_PACKS), moves the entries of the oldest pack to the young end. O(bytes of a pack) */
   clean(): void {
     if (this.oldest == this.youngest || this.taken * 2 <= this.live * 3 + DEAD_PACKS * <u64>this.packBytes) return;
     const pack = changetype<Pack>(<usize>this.oldest);

@@ -43,7 +43,7 @@ const TRACKED: u32 = 4;
 const PACKS: u32 = 8;
 const ENTRIES: u32 = 16;
 const SEVERAL: u32 = u32.MAX_VALUE;
-/** The offset of the jump before a block's bytes. */
+/** How many bytes before the bytes of a block's rows the jump and the block's number begin. */
 const JUMP: usize = 8;
 const NUMBER: usize = 4;
 /** The initial number of entries of a directory: one granule. */
@@ -223,7 +223,10 @@ export class Pool {
     this.free().push(row);
   }
 
-  /** Releases the frames of a freed row, and notes it for a journal. Returns whether the row waits until the journal has saved it. */
+  /**
+   * Notes a freed row for a journal, and returns whether the row waits until the journal has saved it. If not, releases the parts of the row that are stored
+   * elsewhere.
+   */
   private waits(row: u32): bool {
     if ((this.traits & TRACKED) != 0) {
       this.noteChange(row, LINK);
@@ -246,7 +249,7 @@ export class Pool {
     }
   }
 
-  /** Queues a freed row that waited for reuse. */
+  /** Queues a freed row for reuse, after the journal for which it waited has saved it. */
   queue(row: u32): void {
     this.releaseParts(row);
     this.free().push(row);
@@ -270,7 +273,7 @@ export class Pool {
     return row;
   }
 
-  /** Calls `takeMany`, and notes the rows for a journal. */
+  /** Like `takeMany`. Also notes the rows for a journal. */
   private takeNoted(limit: u32): u32 {
     const live = this.live();
     let row: u32;
@@ -284,7 +287,7 @@ export class Pool {
     return row;
   }
 
-  /** Returns the number of rows taken. */
+  /** Returns the number of rows in use: the rows ever used, without the rows in the queue. */
   @inline
   live(): u32 {
     return this.high - this.free().count;

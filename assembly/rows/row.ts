@@ -39,7 +39,7 @@ export class Head {
     return this.refs >>> WINDOW_BITS;
   }
 
-  /** The number of these windows that follow a window that begins with the row before. */
+  /** The number of sliding windows that begin with the row and follow a window that begins with the previous row. */
   @inline
   get follows(): u32 {
     return (this.refs >>> HOLD_BITS) & MOST_WINDOWS;

@@ -23,7 +23,7 @@ export function pool_run(pool: usize, row: u32, from: u32, n: u32, out: usize): 
 
 @unmanaged
 export class Run {
-  /** Whether `row` continues a run after `last` that is plain or piecewise. */
+  /** Whether a plain or piecewise run whose last row is `last` remains at least piecewise if `row` follows. */
   @inline
   static goesStraight(p: Pool, last: u32, row: u32): bool {
     return row == last + 1 || (last & PLACE) + 1 == p.rows;

@@ -20,9 +20,9 @@ import { HEAD_BYTES, Head, LINK_END, LINK_ENDS, LINK_FINAL } from "./row";
 import { Run } from "./run";
 
 /**
- * The kind of the next step: ONE_MORE: another step of the open episode; the first step of another episode, before which the recent steps may have to be
- * released; LINK_FINAL: the final step; LINK_ENDS: the value of the final step, which was appended as zeros when its episode terminated; DROPPED: the final
- * step of an abandoned episode, which is not stored.
+ * The kind of the next step. ONE_MORE: another step of the open episode. FIRST: the first step of another episode. FIRST_ALONE: the same, but the recent steps
+ * are released before it. DROPPED: the final step of an abandoned episode, which is not stored. LINK_FINAL: the final step. LINK_ENDS: the value of the final
+ * step, which was appended as zeros when its episode terminated.
  */
 export const ONE_MORE: u32 = 0;
 export const FIRST: u32 = 1;
@@ -65,7 +65,7 @@ export class Stream {
     return length - 1 < recent.count ? recent.get(recent.count - length) : 0;
   }
 
-  /** Adds a written row at the young end: episode, link, ring. */
+  /** Makes a written row the newest: sets its episode, links it to the previous row, and adds it to the ring. */
   @inline
   push(p: Pool, row: u32): void {
     if (this.awaits != ONE_MORE) this.begin(p);
@@ -131,7 +131,7 @@ export class Stream {
     return n;
   }
 
-  /** Writes the parts of a row that are stored outside its bytes. */
+  /** Writes the parts of a row that are stored outside its bytes, and notes the row for a journal. */
   private complete(p: Pool, row: u32, staged: usize): void {
     for (let i: u32 = 0; p.hasSeparateLeaves() && i < p.leaves; i++) placeLeaf(this, p, row, i, staged + <usize>p.leaf(i).staged);
     this.notePush(p, row);
@@ -159,7 +159,7 @@ export class Stream {
     this.awaits = across != 0 ? FIRST : FIRST_ALONE;
   }
 
-  /** Adds consecutive rows of an open episode, each held `refs` times: episodes, links, ring. */
+  /** Like `push`, for consecutive rows of an open episode. Each row is held `refs` times, and once more if it is among the recent steps. */
   pushMany(p: Pool, row: u32, count: u32, refs: u32): void {
     const before = this.last;
     if (before != 0) Head.of(before).next |= row;

@@ -14,12 +14,12 @@
  */
 import { Items } from "./items";
 
-/** The number of children of a node: its base-2 logarithm, itself, and their bytes. */
+/** The base-2 logarithm of the number of children of a node, this number, and the bytes of the children. */
 const BITS: u32 = 4;
 const WIDTH: u32 = 1 << BITS;
 const FAMILY: u32 = 8 << BITS;
 if (FAMILY != 128) ERROR("sink compares two halves of eight children");
-/** Eight entries. */
+/** The number of bytes of eight entries. */
 const HALF: usize = 64;
 
 @unmanaged
@@ -231,7 +231,7 @@ export function heapBytes(slots: u32): u32 {
 
 export function heapInit(h: Heap, slots: u32, items: u32, stamps: u32, greatest: bool): void {
   h.positions = <u32>changetype<usize>(h) + 32;
-  // The first child of the first node begins a family.
+  // The children of each node begin at a multiple of FAMILY.
   h.entries = ((h.positions + ((slots + 1) << 2) + 8 + FAMILY - 1) & ~(FAMILY - 1)) - 8;
   h.items = items;
   h.stamps = stamps;

@@ -41,7 +41,7 @@ export class Order {
     return youngest ? this.youngest() : this.oldest;
   }
 
-  /** Returns the next slot in the direction from the youngest, or from the oldest. */
+  /** Returns the next older slot if `youngest` is set (a walk from the youngest), else the next younger slot. */
   @inline
   beside(slot: u32, youngest: bool): u32 {
     return youngest ? this.prev(slot) : this.next(slot);

@@ -92,7 +92,7 @@ export class Ranks {
     }
   }
 
-  /** Removes everything; n inserts may follow. */
+  /** Removes all slots. */
   clear(): void {
     this.live = 0;
     this.head = 0;
@@ -188,7 +188,7 @@ export class Ranks {
     }
   }
 
-  /** Masks the 64 bits from `from` on that lie in `first` … `end` - 1. */
+  /** Returns a mask of the bits that lie in `first` … `end` - 1 among the 64 bits from `from` on. */
   private static within(from: u32, first: u32, end: u32): u64 {
     const lo = first > from ? first - from : 0;
     const hi = end > from ? end - from : 0;
@@ -211,7 +211,7 @@ export class Ranks {
     return ((load<u64>(this.wordAt(index >> 6)) >> (index & 63)) & 1) != 0;
   }
 
-  /** Flips the bit of an entry. O(log n) */
+  /** Flips the bit of an entry, and updates the sums. O(log n) */
   private mark(index: u32, live: bool): void {
     const word = this.wordAt(index >> 6);
     store<u64>(word, load<u64>(word) ^ ((<u64>1) << (index & 63)));
@@ -252,7 +252,7 @@ export class Ranks {
 if (offsetof<Ranks>() != RANKS_BYTES || offsetof<Ring>() != RING_BYTES || offsetof<Ranks>("span") != offsetof<Ring>("count"))
   ERROR("RANKS begins with RING, and is 48 bytes");
 
-/** Returns the entries of a ring for up to `items` items: whole words of bits. */
+/** Returns the number of entries of a ring for up to `items` items, in whole words of bits. */
 function entriesOf(items: u32): u32 {
   return (items + (items >> 1) + 64) & ~63;
 }
@@ -262,7 +262,7 @@ export function ranksBytes(slots: u32, items: u32): u32 {
   return RANKS_BYTES + (entries << 2) + (((slots + 2) & ~1) << 2) + (entries >> 3) + (((entries >> 6) + 1) << 2);
 }
 
-/** Initializes ranks in zeroed memory at a multiple of 8. `items`: the most items, at most the number of slots. */
+/** Initializes ranks in zeroed memory at a multiple of 8. `items`: the maximum number of items, at most the number of slots. */
 export function ranksInit(r: Ranks, slots: u32, items: u32): void {
   r.capacity = entriesOf(items);
   r.entries = <u32>changetype<usize>(r) + RANKS_BYTES;

@@ -144,7 +144,7 @@ export function recencyBytes(slots: u32): u32 {
   return treeFrom(slots, slots) + sumTreeBytes(slots, false);
 }
 
-/** Initializes a recency selector in zeroed memory. `items`: the most items; `at`: the address of the table's items. */
+/** Initializes a recency selector in zeroed memory. `items`: the maximum number of items; `at`: the address of the table's items. */
 export function recencyInit(r: Recency, slots: u32, items: u32, at: u32): void {
   r.items = at;
   r.treeAt = <u32>changetype<usize>(r) + treeFrom(slots, slots);

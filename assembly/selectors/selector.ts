@@ -307,7 +307,7 @@ export class Selector {
     }
   }
 
-  /** Draws the first n slots in the selector's own order, or n times the first slot, which is `slot`. */
+  /** Draws n slots in the selector's own order, from `slot` on; if not `distinct`, draws `slot` n times. */
   private drawFirst(slot: u32, n: u32, distinct: bool, out: usize): void {
     for (let at = out; at < out + ((<usize>n) << 2); at += 4) {
       store<u32>(at, slot);
@@ -364,7 +364,7 @@ export class Selector {
     }
   }
 
-  /** Copies the beginning and the end of the order in the same way: END_WORDS words, as far as the kind has them. */
+  /** Like `copyPlace`, for the beginning and the end of the order: the record has END_WORDS words, of which some kinds use fewer or none. */
   copyEnds(at: usize, loads: bool): usize {
     switch (this.kind) {
       case FIFO:

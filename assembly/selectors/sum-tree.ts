@@ -25,7 +25,7 @@ import { Items } from "./items";
 const SUMS_AT: usize = 32;
 const CURSOR_AT: usize = 96;
 const PARTIAL_AT: usize = 100;
-/** The highest level that is too large for a cache. */
+/** The children of the nodes up to this level are prefetched, because there may be too many of them for a cache. */
 const COLD: u32 = 4;
 const STALE_AT: usize = 112;
 const LEVELS_AT: usize = 120;
@@ -33,7 +33,7 @@ const LEVELS_AT: usize = 120;
 const MOST_STALE: u32 = 2048;
 /** The number of bytes of four nodes. */
 const FAMILY: usize = 32;
-/** The least positive f64, 2^-1074. */
+/** The leaf of an item of weight 0: the least positive f64, 2^-1074. */
 const FAINT: f64 = 4.9406564584124654e-324;
 /** The least weight, 2^-999. A smaller weight counts as 0. */
 const MIN: f64 = 1.8665272370064378e-301;
@@ -91,7 +91,7 @@ export class SumTree {
     store<u32>(changetype<usize>(this) + STALE_AT, slot, 4);
   }
 
-  /** Returns priority^exponent, as a leaf. */
+  /** Returns the leaf for a priority: priority^exponent, but at most MAX, and FAINT if the weight is below MIN or the priority is 0. */
   weigh(priority: f64): f64 {
     if (priority == 0) return FAINT;
     const weight = this.exponent == 1 ? priority : power(priority, this.exponent);
@@ -231,7 +231,7 @@ export class SumTree {
     return this.floor(total) == 0 ? 0 : total;
   }
 
-  /** Returns scratch for one slot (u32). */
+  /** Returns the address of scratch for one slot (u32). */
   @inline
   cursor(): usize {
     return changetype<usize>(this) + CURSOR_AT;

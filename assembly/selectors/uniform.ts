@@ -211,7 +211,7 @@ export function uniformBytes(slots: u32): u32 {
   return UNIFORM_BYTES + (slots << 2) + ((slots + 1) << 2);
 }
 
-/** Initializes a ring in zeroed memory. `items`: the most items, at most the number of slots. */
+/** Initializes a ring in zeroed memory. `items`: the maximum number of items, at most the number of slots. */
 export function uniformInit(u: Uniform, slots: u32, items: u32): void {
   const ring = u.ring();
   ring.entries = <u32>changetype<usize>(u) + UNIFORM_BYTES;

@@ -149,7 +149,7 @@ export class Episodes {
     return at;
   }
 
-  /** Moves later entries of the probe over an emptied one. */
+  /** Moves the entries that follow an emptied entry into the gap, if otherwise a probe would no longer find them. */
   private close(hole: usize): void {
     const mask = this.capacity - 1;
     const base = <usize>this.entries;

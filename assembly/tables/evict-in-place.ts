@@ -142,7 +142,7 @@ function setExtras(t: Table, slot: u32, layout: u32, oldFirst: u32, oldLength: u
   if (t.hasSeparateRemover()) slots.track(t.sampler().touched(slot, 0));
 }
 
-/** Like `setExtras`, for n neighbours of a table without stamps. */
+/** Like `setExtras`, for n adjacent slots of a table without stamps and held steps. */
 function setManyExtras(slots: Slots, slot: u32, n: u32, layout: u32): void {
   for (let i: u32 = 0; i < n; i++) slots.setLayout(slot + i, layout);
   if (tracking()) slots.track(slot, n);

@@ -153,12 +153,15 @@ export function table_total(table: usize): f64 {
   return changetype<Table>(table).sampler().total();
 }
 
-/** Whether an item has a priority above 0. */
+/** Whether an item has a weight above 0; false if priorities are not used as weights. */
 export function table_weighs(table: usize): bool {
   return table_total(table) != 0;
 }
 
-/** Returns the least priority; Infinity if there is no item. `zeros`: 1 if some priorities may be 0, which takes O(n) instead of O(1). */
+/**
+ * Returns the least priority; Infinity if there is no item. `zeros`: 1 if some priorities may be 0, which takes O(n) instead of O(1). With `zeros` 0, the
+ * exponent must be 1, because the least weight is returned.
+ */
 export function table_min(table: usize, zeros: u32): f64 {
   const t = changetype<Table>(table);
   if (t.count == 0) return Infinity;

@@ -53,7 +53,7 @@ export class Node {
     return <u32>changetype<usize>(this);
   }
 
-  /** The heap order of two nodes. */
+  /** Returns the number that orders the node in the heap: a hash of its row. */
   @inline
   rank(): u32 {
     let h = this.row;
@@ -241,7 +241,7 @@ export class HeldSteps {
     this.spares += 1;
   }
 
-  /** Returns the first row, after the beginning of a run, that is in the same episode and held by an item; 0 = none. */
+  /** Returns the node of the first row, after the beginning of a run, that is in the same episode and held by an item; 0 = none. */
   private firstHeld(p: Pool, row: u32, length: u32): u32 {
     const episode = Head.of(row).episode;
     for (; length > 1; length--) {

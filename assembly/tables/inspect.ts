@@ -124,7 +124,10 @@ function usesOf(t: Table, items: u32, n: u32, counts: usize): u32 {
   return <u32>min(draws, <u64>n);
 }
 
-/** Removes every live item and sets all counters to 0, like a Reverb reset. Then lets waiting items in. O(n log n) */
+/**
+ * Removes every live item, and resets the counts of inserts, draws and deletes, and the highest priority, like a Reverb reset. Then lets waiting items in.
+ * O(n log n)
+ */
 export function table_clear(table: usize): void {
   const t = changetype<Table>(table);
   for (let slot: u32 = 1; slot <= t.slots().high; slot++) {

@@ -168,7 +168,7 @@ export class Item {
     return after;
   }
 
-  /** Writes a new item: everything but the generation. `run`: the result of Run.retain. */
+  /** Writes the run of a new item, and sets its count of draws to 0. The caller writes the other fields. `run`: the result of Run.retain. */
   @inline
   begin(first: u32, length: u32, run: u32): void {
     this.first = first;
@@ -268,8 +268,8 @@ export class Slots {
   }
 
   /**
-   * Notes for a journal that a slot, or its place in an order, has changed, or that several consecutive slots have. Slot 0 means none. Has no effect unless
-   * changes are tracked.
+   * Notes for a journal that a slot, or its place in an order, has changed, or that several consecutive slots have. Slot 0 means none. Call this method
+   * only if changes are tracked.
    */
   track(slot: u32, count: u32 = 1): void {
     if (slot == 0) return;
@@ -282,7 +282,7 @@ export class Slots {
     return changetype<usize>(this.changeOf(this.capacity + 1)) + ((<usize>(slot >> 6)) << 3);
   }
 
-  /** Notes for a journal that a slot was drawn, if changes are tracked. */
+  /** Notes for a journal that a slot was drawn. Call this method only if changes are tracked. */
   @inline
   trackDraw(slot: u32): void {
     const word = this.drawnAt(slot);

@@ -170,7 +170,7 @@ export class Table {
     return this.limiter().canInsert(1, this.count);
   }
 
-  /** Notes for a journal, before a slot is removed, the other slots whose places in an order change. Has no effect unless changes are tracked. */
+  /** Notes for a journal, before a slot is removed, the other slots whose places in an order change. Call this method only if changes are tracked. */
   trackLeave(slot: u32): void {
     for (let i = 0; i < 2; i++) {
       this.slots().track(this.sampler().touched(slot, i));
@@ -210,7 +210,7 @@ if (CANONICAL_END != <u32>(LIMITER_AT + offsetof<RateLimiter>())) ERROR("TABLE: 
 if (LIMITER_AT + LIMITER_BYTES != SLOTS_AT || SLOTS_AT + offsetof<Slots>() != SAMPLER_AT) ERROR("TABLE: SLOTS at byte 208");
 if (REMOVER_AT + offsetof<Selector>() != EPISODES_AT || EPISODES_AT + offsetof<Episodes>() != TABLE_BYTES) ERROR("TABLE is 320 bytes");
 
-/** Returns the slots of a table: for the items, for an item that is inserted before another one is removed, and for waiting items. */
+/** Returns the number of slots of a table: for the items, for an item that is inserted before another one is removed, and for waiting items. */
 export function slotsOf(maxSize: u32, maxPending: u32): u32 {
   return maxSize + 1 + maxPending;
 }

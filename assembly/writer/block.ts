@@ -93,7 +93,7 @@ function isValue(w: Writer, ends: usize, r: u32, known: bool): bool {
   return awaits == LINK_ENDS || awaits == DROPPED;
 }
 
-/** Returns how many rows from r on belong to one lane and one episode. */
+/** Returns how many rows from r on continue the open episode of a writer's only lane, if rows have no separate leaves; 1 in all other cases. */
 function rowsAlike(w: Writer, pool: Pool, s: Stream, ends: usize, r: u32, end: u32): u32 {
   if (w.lanes != 1 || pool.hasSeparateLeaves() || s.awaits != ONE_MORE) return 1;
   if (ends == 0) return end - r;

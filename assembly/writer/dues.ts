@@ -61,7 +61,7 @@ export class Dues {
   }
 }
 
-/** Returns the most priorities due to a rule. */
+/** Returns the maximum number of priorities due to a rule, in all lanes. */
 function countOf(w: Writer, rule: Rule): u32 {
   return rule.tails() ? w.lanes * (rule.length - 1) : 0;
 }

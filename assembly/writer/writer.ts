@@ -70,7 +70,7 @@ export class Writer {
     return this.across != 0 && !rule.tails();
   }
 
-  /** Whether a rule makes an item of each step. */
+  /** Whether a rule makes an item that begins with each step before the final one (TAILS). */
   tails(): bool {
     for (let k: u32 = 0; k < this.rules; k++) if (this.rule(k).tails()) return true;
     return false;

@@ -30,7 +30,7 @@ static void fail(const char *why) {
   exit(1);
 }
 
-/* Computes CRC-32, as in zlib. */
+/* Adds bytes to the digest, which is a CRC-32 as in zlib. */
 static void fold(const void *bytes, size_t count) {
   static uint32_t table[256];
   if (table[1] == 0) {
@@ -42,7 +42,7 @@ static void fold(const void *bytes, size_t count) {
   for (const uint8_t *byte = bytes; count > 0; count--) digest = (digest >> 8) ^ table[(digest ^ *byte++) & 255];
 }
 
-/* Records the code of a refusal and the name of the code. */
+/* Adds the result of a call to the digest, and the name of its code if the call was refused. While time is measured, a refusal ends the program. */
 static void fold_result(int32_t result) {
   if (timed && result < 0) fail(reprise_error());
   if (timed) return;
@@ -140,7 +140,7 @@ static double now(void) {
 
 static int ascending(const void *a, const void *b) { return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b); }
 
-/* Returns the median time of a pass over the following operations. */
+/* Returns the median time, in nanoseconds, of a pass over the following operations. */
 static double passes(const uint8_t *from, uint32_t count) {
   double spent[PASSES];
   for (int pass = 0; pass < PASSES; pass++) {

@@ -89,7 +89,7 @@ static int32_t closed(reprise_replay *replay) {
 /* A trap would be a bug in the core; none is known. */
 static int32_t trapped(void) { return refuse(REPRISE_CORRUPT, "CORRUPT: the core trapped (%d), and the Replay was freed. Please report this bug", (int)why); }
 
-/* Begins a call. If the call is not allowed, or traps, it returns `result`, an expression that may use `code`. */
+/* Begins a function that calls the core. If the call is not allowed, or traps, the function returns `result`, an expression that may use `code`. */
 #define ENTER(replay, result)      \
   int32_t code = closed(replay);   \
   if (code != 0) return result;    \
@@ -174,7 +174,7 @@ reprise_replay *reprise_load(const void *snapshot, size_t bytes, const char *tex
   return opened(runs, 2);
 }
 
-/* Makes room for more elements; returns 0 if there is no memory. */
+/* Makes room for `need` elements of `bytes` bytes each; returns 0 if there is no memory. */
 static int room(void **have, size_t *count, size_t need, size_t bytes) {
   if (need <= *count && *have != NULL) return 1;
   void *more = realloc(*have, (need + 1) * bytes);

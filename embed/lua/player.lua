@@ -12,7 +12,7 @@ local file, handle, step_bytes
 local digest = -1
 local copies, copied = nil, 0
 
--- Computes CRC-32, as in zlib.
+-- The table for the digest, which is a CRC-32 as in zlib.
 local sums = ffi.new("int32_t[256]")
 for i = 0, 255 do
   local sum = i
@@ -29,7 +29,7 @@ end
 
 local function refused() error(ffi.string(C.reprise_error()), 0) end
 
--- Records the code of a refusal and the name of the code.
+-- Adds the result of a call to the digest, and the name of its code if the call was refused. While time is measured, a refusal ends the program.
 local function fold_result(result)
   if timed and result < 0 then refused() end
   if timed then return end
@@ -75,7 +75,7 @@ local function reload(lines, bytes)
   return 0
 end
 
--- Each function receives the arguments, as numbers and as addresses in the payload; null means no address.
+-- The calls by the number of the operation. Each function receives the arguments, as numbers and as addresses in the payload; nil means no address.
 local calls = {
   [0] = function(a, p) return C.reprise_append(handle, a[0], p[1], a[2] * step_bytes, p[3], p[4]) end,
   function(a, p) return C.reprise_end(handle, a[0], a[1], a[2], p[3]) end,
@@ -120,7 +120,7 @@ local function now()
   return tonumber(time.seconds) * 1e9 + tonumber(time.nanoseconds)
 end
 
--- Returns the median time of a pass over the following operations.
+-- Returns the median time, in nanoseconds, of a pass over the following operations.
 local function passes(from, count)
   local spent = {}
   for pass = 1, PASSES do

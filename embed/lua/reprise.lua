@@ -76,7 +76,7 @@ local function write_odd(values, i, value)
   if bits[0] % 2 == 0 then bits[0] = bits[0] + 1 end
 end
 
--- Rounds floats, and rejects values that a type cannot hold.
+-- Writes the i-th number of a leaf. Rounds floats, and rejects values that the type of the leaf cannot hold.
 local function write_number(leaf, at, i, given)
   local value = number_of(given)
   local kind = type(value)
@@ -152,7 +152,7 @@ local function whole(what, value)
   return number
 end
 
--- Returns the library's Replay, unless it was freed.
+-- Returns the library's Replay. Raises an error if the Replay was freed.
 local function live(replay)
   if replay.freed then refuse("CLOSED: the Replay was freed. Create a new one") end
   return replay.handle
@@ -176,7 +176,7 @@ function Replay:item(table, length, priority, writer, lane)
   return did(C.reprise_item(live(self), whole("writer", writer or 0), whole("lane", lane or 0), whole("table", table), whole("length", length), priority or 1)) == 1
 end
 
--- Returns a separate array for a column, kept for the next batch of the view.
+-- Copies a column to an array of its own, which later batches of the view use again if it is large enough.
 local function copied(batch, column, entries)
   local name, bytes = ffi.string(column.name), entries * column.bytes
   local kind = TYPES[column.dtype] or "uint8_t"

@@ -83,7 +83,7 @@ export function draw_single(draw: usize, table: usize, stream: usize, n: u32): v
 function pickAlike(t: Table, d: Draw, from: u32, to: u32): void {
   if (to == from) return;
   const tree = t.sampler().tree();
-  // This distinguishes the drawn items from items of priority 0, which may also be drawn.
+  // The weight -1 distinguishes drawn items from items of priority 0, which may still be drawn.
   for (let i: u32 = 0; i < from; i++) store<f64>(tree.leaf(d.slot(i)), -1);
   for (let i = from; i < to; i++) {
     let slot = anySlot(t);

@@ -52,7 +52,7 @@ export class StreamSet {
     return load<u32>(<usize>this.sums + ((<usize>i) << 2));
   }
 
-  /** Returns the sum of all weights, for windows of `width` steps; a stream without steps has weight 0. */
+  /** Returns the sum of all weights, for windows of `width` steps. A stream that is empty, too short, or not shown has weight 0. */
   total(width: u32, weigh: u32): u32 {
     if (this.stale != 0 || this.width != width || this.weigh != weigh) {
       let sum: u32 = 0;

@@ -56,7 +56,7 @@ local function score(hit)
   if third then third.balls, third.caught = third.balls + 1, third.caught + (hit and 1 or 0) end
 end
 
--- Plays one frame: the paddle moves, the ball falls, and the network learns from one batch.
+-- Plays one frame: the paddle moves, the ball falls, and one batch updates the values of actions.
 function love.update()
   frames = frames + 1
   local seen = observation()

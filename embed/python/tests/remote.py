@@ -22,7 +22,7 @@ SCRIPT = ROOT / "embed/python/tests/actors.mjs"
 
 
 def text(lanes=1, more=""):
-    """Returns the same text as actors.mjs."""
+    """Returns the text of a Replay with the same spec, tables and rules as in actors.mjs."""
     several = f"lanes {lanes} autoreset sameStep" if lanes > 1 else ""
     tables = f"table a size 1000 sampler prioritized 1\ntable b size 800{more}\ntable c size 50 sampler prioritized 1"
     return f"{LEAVES}\n{tables}\nwriter {several}\nrule a nStep 2\nrule b length 1\n{VIEWS}\nseed 7"
@@ -113,7 +113,7 @@ class Line:
 
 
 def cuts(seed, count, most):
-    """Returns a number of byte counts after which a connection breaks."""
+    """Returns `count` random numbers below `most`: the numbers of bytes after which connections break."""
     numbers = random.Random(seed)
     return [numbers.randrange(1, most) for _ in range(count)]
 

@@ -39,7 +39,7 @@ def test_shared_frames_count_as_they_are_written_out():
         async with Server(replay, max_in_flight=100_000, limits=Limits(in_flight_bytes=40 * ROW)) as server, Peer(server.url) as peer:
             await peer.send(wide_hello())
             await peer.next(Kind.WELCOME)
-            # Each block has 10 rows, so the fifth begins beyond 40 rows.
+            # Each block has 10 rows, so four blocks reach the limit of 40 rows.
             await peer.send(references(1, 10, new=1), *(references(k, 10) for k in (2, 3, 4)))
             await peer.send(pack(Kind.PING))
             await peer.next(Kind.PONG)
@@ -194,7 +194,7 @@ def test_a_block_that_comes_twice_brings_its_frames():
             await peer.next(Kind.CONFIRMATION)
             await peer.send(block(1, 2))
             await peer.next(Kind.CONFIRMATION)
-            # Each step has 4 new frames. These steps refer to the frames of the second transmission.
+            # Each transmission of the block has 4 new frames. This step refers to frames of the second transmission.
             body = [np.array([7], "i4").tobytes(), bytes(12), np.array([4, 5, 6], np.uint32).tobytes(), bytes(8), bytes(4)]
             await peer.send(block(2, 1, body=b"".join(part + bytes(-len(part) % 8) for part in body), frames=[0]), pack(Kind.BYE))
             assert await peer.closed() == (1000, "")

@@ -16,7 +16,7 @@ SCRIPT = ROOT / "embed/python/examples/run.mjs"
 
 @pytest.fixture
 def started():
-    """Starts the example with a goal, in a separate session. Then checks that nothing of it is left."""
+    """Yields a function that starts the example with a goal, in a separate session, and a function that returns the processes that are left of it."""
     pytest.importorskip("torch")
     if not any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"))):
         pytest.skip("Chromium is not installed")

@@ -22,7 +22,7 @@ def programs(path):
 
 
 PROGRAMS = [(page.name, *program) for page in (ROOT / "docs/embed/python.md", ROOT / "docs/embed/protocol.md", FOLDER / "README.md") for program in programs(page)]
-#: The program that starts with pip install.
+#: The first program that uses the package.
 FIRST = next(program for _, _, program in PROGRAMS if "reprise_replay" in program)
 PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check")
 
@@ -89,7 +89,7 @@ def test_a_clean_environment_installs_the_wheel(wheel, tmp_path):
     subprocess.run([python, *PIP, "install", wheel], check=True)
     done = subprocess.run([python, "-c", FIRST], cwd=tmp_path, capture_output=True, text=True)
     assert done.stdout.splitlines() == [line.split(SAID)[1] for line in FIRST.splitlines() if SAID in line], done.stderr
-    # Modules that need websockets report that, and the wheel installs the package as an extra.
+    # Modules that need websockets say how to install it, and the wheel installs it as an extra.
     remote = [python, "-c", "from reprise_replay.remote import accept"]
     assert 'pip install "reprise-replay[websockets]"' in subprocess.run(remote, cwd=tmp_path, capture_output=True, text=True).stderr
     subprocess.run([python, *PIP, "install", f"{wheel}[websockets]"], check=True)

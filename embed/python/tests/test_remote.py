@@ -412,7 +412,7 @@ def test_limits_slow_a_writer_down():
                 for k in range(6):
                     await writer.append(steps(50, k))
                 await writer.flush()
-                # The steps of the first second, of 300, arrive immediately.
+                # The first 200 of the 300 steps, which are the steps of one second, arrive immediately.
                 assert loop.time() - start > 0.4
 
     run(work())

@@ -29,7 +29,7 @@ def test_a_call_after_close_is_refused():
         async with Server(replay, max_in_flight=3) as server:
             writer = await remote_writer(server.url, LEAVES)
             await writer.append(steps(3))
-            # This call waits for room, and was made before.
+            # This call waits for room, and was made before `close`.
             waiting = asyncio.create_task(writer.append(steps(1, 3)))
             await asyncio.sleep(0)
             closing = [asyncio.create_task(writer.close()) for _ in range(2)]
@@ -104,7 +104,7 @@ def test_a_call_goes_on_over_a_memory_that_takes_larger_frames():
         async with Server(replay, max_in_flight=4000, limits=Limits(frame_bytes=1 << 17)) as server:
             writer = await remote_writer(server.url, LEAVES)
             accepted, before = await server.met.get(), writer._conversation.most
-            # The parts of the call wait for room, before and after.
+            # The parts of the call wait for room, before and after the reconnection.
             task = asyncio.create_task(writer.append(steps(9000)))
             while accepted.steps < 1000:
                 await asyncio.sleep(0)
@@ -122,7 +122,7 @@ def test_a_call_goes_on_over_a_memory_that_takes_larger_frames():
 
 
 def pass_time(writer):
-    """The effects of returning too late."""
+    """Calls the function that the end of `reconnect_timeout` would call."""
     deadline = writer._conversation.dialer._deadline
     assert 0 < deadline.when() - asyncio.get_running_loop().time() <= 50
     deadline._callback(*deadline._args)
@@ -245,7 +245,7 @@ def test_a_frame_is_as_large_as_the_newest_call_allows():
                 async with Peer(server.url) as peer:
                     await peer.send(hello(replay, session=f"{first:022}", resume=True))
                     await peer.next(Kind.WELCOME)
-                    # This message has 200 KB.
+                    # Written out, the columns of this block take 175 KB.
                     await peer.send(block(1, 2300), pack(Kind.BYE))
                     assert (await peer.closed())[0] == code
 

@@ -21,7 +21,7 @@ from .messages import encoded
 from .sessions import Ended, Hello, sessions_of
 
 _SESSION = re.compile(r"[A-Za-z0-9_-]{22,64}")
-#: The maximum number of seconds between pings: the longest time in milliseconds that both ends can represent.
+#: The maximum number of seconds between pings. Both ends can represent times of up to 2^30 milliseconds.
 _NEVER = 2**30 / 1000
 
 

@@ -157,7 +157,7 @@ class AcceptedWriter:
             self._expiry.cancel()
         if self._link is not None:
             self._link.close(Close.REPLACED, "another connection has this session now")
-        # Entries that were not begun are dropped, because the other end repeats the calls that were not answered.
+        # Waiting flushes and goodbyes are dropped, because the other end repeats the calls that were not answered.
         self._queue = deque(waiting for waiting in self._queue if waiting.taken is not None)
         self._calls = 0
         for flush in self._flushing:

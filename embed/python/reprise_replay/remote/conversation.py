@@ -20,7 +20,7 @@ from .welcome import Welcome, welcome_of
 
 #: The maximum number of waiting calls to `flush`, which leaves room for a goodbye.
 _FLUSHES = 999
-#: The number of slots in one frame for steps that arrive one by one.
+#: The maximum number of slots that steps that arrive one by one share in one frame.
 _JOINED = 64
 #: The maximum number of bytes that text and zero padding take: in any frame, and additionally for each leaf, rule and share.
 _HEAD_BYTES, _PART_BYTES = 4096, 32

@@ -247,7 +247,7 @@ class Intake:
             yield
 
     def _end(self, lane: int, terminated: int, has_final: int, slot: Bytes) -> Generator[None, None, int]:
-        """Ends episodes. Returns the slots that it used."""
+        """Ends the episodes of one lane or of all lanes. Returns the number of slots that the final step uses: 0 or 1."""
         used = int(has_final == 1 or terminated == 2)
         if terminated > 2 or has_final > 1 or (used and len(slot) == 0):
             raise ProtocolError("an end must be 0, 1 or 2, and its final step must have a slot in the block")

@@ -110,7 +110,7 @@ class Link:
         self._sender = self._loop.create_task(self._close(code, text))
 
     async def _close(self, code: int, text: str) -> None:
-        """Closes the socket, with a limit, because the library would wait until the peer has read all earlier messages."""
+        """Closes the socket within a time limit, because the library would wait until the peer has read all earlier messages."""
         try:
             await asyncio.wait_for(self.socket.close(code, text), self._times[1])
         except asyncio.TimeoutError:
