@@ -1,12 +1,13 @@
 /**
  * Sets the size of a test run. `npm test` runs part of the slow tests (REPRISE_TESTS=quick). `npm run test:all` runs all of them, as does a test runner that is
  * started directly. REPRISE_SLOW=1 adds tests that take many minutes: every byte and every bit of a file (REPRISE_SLOW=7 tests each seventh), and twice as many
- * seeds of the longest twins. REPRISE_SPARSE=4 runs all cases with a quarter of the operations, seeds, mutants and places.
+ * seeds of the longest twins. REPRISE_SPARSE=4 runs all cases with a quarter of the operations, seeds, mutants, places and processes.
  */
 export const whole: boolean = process.env.REPRISE_TESTS !== "quick";
 const slowStep = Number(process.env.REPRISE_SLOW ?? 0);
 export const slow: boolean = slowStep > 0;
-const sparse = Number(process.env.REPRISE_SPARSE ?? 1);
+/** Divides the numbers of operations, seeds, mutants, places and processes. */
+export const sparse: number = Number(process.env.REPRISE_SPARSE ?? 1);
 
 /** Returns the number of operations, seeds or mutants to run. In `npm test`, this is a twentieth of `all`, or `quick`. */
 export function scaled(all: number, quick: number = Math.ceil(all / 20)): number {

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterAll, expect, vi } from "vitest";
 import { run } from "../../../src/cli/program.ts";
 import { root } from "../../support/core.ts";
-import { whole } from "../../support/size.ts";
+import { sparse, whole } from "../../support/size.ts";
 
 export const CLI: string = join(root, "dist", "cli.js");
 export const DATA: string = join(root, "test", "data");
@@ -24,9 +24,14 @@ export interface Run {
   readonly stderr: string;
 }
 
-/** Runs the program. In `npm test`, runs its sources in this process; otherwise, runs the built program as users do. */
+let runs = 0;
+
+/**
+ * Runs the built program in a process of its own, as users do. Starting a process takes longer than most commands, so `npm test`, and all calls but every
+ * fourth one under REPRISE_SPARSE=4, run the program's sources in this process.
+ */
 export async function reprise(...args: string[]): Promise<Run> {
-  if (!whole) return runHere(args);
+  if (!whole || runs++ % sparse !== 0) return runHere(args);
   const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, ...args], { encoding: "utf8", cwd: root, maxBuffer: 1 << 28 });
   return { status, stdout, stderr };
 }
