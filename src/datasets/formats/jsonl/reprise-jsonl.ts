@@ -68,7 +68,7 @@ export async function* readRepriseEpisodes(
   };
   const readLine = function* (line: Line): Generator<ReadEpisode, void, undefined> {
     const place = { file: name, offset: line.at, episode };
-    // The first line is the spec, possibly after blank lines.
+    // The first line that is not blank is the spec, which the caller has already read.
     if (!isHeadRead) {
       isHeadRead = true;
       return;

@@ -151,7 +151,7 @@ async function listExistingFiles(staging: Staging, folder: SinkFolder): Promise<
   return [...films, ...data, ...episodes, ...meta];
 }
 
-/** Returns the names of the videos, or none if info.json is damaged. */
+/** Returns the names of the video features of the existing dataset, or none if its info.json cannot be read. */
 async function filmsOf(folder: SinkFolder): Promise<string[]> {
   if (folder.read === undefined) return [];
   try {
@@ -164,7 +164,7 @@ async function filmsOf(folder: SinkFolder): Promise<string[]> {
   }
 }
 
-/** @param below the folder in each chunk that contains the files, which only videos of version 2.1 have */
+/** Lists the files in all chunks of a folder. @param below the folder in each chunk that contains the files, which only videos of version 2.1 have */
 async function chunksIn(staging: Staging, folder: string, below = ""): Promise<string[]> {
   const paths: string[] = [];
   for (let file = 0; ; file += CHUNK_FILES) {
@@ -174,7 +174,7 @@ async function chunksIn(staging: Staging, folder: string, below = ""): Promise<s
   }
 }
 
-/** Checks the options. */
+/** Checks the options, and adds the defaults of omitted options. */
 function parseOptions(options: LeRobotWriteOptions): LeRobotSettings {
   const known = onlyKeys("options", options, OPTIONS);
   const {
