@@ -71,7 +71,7 @@ function loaded(root: Root, snapshot: u32, bytes: u32, text: u32, textBytes: u32
   if (code == 0) code = checkLayout(root, head);
   if (code == 0) code = takeSections(root, first, end);
   if (code == 0) code = takeStates(root, writers);
-  // The lines of the host may have defined more writers.
+  // Only the snapshot's writers have saved streams, and the lines of the host may have defined more writers.
   const open = Tags.of(<u32>writers.payload(), writers.bytes).enter(ARRAY);
   if (code == 0) code = finish(root, first, end, streamCount(open));
   if (code == 0) code = checkAll(root);
@@ -134,7 +134,7 @@ function newest(at: u32, end: u32, kind: u32, id: u32): Section | null {
   return found == 0 ? null : changetype<Section>(<usize>found);
 }
 
-/** Restores the state that is neither in the options nor in the streams of writers. Returns 0, or the code of a refusal. */
+/** Restores the state of writers that is neither in their options nor in their streams. Returns 0, or the code of a refusal. */
 function takeStates(root: Root, writers: Section): i32 {
   const tags = Tags.of(<u32>writers.payload(), writers.bytes);
   const count = tags.enter(ARRAY);

@@ -1,5 +1,5 @@
 /**
- * Draws take n items from a view's table and write them as a batch to the batch region.
+ * Draws items from a view's table, and writes them as a batch to the batch region.
  *
  * batch │ OUTPUT × leaves │ i32: the steps that they show │ one column per leaf │ mask │ DRAW, with its columns │
  */
@@ -209,7 +209,7 @@ export function transitionRows(root: Root, view: View, n: u32, state: usize, sur
   return draw.shortest == 1 ? singleRow(options) : min(width, <i64>draw.longest);
 }
 
-/** Returns how many of n draws from a view's table pass now, or the code of a refusal. */
+/** Returns how many of n draws from a view's table are possible now, or the code of a refusal. */
 export function sureDraws(root: Root, view: View, n: u32, flags: u32, among: u32): i64 {
   const options = view.tableOptions();
   const uses = options.table().maxTimesSampled;
@@ -241,7 +241,7 @@ function noRoomToLook(n: u32): i32 {
   return Refusal.of(E_OUT_OF_MEMORY).put("there is no room to draw ").number(n).put(" items. Draw fewer, or increase bytes").code;
 }
 
-/** Refuses with the reason why n draws do not pass now. */
+/** Refuses with the reason why n draws are not possible now. */
 export function notReady(view: View, n: u32, sure: u32): i32 {
   const options = view.tableOptions();
   const t = options.table();

@@ -69,7 +69,7 @@ export class Shortest {
 }
 if (offsetof<Shortest>() != 8) ERROR("SHORTEST: the digits follow at byte 8");
 
-/** Whether the number's upper border is 1 or more. */
+/** Whether (VALUE + ABOVE) / SCALE is above 1, or equal to 1 if `even`. */
 function reaches(even: bool): bool {
   add(SUM, VALUE, ABOVE);
   return compareWhole(SUM, SCALE) >= i32(!even);
@@ -111,7 +111,7 @@ function add(to: usize, a: usize, b: usize): void {
   }
 }
 
-/** Subtracts a multi-word integer that is not larger. */
+/** Subtracts `other` from a multi-word integer in place. `other` must not be larger. */
 function subtract(from: usize, other: usize): void {
   let borrow: i64 = 0;
   for (let i: usize = 0; i < WORD_BYTES; i += 4) {
@@ -121,7 +121,7 @@ function subtract(from: usize, other: usize): void {
   }
 }
 
-/** Compares two multi-word integers: below 0, 0, or above. */
+/** Compares two multi-word integers. Returns -1, 0 or 1. */
 function compareWhole(a: usize, b: usize): i32 {
   for (let i = WORD_BYTES; i > 0; ) {
     i -= 4;

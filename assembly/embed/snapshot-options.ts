@@ -109,7 +109,7 @@ function seedOf(tags: Tags): u64 {
 /** Reads all leaves. The paths are assembled first, then stored separately. */
 function readSpec(tags: Tags): i32 {
   const root = Root.the();
-  // The spec is read only once, because paths are moved below.
+  // A second spec counts as damage: it would move the paths of the first spec again below.
   if (root.fields().count != 0 || root.lists().count != 0) {
     tags.broken = 1;
     return 0;

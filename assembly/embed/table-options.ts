@@ -231,11 +231,12 @@ function readSelector(words: TextReader): i32 {
   return exponent == 0 ? kind : exponent;
 }
 
-/** Returns the least exponent of a kind. `highestExponent` returns the highest one. */
+/** Returns the least exponent that a kind of selector allows. */
 export function leastExponent(kind: u32): f64 {
   return (kind & KIND) == RECENCY ? 0 : -f64.MAX_VALUE;
 }
 
+/** Returns the highest exponent that a kind of selector allows. */
 export function highestExponent(kind: u32): f64 {
   return (kind & KIND) == RECENCY ? MAX_RECENCY : f64.MAX_VALUE;
 }

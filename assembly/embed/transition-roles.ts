@@ -76,7 +76,7 @@ export function setRole(words: TextReader, role: u32): i32 {
   return 0;
 }
 
-/** Checks that the leaves named by lines exist and fit. Returns 0, or the code of a refusal. */
+/** Checks that the leaves that lines assign to roles exist, and have the form that the role requires. Returns 0, or the code of a refusal. */
 export function checkRoles(): i32 {
   for (let role: u32 = 0; role < ROLES; role++) {
     if (Role.of(role).isSet == 0) continue;

@@ -28,8 +28,9 @@ export const ITEMS: u32 = 1;
 export const TRANSITIONS: u32 = 2;
 export const MIXTURE: u32 = 3;
 
-/** The flags of a mixture: draw the source of each row; let the other sources replace a source with too few items. */
+/** A flag of a mixture: the source of each row is drawn at random. */
 export const RANDOM: u32 = 1;
+/** A flag of a mixture: the other sources replace a source with too few items. */
 export const FALLBACK: u32 = 2;
 
 @unmanaged
@@ -66,7 +67,7 @@ export class View {
     return TableOptions.of(this.table);
   }
 
-  /** Checks whether the view can show items that are not drawn. Returns 0 or UNSUPPORTED. */
+  /** Checks whether the view can show items that are read by key instead of drawn. Returns 0 or UNSUPPORTED. */
   keeps(): i32 {
     if (this.kind == MIXTURE) return Refusal.of(E_UNSUPPORTED).put("a mixture shows only items that are drawn. Use the view of one of its sources").code;
     const isWeighed = this.weighs != 0;

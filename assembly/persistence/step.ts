@@ -133,7 +133,7 @@ function framesOf(p: Pool): u32 {
   return frames;
 }
 
-/** Returns the place of the k-th frame of a step: its leaf, and its place among the leaf's frames in the upper half. */
+/** Returns the place of the k-th frame of a step: the index of its leaf in the lower half, and its index among the leaf's frames in the upper half. */
 function placeOf(p: Pool, k: u32): u64 {
   let i: u32 = 0;
   for (; i < p.leaves; i++) {
