@@ -17,7 +17,7 @@ import { Rule } from "./rule";
 import { Sequences } from "./sequence";
 import { Writer } from "./writer";
 
-/** The minimum number of rows for the fast path. Shorter runs do not repay its preparation. */
+/** The minimum number of rows for the fast path (`pushStraight`). For fewer rows, its preparation costs more than it saves. */
 const SHORT: u32 = 4;
 
 /**
@@ -63,7 +63,7 @@ export function writer_append_block(writer: usize, columns: usize, rows: u32, en
       else if (how != GOES_ON) {
         pushFinal(s, pool, finals, ended);
         waiting += finishLane(w, s, how == TERMINATES ? LINK_ENDS : LINK_FINAL);
-        // Nothing after the final step has value. The values of that step follow.
+        // The final step of a terminated episode is stored as zeros first, because transitions do not need its values. The lane's next row contains them.
         if (w.awaits != 0) s.awaits = LINK_ENDS;
         ended += 1;
       }
@@ -102,7 +102,7 @@ function rowsAlike(w: Writer, pool: Pool, s: Stream, ends: usize, r: u32, end: u
   return count;
 }
 
-/** Returns the priorities of the block for rule k; 0 for none. */
+/** Returns the address of the block's priorities for rule k; 0 for none. */
 function prioritiesOf(pool: Pool, columns: usize, k: u32): usize {
   return <usize>load<u32>(columns + ((<usize>(pool.leaves + k)) << 2));
 }
@@ -188,11 +188,11 @@ function zeroRow(pool: Pool, row: u32): void {
  */
 function pushStraight(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: u32, limit: u32): u32 {
   let count: u32 = s.awaits != ONE_MORE ? 0 : limit;
-  // Without an item, only the stream holds steps.
+  // Without rules, only the stream holds steps, so all of the pushed steps must fit in it.
   if (w.rules == 0) count = min(count, s.recent().capacity);
   let refs: u32 = 0;
   for (let k: u32 = 0; k < w.rules && count >= SHORT; k++) {
-    // Priorities due from steps before the block are handled one by one.
+    // While priorities from steps before the block are due, rows are appended one by one.
     if (w.rule(k).dues != 0 && r < w.rule(k).length - 1) return 0;
     count = evictable(w, k, s, row, count);
     refs += w.rule(k).length;
@@ -224,7 +224,7 @@ function pushStraight(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32
   return count;
 }
 
-/** Whether the run of a rule's item that ends with `row`, the next row, is contiguous in its block: names could also match by chance over several blocks. */
+/** Whether the run of a rule's item that ends with `row`, the next row, is contiguous in one block. In several blocks, the names could match by chance. */
 function inBlock(s: Stream, row: u32, rule: Rule): bool {
   return (row & PLACE) + 1 >= rule.length && firstOf(s, row, rule) == row + 1 - rule.length;
 }
@@ -269,7 +269,7 @@ function evictable(w: Writer, k: u32, s: Stream, row: u32, limit: u32): u32 {
   return EvictInPlace.fitting(rule.to(), s.episode, limit);
 }
 
-/** Checks everything that could fail halfway. */
+/** Checks and reserves everything that could otherwise make a block fail halfway. Returns 0 or a code. */
 function admissible(w: Writer, pool: Pool, columns: usize, rows: u32, ends: usize): i32 {
   let episodes = w.lanes;
   let finals: u32 = 0;
@@ -278,7 +278,7 @@ function admissible(w: Writer, pool: Pool, columns: usize, rows: u32, ends: usiz
     const how = endOf(ends, r);
     episodes += u32(how != GOES_ON);
     if (how <= ENDS) continue;
-    // The row after a done flag already ends its episode.
+    // If final steps follow as the next rows (WRITER awaits), the row after a done flag cannot end another episode.
     const before = r < w.lanes ? w.stream(r).awaitsFinal() : endOf(ends, r - w.lanes) > ENDS;
     if (w.awaits != 0 && before) return fail(E_NO_EPISODE, r % w.lanes, <f64>r);
     finals += 1;

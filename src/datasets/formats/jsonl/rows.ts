@@ -279,7 +279,7 @@ function lastStepOf(steps: StepColumns<{ readonly [name: string]: unknown }>): {
   return steps.length === 0 ? {} : steps.at(steps.length - 1);
 }
 
-/** Returns a key that is equal for equal episode numbers. Large numbers are bigints, which `JSON.stringify` alone cannot convert. */
+/** Returns a key that is equal for equal episode numbers. Large numbers are bigints, which `JSON.stringify` cannot convert without help. */
 function episodeKey(value: unknown): string | undefined {
   return JSON.stringify(value, (_, part) => (typeof part === "bigint" ? `${part}n` : part));
 }
