@@ -159,7 +159,7 @@ function noDtype(words: TextReader): i32 {
   return words.got(refusal.put(" or text"));
 }
 
-/** Reads the rest of a leaf's line. A stack is the first of the dims. */
+/** Reads the rest of a leaf's line. The number of frames of a stack becomes the first dimension of the shape. */
 function readShape(words: TextReader, field: Field): i32 {
   const dims = Root.the().dims();
   // Reserves a place for the stack, because the text has the number of frames after the sizes.

@@ -73,7 +73,7 @@ function sampleMixture(root: Root, mixture: View, number: u32, n: u32, beta: f64
   return n;
 }
 
-/** Returns the rows that a source contributes. */
+/** Returns the number of rows that a source contributes. */
 function rowsOf(m: Mixture, i: u32, k: u32): u32 {
   return load<u32>(m.rows(i, k));
 }

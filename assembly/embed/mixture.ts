@@ -44,7 +44,7 @@ export class Source {
 const SOURCE_BYTES: u32 = 16;
 if (offsetof<Source>() != SOURCE_BYTES) ERROR("SOURCE is 16 bytes");
 
-/** Reads the line `mixture source VIEW SHARE … random, fallback, seed N`. */
+/** Reads the line `mixture source VIEW SHARE … [random] [fallback] [seed N]`. */
 export function readMixture(words: TextReader): i32 {
   const number = Root.the().views().count;
   const at = words.entry(Root.the().views(), VIEW_BYTES, "views");

@@ -133,8 +133,8 @@ export function drawBatch(root: Root, v: View, index: u32, n: u32, beta: f64, st
 }
 
 /**
- * Reads the items of n keys (f64 each) that still exist, in the order of the keys, and returns the number of items. The call is not a draw: it raises no count,
- * takes no random number and checks no rate limiter. The columns are those of `replay_sample`.
+ * Reads the items of n keys (f64 each) that still exist, in the order of the keys, and returns the number of items. The call is not a draw: it increments no
+ * counter, takes no random number and checks no rate limiter. The columns are those of `replay_sample`.
  */
 export function replay_get(handle: u32, view: u32, keys: usize, n: u32): i32 {
   const root = opened(handle);
@@ -179,7 +179,7 @@ export function rowsOf(root: Root, view: View, keys: usize, n: u32): i64 {
   return view.n == 0 ? longest : min(view.n + 1, longest);
 }
 
-/** Returns the steps of the view's windows, or, if it shows whole items, of the longest item that may be drawn; or the code of a refusal. */
+/** Returns the number of steps of the view's windows, or, if it shows whole items, of the longest item that may be drawn; or the code of a refusal. */
 function windowRows(root: Root, view: View, n: u32, state: usize): i64 {
   if (view.n != 0) return view.n;
   const longest = view.tableOptions().table().longest;
@@ -189,8 +189,8 @@ function windowRows(root: Root, view: View, n: u32, state: usize): i64 {
 }
 
 /**
- * Returns the rows of the longest transition that may be drawn, or the code of a refusal if n transitions cannot be drawn. `sure`: nothing else is drawn
- * before, so a preview is exact.
+ * Returns the number of rows of the longest transition that may be drawn, or the code of a refusal if n transitions cannot be drawn. `sure`: whether nothing
+ * else is drawn from the table before, so that a preview is exact.
  */
 export function transitionRows(root: Root, view: View, n: u32, state: usize, sure: bool): i64 {
   const options = view.tableOptions();
@@ -268,7 +268,7 @@ function refusedDraw(): i32 {
 function plan(root: Root, view: View, n: u32, width: u32): usize {
   const steps = max(width, 2);
   const head = OUTPUT_BYTES * view.count + 4 * steps;
-  // The sum is f64, which does not wrap around, because the bytes of a batch may exceed 64 bits.
+  // The sum is f64, which does not wrap around, because the number of bytes of a batch may not fit in 64 bits.
   let bytes = aligned(head);
   for (let k: u32 = 0; k < view.count; k++) bytes += columnBytes(ViewColumn.of(view, k), n, width);
   const rows = <f64>n * <f64>width;

@@ -5,7 +5,7 @@
  * SHORTEST, 32 bytes: │ count u32 │ point i32 │ digits u8 × 24 │   point: the number of digits before the decimal point
  */
 const SHORTEST_AT: usize = memory.data(32, 8);
-/** The number of bytes of a multi-word integer: 1280 bits fit the largest and the smallest double. */
+/** The number of bytes of a multi-word integer: 1280 bits suffice for the largest and the smallest double. */
 const WORD_BYTES: usize = 160;
 /** The number is VALUE / SCALE. Every decimal between (VALUE - BELOW) / SCALE and (VALUE + ABOVE) / SCALE parses to it. */
 const VALUE: usize = memory.data(800, 8);
@@ -43,7 +43,7 @@ export class Shortest {
     return <u32>load<u8>(changetype<usize>(this) + 8 + <usize>i);
   }
 
-  /** @param even whether a value exactly half way also parses to the number */
+  /** Writes the digits. @param even whether a decimal exactly halfway between two doubles also parses to the number */
   private write(even: bool): void {
     this.count = 0;
     this.point = 0;

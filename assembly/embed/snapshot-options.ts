@@ -126,7 +126,7 @@ function readSpec(tags: Tags): i32 {
   return code;
 }
 
-/** Reads a node of the spec: a leaf has a dtype, which is a text. */
+/** Reads a node of the spec. A node is a leaf if it is an object whose `dtype` is a text. */
 function readNode(put: Put, tags: Tags, depth: u32): i32 {
   const from = tags.at;
   const tag = tags.tag();

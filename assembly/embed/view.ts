@@ -100,7 +100,7 @@ export function readView(words: TextReader): i32 {
   if (words.want("the kind of the view (items or transitions)") != 0) return INVALID;
   view.kind = words.is("items") ? ITEMS : words.is("transitions") ? TRANSITIONS : 0;
   if (view.kind == 0) return words.unknown("items or transitions");
-  // A view of items shows each item as a whole.
+  // By default, a view of items also shows the steps of an item after the end of an episode.
   if (view.kind == ITEMS) view.from = CROSS;
   while (words.next()) {
     const code = readDraw(words, view);

@@ -43,7 +43,7 @@ export const RUNS_AT: usize = 48;
 /** The number of classes of free runs, one per power of two: 4 GiB are 2^20 granules. */
 export const RUN_CLASSES: u32 = 20;
 
-/** The address of 512 bytes that are never written, from which padding is read. */
+/** The address of 512 zero bytes, which are never written and from which padding is read. */
 export const ZEROS_AT: usize = 512;
 
 /** The address of the tables of CRC-32C. */
@@ -68,7 +68,7 @@ export const MAX_BYTES: u32 = 0xffff0000;
 /** The base-2 logarithm of the size of a granule, the arena's unit of allocation: 4 KiB. */
 export const GRANULE_BITS: u32 = 12;
 export const GRANULE: u32 = 1 << GRANULE_BITS;
-/** The maximum size of a pool's block, in bytes. */
+/** The maximum size of a pool's block, in bytes, unless a single row is larger. */
 export const BLOCK_BYTES: u32 = 65536;
 
 /** Returns the header, which is at address 0. */

@@ -41,13 +41,13 @@ const OPTIONS = `stepSpec, finalObservation, fetch, ${READ_OPTIONS}`;
  * A file that writeJsonl wrote contains its spec. In any other file, each line is a step or an episode. An episode is `{"steps": […], …metadata}`, or columns
  * of the same length, such as `{"observations": […], "actions": […], "rewards": […], "terminated": true}`. If there is one more observation than actions, the
  * last observation is the final observation. The names are `observation` (also `obs`, plurals, camelCase), `action`, `reward` and `discount`. Names that are
- * neither these nor one of the flags below are metadata.
+ * not mentioned here or in the next paragraph are metadata.
  *
  * If the steps have `is_first`, `is_last` or `is_terminal`, they are RLDS steps. Otherwise, they are transitions. An episode ends with `terminated` (or
  * `terminal`, or `done` without another flag), with `truncated` (or `timeout`, or `done` in addition to `terminated`), or where `episode` (or `episode_id`)
  * changes. The `next_observation` of the last transition becomes the final step.
  *
- * All steps together determine the spec, so opening reads the file once. Numbers are f32 if each of them is the shortest decimal of an f32, otherwise f64.
+ * All steps together determine the spec, so opening reads the whole file. Numbers are f32 if each of them is the shortest decimal of an f32, otherwise f64.
  * Integers are i32, i64 or u64, except in observations, rewards and discounts, which are floats. Flags are bool, texts are strings, and lists of equal elements
  * have a shape. Metadata that are missing in some steps or episodes become NaN for floats, 0 for integers, "" for strings and false for flags. Every other
  * value must fit the spec. NaN and Infinity may have quotation marks or not. Keeps one episode in memory, with at most maxBytes of text.

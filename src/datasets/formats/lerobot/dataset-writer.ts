@@ -67,7 +67,7 @@ interface GeneratedFrom {
 }
 
 const CHUNK_STEPS = 256;
-/** The maximum number of rows per row group. A shorter episode forms a single group. While a group is written, each of its columns is an array in memory. */
+/** The maximum number of rows per row group. It limits memory, because each column of a group is an array in memory while the group is written. */
 const GROUP_ROWS = 2 ** 13;
 const DATA_BYTES = 100 * 2 ** 20;
 /** The maximum rounding error of a time, in seconds. LeRobot tolerates a deviation of 1e-4 s in the interval between two frames, which has two such errors. */

@@ -80,8 +80,8 @@ const OPTIONS =
  * The reward becomes `next.reward`, and is_last becomes `next.done`. An observation that is a single leaf becomes `observation.state` or `observation.image`.
  * Metadata of an episode become columns `episode/…` of meta/episodes.
  *
- * If there are no videos, a leaf `timestamp` determines the time of a frame. In all other cases, the time is the frame's index / fps. Times that f32 cannot
- * represent, such as seconds since 1970, are counted from the episode's first step.
+ * Unless the option `videos` is used, a leaf `timestamp` determines the time of a frame. In all other cases, the time is the frame's index / fps. Times that
+ * f32 cannot represent, such as seconds since 1970, are counted from the episode's first step.
  *
  * Files receive their final names after all files are written. The same data produces the same bytes, except for videos. The statistics are those of LeRobot,
  * but over all pixels. Keeps one episode in memory, with images as PNG, plus the data that the video encoder keeps.
