@@ -67,7 +67,7 @@ export function arena_used(): f64 {
   return <f64>(h.top - h.free) * <f64>GRANULE;
 }
 
-/** Returns 0, or the number of the broken invariant. */
+/** Checks the arena. Returns 0, or the number of the broken invariant. */
 export function arena_check(): i32 {
   const h = header();
   if (h.magic != MAGIC || h.abiVersion != ABI_VERSION) return 1;

@@ -66,7 +66,7 @@ function groupsOf(masks: u64): u32 {
   return groups;
 }
 
-/** Returns a bit for each byte of a stretch that differs. `n`: the bytes from the beginning of the stretch to the end of the frame. */
+/** Returns a bit for each byte of a stretch that differs. `n`: the number of bytes from the beginning of the stretch to the end of the frame. */
 function differing(a: usize, b: usize, n: u32): u64 {
   return n >= STRETCH ? differingBytes(a, b) : differingTail(a, b, n);
 }

@@ -42,7 +42,7 @@ export function table_check(table: usize): i32 {
   return remover != 0 ? 30 + remover : 0;
 }
 
-/** Whether the notes of held steps match the steps that live items hold, and each step is next to its neighbours in its episode. */
+/** Whether the notes of held steps (tables/held-steps.ts) match the steps that live items hold, and have the steps of each episode in order. */
 function notesHeldSteps(t: Table): bool {
   const p = t.rows();
   const held = changetype<HeldSteps>(<usize>t.slots().heldSteps);

@@ -49,7 +49,7 @@ function byFolding(crc: u32, at: usize, length: u32): u32 {
   for (;;) {
     const end = at + stretch;
     for (let to = folded - DEGREE; at < end; at += 64, to += 64) {
-      // Offsets in the instructions cost nothing; address sums do.
+      // Offsets that are part of the instructions cost nothing, whereas computed addresses would.
       v128.store(to, sum(v128.load(at), v128.load(to, A), v128.load(to, B), v128.load(to, C), v128.load(to, D), v128.load(to)), DEGREE);
       v128.store(
         to,

@@ -83,7 +83,7 @@ export function record_collect_entries(entries: usize, segment: u32, number: u32
 }
 
 /**
- * Puts `bytes` bytes of records in their places. `segment`: the segment that contains them, for a journal; else 0. Returns 0, CORRUPT, or OUT_OF_MEMORY.
+ * Loads `bytes` bytes of records into their rows. `segment`: the segment that contains them, for a journal; else 0. Returns 0, CORRUPT, or OUT_OF_MEMORY.
  * O(bytes)
  */
 export function record_load_entries(entries: usize, bytes: u32, from: usize, segment: u32, live: usize): i32 {

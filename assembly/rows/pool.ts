@@ -115,7 +115,7 @@ export class Pool {
     return Head.block(row) + <usize>this.rowsAt + <usize>((row & PLACE) * this.rowBytes);
   }
 
-  /** Returns the address of the row's value of a leaf; SHARED: of its frames' rows. */
+  /** Returns the address of the row's value of a leaf, or, if the leaf is SHARED, of the names of its frames. */
   @inline
   value(row: u32, leaf: Leaf): usize {
     return Head.block(row) + <usize>leaf.at + <usize>((row & PLACE) * leaf.step);
@@ -321,7 +321,7 @@ export function pool_init(pool: usize, rowBytes: u32, leaves: u32): void {
 
 /**
  * Describes leaf i of the spec: `offset` in the row (NARROW, SHARED), `staged` in the staging record; for a stack, `bytes` is one frame, and `frames` make a
- * value. `shared`: the pool of a SHARED leaf's frames.
+ * value. `shared`: the pool of a SHARED leaf's frames, or the packs of a PACKED or ENTRY leaf.
  */
 export function pool_leaf(pool: usize, i: u32, kind: u32, dtype: u32, bytes: u32, offset: u32, staged: u32, frames: u32, shared: u32): void {
   const leaf = changetype<Pool>(pool).leaf(i);

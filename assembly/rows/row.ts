@@ -9,7 +9,7 @@
  */
 import { GRANULE_BITS } from "../memory/layout";
 
-/** The bits of the row in a link. */
+/** The mask of the row in a link. */
 export const LINK_ROW: u32 = 0x3fffffff;
 const LINK_BITS: u32 = 30;
 /** The episode ends here; the next state is unknown. */

@@ -2,13 +2,13 @@
 import { Pool } from "./pool";
 import { Head, LINK_ENDS, LINK_ROW, PLACE } from "./row";
 
-/**
- * The kinds of a run, as bits in ITEM's word. Single: no episode ends before its last row. Plain: single, and each row is its predecessor + 1. Piecewise: like
- * plain, except that the row after a block's last place may be anywhere. Numbered: piecewise, and each such row has the next number.
- */
+/** A kind of run, as a bit in ITEM's word: the run is single, and each row is its predecessor + 1. */
 export const PLAIN: u32 = 1 << 24;
+/** A kind of run: no episode ends before the last row. */
 export const SINGLE: u32 = 1 << 25;
+/** A kind of run: like plain, except that the row after a block's last place may be anywhere. */
 export const PIECEWISE: u32 = 1 << 26;
+/** A kind of run: piecewise, and the row after a block's last place has the next number. */
 export const NUMBERED: u32 = 1 << 27;
 /** All kinds: a run whose rows are consecutive in one block and one episode. */
 export const NEIGHBOURS: u32 = PLAIN | SINGLE | PIECEWISE | NUMBERED;
@@ -39,7 +39,7 @@ export class Run {
       store<u32>(at, row);
       at += 4;
       const link = Head.of(row).next;
-      // Usually the next row is adjacent and in the same episode; prefetching on that guess overlaps cache misses.
+      // Usually the next row is adjacent and in the same episode. The processor predicts this branch and reads on, so that cache misses overlap.
       if (link == row + 1) row += 1;
       else if (!cross && (link & LINK_ENDS) != 0) break;
       else row = link & LINK_ROW;

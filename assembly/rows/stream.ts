@@ -138,8 +138,8 @@ export class Stream {
   }
 
   /**
-   * Writes the late value of the final step of a terminated episode, which was zeros so far. `staged` has the bytes of the leaves, or, if 0, the r-th row of
-   * `columns`. There must be room for the frames of the step. O(row)
+   * Writes the values of the final step of a terminated episode, which was appended as zeros. `staged`: the staging record with the values, or 0 if they are
+   * the r-th row of `columns`. There must be room for the frames of the step. O(row)
    */
   fill(staged: usize, columns: usize, r: u32, across: u32): void {
     const p = this.rows();
@@ -287,7 +287,7 @@ export function stream_patch(stream: usize, from: usize, i: u32): void {
   }
 }
 
-/** Returns 0, or the number of the broken invariant. */
+/** Checks a stream. Returns 0, or the number of the broken invariant. */
 export function stream_check(stream: usize): i32 {
   const s = changetype<Stream>(stream);
   const p = s.rows();

@@ -10,7 +10,7 @@
  *
  * ENTRY, 8 bytes: the slot in as many low bits as the highest slot needs; above them, the highest bits of the priority except its sign, in a maxHeap inverted:
  * the least entry is first. If all of these bits are equal, the items decide. Comparing items costs a cache miss. Comparing entries rarely does, because all
- * children of a node are in two adjacent cache lines. With 16 children, a heap of a million items has five levels.
+ * children of a node are in two adjacent cache lines. With 16 children, a heap of a million items has five levels below the root.
  */
 import { Items } from "./items";
 

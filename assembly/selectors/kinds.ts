@@ -17,7 +17,7 @@ export const LAST_KIND: u32 = RECENCY;
 export const WITH_MIN: u32 = 16;
 /** A flag that is added to a remover's kind: the remover shares the sampler's structure, because both kinds are LINKED, or both are the same. */
 export const TOGETHER: u32 = 32;
-/** The bits of the kind number. */
+/** The mask of the number of a kind, without the flags. */
 export const KIND: u32 = 15;
 
 /** The two lowest bits of a kind's traits: how many words (u32) a record has for a slot's place in a stored order; 0 for a derived order. */
@@ -26,7 +26,7 @@ const PLACE_WORDS: u32 = 3;
 export const DETERMINISTIC: u32 = 16;
 /** The kind picks in the order of insertion. The links of the order are in the items, so a table has only one such order. */
 export const LINKED: u32 = 32;
-/** The kind compares stamps, which are the order of the last inserts or updates. */
+/** The kind compares stamps, which show the order in which items were last inserted or updated. */
 export const COMPARES_STAMPS: u32 = 64;
 /** The kind picks in proportion to weights: priority^exponent. */
 export const WEIGHS: u32 = 128;

@@ -350,7 +350,7 @@ export class SumTree {
         store<u32>(out + ((<usize>count) << 2), slot);
         count += 1;
       }
-      // Usually no slot was drawn twice, and no sum ever changed.
+      // Usually no slot was drawn twice, so the draw is complete, and the sums need not be renewed.
       if (count < n) this.climb(out + ((<usize>fresh) << 2), count - fresh, drawn);
       rounds += 1;
     }

@@ -73,7 +73,7 @@ export function writer_append_block(writer: usize, columns: usize, rows: u32, en
   return waiting;
 }
 
-/** Returns how many of the rows from the r-th on become rows of the pool, before a row that is the value of a final step. */
+/** Returns how many of the rows from the r-th on become new rows of the pool, up to the next row that only contains the values of a final step. */
 function rowsTaken(w: Writer, pool: Pool, ends: usize, r: u32, rows: u32): u32 {
   if (w.awaits == 0) return rows - r;
   let end = r;
@@ -84,8 +84,8 @@ function rowsTaken(w: Writer, pool: Pool, ends: usize, r: u32, rows: u32): u32 {
 }
 
 /**
- * Whether row r is the value of an existing final step, or of a dropped final step. @param known whether the lane's stream determines this, instead of the
- * previous row
+ * Whether row r contains the values of a final step that exists already, or that is dropped. @param known whether the lane's stream determines this, instead
+ * of the previous row
  */
 function isValue(w: Writer, ends: usize, r: u32, known: bool): bool {
   if (!known) return endOf(ends, r - w.lanes) == TERMINATES;
@@ -173,7 +173,7 @@ function placeApart(s: Stream, pool: Pool, columns: usize, row: u32, r: u32): vo
   }
 }
 
-/** Writes zeros; frames of zeros have the number 0. */
+/** Writes zeros to a row and its columns. Frames of zeros have the name 0, so no frame is stored. */
 function zeroRow(pool: Pool, row: u32): void {
   memory.fill(pool.bytes(row), 0, pool.rowBytes);
   for (let i: u32 = 0; pool.hasSeparateLeaves() && i < pool.leaves; i++) {
@@ -209,7 +209,7 @@ function pushStraight(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32
   for (let k: u32 = 0; k < w.rules; k++) {
     const rule = w.rule(k);
     const first = k == sliding ? begins : row + 1 - rule.length;
-    // Across the end of a block, all links are read: the links of the first item, and the links of the rows.
+    // If items cross the end of a block, their kind depends on all of their links: the links of the first item, and the links of the new rows.
     const kind = first == row + 1 - rule.length ? NEIGHBOURS : s.numbered() >= rule.length + count - 2 ? SINGLE | PIECEWISE | NUMBERED : SINGLE | PIECEWISE;
     const word = rule.length | kind | (k == sliding ? SLIDES : 0);
     let priorities = prioritiesOf(pool, columns, k);
@@ -262,7 +262,7 @@ function evictable(w: Writer, k: u32, s: Stream, row: u32, limit: u32): u32 {
   const before = rule.length - 1;
   if (before != 0) {
     if (s.straight() < before - 1 || !Run.goesStraight(pool, s.last, row)) return 0;
-    // Items that cross the end of a block begin before that end, each a row after the previous one.
+    // If items cross the end of a block, only those that begin before the end replace items together, because each must begin one row after the previous one.
     const first = s.firstOf(before);
     if (first != row - before) limit = min(limit, pool.rows - (first & PLACE));
   }

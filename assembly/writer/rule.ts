@@ -20,7 +20,7 @@ export const LARGEST: u32 = 2;
 export const SEQUENCE: u32 = 4;
 export const PRIORITY_LEAF_BITS: u32 = 8;
 
-/** Masks all flags except the leaf. */
+/** The mask of the flags, without the bits of the leaf. */
 const MASK: u32 = (1 << PRIORITY_LEAF_BITS) - 1;
 
 @unmanaged

@@ -25,7 +25,7 @@ const RLLIB = "SampleBatch";
 export class Records {
   readonly layout: Layout;
   readonly #isRllib: boolean;
-  /** The names of the columns without an RLDS field that have had one value per step in every line so far. */
+  /** The names of other columns, which do not belong to an RLDS field, that have had one value per step in every line so far. */
   readonly #rowNames: Set<string>;
   /** Whether a column contains the episode number of each row. If so, a line is not necessarily one episode. */
   readonly #hasNumbers: boolean;
@@ -51,7 +51,7 @@ export class Records {
     return this.layout !== "step" && !this.#hasNumbers;
   }
 
-  /** Treats the columns that do not have one value per step in this line as metadata. The caller passes all lines in a separate pass before `of`. */
+  /** Treats other columns as metadata if they do not have one value per step in this line. The caller passes all lines before it reads their steps. */
   note(value: unknown): void {
     if (this.layout !== "columns") return;
     const values = valuesIn(value);

@@ -24,7 +24,7 @@ export class SelectedRecords {
     return this.#records.areEpisodes;
   }
 
-  /** Treats the columns that do not have one value per step in this line as metadata. */
+  /** Treats columns that do not belong to an RLDS field as metadata if they do not have one value per step in this line. */
   note(value: unknown): void {
     this.#records.note(this.#select(value));
     this.#whole?.note(this.#selectWhole(value));

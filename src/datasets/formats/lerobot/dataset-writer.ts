@@ -70,7 +70,7 @@ const CHUNK_STEPS = 256;
 /** The maximum number of rows per row group. It limits memory, because each column of a group is an array in memory while the group is written. */
 const GROUP_ROWS = 2 ** 13;
 const DATA_BYTES = 100 * 2 ** 20;
-/** The maximum rounding error of a time, in seconds. LeRobot tolerates a deviation of 1e-4 s in the interval between two frames, which has two such errors. */
+/** The maximum rounding error of a time, in seconds. LeRobot tolerates an error of 1e-4 s in the interval between two frames, to which two times contribute. */
 const MAX_ROUNDING = 5e-5;
 const VIDEO_BYTES = 200 * 2 ** 20;
 

@@ -139,7 +139,7 @@ async function wholeColumn(table: ParquetFile, column: FileColumn): Promise<Arra
   return chunks;
 }
 
-/** Returns the tasks by number. @throws RldsError CORRUPT */
+/** Returns the texts of the tasks by number. @throws RldsError CORRUPT, NOT_FOUND */
 export async function tasksOf(folder: SourceFolder, { version }: LeRobotInfo, maxBytes: number): Promise<ReadonlyMap<number, string>> {
   const path = version === 2 ? "meta/tasks.jsonl" : "meta/tasks.parquet";
   const corrupt = () => corruptFile({ file: path }, "every row of the file must have a task and a task_index");

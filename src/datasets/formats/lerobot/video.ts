@@ -12,7 +12,7 @@ export interface VideoFormat {
   write(bytes: Uint8Array): Promise<void>;
 }
 
-/** An encoder of one video. Each of its methods is called only after the promise of the previous call is fulfilled. */
+/** An encoder of one video. Each of its methods is called only after the promise of the previous call has settled. */
 export interface VideoEncoder {
   /** The codec, by its name in LeRobot: "h264", "vp9" or "av1". */
   readonly codec: string;
