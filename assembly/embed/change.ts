@@ -7,7 +7,7 @@ import { INVALID, Refusal } from "./refusal";
 import { opened, outside, Root, WORK } from "./root";
 import { TableOptions, tableOf } from "./table-options";
 
-/** A number above every key. Generations and slots have 53 bits together. */
+/** A number above every key. The generation and the slot of a key have 53 bits together. */
 const KEY_END: f64 = 9007199254740992;
 
 /** Sets new priorities (f64 × n) of items by key (f64 × n). Returns how many items exist, or a code if nothing changed. */

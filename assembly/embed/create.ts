@@ -45,7 +45,7 @@ export function made(root: Root, code: i32): u32 {
 /** Makes the Replay of a text, after the head and the list of writers of a snapshot, if any (0 bytes: none). Returns 0, or the code of a refusal. */
 export function make(root: Root, text: usize, bytes: u32, head: usize, headBytes: u32, writers: usize, writersBytes: u32): i32 {
   if (!isUtf8(text, bytes)) return notUtf8();
-  // The text is copied, because names stay in it. The names of the roles precede the copy.
+  // The text is copied, because names are stored as references into it. The names of the roles precede the copy.
   const own = arena_alloc(NAMES_BYTES + headBytes + writersBytes + bytes);
   if (own == 0) return noRoom();
   initRoles(own);

@@ -1,4 +1,4 @@
-/** Parses numbers into the same double everywhere. The number of digits is limited, so that the result is exact without a table. */
+/** Parses numbers into the same double on every platform. The number of digits is limited, so that the result is correctly rounded without a table. */
 
 const MAX_DIGITS: u32 = 15;
 /** Whole numbers up to this value are exact doubles. */

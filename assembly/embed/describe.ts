@@ -33,7 +33,7 @@ const COLUMN_BYTES: u32 = 40;
 const NUMBERS_BYTES: u32 = 104;
 /** The number of bytes reserved for the word with which a name begins. The longest such word has 15 bytes. */
 const HEAD_BYTES: u32 = 16;
-/** Passed instead of a view number to describe a packed step. */
+/** The view number with which a host requests the description of a packed step. */
 const STEP: u32 = u32.MAX_VALUE;
 /** The number of counters with which NUMBERS begins, as `table_counter` returns them. */
 const COUNTERS: u32 = 10;

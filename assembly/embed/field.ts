@@ -26,8 +26,9 @@ export const MAX_DEPTH: u32 = 64;
 export const MAX_STACK: f64 = 1024;
 /** The maximum size of a value, in bytes. */
 export const MAX_VALUE_BYTES: f64 = 0x3fffffff;
-/** The minimum size of a packed frame, in bytes, and its default compression ratio (src/schema/constructors.ts). */
+/** The minimum size of a packed frame, in bytes (src/schema/constructors.ts). */
 const MIN_PACKED_BYTES: u32 = 256;
+/** The default compression ratio of packed frames (src/schema/constructors.ts). */
 const DEFAULT_RATIO: f64 = 4;
 /** The maximum number of channels of a pixel, if they are the last dimension (src/schema/layout.ts). */
 const MAX_CHANNELS: u32 = 4;
@@ -144,7 +145,7 @@ export function readList(words: TextReader): i32 {
   return code == 0 ? words.done() : code;
 }
 
-/** Returns the dtype that a word of a snapshot names, or the number after TEXT if there is none. */
+/** Returns the dtype that a word names, or the number after TEXT if the word names none. */
 export function dtypeNamed(word: u32, bytes: u32): u32 {
   let dtype = BOOL;
   while (dtype <= TEXT && !isText(word, bytes, dtypeName(dtype))) dtype++;
@@ -158,7 +159,7 @@ function noDtype(words: TextReader): i32 {
   return words.got(refusal.put(" or text"));
 }
 
-/** Reads the rest of a leaf's line. A stack is the first of the dims. */
+/** Reads the rest of a leaf's line. The number of frames of a stack becomes the first dimension of the shape. */
 function readShape(words: TextReader, field: Field): i32 {
   const dims = Root.the().dims();
   // Reserves a place for the stack, because the text has the number of frames after the sizes.
@@ -224,7 +225,7 @@ function readFrames(words: TextReader, field: Field, isPacked: bool): i32 {
   return code;
 }
 
-/** Puts the leaves in order. Returns 0, or a code if the paths cannot belong to one nest. O(leaves log leaves), and moves */
+/** Puts the leaves in order. Returns 0, or a code if the paths cannot belong to one nest. O(leaves log leaves) comparisons, O(leaves²) moves */
 export function settleFields(): i32 {
   const fields = Root.the().fields();
   if (fields.count == 0) return Refusal.of(INVALID).put("the text must have a leaf, such as leaf observation f32 4").code;

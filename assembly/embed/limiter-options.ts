@@ -62,7 +62,7 @@ function at(limiter: LimiterOptions, i: u32): usize {
   return changetype<usize>(limiter) + ((<usize>i) << 3);
 }
 
-/** Sets a limiter that limits nothing. */
+/** Sets the defaults of all options, with which a limiter limits nothing. */
 export function beginLimiter(limiter: LimiterOptions): void {
   for (let i: u32 = 0; i < LIMITER_NUMBERS; i++) store<f64>(at(limiter, i), limiterDefault(i));
 }
@@ -79,7 +79,7 @@ export function readLimiter(words: TextReader, limiter: LimiterOptions): i32 {
   return NO_OPTION;
 }
 
-/** Reads the options of a snapshot, all of which must be known. */
+/** Reads the options from a snapshot. Unknown options and invalid values break the tags. */
 export function loadLimiter(tags: Tags, limiter: LimiterOptions): void {
   for (let left = tags.enter(OBJECT); left > 0 && tags.broken == 0; left--) {
     tags.text();

@@ -43,8 +43,8 @@ class Section {
 if (offsetof<Section>() != SECTION_BYTES) ERROR("SECTION is 16 bytes");
 
 /**
- * Restores the Replay of a snapshot, the whole of which is in the input buffer. `text`: lines that are appended to the lines of the snapshot, such as `view` or
- * `bytes`; 0 for none. Returns the handle of the Replay, or 0 if the snapshot was refused, in which case no Replay exists.
+ * Restores the Replay of a snapshot, which must be in the input buffer as a whole. `text`: lines that are read after the options of the snapshot, such as `view`
+ * or `bytes`; 0 for none. Returns the handle of the Replay, or 0 if the snapshot was refused, in which case no Replay exists.
  */
 export function replay_load(snapshot: u32, bytes: u32, text: u32, textBytes: u32): u32 {
   const root = vacant();
@@ -71,7 +71,7 @@ function loaded(root: Root, snapshot: u32, bytes: u32, text: u32, textBytes: u32
   if (code == 0) code = checkLayout(root, head);
   if (code == 0) code = takeSections(root, first, end);
   if (code == 0) code = takeStates(root, writers);
-  // The lines of the host may have defined more writers.
+  // Only the snapshot's writers have saved streams, and the lines of the host may have defined more writers.
   const open = Tags.of(<u32>writers.payload(), writers.bytes).enter(ARRAY);
   if (code == 0) code = finish(root, first, end, streamCount(open));
   if (code == 0) code = checkAll(root);
@@ -134,7 +134,7 @@ function newest(at: u32, end: u32, kind: u32, id: u32): Section | null {
   return found == 0 ? null : changetype<Section>(<usize>found);
 }
 
-/** Restores the state that is neither in the options nor in the streams of writers. Returns 0, or the code of a refusal. */
+/** Restores the state of writers that is neither in their options nor in their streams. Returns 0, or the code of a refusal. */
 function takeStates(root: Root, writers: Section): i32 {
   const tags = Tags.of(<u32>writers.payload(), writers.bytes);
   const count = tags.enter(ARRAY);
@@ -153,7 +153,7 @@ function takeStates(root: Root, writers: Section): i32 {
   return code == 0 && tags.broken == 0 ? 0 : corrupt("the state of a writer does not match its options");
 }
 
-/** Puts entries, rows, freed rows and slots in place. Returns 0, or the code of a refusal. */
+/** Loads entries, rows, freed rows and slots. Returns 0, or the code of a refusal. */
 function takeSections(root: Root, at: u32, end: u32): i32 {
   while (at < end) {
     const section = changetype<Section>(<usize>at);
@@ -182,7 +182,7 @@ function take(root: Root, section: Section): i32 {
   return code == 0 && hasColumns(handle) ? E_UNSUPPORTED : code;
 }
 
-/** Whether an item of a table shows other columns than whole steps. */
+/** Whether an item of a table has a layout of its own columns, which embed.wasm does not support. */
 function hasColumns(table: usize): bool {
   const slots = changetype<Table>(table).slots();
   for (let slot: u32 = 1; slots.layouts != 0 && slot <= slots.capacity; slot++) if (slots.columns(slot) != 0) return true;

@@ -23,7 +23,7 @@ import { DRAWN, MIXED, SUMMED, ViewColumn } from "./view-columns";
 /** The value of `weighs` if weights are divided by the largest weight of the batch. */
 const BY_BATCH: u32 = 2;
 
-/** Draws up to n items of a view, or n rows of a mixture; returns how many. `beta`: the exponent of its weights, if any. Never waits. */
+/** Draws up to n items of a view, or n rows of a mixture. `beta`: the exponent of the weights, if any. Returns the number drawn, or a code. Never waits. */
 export function replay_sample(handle: u32, view: u32, n: u32, beta: f64): i32 {
   const root = opened(handle);
   if (root === null) return CLOSED;
@@ -60,7 +60,7 @@ function sampleMixture(root: Root, mixture: View, number: u32, n: u32, beta: f64
     first += count;
   }
   if (mixture.weighs != 0) finishWeights(mixture, n);
-  // The shares are restored afterwards, because an omitted source changes them for this draw.
+  // Only the random state and the carries are kept. The shares of `m` apply to this draw only, because it may omit a source.
   const bytes = <usize>Mixture.bytes(k);
   const own = <usize>mixture.mixture;
   memory.copy(own, own + bytes, 32);
@@ -73,7 +73,7 @@ function sampleMixture(root: Root, mixture: View, number: u32, n: u32, beta: f64
   return n;
 }
 
-/** Returns the rows that a source contributes. */
+/** Returns the number of rows that a source contributes. */
 function rowsOf(m: Mixture, i: u32, k: u32): u32 {
   return load<u32>(m.rows(i, k));
 }

@@ -32,7 +32,7 @@ export class Source {
   width: u32;
   share: f64;
 
-  /** The i-th source of a mixture. */
+  /** Returns the i-th source of a mixture. */
   static of(mixture: View, i: u32): Source {
     return changetype<Source>(
       Root.the()
@@ -44,7 +44,7 @@ export class Source {
 const SOURCE_BYTES: u32 = 16;
 if (offsetof<Source>() != SOURCE_BYTES) ERROR("SOURCE is 16 bytes");
 
-/** Reads the line `mixture source VIEW SHARE … random, fallback, seed N`. */
+/** Reads the line `mixture source VIEW SHARE … [random] [fallback] [seed N]`. */
 export function readMixture(words: TextReader): i32 {
   const number = Root.the().views().count;
   const at = words.entry(Root.the().views(), VIEW_BYTES, "views");
@@ -84,7 +84,7 @@ function readOption(words: TextReader, mixture: View, number: u32): i32 {
   return 0;
 }
 
-/** Sets up the columns and states of mixtures, once the columns of each view are known. Returns 0, or the code of a refusal. */
+/** Sets up the columns and states of mixtures, after the columns of all views are known. Returns 0, or the code of a refusal. */
 export function settleMixtures(): i32 {
   const views = Root.the().views();
   for (let i: u32 = 0; i < views.count; i++) {

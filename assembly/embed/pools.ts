@@ -40,7 +40,7 @@ export function poolOf(id: u32): u32 {
   return load<u32>(Root.the().pools().get(id));
 }
 
-/** Whether a pool contains entries, whose records have several sizes. */
+/** Whether a pool contains entries of packed frames, whose records differ in size. */
 export function isOfEntries(id: u32): bool {
   return changetype<Pool>(<usize>poolOf(id)).hasEntries();
 }
@@ -58,7 +58,7 @@ export function makePools(root: Root): i32 {
   const bytes = placeArrays(root);
   if (bytes > <f64>MAX_BYTES) return Refusal.of(E_OUT_OF_MEMORY).put("a step must be smaller than 4 GiB, got ").number(bytes).put(" bytes").code;
   root.stepBytes = <u32>bytes;
-  // These pools follow the pools of entries, which were added with their frames.
+  // The pools of frames follow the pools of entries, which `makePacks` has already added to the list.
   for (let i: u32 = 0; i < root.shares().count; i++) if (!list(Share.of(i).pool)) return noRoom();
   root.pool = arena_alloc(pool_bytes(fields.count));
   if (root.pool == 0 || !list(root.pool)) return noRoom();
@@ -138,14 +138,14 @@ function list(pool: u32): bool {
   return at != 0;
 }
 
-/** Refuses a leaf whose frames have another size than those of the other leaves of its name. */
+/** Refuses a leaf whose frames have a different size than those of the other leaves with the same share name. */
 function otherFrames(field: Field, bytes: u32): i32 {
   const refusal = Refusal.of(SPEC_MISMATCH).put("a frame of ").word(field.path, field.bytes).put(" must have ").number(bytes);
   refusal.put(" bytes, like the other leaves shared as ").word(field.share, field.shareBytes);
   return refusal.put(", got ").number(field.frameBytes()).code;
 }
 
-/** Refuses a leaf that is packed differently from the other leaves of its name. */
+/** Refuses a leaf that is packed differently from the other leaves with the same share name. */
 function otherRatio(field: Field, ratio: f64): i32 {
   const refusal = Refusal.of(SPEC_MISMATCH).word(field.path, field.bytes).put(" must be ");
   putRatio(refusal, ratio).put(", like the other leaves shared as ").word(field.share, field.shareBytes).put(", got ");

@@ -9,7 +9,7 @@ import { MAX_WHOLE, placeOf } from "./decimal";
 import { Shortest } from "./shortest";
 import { characterBytes, wholeCharacters } from "./utf8";
 
-/** The code of an invalid argument, in addition to the core's codes. */
+/** The code of an invalid argument. This code and the next ones supplement the core's codes. */
 export const INVALID: i32 = -16;
 export const CLOSED: i32 = -17;
 export const NOT_FOUND: i32 = -18;

@@ -1,5 +1,5 @@
 /**
- * Draws take n items from a view's table and write them as a batch to the batch region.
+ * Draws items from a view's table, and writes them as a batch to the batch region.
  *
  * batch │ OUTPUT × leaves │ i32: the steps that they show │ one column per leaf │ mask │ DRAW, with its columns │
  */
@@ -133,8 +133,8 @@ export function drawBatch(root: Root, v: View, index: u32, n: u32, beta: f64, st
 }
 
 /**
- * Reads the items of n keys (f64 each) that still exist, in the order of the keys, and returns the number of items. The call is not a draw: it raises no count,
- * takes no random number and checks no rate limiter. The columns are those of `replay_sample`.
+ * Reads the items of n keys (f64 each) that still exist, in the order of the keys, and returns the number of items. The call is not a draw: it increments no
+ * counter, takes no random number and checks no rate limiter. The columns are those of `replay_sample`.
  */
 export function replay_get(handle: u32, view: u32, keys: usize, n: u32): i32 {
   const root = opened(handle);
@@ -179,7 +179,7 @@ export function rowsOf(root: Root, view: View, keys: usize, n: u32): i64 {
   return view.n == 0 ? longest : min(view.n + 1, longest);
 }
 
-/** Returns the steps of the view's windows, or, if it shows whole items, of the longest item that may be drawn; or the code of a refusal. */
+/** Returns the number of steps of the view's windows, or, if it shows whole items, of the longest item that may be drawn; or the code of a refusal. */
 function windowRows(root: Root, view: View, n: u32, state: usize): i64 {
   if (view.n != 0) return view.n;
   const longest = view.tableOptions().table().longest;
@@ -189,8 +189,8 @@ function windowRows(root: Root, view: View, n: u32, state: usize): i64 {
 }
 
 /**
- * Returns the rows of the longest transition that may be drawn, or the code of a refusal if n transitions cannot be drawn. `sure`: nothing else is drawn
- * before, so a preview is exact.
+ * Returns the number of rows of the longest transition that may be drawn, or the code of a refusal if n transitions cannot be drawn. `sure`: whether nothing
+ * else is drawn from the table before, so that a preview is exact.
  */
 export function transitionRows(root: Root, view: View, n: u32, state: usize, sure: bool): i64 {
   const options = view.tableOptions();
@@ -209,7 +209,7 @@ export function transitionRows(root: Root, view: View, n: u32, state: usize, sur
   return draw.shortest == 1 ? singleRow(options) : min(width, <i64>draw.longest);
 }
 
-/** Returns how many of n draws from a view's table pass now, or the code of a refusal. */
+/** Returns how many of n draws from a view's table are possible now, or the code of a refusal. */
 export function sureDraws(root: Root, view: View, n: u32, flags: u32, among: u32): i64 {
   const options = view.tableOptions();
   const uses = options.table().maxTimesSampled;
@@ -241,7 +241,7 @@ function noRoomToLook(n: u32): i32 {
   return Refusal.of(E_OUT_OF_MEMORY).put("there is no room to draw ").number(n).put(" items. Draw fewer, or increase bytes").code;
 }
 
-/** Refuses with the reason why n draws do not pass now. */
+/** Refuses with the reason why n draws are not possible now. */
 export function notReady(view: View, n: u32, sure: u32): i32 {
   const options = view.tableOptions();
   const t = options.table();
@@ -268,7 +268,7 @@ function refusedDraw(): i32 {
 function plan(root: Root, view: View, n: u32, width: u32): usize {
   const steps = max(width, 2);
   const head = OUTPUT_BYTES * view.count + 4 * steps;
-  // The sum is f64, which does not wrap around, because the bytes of a batch may exceed 64 bits.
+  // The sum is f64, which does not wrap around, because the number of bytes of a batch may not fit in 64 bits.
   let bytes = aligned(head);
   for (let k: u32 = 0; k < view.count; k++) bytes += columnBytes(ViewColumn.of(view, k), n, width);
   const rows = <f64>n * <f64>width;

@@ -20,17 +20,18 @@ import { Put } from "./tags";
 import { WriterOptions } from "./writer-options";
 
 const SAVING_AT: usize = memory.data(32, 8);
-/**
- * The maximum number of bytes of a section of records, unless one record is larger. The next constants are the bytes of the count before records, and of the
- * record of a pool, a stream, and a run of freed rows.
- */
+/** The maximum number of bytes of a section of records, unless one record is larger. */
 export const SECTION_MAX: u32 = 65536;
+/** The number of bytes of the count that precedes records. */
 export const COUNT_BYTES: u32 = 4;
+/** The number of bytes of a pool's record. */
 export const POOL_BYTES: u32 = 8;
+/** The number of bytes of a stream's record. */
 export const STREAM_BYTES: u32 = 24;
+/** The number of bytes of the record of a run of freed rows. */
 export const RUN_BYTES: u32 = 8;
 
-/** The stages, in order. */
+/** The stages of a snapshot, in order. OF_ROWS and OF_FREE alternate from pool to pool. */
 const BEGIN: u32 = 0;
 const OF_HEAD: u32 = 1;
 const OF_WRITERS: u32 = 2;
@@ -87,7 +88,7 @@ export function replay_save(handle: u32, first: u32): u32 {
   return <u32>(SAVING_AT + offsetof<Saving>("chunk"));
 }
 
-/** Reserves the memory that a snapshot needs, because there may be none later. Returns whether there is enough. */
+/** Reserves the memory that a snapshot needs, because later there may not be enough. Returns whether there is enough now. */
 export function reserveSave(root: Root): bool {
   const put = Put.begin();
   for (let i: u32 = 0; i < SECTION_BYTES; i++) put.byte(0);
@@ -183,7 +184,7 @@ function entries(root: Root, s: Saving): bool {
   return true;
 }
 
-/** Returns the number of bytes for a payload of a pool's records, at least for one record. */
+/** Returns the number of bytes to reserve for a section's payload: SECTION_MAX, or more if a single record of the pool needs more. */
 function roomFor(id: u32): u32 {
   return max(SECTION_MAX, COUNT_BYTES + record_row_bytes(poolOf(id)));
 }
@@ -272,7 +273,7 @@ export function streamCount(writers: u32): u32 {
   return count;
 }
 
-/** Returns the stream of the i-th lane. */
+/** Returns the stream of the i-th lane, counted over all writers. */
 export function streamOf(i: u32): usize {
   let k: u32 = 0;
   for (; i >= WriterOptions.of(k).lanes; k++) i -= WriterOptions.of(k).lanes;

@@ -5,7 +5,7 @@
  * SHORTEST, 32 bytes: │ count u32 │ point i32 │ digits u8 × 24 │   point: the number of digits before the decimal point
  */
 const SHORTEST_AT: usize = memory.data(32, 8);
-/** The number of bytes of a multi-word integer: 1280 bits fit the largest and the smallest double. */
+/** The number of bytes of a multi-word integer: 1280 bits suffice for the largest and the smallest double. */
 const WORD_BYTES: usize = 160;
 /** The number is VALUE / SCALE. Every decimal between (VALUE - BELOW) / SCALE and (VALUE + ABOVE) / SCALE parses to it. */
 const VALUE: usize = memory.data(800, 8);
@@ -43,7 +43,7 @@ export class Shortest {
     return <u32>load<u8>(changetype<usize>(this) + 8 + <usize>i);
   }
 
-  /** @param even whether a value exactly half way also parses to the number */
+  /** Writes the digits. @param even whether a decimal exactly halfway between two doubles also parses to the number */
   private write(even: bool): void {
     this.count = 0;
     this.point = 0;
@@ -69,7 +69,7 @@ export class Shortest {
 }
 if (offsetof<Shortest>() != 8) ERROR("SHORTEST: the digits follow at byte 8");
 
-/** Whether the number's upper border is 1 or more. */
+/** Whether (VALUE + ABOVE) / SCALE is above 1, or equal to 1 if `even`. */
 function reaches(even: bool): bool {
   add(SUM, VALUE, ABOVE);
   return compareWhole(SUM, SCALE) >= i32(!even);
@@ -111,7 +111,7 @@ function add(to: usize, a: usize, b: usize): void {
   }
 }
 
-/** Subtracts a multi-word integer that is not larger. */
+/** Subtracts `other` from a multi-word integer in place. `other` must not be larger. */
 function subtract(from: usize, other: usize): void {
   let borrow: i64 = 0;
   for (let i: usize = 0; i < WORD_BYTES; i += 4) {
@@ -121,7 +121,7 @@ function subtract(from: usize, other: usize): void {
   }
 }
 
-/** Compares two multi-word integers: below 0, 0, or above. */
+/** Compares two multi-word integers. Returns -1, 0 or 1. */
 function compareWhole(a: usize, b: usize): i32 {
   for (let i = WORD_BYTES; i > 0; ) {
     i -= 4;

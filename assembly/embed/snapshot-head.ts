@@ -115,7 +115,7 @@ function putLeaf(put: Put, field: Field): void {
   if (field.ratio != 0) put.text("packed").number(field.ratio);
 }
 
-/** Writes the place of a leaf. Its fields are in the order in which they are compared. */
+/** Writes the place of a leaf. The order of the properties matters, because layouts are compared byte by byte. */
 function putPlace(put: Put, field: Field): void {
   const text = field.dtype == TEXT;
   put

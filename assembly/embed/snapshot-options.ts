@@ -109,7 +109,7 @@ function seedOf(tags: Tags): u64 {
 /** Reads all leaves. The paths are assembled first, then stored separately. */
 function readSpec(tags: Tags): i32 {
   const root = Root.the();
-  // The spec is read only once, because paths are moved below.
+  // A second spec counts as damage: it would move the paths of the first spec again below.
   if (root.fields().count != 0 || root.lists().count != 0) {
     tags.broken = 1;
     return 0;
@@ -126,7 +126,7 @@ function readSpec(tags: Tags): i32 {
   return code;
 }
 
-/** Reads a node of the spec: a leaf has a dtype, which is a text. */
+/** Reads a node of the spec. A node is a leaf if it is an object whose `dtype` is a text. */
 function readNode(put: Put, tags: Tags, depth: u32): i32 {
   const from = tags.at;
   const tag = tags.tag();

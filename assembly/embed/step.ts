@@ -21,8 +21,8 @@ export function checkSteps(root: Root, at: usize, n: u32): i32 {
 }
 
 /**
- * Returns the address of a packed step in the format of rows: the step itself, or, if it has half floats, a copy in which f32 is converted to half floats. The
- * bytes of the host must not change. Returns 0 if there is no memory.
+ * Returns the address of a packed step in the format of rows: the step itself, or, if it has half floats, a copy in which f32 is converted to half floats. Does
+ * not change the bytes of the host. Returns 0 if there is no memory.
  */
 export function narrowStep(root: Root, at: usize): usize {
   if (<f64>root.stepBytes <= root.stagedBytes) return at;

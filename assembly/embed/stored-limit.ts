@@ -56,7 +56,7 @@ export function putStored(put: Put): void {
   put.text("evictFrom").textAt(table.name, table.bytes);
 }
 
-/** Checks that one step fits, once the leaves are placed. Returns 0 or INVALID. */
+/** Checks that one step fits, after the leaves are placed. Returns 0 or INVALID. */
 export function checkStored(root: Root): i32 {
   const step = maxStepBytes(root);
   if (root.storedMax == 0 || root.storedMax >= step) return 0;
@@ -64,7 +64,7 @@ export function checkStored(root: Root): i32 {
   return refusal.number(root.storedMax).code;
 }
 
-/** Limits the pools, once the pools and the tables exist. Returns 0 or OUT_OF_MEMORY. */
+/** Limits the pools, after the pools and the tables are made. Returns 0 or OUT_OF_MEMORY. */
 export function makeStored(root: Root): i32 {
   if (root.storedMax == 0) return 0;
   const count = root.shares().count + 1;

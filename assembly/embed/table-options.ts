@@ -56,12 +56,12 @@ export class TableOptions {
     return changetype<LimiterOptions>(changetype<usize>(this) + LIMITER_AT);
   }
 
-  /** Sets the limit. MAX_WHOLE means no limit. */
+  /** Sets the limit on the steps of all items together. MAX_WHOLE means no limit. */
   setSteps(steps: f64): void {
     this.maxSteps = steps == MAX_WHOLE ? Infinity : steps;
   }
 
-  /** Sets the limit. A number above the highest possible count means no limit. */
+  /** Sets the limit on how often an item is drawn. A number above the highest possible count means no limit. */
   setTimesSampled(times: f64): void {
     this.maxTimesSampled = times > <f64>u32.MAX_VALUE ? 0 : <u32>times;
   }
@@ -162,7 +162,7 @@ export function tableOf(i: u32): TableOptions | null {
   return null;
 }
 
-/** Makes the tables in the pool. Returns 0 or OUT_OF_MEMORY. */
+/** Allocates and initializes the tables, after the pools are made. Returns 0 or OUT_OF_MEMORY. */
 export function makeTables(): i32 {
   const root = Root.the();
   const count = root.tables().count;
@@ -231,11 +231,12 @@ function readSelector(words: TextReader): i32 {
   return exponent == 0 ? kind : exponent;
 }
 
-/** Returns the least exponent of a kind. `highestExponent` returns the highest one. */
+/** Returns the least exponent that a kind of selector allows. */
 export function leastExponent(kind: u32): f64 {
   return (kind & KIND) == RECENCY ? 0 : -f64.MAX_VALUE;
 }
 
+/** Returns the highest exponent that a kind of selector allows. */
 export function highestExponent(kind: u32): f64 {
   return (kind & KIND) == RECENCY ? MAX_RECENCY : f64.MAX_VALUE;
 }

@@ -76,7 +76,7 @@ export function setRole(words: TextReader, role: u32): i32 {
   return 0;
 }
 
-/** Checks that the leaves named by lines exist and fit. Returns 0, or the code of a refusal. */
+/** Checks that the leaves that lines assign to roles exist, and have the form that the role requires. Returns 0, or the code of a refusal. */
 export function checkRoles(): i32 {
   for (let role: u32 = 0; role < ROLES; role++) {
     if (Role.of(role).isSet == 0) continue;
@@ -100,7 +100,7 @@ export function required(role: u32, what: string): i32 {
 
 /**
  * Returns the index of a role's leaf, which must have one number per step; a reward may have several. Returns NONE if no leaf plays the role, or SPEC_MISMATCH
- * if the leaf has another shape.
+ * if the shape or the dtype of the leaf is unsuitable, or if the leaf is shared.
  */
 export function numberIn(role: u32): i32 {
   const first = firstOf(role);
@@ -131,7 +131,7 @@ export function roleName(role: u32): string {
   }
 }
 
-/** Returns the first leaf in a role; -1 if there is none. */
+/** Returns the index of the first leaf that plays a role, or a part of it; -1 if there is none. */
 function firstOf(role: u32): i32 {
   const fields = Root.the().fields();
   for (let i: u32 = 0; i < fields.count; i++) if (Role.of(role).has(Field.of(i))) return i;

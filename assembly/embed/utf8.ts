@@ -31,7 +31,7 @@ export function characterBytes(lead: u32): u32 {
   return lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
 }
 
-/** Returns how many of the first `bytes` bytes of a longer UTF-8 text are whole characters. */
+/** Returns how many of the first `bytes` bytes of a longer UTF-8 text belong to whole characters. */
 export function wholeCharacters(at: usize, bytes: u32): u32 {
   while (bytes > 0 && (load<u8>(at + <usize>bytes) & 0xc0) == 0x80) bytes--;
   return bytes;

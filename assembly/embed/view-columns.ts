@@ -18,8 +18,8 @@ import { ITEMS, MIXTURE, singleRow, tooManySteps, View } from "./view";
 import { longestRule, makesSingles } from "./writer-options";
 
 /**
- * The source of a column's values: a leaf at the first step, at the bootstrap, or at all steps of a window; the draw; the mask; returns of a leaf of several
- * numbers.
+ * The source of a column's values. FIRST, LAST and ALL are a leaf at the first step, at the bootstrap, and at all steps of a window. DRAWN is a column of the
+ * draw, and MASKED the mask.
  */
 export const FIRST: u32 = 0;
 export const LAST: u32 = 1;
@@ -28,11 +28,12 @@ export const DRAWN: u32 = 3;
 export const MASKED: u32 = 4;
 /** The column contains the number of the mixture's source that each row comes from. */
 export const MIXED: u32 = 5;
+/** The column contains the returns of a reward of several numbers, one return per component. */
 export const SUMMED: u32 = 6;
 
 /**
- * The beginning of a name: none, a separate word, or `next` before the rest, which then begins with a capital letter. Numbers from COLUMN on are columns of the
- * draw.
+ * The beginning of a column's name. PLAIN is none, NEXT is `next` before the rest, which then begins with a capital letter, and the others are the words that
+ * `headName` returns. COLUMN + i is the i-th column of the draw.
  */
 export const PLAIN: u32 = 0;
 export const OBSERVED: u32 = 1;
@@ -78,7 +79,7 @@ export class ViewColumn {
 const VIEW_COLUMN_BYTES: u32 = 32;
 if (offsetof<ViewColumn>() != VIEW_COLUMN_BYTES) ERROR("VIEW_COLUMN is 32 bytes");
 
-/** Determines the columns of each view, once the leaves are in order and all rules are known. Returns 0, or the code of a refusal. */
+/** Determines the columns of each view, after the leaves are in order and all rules are known. Returns 0, or the code of a refusal. */
 export function settleViews(): i32 {
   const views = Root.the().views();
   for (let i: u32 = 0; i < views.count; i++) {

@@ -28,8 +28,9 @@ export const ITEMS: u32 = 1;
 export const TRANSITIONS: u32 = 2;
 export const MIXTURE: u32 = 3;
 
-/** The flags of a mixture: draw the source of each row; let the other sources replace a source with too few items. */
+/** A flag of a mixture: the source of each row is drawn at random. */
 export const RANDOM: u32 = 1;
+/** A flag of a mixture: the other sources replace a source with too few items. */
 export const FALLBACK: u32 = 2;
 
 @unmanaged
@@ -66,7 +67,7 @@ export class View {
     return TableOptions.of(this.table);
   }
 
-  /** Checks whether the view can show items that are not drawn. Returns 0 or UNSUPPORTED. */
+  /** Checks whether the view can show items that are read by key instead of drawn. Returns 0 or UNSUPPORTED. */
   keeps(): i32 {
     if (this.kind == MIXTURE) return Refusal.of(E_UNSUPPORTED).put("a mixture shows only items that are drawn. Use the view of one of its sources").code;
     const isWeighed = this.weighs != 0;
@@ -99,7 +100,7 @@ export function readView(words: TextReader): i32 {
   if (words.want("the kind of the view (items or transitions)") != 0) return INVALID;
   view.kind = words.is("items") ? ITEMS : words.is("transitions") ? TRANSITIONS : 0;
   if (view.kind == 0) return words.unknown("items or transitions");
-  // A view of items shows each item as a whole.
+  // By default, a view of items also shows the steps of an item after the end of an episode.
   if (view.kind == ITEMS) view.from = CROSS;
   while (words.next()) {
     const code = readDraw(words, view);

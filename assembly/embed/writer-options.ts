@@ -243,7 +243,7 @@ export function settleWriters(): i32 {
   if (writers.count == 0 && !firstWriter()) return noRoom();
   for (let i: u32 = 0; i < writers.count; i++) {
     const options = WriterOptions.of(i);
-    // The previous step shows whether a sequence across episodes begins with the first step of an episode.
+    // A sequence rule across episodes needs one more step, which shows whether a sequence begins with the first step of an episode.
     for (let k: u32 = 0; options.across != 0 && k < options.rules; k++) {
       const rule = ItemRule.of(options.first + k);
       options.longest = max(options.longest, rule.length + rule.sequence);
@@ -305,7 +305,7 @@ function differs(there: WriterOptions, what: string): Refusal {
   return Refusal.of(SPEC_MISMATCH).put(what).put(" of the writer ").word(there.name, there.nameBytes).put(" must be ");
 }
 
-/** Ends the open episodes of the snapshot's writers as closing does, with the items still due. The writers remain usable. */
+/** Ends the open episodes of the snapshot's writers, and makes the items still due, as closing a writer does. The writers remain usable. */
 export function closeSaved(): void {
   for (let i: u32 = 0; i < Root.the().writers().count; i++) if (WriterOptions.of(i).saved != 0) writer_close(WriterOptions.of(i).handle);
 }

@@ -1,5 +1,5 @@
 /**
- * Writes the description of a writer for hosts that accept remote writers, and the two calls that end its episodes without a step.
+ * Describes a writer for hosts that accept remote writers, and defines the two calls that end its episodes without a step.
  *
  * WRITER, 48 bytes, then NAMED × tables, u32 × rules, LEAF × leaves:
  *    0 │ lanes u32       │ keep u32        │  steps in its window, per lane

@@ -1,24 +1,25 @@
 /**
- * Implements the arena: runs of zeroed granules of 4 KiB. Its state is in the header, so a copy of the memory is a copy of the arena.
+ * Implements the arena, which allocates zeroed runs of consecutive granules of 4 KiB. Its state is in the header, so a copy of the memory is a copy of the
+ * arena.
  *
  * A free run begins with
  *   0 │ next u32 │ granules u32 │   next: granule number of the next run in its class, 0 = none
  *
- * Runs are cut to the granule, never rounded up to a power of two: a pool page of 44 KiB costs 44 KiB.
+ * A run has as many granules as the request needs, and is not rounded up to a power of two: a pool page of 44 KiB takes 44 KiB.
  */
 import { E_OUT_OF_MEMORY, fail } from "./error";
 import { ABI_VERSION, GRANULE, GRANULE_BITS, header, MAGIC, RUN_CLASSES, RUNS_AT } from "./layout";
 
-/** The number of runs in the request's own class that are tried before a run of a larger class is cut. */
+/** The maximum number of free runs that are tried in a size class before the next larger class is searched. */
 const LOOKS: u32 = 8;
-/** wasm pages of 64 KiB are 16 granules. */
+/** The base-2 logarithm of the number of granules per wasm page: a page of 64 KiB has 16 granules. */
 const WASM_PAGE_BITS: u32 = 4;
-/** If the limit and the host allow, memory grows by at least 1 MiB, because each growth costs 150 µs, whatever its size. */
+/** The minimum number of wasm pages (1 MiB) by which memory grows, if the limit and the host allow. Each growth costs 150 µs, whatever its size. */
 const GROW_PAGES: u32 = 16;
 
 /**
- * Opens the arena. `limit` is in granules and includes header and static data. `tracking` 1: notes changes for a journal; pools and tables reserve room for
- * these notes.
+ * Initializes the arena. `limit` is in granules, and includes the header and static data. `tracking`: 1 to note changes for a journal, for which pools and
+ * tables reserve room, otherwise 0.
  */
 export function arena_init(limit: u32, tracking: u32): void {
   const h = header();
@@ -31,7 +32,7 @@ export function arena_init(limit: u32, tracking: u32): void {
   memory.fill(RUNS_AT, 0, (<usize>RUN_CLASSES) << 2);
 }
 
-/** Allocates `bytes` rounded up to granules, zeroed; returns 0 with OUT_OF_MEMORY if the bytes do not fit. */
+/** Allocates `bytes`, rounded up to granules and zeroed. Returns the address, or 0 with OUT_OF_MEMORY if the bytes do not fit. */
 export function arena_alloc(bytes: u32): u32 {
   const n = granules(bytes);
   const reused = takeRun(n);
@@ -42,7 +43,7 @@ export function arena_alloc(bytes: u32): u32 {
   }
   const h = header();
   const at = h.top;
-  // Both numbers are at most 2^20, so the sum is exact.
+  // Both numbers are at most 2^20, so the sum does not wrap around.
   if (at + n > h.limit || !reach(at + n)) {
     fail(E_OUT_OF_MEMORY, 0, <f64>bytes);
     return 0;
@@ -51,7 +52,7 @@ export function arena_alloc(bytes: u32): u32 {
   return at << GRANULE_BITS;
 }
 
-/** Frees a run. `bytes` is the size passed to `arena_alloc`. */
+/** Frees the run at `ptr`, or does nothing if `ptr` is 0. `bytes` is the size passed to `arena_alloc`. */
 export function arena_free(ptr: u32, bytes: u32): void {
   if (ptr == 0) return;
   const n = granules(bytes);
@@ -66,7 +67,7 @@ export function arena_used(): f64 {
   return <f64>(h.top - h.free) * <f64>GRANULE;
 }
 
-/** Returns 0, or the number of the broken invariant. */
+/** Checks the arena. Returns 0, or the number of the broken invariant. */
 export function arena_check(): i32 {
   const h = header();
   if (h.magic != MAGIC || h.abiVersion != ABI_VERSION) return 1;
@@ -88,7 +89,7 @@ function granules(bytes: u32): u32 {
   return bytes == 0 ? 1 : ((bytes - 1) >> GRANULE_BITS) + 1;
 }
 
-/** Returns the class of a run: floor(log2(n)). */
+/** Returns the size class of a run of n granules: floor(log2(n)). */
 function classOf(n: u32): u32 {
   return 31 - clz(n);
 }
@@ -137,8 +138,8 @@ function takeRun(n: u32): u32 {
 }
 
 /**
- * Grows the memory until granule `end` exists: by at least an eighth, as far as the limit allows, or by the required amount if the host refuses more. Returns
- * false if the memory cannot grow.
+ * Grows the memory to at least `end` granules. Tries to grow by an eighth or 1 MiB, whichever is larger, as far as the limit allows. If the host refuses, grows
+ * by the required amount only. Returns false if the memory cannot grow.
  */
 function reach(end: u32): bool {
   const have = <u32>memory.size();

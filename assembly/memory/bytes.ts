@@ -1,6 +1,6 @@
 /** Copies, fills, compares and tests short runs of bytes. */
 
-/** From this length on, the engine's memory.copy is faster: a call costs about as much as copying this many bytes inline (measured). */
+/** The length in bytes from which `memory.copy` is faster: a call of it costs about as much as copying this many bytes inline (measured). */
 const LONG: u32 = 256;
 
 @unmanaged
@@ -63,7 +63,7 @@ export function copyBytes(to: usize, from: usize, bytes: u32): void {
   Bytes.copy(to, from, bytes);
 }
 
-/** Writes n equal values. */
+/** Writes `value` n times. */
 export function fillWith<T>(at: usize, n: u32, value: T): void {
   const end = at + <usize>n * sizeof<T>();
   if (ASC_FEATURE_SIMD && at + 16 <= end) {

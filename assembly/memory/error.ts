@@ -4,7 +4,7 @@
  */
 import { header } from "./layout";
 
-/** The memory limit is reached; nothing changed. */
+/** The memory limit is reached, or the host refuses more memory; nothing changed. */
 export const E_OUT_OF_MEMORY: i32 = -1;
 /** The rate limiter does not let the item in, and `maxPending` items are waiting already. */
 export const E_RATE_LIMITED: i32 = -2;
@@ -27,7 +27,7 @@ export const E_REWARD: i32 = -10;
 
 /** The items of a draw have different columns. */
 export const E_UNLIKE: i32 = -11;
-/** The `storedBytes` limit is reached, and the table that evicts has no item left. */
+/** The `storedBytes` limit is reached, and no table evicts items or the table that evicts has no item left. */
 export const E_STORED: i32 = -12;
 
 /** A rule reads priorities from a leaf, and a step's value is not a valid priority. */

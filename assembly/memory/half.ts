@@ -1,28 +1,30 @@
 /**
- * Converts half floats: two bytes in rows, f32 in all data that a host reads or writes.
+ * Converts half floats, which take two bytes in rows, and are f32 in all data that a host reads or writes.
  *
  *   F16   sign │ exponent, 5 bits │ fraction, 10 bits │  IEEE 754 binary16
  *   BF16  sign │ exponent, 8 bits │ fraction,  7 bits │  the upper half of an f32
  *
- * `brain`: BF16. Numbers are rounded to nearest, ties to even. The low bits of a NaN are cut off; a NaN that would lose all bits of its fraction keeps one bit,
- * so that the NaN does not become infinite. Each of the 65,536 halves keeps its bits when it is widened and narrowed again. Both builds compute the same bits.
+ * `brain` selects BF16. Numbers are rounded to nearest, ties to even. The low bits of a NaN are cut off; a NaN that would lose all bits of its fraction keeps
+ * one bit, so that the NaN does not become infinite. Each of the 65,536 halves keeps its bits when it is widened and narrowed again. The builds with and
+ * without SIMD compute the same bits.
  */
 
 const SIGN: u32 = 0x8000;
 const MAGNITUDE: u32 = 0x7fffffff;
-/**
- * Bits of f32: infinity, the bounds that round to infinity as F16 and as BF16, the least normal number of F16, and the difference between the exponents of f32
- * and F16.
- */
+/** The f32 bits of infinity. */
 const INFINITY: u32 = 0x7f800000;
+/** The f32 bits of the least number that rounds to infinity as F16: 65520. */
 const F16_OVERFLOW: u32 = 0x477ff000;
+/** The f32 bits of the least number that rounds to infinity as BF16. */
 const BF16_OVERFLOW: u32 = 0x7f7f8000;
+/** The f32 bits of the least normal number of F16: 2^-14. */
 const F16_NORMAL: u32 = 0x38800000;
+/** The difference between the exponent biases of f32 and F16, 127 - 15, at the position of the exponent in f32. */
 const F16_REBIAS: u32 = 0x38000000;
 /** Adding 0.5 rounds a subnormal number of F16 to its last place, because the spacing of f32 numbers near 0.5 equals that place. */
 const HALF: f32 = 0.5;
 const HALF_BITS: u32 = 0x3f000000;
-/** The factor between the exponents of f32 and F16: 2^112. */
+/** The factor 2^112, which corrects a number whose exponent has the bias of F16 instead of f32. */
 const F16_SCALE: f32 = 5.192296858534828e33;
 /** The least positive F16: 2^-24. */
 const F16_LEAST: f32 = 5.9604644775390625e-8;
@@ -73,7 +75,7 @@ class Half {
     return v128.or(v128.add<i16>(rest, normal), v128.andnot(v128.sub<i16>(rest, normal), v128.sub<i16>(rest, one)));
   }
 
-  /** Widens eight normal halves: a product corrects their exponents. */
+  /** Widens eight halves that are normal or zero. A multiplication corrects their exponents. */
   @inline
   static storeNormal(to: usize, halves: v128, bits: v128, scale: v128): void {
     v128.store(to, v128.mul<f32>(v128.and(v128.shl<i32>(i32x4.extend_low_i16x8_s(halves), 13), bits), scale));
@@ -81,7 +83,7 @@ class Half {
   }
 }
 
-/** Returns the value of a half. */
+/** Returns the value of the half at an address. */
 export function halfNumber(at: usize, brain: bool): f64 {
   const half = <u32>load<u16>(at);
   return <f64>reinterpret<f32>(brain ? half << 16 : Half.ofF16(half));
@@ -121,7 +123,7 @@ export function halves_narrow(to: usize, from: usize, n: u32, brain: bool): u32 
   return i + narrowSome(to, from, n - i, brain);
 }
 
-/** Like `halves_narrow`, one by one. */
+/** Like `halves_narrow`, one number at a time. */
 function narrowSome(to: usize, from: usize, n: u32, brain: bool): u32 {
   const limit = brain ? BF16_OVERFLOW : F16_OVERFLOW;
   for (let i: u32 = 0; i < n; i++, to += 2, from += 4) {
@@ -158,7 +160,7 @@ export function halvesWiden(to: usize, from: usize, n: u32, brain: bool): void {
     for (; n >= 16; n -= 16, to += 64, from += 32) {
       const a = v128.load(from);
       const b = v128.load(from, 16);
-      // The product is correct but slow for subnormal f32.
+      // The multiplication is slow for subnormal halves, which it first reads as subnormal f32, and wrong for infinities and NaN.
       if (i16x8.bitmask(v128.or(Half.others(a, magnitude, normal, one), Half.others(b, magnitude, normal, one))) != 0) widenSome(to, from, 16, brain);
       else {
         Half.storeNormal(to, a, bits, scale);
@@ -169,7 +171,7 @@ export function halvesWiden(to: usize, from: usize, n: u32, brain: bool): void {
   }
 }
 
-/** Like `halvesWiden`, one by one. */
+/** Like `halvesWiden`, one number at a time. */
 function widenSome(to: usize, from: usize, n: u32, brain: bool): void {
   for (; n != 0; n--, to += 4, from += 2) {
     const half = <u32>load<u16>(from);

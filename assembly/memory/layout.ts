@@ -38,23 +38,26 @@ export class Header {
 }
 if (offsetof<Header>() != 48) ERROR("HEADER: the free runs follow at byte 48");
 
-/** The offset at which the heads of the free runs begin. */
+/** The address of the heads of the lists of free runs, one u32 per size class. */
 export const RUNS_AT: usize = 48;
 /** The number of classes of free runs, one per power of two: 4 GiB are 2^20 granules. */
 export const RUN_CLASSES: u32 = 20;
 
-/** The address of 512 bytes that are never written, from which padding is read. */
+/** The address of 512 zero bytes, which are never written and from which padding is read. */
 export const ZEROS_AT: usize = 512;
 
-/** The tables of the checksum, and the area in which long messages are folded. */
+/** The address of the tables of CRC-32C. */
 export const CHECKSUM_AT: usize = 0x0400;
+/** The size of the tables of CRC-32C, in bytes. */
 export const CHECKSUM_BYTES: u32 = 8192;
+/** The address at which the checksum folds long messages. */
 export const FOLDED_AT: usize = 0x2400;
+/** The address of the bytes that remain after a long message is folded. */
 export const REST_AT: usize = 0x4800;
 /** The address at which a host stores sections, in an instance without an arena. */
 export const SECTIONS_AT: u32 = 0x5000;
 
-/** "RPRS" */
+/** The first bytes of an initialized memory: "RPRS". */
 export const MAGIC: u32 = 0x53525052;
 /** The version of the ABI, which is raised when an export, an argument or a byte layout changes. */
 export const ABI_VERSION: u32 = 29;
@@ -62,13 +65,13 @@ export const ABI_VERSION: u32 = 29;
 /** The maximum size of a memory, in bytes: 4 GiB less a page, so that byte offsets stay below 2^32. */
 export const MAX_BYTES: u32 = 0xffff0000;
 
-/** The arena allocates granules of 4 KiB. */
+/** The base-2 logarithm of the size of a granule, the arena's unit of allocation: 4 KiB. */
 export const GRANULE_BITS: u32 = 12;
 export const GRANULE: u32 = 1 << GRANULE_BITS;
-/** The maximum size of a pool's block, in bytes. */
+/** The maximum size of a pool's block, in bytes, unless a single row is larger. */
 export const BLOCK_BYTES: u32 = 65536;
 
-/** The header is at address 0. */
+/** Returns the header, which is at address 0. */
 export function header(): Header {
   return changetype<Header>(<usize>0);
 }

@@ -7,7 +7,7 @@ import { header } from "./layout";
 
 @unmanaged
 export class Prefetch {
-  /** Reads a word at `base + number × bytes` for each of the numbers from `at` to `end` (u32). */
+  /** Reads a word at `base + number × bytes` for each number (u32) that is stored from `at` to `end`. */
   @inline
   static touch(at: usize, end: usize, base: usize, bytes: u32): void {
     let sum: u32 = 0;
@@ -28,8 +28,8 @@ export class Prefetch {
   }
 
   /**
-   * Stores the sum of the reads, so that no compiler removes them. A draw does not contain the sum, because a draw is copied to the memory of a batch and the
-   * sum differs in a restored Replay.
+   * Stores the sum of the reads in the header, so that no compiler removes the reads. The sum is not stored in a draw, which becomes part of a batch: a
+   * restored Replay must return the same batches, but its sums differ.
    */
   @inline
   static keep(sum: u32): void {
@@ -41,7 +41,7 @@ export class Prefetch {
     return load<u32>(base + <usize>(number * bytes));
   }
 
-  /** Copies `bytes` (16 to 64) from each of the addresses from `at` to `end` (u32), one after the other. */
+  /** Copies `bytes` bytes (16 to 64) from each address (u32) that is stored from `at` to `end`. The copies are consecutive from `to` on. */
   static copy(at: usize, end: usize, bytes: u32, to: usize): void {
     switch ((bytes + 15) >> 4) {
       case 1:
@@ -55,7 +55,7 @@ export class Prefetch {
     }
   }
 
-  /** Copies vectors. `wide` is a constant, so that the compiler generates a separate loop for each value. */
+  /** Implements `copy` with `wide` vectors of 16 bytes per address. `wide` is a constant, so that the compiler generates a separate loop for each value. */
   @inline
   private static copyEach(at: usize, end: usize, bytes: u32, to: usize, wide: u32): void {
     for (; at + 16 <= end; at += 16) {
@@ -71,7 +71,7 @@ export class Prefetch {
     for (; at < end; at += 4, to += bytes) Prefetch.copyOne(to, load<u32>(at), bytes, wide);
   }
 
-  /** Copies `wide` times 16 bytes; the last 16 bytes may overlap the bytes before. */
+  /** Copies `wide` vectors of 16 bytes; the last vector may overlap the one before. */
   @inline
   private static copyOne(to: usize, from: usize, bytes: u32, wide: u32): void {
     const last = <usize>bytes - 16;

@@ -1,5 +1,5 @@
 /**
- * Implements a ring of u32 with a fixed capacity: the window of a stream, the dense order of a uniform selector.
+ * Implements a ring of u32 with a fixed capacity, which stores the window of a stream or the dense order of a uniform selector.
  *
  * RING, 16 bytes: │ entries u32 │ capacity u32 │ head u32 │ count u32 │   entries: address of u32 × capacity
  */

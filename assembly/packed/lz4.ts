@@ -3,25 +3,27 @@
  *   │ token u8: literals 4 bits, match 4 bits │ more bytes of both lengths, while these bytes are 255 │ literals │ distance u16 │
  *
  * Matches have at least 15 bytes, so that 16 equal bytes make a match; a shorter match is not worth the time that it costs a reader. The candidates for a match
- * are the bytes one element earlier, the bytes one image row earlier, and the last place of the same four bytes. Both builds write the same bytes.
+ * are the bytes one element earlier, the bytes one image row earlier, and the last place of four bytes with the same hash. The builds with and without SIMD
+ * write the same bytes.
  */
 import { Bytes } from "../memory/bytes";
 import { Work } from "./work";
 
 const MIN_MATCH: u32 = 15;
-/** Limits of the format: the last match begins at least this many bytes before the end, and the last bytes are literals. */
+/** A limit of the format: the last match begins at least this many bytes before the end of the block. */
 const LAST_MATCH: u32 = 12;
+/** A limit of the format: at least this many bytes at the end of the block are literals. */
 const LAST_LITERALS: u32 = 5;
 /** The maximum number of bytes that a copy in pieces of 32 bytes writes past its end. */
 const BEHIND: usize = 32;
-/** A distance has 16 bits. */
+/** The maximum distance between a match and the bytes that it repeats, which has 16 bits in the format. */
 const MAX_DISTANCE: u32 = 65535;
 
 function hashOf(word: u32): usize {
   return (<usize>((word * 2654435761) >> 20)) << 1;
 }
 
-/** Returns how many bytes from `a` on, before `end`, equal the bytes from `b` on. */
+/** Returns how many consecutive bytes from `a` on, before `end`, equal the bytes from `b` on. */
 function common(a: usize, b: usize, end: usize): u32 {
   const from = a;
   if (ASC_FEATURE_SIMD) {
@@ -50,7 +52,7 @@ function writeMore(to: usize, n: u32): usize {
 }
 
 /**
- * Writes n bytes as a block. Returns its size, or more than `most` if the block does not fit. Nothing is written past `most` bytes. O(n)
+ * Compresses n bytes to a block. Returns the size of the block, or more than `most` if it does not fit. Nothing is written past `most` bytes. O(n)
  * @param row bytes from a row of the image to the next
  * @param element bytes of an element, or of all channels of a pixel
  */
@@ -119,8 +121,8 @@ export function encodeBlock(work: usize, from: usize, n: u32, row: u32, element:
 }
 
 /**
- * Reads a block of `size` bytes; returns whether it contains exactly n bytes. Any input is safe: the function reads up to 32 bytes past the block, and writes
- * only the n bytes. O(n)
+ * Decompresses a block of `size` bytes. Returns whether the block is valid and contains exactly n bytes. Any input is safe: the function reads up to 32 bytes
+ * past the block, and writes only the n bytes. O(n)
  */
 export function decodeBlock(work: usize, from: usize, size: u32, to: usize, n: u32): bool {
   const end = from + size;
@@ -170,7 +172,7 @@ function copyMatch(work: usize, to: usize, distance: u32, length: u32, stop: usi
   }
   let far: usize = distance;
   if (ASC_FEATURE_SIMD) {
-    // All distances take one path, because the processor cannot predict a branch on the distance: a pattern of fewer than 16 bytes repeats at each multiple of
+    // All distances take one path, because the processor cannot predict a branch on the distance. A pattern of fewer than 16 bytes repeats at each multiple of
     // its length.
     const near = min<u32>(distance, 16);
     v128.store(to, i8x16.swizzle(v128.load(to - distance), v128.load(Work.pattern(work, near))));
@@ -190,8 +192,8 @@ function copyMatch(work: usize, to: usize, distance: u32, length: u32, stop: usi
 }
 
 /**
- * Copies `count` bytes, of which the first 16 are already copied, from at least 16 bytes before them, or from elsewhere. May write past the copied bytes, but
- * not past `stop`.
+ * Copies `count` bytes, of which the first 16 are already copied. The source is at least 16 bytes before the destination, or in other memory. May write past
+ * the destination, but not past `stop`.
  */
 function copyRest(to: usize, from: usize, count: u32, stop: usize): void {
   const next = to + count;

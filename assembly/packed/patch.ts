@@ -5,13 +5,13 @@
  * │ u1 × stretches, in whole bytes │ groups u8 │ … │ mask u8 │ … │ the bytes that differ, XORed │
  *   u1: a bit for each stretch that differs · groups: for each of these stretches, a bit for each group that differs · mask: for each of these groups, a bit for each byte that differs
  *
- * Each of these four parts is contiguous, so that a reader has loops without branches. Both builds write the same bytes.
+ * Each of these four parts is contiguous, so that a reader has loops without branches. The builds with and without SIMD write the same bytes.
  */
 import { Work } from "./work";
 
 const STRETCH: u32 = 64;
 
-/** The number of bytes of the bit mask of all stretches. */
+/** Returns the number of bytes of the bits of all stretches of a frame of n bytes. */
 function bitsBytes(n: u32): u32 {
   return (((n + STRETCH - 1) >> 6) + 7) >> 3;
 }
@@ -58,7 +58,7 @@ export function encodePatch(work: usize, a: usize, b: usize, n: u32, to: usize, 
   return at > stop ? most + 1 : <u32>(at - to);
 }
 
-/** Returns a bit for each group that differs, which is a byte of `masks` other than 0. */
+/** Returns a bit for each of the eight groups of a stretch that differs. `masks`: a byte per group, which is 0 if the group does not differ. */
 function groupsOf(masks: u64): u32 {
   if (masks == 0) return 0;
   let groups: u32 = 0;
@@ -66,7 +66,7 @@ function groupsOf(masks: u64): u32 {
   return groups;
 }
 
-/** Returns a bit for each byte of a stretch that differs. `n`: the bytes from the beginning of the stretch to the end of the frame. */
+/** Returns a bit for each byte of a stretch that differs. `n`: the number of bytes from the beginning of the stretch to the end of the frame. */
 function differing(a: usize, b: usize, n: u32): u64 {
   return n >= STRETCH ? differingBytes(a, b) : differingTail(a, b, n);
 }
@@ -101,7 +101,7 @@ function differingTail(a: usize, b: usize, n: u32): u64 {
   return masks;
 }
 
-/** Writes the bytes of a group that `mask` selects, XORed, one after the other; up to 8. `n`: bytes available. */
+/** Writes the XORs of the bytes of a group that `mask` selects, one after the other. `n`: the number of bytes of the frame in the group, at most 8. */
 function pickBytes(work: usize, a: usize, b: usize, mask: u32, n: u32, to: usize): void {
   if (ASC_FEATURE_SIMD && n == 8) {
     const x = v128.xor(v128.load64_zero(a), v128.load64_zero(b));
@@ -146,7 +146,7 @@ export function applyPatch(work: usize, patch: usize, n: u32, to: usize): void {
   }
 }
 
-/** Writes `from` + 2^shift × k for each bit k of eight that is set, u32 each. Returns the end of that list. Up to 32 bytes after the list are overwritten. */
+/** Writes `from` + 2^shift × k (u32) for each bit k of `bits` that is set. Returns the end of this list. Up to 32 bytes after the list are overwritten. */
 function writeOffsets(work: usize, bits: u32, shift: i32, from: u32, to: usize): usize {
   if (ASC_FEATURE_SIMD) {
     const wide = i16x8.extend_low_i8x16_u(v128.load64_zero(Work.pick(work, bits)));
@@ -160,7 +160,8 @@ function writeOffsets(work: usize, bits: u32, shift: i32, from: u32, to: usize):
 }
 
 /**
- * Whether `size` bytes are a valid patch of n bytes: the patch ends at the right place, and changes nothing past the frame. Reads only these bytes. O(size)
+ * Whether `size` bytes are a valid patch of a frame of n bytes: the patch has exactly this size, and changes nothing past the frame. Reads only the patch.
+ * O(size)
  */
 export function isPatch(patch: usize, size: u32, n: u32): bool {
   const stretches = (n + STRETCH - 1) >> 6;

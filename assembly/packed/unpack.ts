@@ -3,7 +3,7 @@ import { decodeBlock } from "./lz4";
 import { applyPatch, isPatch } from "./patch";
 import { initWork, workBytes } from "./work";
 
-/** The number of bytes of WORK, which `entry_init` fills. */
+/** Returns the number of bytes of the WORK for frames of `frame` bytes, which `entry_init` initializes. */
 export function entry_work_bytes(frame: u32): u32 {
   return workBytes(frame);
 }
@@ -13,8 +13,8 @@ export function entry_init(work: usize): void {
 }
 
 /**
- * Makes a frame at `to` from an entry of `size` bytes; a patch applies to the frame already at `to`, its base. Any input is safe; up to 32 bytes past the entry
- * are read. Returns whether the entry is valid; an invalid patch changes nothing. O(frame)
+ * Makes a frame at `to` from an entry of `size` bytes. If the entry is a patch, its base must be at `to`. Any input is safe; up to 32 bytes past the entry are
+ * read. Returns whether the entry is valid; an invalid patch changes nothing. O(frame)
  */
 export function entry_apply(work: usize, from: usize, size: u32, patch: bool, to: usize, frame: u32): bool {
   if (patch) {

@@ -32,7 +32,7 @@ export function workBytes(frame: u32): u32 {
   return <u32>TRIED_AT + 2 * tried(frame) + align16(frame) + 16;
 }
 
-/** Fills the tables. The other contents have no meaning between two calls. */
+/** Fills the tables SPREAD, PICK, PATTERN and REPEAT. The rest of WORK is scratch memory. */
 export function initWork(work: usize): void {
   for (let mask: u32 = 0; mask < 256; mask++) {
     const spread = work + SPREAD_AT + ((<usize>mask) << 3);
@@ -100,13 +100,13 @@ export class Work {
     return work + TRIED_AT + <usize>(k * tried(frame));
   }
 
-  /** Returns the address of the room for a frame. */
+  /** Returns the address of the scratch memory for a frame. */
   @inline
   static frame(work: usize, frame: u32): usize {
     return work + TRIED_AT + <usize>(2 * tried(frame));
   }
 
-  /** Forgets where frames were unpacked, because that memory is about to be overwritten. */
+  /** Clears PLACES, because the unpacked frames to which it refers are about to be overwritten. */
   static clearPlaces(work: usize): void {
     memory.fill(work + PLACES_AT, 0, (<usize>PLACES) << 3);
   }

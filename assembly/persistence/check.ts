@@ -6,7 +6,7 @@ import { CHUNK_BITS, checkTree, HeldEpisode, HeldSteps, Node, placeOf } from "..
 import { Item } from "../tables/slots";
 import { MIXED, Table } from "../tables/table";
 
-/** Returns 0, or the number of the broken invariant. Recomputes all derived state. O(capacity) */
+/** Checks a table. Returns 0, or the number of the broken invariant. Recomputes all derived state. O(capacity) */
 export function table_check(table: usize): i32 {
   const t = changetype<Table>(table);
   const slots = t.slots();
@@ -42,7 +42,7 @@ export function table_check(table: usize): i32 {
   return remover != 0 ? 30 + remover : 0;
 }
 
-/** Whether the notes of held steps match the steps that live items hold, and each step is next to its neighbours in its episode. */
+/** Whether the notes of held steps (tables/held-steps.ts) match the steps that live items hold, and have the steps of each episode in order. */
 function notesHeldSteps(t: Table): bool {
   const p = t.rows();
   const held = changetype<HeldSteps>(<usize>t.slots().heldSteps);
@@ -119,7 +119,7 @@ function queueOf(t: Table): u32 {
   return t.pending;
 }
 
-/** Returns 0, or the number of the broken invariant. O(rows) */
+/** Checks a pool. Returns 0, or the number of the broken invariant. O(rows) */
 export function pool_check(pool: usize): i32 {
   const p = changetype<Pool>(pool);
   const free = p.free();

@@ -16,20 +16,20 @@ const TABLES: usize = CHECKSUM_AT;
 if (8 * 256 * 4 != CHECKSUM_BYTES) ERROR("the memory map has room for eight tables");
 
 const DEGREE: usize = 266;
-/** The distances of the terms from the degree. */
+/** The exponents of the terms between the first and the last one. */
 const A: usize = DEGREE - 123;
 const B: usize = DEGREE - 145;
 const C: usize = DEGREE - 178;
 const D: usize = DEGREE - 195;
 /** The number of bytes of a message that remain after folding: the degree, rounded up to whole vectors. */
 const REST: u32 = 272;
-/** The number of bytes folded at a time, which fit in the first-level cache. */
+/** The number of bytes that are folded in one go, which fit in the first-level cache. */
 const STRETCH: u32 = 8192;
-/** Messages shorter than this do not repay the cost of folding. */
+/** The length in bytes from which a message is folded. For shorter messages, the tables are faster. */
 const SHORT: u32 = 512;
 if (FOLDED_AT + REST + STRETCH + REST > REST_AT) ERROR("FOLDED is too long");
 
-/** Continues `crc` (0 to begin) over a run of bytes. The bytes are changed during the call and restored before it returns. O(length) */
+/** Continues the checksum `crc` (0 to begin) over `length` bytes. May change the bytes during the call, and restores them before it returns. O(length) */
 export function crc32c(crc: u32, at: usize, length: u32): u32 {
   if (ASC_FEATURE_SIMD) {
     if (length >= SHORT) return byFolding(crc, at, length);
@@ -40,7 +40,7 @@ export function crc32c(crc: u32, at: usize, length: u32): u32 {
 function byFolding(crc: u32, at: usize, length: u32): u32 {
   const folded = FOLDED_AT + REST;
   memory.fill(FOLDED_AT, 0, REST);
-  // The initial register of a checksum can be folded like other first bytes.
+  // The checksum so far is XORed into the first bytes of the message, so that it is folded together with them.
   const start = at;
   const word = load<u32>(start);
   store<u32>(start, word ^ ~crc);
@@ -49,7 +49,7 @@ function byFolding(crc: u32, at: usize, length: u32): u32 {
   for (;;) {
     const end = at + stretch;
     for (let to = folded - DEGREE; at < end; at += 64, to += 64) {
-      // Offsets in the instructions cost nothing; address sums do.
+      // Offsets that are part of the instructions cost nothing, whereas computed addresses would.
       v128.store(to, sum(v128.load(at), v128.load(to, A), v128.load(to, B), v128.load(to, C), v128.load(to, D), v128.load(to)), DEGREE);
       v128.store(
         to,
@@ -74,7 +74,7 @@ function byFolding(crc: u32, at: usize, length: u32): u32 {
     stretch = min(left, STRETCH);
   }
   store<u32>(start, word);
-  // Bytes past the last stretch were folded too far.
+  // The last loop may have folded bytes past the stretch, which the rest contains too.
   memory.fill(folded + stretch, 0, REST);
   for (let i: u32 = 0; i < REST; i += 16) {
     const to = folded + stretch + i - DEGREE;
@@ -102,7 +102,7 @@ function byTables(crc: u32, at: usize, length: u32): u32 {
   return ~c;
 }
 
-/** Looks the four bytes of a word up in tables k, k - 1, k - 2, k - 3. */
+/** Looks up the four bytes of a word in the tables k, k - 1, k - 2 and k - 3. */
 function four(word: u32, k: u32): u32 {
   return entry(k, word) ^ entry(k - 1, word >> 8) ^ entry(k - 2, word >> 16) ^ entry(k - 3, word >> 24);
 }

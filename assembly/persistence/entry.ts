@@ -20,8 +20,9 @@ import { Head, LINK_ROW } from "../rows/row";
 import { account, LOADED } from "./record";
 
 const HEAD: u32 = 12;
-/** A CHANGE has 16 bits for the size of a record, in units of this many bytes; frames from 2 MiB on use larger units. */
+/** The unit, in bytes, in which a CHANGE stores the size of a record, because it has only 16 bits for this size. */
 const UNIT: u32 = 64;
+/** The unit if frames have LARGE_FRAME bytes or more. */
 const LARGE_UNIT: u32 = 512;
 const LARGE_FRAME: u32 = 2 << 20;
 
@@ -42,7 +43,8 @@ export function record_entries(entries: usize, number: u32, room: u32, out: usiz
 }
 
 /**
- * Like `record_entries`, for the entries that changed; removes these entries from the chain of changes (`record_changed_rows`). Returns whether there are more.
+ * Like `record_entries`, for the entries that changed. Removes these entries from the chain of changes, as `record_changed_rows` does. Returns whether there
+ * are more.
  */
 export function record_changed_entries(entries: usize, segment: u32, live: usize, room: u32, out: usize): bool {
   const p = changetype<Pool>(entries);
@@ -81,7 +83,7 @@ export function record_collect_entries(entries: usize, segment: u32, number: u32
 }
 
 /**
- * Puts `bytes` bytes of records in their places. `segment`: the segment that contains them, for a journal; else 0. Returns 0, CORRUPT, or OUT_OF_MEMORY.
+ * Loads `bytes` bytes of records into their rows. `segment`: the segment that contains them, for a journal; else 0. Returns 0, CORRUPT, or OUT_OF_MEMORY.
  * O(bytes)
  */
 export function record_load_entries(entries: usize, bytes: u32, from: usize, segment: u32, live: usize): i32 {

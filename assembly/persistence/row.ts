@@ -30,7 +30,7 @@ export function record_row_bytes(pool: usize): u32 {
   return bytes;
 }
 
-/** Writes the number of rows ever used, and the last episode number (u32 each). */
+/** Writes the record of a pool: the number of rows ever used, and the last episode number (u32 each). */
 export function record_pool(pool: usize, out: usize): void {
   const p = changetype<Pool>(pool);
   store<u32>(out, p.high);
@@ -54,9 +54,9 @@ export function record_rows(pool: usize, number: u32, limit: u32, out: usize): u
 }
 
 /**
- * Removes up to `limit` rows from the chain of changes. Saves rows with more than a changed link to `out`, and the links of the other rows to `links`. A row
- * freed in the meantime is only forgotten. If the row waited for the journal (`keeping`), it is also saved and queued for reuse. Returns whether there are
- * more. O(limit)
+ * Removes up to `limit` rows from the chain of changes. Saves rows of which more than the link has changed to `out`, and only the links of the other rows to
+ * `links`. The records of a row that was freed in the meantime become invalid. If freed rows wait for the journal (`keeping`), such a row is also saved, if it
+ * has an unsaved change, and queued for reuse. Returns whether there are more. O(limit)
  */
 export function record_changed_rows(pool: usize, segment: u32, live: usize, limit: u32, out: usize, links: usize): bool {
   const p = changetype<Pool>(pool);
@@ -104,7 +104,7 @@ export function record_collect_rows(pool: usize, segment: u32, number: u32, limi
   for (; number <= p.high && limit > 0; limit--, number++) {
     const row = rowOf(p, number);
     const change = p.changeOf(row);
-    // A row that is no longer held only needs to be forgotten.
+    // The record of a row that is no longer held only needs to be invalidated.
     if (change.written == segment || change.linked == segment) p.noteChange(row, Head.of(row).refs != 0 ? BYTES : LINK);
   }
   return number <= p.high ? number : 0;
@@ -126,7 +126,7 @@ export function record_free_rows(pool: usize, cursor: u32, limit: u32, out: usiz
   return run;
 }
 
-/** Puts records in their places. `segment`: the segment that contains them, for a journal; else 0. Returns 0, CORRUPT, or OUT_OF_MEMORY. O(bytes) */
+/** Loads records into their rows. `segment`: the segment that contains them, for a journal; else 0. Returns 0, CORRUPT, or OUT_OF_MEMORY. O(bytes) */
 export function record_load_rows(pool: usize, count: u32, from: usize, segment: u32, live: usize): i32 {
   const p = changetype<Pool>(pool);
   const bytes = record_row_bytes(pool);
@@ -150,7 +150,7 @@ export function record_load_rows(pool: usize, count: u32, from: usize, segment: 
   return 0;
 }
 
-/** Puts links in their places. Returns 0 or CORRUPT. */
+/** Loads links into their rows. Returns 0 or CORRUPT. */
 export function record_load_links(pool: usize, count: u32, from: usize, segment: u32, live: usize): i32 {
   const p = changetype<Pool>(pool);
   for (; count > 0; count--, from += LINK_BYTES) {
@@ -284,7 +284,7 @@ function copyWide(p: Pool, row: u32, at: usize, saving: bool): usize {
   return at;
 }
 
-/** Converts names of a row's frames to numbers, in its bytes or in a copy of them (`saving`), or back. Returns false if a frame does not exist. */
+/** Converts the names of a row's frames to numbers in a copy of its bytes (`saving`), or back in its bytes. Returns false if a frame does not exist. */
 function nameFrames(p: Pool, row: u32, bytes: usize, saving: bool): bool {
   const moved = bytes - p.bytes(row);
   for (let i: u32 = 0; i < p.leaves; i++) {

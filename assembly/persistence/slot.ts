@@ -92,13 +92,13 @@ export function record_collect_slots(table: usize, segment: u32, slot: u32, limi
   return slot <= slots.high ? slot : 0;
 }
 
-/** Puts counts in their places. Returns 0 or CORRUPT. O(count) */
+/** Loads counts into their slots. Returns 0 or CORRUPT. O(count) */
 export function record_load_counts(table: usize, count: u32, from: usize, segment: u32, live: usize): i32 {
   const slots = changetype<Table>(table).slots();
   for (; count > 0; count--, from += LINK_BYTES) {
     const slot = load<u32>(from);
     if (slot - 1 >= slots.capacity) return fail(E_CORRUPT, 1, slot);
-    // The slot's record may be gone because a newer record follows, which contains the count.
+    // The record to which the count belongs may be gone, because a newer record follows, which contains a newer count.
     if (!slots.isLive(slot)) continue;
     if (segment != 0) noteLink(slots.changeOf(slot), segment, live);
     slots.item(slot).timesSampled = load<u32>(from, 4);

@@ -1,5 +1,5 @@
 /**
- * Writes a step as bytes without addresses, for files. If a frame also occurs in the previous step, or earlier in the same step, its code is written instead.
+ * Writes a step as bytes without addresses, for files. If a frame also occurs in the previous step, or earlier in the same step, a code replaces its bytes.
  *
  * RECORD: │ the row's bytes, the names of shared frames left out │ each WIDE value, and each frame of a SHARED leaf, in the order of the leaves │
  *   a frame: u16, 0 zeros · 1 its bytes follow · 2 + k the k-th frame of the previous step, counted over all leaves; the count continues with the frames of this step
@@ -107,7 +107,7 @@ function newFrame(s: Stream, p: Pool, row: u32, i: u32, f: u32, from: usize): u3
   return takeFrame(frames, from, leaf.bytes, frames.packs() ? frameBefore(p, s.last, row, i, f) : 0);
 }
 
-/** Whether the k-th frame of the previous step and this one exists, precedes this frame, and is in the pool of `like`. */
+/** Whether the k-th frame, counted over the previous step and then this step, exists, precedes this step's `frame`-th frame, and is in the pool of `like`. */
 function canShare(p: Pool, before: u32, like: Leaf, k: u32, frames: u32, frame: u32): bool {
   const own = k >= frames;
   if (own) k -= frames;
@@ -117,7 +117,7 @@ function canShare(p: Pool, before: u32, like: Leaf, k: u32, frames: u32, frame: 
   return leaf.pool == like.pool && (own || nameOf(p, before, leaf, <u32>(place >> 32)) != 0);
 }
 
-/** Holds the k-th frame of the previous step and this one once more, and returns its name. */
+/** Holds the k-th frame, counted over the previous step and then this step, once more, and returns its name. */
 function sharedFrame(p: Pool, row: u32, before: u32, like: Leaf, k: u32, frames: u32): u32 {
   const own = k >= frames;
   if (own) k -= frames;
@@ -133,7 +133,7 @@ function framesOf(p: Pool): u32 {
   return frames;
 }
 
-/** Returns the place of the k-th frame of a step: its leaf, and its place among the leaf's frames in the upper half. */
+/** Returns the place of the k-th frame of a step: the index of its leaf in the lower half, and its index among the leaf's frames in the upper half. */
 function placeOf(p: Pool, k: u32): u64 {
   let i: u32 = 0;
   for (; i < p.leaves; i++) {

@@ -17,7 +17,7 @@ export function record_stream(stream: usize, out: usize): void {
   memory.copy(out + 12, stream + offsetof<Stream>("episode"), 12);
 }
 
-/** Restores the recent steps of an empty stream, once the rows have their names. Returns 0 or CORRUPT. */
+/** Restores the recent steps of an empty stream, after links have become names (`record_name_rows`). Returns 0 or CORRUPT. */
 export function record_load_stream(stream: usize, from: usize): i32 {
   const s = changetype<Stream>(stream);
   const p = s.rows();

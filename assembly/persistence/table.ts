@@ -22,8 +22,9 @@ const SLOTS_AT: usize = offsetof<Slots>("high");
 const SLOTS_BYTES: usize = offsetof<Slots>() - SLOTS_AT;
 const ENDS_AT: usize = TABLE_BYTES + INSERTS_BYTES + SLOTS_BYTES;
 const END_BYTES: u32 = END_WORDS << 2;
-/** The last words of both orders. */
+/** The offset of the last word of the sampler's order. */
 const SAMPLER_LAST: usize = ENDS_AT + END_BYTES - 4;
+/** The offset of the last word of the remover's order. */
 const REMOVER_LAST: usize = ENDS_AT + 2 * END_BYTES - 4;
 
 /** Returns the number of bytes of a TABLE. */
@@ -63,7 +64,8 @@ function sinceAt(t: Table, record: usize): usize {
 }
 
 /**
- * Loads the numbers once slots are loaded and rows have their names: items hold their rows, and derived state is rebuilt. Returns 0, CORRUPT, or OUT_OF_MEMORY.
+ * Loads the numbers of a table, after its slots are loaded and rows have their names. Lets the items hold their rows, and rebuilds derived state. Returns 0,
+ * CORRUPT, or OUT_OF_MEMORY.
  */
 export function record_load_table(table: usize, from: usize): i32 {
   const t = changetype<Table>(table);

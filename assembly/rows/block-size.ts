@@ -3,13 +3,13 @@ import { BLOCK_BYTES, GRANULE } from "../memory/layout";
 import { CHANGE_BYTES, tracking } from "./changes";
 import { PLACE } from "./row";
 
-/** Returns the number of bytes of the blocks for `rows` rows of `each` bytes, including their HEADs. */
+/** Returns the number of bytes of the blocks for `rows` rows. `each`: the bytes of a row, including its HEAD. */
 export function pool_room(each: u32, rows: u32): f64 {
   const block = rowsOfBlock(each);
   return Math.ceil(<f64>rows / <f64>block) * <f64>blockBytes(block, each);
 }
 
-/** Returns the number of rows per block: as many as fit, or, if that takes fewer bytes per row, as many as fit into one granule less. */
+/** Returns the number of rows per block: as many as fit, or as many as fit into one granule less, if that takes fewer bytes per row. */
 export function rowsOfBlock(each: u32): u32 {
   const rows = min(max((BLOCK_BYTES - overhead()) / (each + changeBytes()), 1), PLACE + 1);
   const bytes = blockBytes(rows, each);
@@ -22,7 +22,7 @@ function blockBytes(rows: u32, each: u32): u32 {
   return (rows * (each + changeBytes()) + overhead() + GRANULE - 1) & ~(GRANULE - 1);
 }
 
-/** Returns the number of bytes of a block besides its rows: jump, number, and the alignment of row bytes, columns and CHANGEs. */
+/** Returns the number of bytes to reserve in a block besides its rows: for jump and number, and for the alignment of row bytes, columns and CHANGEs. */
 function overhead(): u32 {
   return tracking() ? 32 : 24;
 }

@@ -1,5 +1,5 @@
 /**
- * Tracks which rows and slots have changed since the last journal write. Only an arena opened with `tracking` has CHANGEs, because a CHANGE takes room.
+ * Tracks which rows and slots have changed since the last journal write. Only an arena initialized with `tracking` has CHANGEs, because CHANGEs take memory.
  *
  * CHANGE, 8 bytes, one per row (in its block, after the values) and one per slot:
  *   │ next 30 bits, bytes 1, noted 1 │ written u16 │ linked u16 │
@@ -13,7 +13,7 @@ export function tracking(): bool {
   return isDefined(REPRISE_UNTRACKED) ? false : header().tracking != 0;
 }
 
-/** Whether freed rows wait for the journal, which must save them: the rows are reused once the journal has written them. */
+/** Whether freed rows wait for the journal, and are not reused until the journal has saved them. */
 export function keeping(): bool {
   return isDefined(REPRISE_UNTRACKED) ? false : header().tracking == KEEPING;
 }
@@ -21,8 +21,9 @@ export function keeping(): bool {
 const KEEPING: u32 = 2;
 export const CHANGE_BYTES: u32 = 8;
 const NOTED: u32 = 0x80000000;
-/** The kinds of changes: of a whole record, or only of its link. */
+/** A kind of change: more than the link of the row has changed, so its whole record is saved. */
 export const BYTES: u32 = 0x40000000;
+/** A kind of change: only the link of the row has changed. */
 export const LINK: u32 = 0;
 const NAME: u32 = 0x3fffffff;
 

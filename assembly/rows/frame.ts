@@ -10,8 +10,8 @@ export function frameEquals(frames: Pool, row: u32, bytes: usize, n: u32): bool 
 }
 
 /**
- * Returns a frame with these bytes, held once; there must be room. `before`: the previous frame, 0 for none; the new frame may be packed as a patch on the
- * previous one. O(bytes)
+ * Stores a new frame with these bytes, held once, and returns its row; there must be room. `before`: the previous frame, 0 for none, on which the new frame may
+ * be a patch if frames are packed. O(bytes)
  */
 export function takeFrame(frames: Pool, bytes: usize, n: u32, before: u32): u32 {
   const row = frames.takeMany(1);
@@ -25,7 +25,7 @@ export function takeFrame(frames: Pool, bytes: usize, n: u32, before: u32): u32 
   return row;
 }
 
-/** Copies the bytes of a frame. O(bytes) */
+/** Copies the bytes of a frame, unpacked, to `to`. O(bytes) */
 export function copyFrame(frames: Pool, row: u32, n: u32, to: usize): void {
   if (frames.packs()) unpackFrame(frames.packed(), row, to, 0, 0);
   else copyBytes(to, frames.bytes(row), n);

@@ -1,6 +1,6 @@
 /**
- * Implements the queue of a pool's freed rows, oldest first, as runs of neighbours. A row that is freed after its predecessor costs no write, and a block of
- * steps takes a whole run in one go.
+ * Implements the queue of a pool's freed rows, oldest first, as runs of neighbours. A row that is freed after its predecessor needs no write to its HEAD, and a
+ * block of steps takes a whole run in one go.
  *
  * FREE_ROWS, 24 bytes:
  *    0 │ first u32 │ end u32   │  the next row to take, 0 = none · last row of that row's run; 0 = that run is the last one, which ends with `last`
@@ -56,19 +56,19 @@ export class FreeRows {
     return this.end != 0 ? this.end : this.last;
   }
 
-  /** Returns the last row of a run, by its first one. */
+  /** Returns the last row of the run that begins with the row `run`. */
   endOf(run: u32): u32 {
     if (run == this.first) return this.runEnd();
     return run == this.tail ? this.last : Head.of(run).runEnd;
   }
 
-  /** Returns the run after `run`, 0 = none. */
+  /** Returns the first row of the run after `run`, 0 = none. */
   after(run: u32): u32 {
     if (run == this.tail || this.end == 0) return 0;
     return run == this.first ? this.next : Head.of(run).nextRun;
   }
 
-  /** Begins a run with a row that does not follow the last queued row. */
+  /** Begins a new run with a row whose predecessor is not the last queued row. */
   private begin(row: u32): void {
     if (this.first == 0) {
       this.first = row;

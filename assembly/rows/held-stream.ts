@@ -7,7 +7,7 @@ import { E_OUT_OF_MEMORY } from "../memory/error";
 import { GRANULE } from "../memory/layout";
 import { FIRST, Stream, stream_bytes } from "./stream";
 
-/** The initial number of entries that are not stored inline: one granule. */
+/** The initial number of a stream's entries if they are not stored inline: as many as fit into one granule. */
 const FIRST_ENTRIES: u32 = GRANULE >> 2;
 /** The maximum number of entries. More entries would take more than half of the largest memory. */
 const MAX_ENTRIES: u32 = 1 << 29;
@@ -17,7 +17,7 @@ export function stream_length(stream: usize): u32 {
   return changetype<Stream>(stream).recent().count;
 }
 
-/** Returns the newest row; 0 if the next step must not be linked to it. */
+/** Returns the newest row of a stream; 0 if there is no row to which the next step is linked. */
 export function stream_newest(stream: usize): u32 {
   return changetype<Stream>(stream).last;
 }
@@ -86,7 +86,7 @@ export function stream_shrink(stream: usize, room: u32): void {
   recent.capacity = room;
 }
 
-/** Makes room for n more steps, or for as many as the stream may hold, by doubling its entries. */
+/** Makes room for n more steps, or for as many as the stream may hold, by doubling its entries. Returns false, and changes nothing, if there is no memory. */
 export function makeRoom(s: Stream, n: u32): bool {
   const recent = s.recent();
   const max = s.limit == 0 ? MAX_ENTRIES : s.limit;
@@ -116,7 +116,7 @@ function continueFrom(to: Stream, from: Stream): void {
   to.numberedAt = from.numberedAt;
 }
 
-/** Returns the address at which inline entries begin. */
+/** Returns the address at which a stream's inline entries begin. */
 function besideOf(s: Stream): u32 {
   return <u32>changetype<usize>(s) + stream_bytes(0);
 }

@@ -12,9 +12,9 @@
 import { align16 } from "../memory/layout";
 import { NARROW, SHARED, WIDE } from "./leaf";
 
-/** Leaves of at least this many bytes have their own column. */
+/** The size in bytes from which a leaf has its own column in a block. */
 const WIDE_BYTES: u32 = 256;
-/** The maximum alignment of leaves, relative to the beginning of their row. */
+/** The maximum alignment of leaves relative to the beginning of their row, in bytes. */
 const WIDEST: u32 = 16;
 
 @unmanaged
@@ -26,7 +26,7 @@ export class Place {
   offset: u32;
   staged: u32;
 
-  /** Returns the bytes in the row: the value, or the numbers of its frames. */
+  /** Returns the number of bytes of the leaf in the row: those of its value, or of the names of its frames (u32 each). */
   @inline
   part(): u32 {
     return this.kind == SHARED ? this.frames << 2 : this.bytes;

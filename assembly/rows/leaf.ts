@@ -14,7 +14,7 @@ import { halfNumber } from "../memory/half";
 export const NARROW: u32 = 0;
 /** The leaf has 256 bytes or more, and is stored in a column of the block. */
 export const WIDE: u32 = 1;
-/** The leaf is in another pool. The row holds numbers, 0 = all zeros. */
+/** The values of the leaf are frames in another pool. The row contains the names of these frames; the name 0 is a frame of zeros. */
 export const SHARED: u32 = 2;
 /** The only leaf of a pool of packed frames (packed-frame.ts). */
 export const PACKED: u32 = 3;
@@ -58,7 +58,7 @@ export class Leaf {
     return this.bytes * this.frames;
   }
 
-  /** Returns 1 if the element size of hosts is twice as large. */
+  /** Returns 1 for half floats, whose elements are twice as large in hosts, otherwise 0. */
   @inline
   half(): u32 {
     return isHalf(this.dtype);
@@ -66,7 +66,7 @@ export class Leaf {
 }
 if (offsetof<Leaf>() != LEAF_BYTES) ERROR("LEAF is 32 bytes");
 
-/** Returns 1 for half floats, which are f32 in hosts. */
+/** Returns 1 for the dtypes of half floats, which are f32 in hosts, otherwise 0. */
 export function isHalf(dtype: u32): u32 {
   return u32(dtype - F16 <= BF16 - F16);
 }

@@ -13,11 +13,11 @@ import { Entry, initPacks, Packs } from "./packs";
 import { entriesOf, Pool } from "./pool";
 import { Head, LINK_ROW } from "./row";
 
-/** The maximum length of a chain, including the key. */
+/** The maximum number of entries in a chain from a frame's entry to its key, including both. */
 export const CHAIN: u32 = 8;
 /**
- * After RAW_TRIES consecutive incompressible frames, frames are stored unpacked without a trial until the count reaches RAW_SKIPS. If that frame is
- * incompressible too, the count continues from RAW_TRIES.
+ * After RAW_TRIES consecutive incompressible frames, frames are stored unpacked without trying to pack them, until the number of consecutive unpacked frames
+ * reaches RAW_SKIPS. Then the next frame is tried. If it is incompressible too, the number continues from RAW_TRIES.
  */
 const RAW_TRIES: u32 = 4;
 const RAW_SKIPS: u32 = 15;
@@ -44,8 +44,8 @@ export function packs_number(packs: usize, which: u32): f64 {
 }
 
 /**
- * Counts `by` more open lanes (a negative number if lanes were closed) in the pools of packed frames. Their caches have room for the newest frames of all open
- * lanes, because these frames are compared with the next ones.
+ * Adds `by` open lanes (a negative number if lanes were closed) to the counts of the pools of packed frames. Their caches have room for the newest frames of
+ * all open lanes, because the next frames are compared with these frames.
  */
 export function countLanes(p: Pool, by: i32): void {
   for (let i: u32 = 0; p.shares() && i < p.leaves; i++) {
@@ -90,7 +90,7 @@ export function packFrame(frames: Pool, row: u32, bytes: usize, base: u32): void
         on = before;
       }
     }
-    // A key takes less time to read and holds no base, so a key is tried if a patch is not much smaller than the chain's key.
+    // A key takes less time to read than a patch, and holds no base. So a key is tried, unless the patch is at most half as large as the chain's key.
     if (on == 0 || size * 2 > keyBytes(before)) {
       const at = Work.tried(work, frame, 1);
       const limit = min(most, size);
@@ -121,7 +121,10 @@ function keyBytes(entry: u32): u32 {
   return Entry.of(entry).size;
 }
 
-/** Writes the bytes of a frame. `near`: the bytes of the frame `nearRow`, 0 for none, from which the path may be shorter. O(frame) */
+/**
+ * Writes the unpacked bytes of a frame to `to`. `near`: the bytes of the frame `nearRow`, 0 for none. If that frame is in the chain, only the patches after it
+ * are applied. O(frame)
+ */
 export function unpackFrame(packs: Packs, row: u32, to: usize, nearRow: u32, near: usize): void {
   const frame = packs.frame;
   const work = <usize>packs.work;

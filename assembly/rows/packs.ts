@@ -34,19 +34,23 @@ const PACK_HEAD: u32 = 16;
 const PACKS_BYTES: u32 = 80;
 /** The maximum size of a pack in bytes, unless a single frame is larger. The last entry begins below this offset. */
 const PACK_BYTES: u32 = 65536;
-/** The maximum number of bytes that readers read past the end of an entry. */
+/** The maximum number of bytes that the unpacking functions read past the end of an entry. */
 const SLACK: u32 = 32;
-/** The places of the fields in the word of an ENTRY, and in its record. */
+/** The bits of the fields in the second word of an ENTRY: the mask of the size, the position and mask of the depth, and the position of the granule. */
 export const SIZE: u32 = 0xffffff;
 export const DEPTH_BITS: u32 = 24;
 export const DEPTH: u32 = 15;
 const GRANULE_AT: u32 = 28;
-/** The number of empty packs kept for reuse. */
+/** The maximum number of empty packs that are kept for reuse, in addition to reserved packs. */
 const SPARES: u32 = 2;
-/** The maximum size of a cache, in bytes, and its minimum number of slots. */
+/** The maximum size of a cache, in bytes, unless MIN_SLOTS frames take more. */
 const CACHE_BYTES: u32 = 8 << 20;
+/** The minimum number of frames in a cache. */
 const MIN_SLOTS: u32 = 8;
-/** Before a pack is emptied, a third of the bytes of all packs, plus a third of the bytes of this number of packs, may be dead. */
+/**
+ * A constant in the limit on dead bytes, which belong to entries that are no longer held. The oldest pack is emptied when the dead bytes exceed a third of the
+ * bytes of all packs, plus a third of the bytes of this number of packs.
+ */
 const DEAD_PACKS: u64 = 4;
 
 @unmanaged
@@ -129,7 +133,7 @@ export class Packs {
     return this.isRaw(row) ? 0 : Entry.of(row).depth;
   }
 
-  /** Allocates a cache that fits the open writers, or keeps a smaller one if there is no memory. Returns false if there is no cache. */
+  /** Allocates a cache that is large enough for the open writers, or keeps a smaller one if there is no memory. Returns false if there is no cache. */
   openCache(): bool {
     const most = min(max(CACHE_BYTES / align16(this.frame), MIN_SLOTS), PLACE + 1);
     let slots = MIN_SLOTS;
@@ -145,7 +149,7 @@ export class Packs {
     return true;
   }
 
-  /** Returns the cache address of a frame's bytes, cached or not. */
+  /** Returns the address at which the cache stores a frame's bytes, whether or not the frame is cached. */
   cached(frame: u32): usize {
     return <usize>this.cache + <usize>(this.slots << 2) + <usize>((frame & (this.slots - 1)) * align16(this.frame));
   }
@@ -168,12 +172,12 @@ export class Packs {
       if (pack == 0) return false;
       this.keep(changetype<Pack>(<usize>pack));
     }
-    // Memory reserved for a long block is released once short ones follow.
+    // Packs that were reserved for a long block of steps are released when shorter blocks follow.
     while (this.spares > need + SPARES) this.giveBack();
     return true;
   }
 
-  /** Makes a place for the bytes of a row of the pool, and returns its address. There must be room. */
+  /** Adds an entry for a row of the pool of entries, and returns the address at which the caller writes its bytes. There must be room. */
   place(row: u32, size: u32, depth: u32): usize {
     const bytes = entryBytes(size);
     if (!this.fits(bytes)) this.open();
@@ -189,7 +193,7 @@ export class Packs {
     return entry.bytes();
   }
 
-  /** Drops the bytes of a row of the pool, and releases packs at the old end that are empty. */
+  /** Drops the entry of a row of the pool of entries, and releases empty packs at the old end of the queue. */
   drop(row: u32): void {
     const entry = Entry.of(row);
     const bytes = entryBytes(entry.size);
@@ -200,7 +204,7 @@ export class Packs {
     if (pack.live == 0 && changetype<usize>(pack) == <usize>this.oldest) this.leaveEmpty();
   }
 
-  /** If more than a third of the bytes are dead (see DEAD_PACKS), moves the entries of the oldest pack to the young end. O(bytes of a pack) */
+  /** If too many bytes are dead (see DEAD_PACKS), moves the entries of the oldest pack to the young end of the queue. O(bytes of a pack) */
   clean(): void {
     if (this.oldest == this.youngest || this.taken * 2 <= this.live * 3 + DEAD_PACKS * <u64>this.packBytes) return;
     const pack = changetype<Pack>(<usize>this.oldest);
@@ -210,7 +214,7 @@ export class Packs {
       const bytes = entryBytes(entry.size);
       const row = entry.owner;
       if (row != 0) {
-        // Without a pack to move to, the next frame tries again.
+        // If there is no memory for a pack, the rest of this pack is emptied after a later frame.
         if (!this.fits(bytes) && this.spare == 0 && !this.reserve(1)) return;
         pack.live -= bytes;
         this.live -= bytes;
@@ -233,7 +237,7 @@ export class Packs {
     return used < PACK_BYTES && used + bytes + SLACK <= this.packBytes;
   }
 
-  /** Turns a spare pack into the youngest. */
+  /** Turns a spare pack into the youngest pack of the queue. */
   private open(): void {
     assert(this.spare != 0, "room is made before entries are placed");
     const pack = changetype<Pack>(<usize>this.spare);
@@ -248,7 +252,7 @@ export class Packs {
     this.taken += this.packBytes;
   }
 
-  /** Removes packs without live entries at the old end. */
+  /** Removes packs without live entries from the old end of the queue. */
   private leaveEmpty(): void {
     while (this.oldest != this.youngest && changetype<Pack>(<usize>this.oldest).live == 0) {
       const pack = changetype<Pack>(<usize>this.oldest);
@@ -284,8 +288,8 @@ export function packs_bytes(): u32 {
 export const MAX_FRAME: u32 = SIZE;
 
 /**
- * Initializes packs in zeroed memory, for frames of a size, with the empty pool of entries. `row`, `element`: bytes of a row of the image and of an element, if
- * known.
+ * Initializes packs in zeroed memory, for frames of `frame` bytes. `entries`: the empty pool of their entries. `row`: the bytes of a row of the image, 0 if
+ * unknown. `element`: the bytes of an element or a pixel.
  */
 export function initPacks(packs: usize, frame: u32, row: u32, element: u32, entries: u32): void {
   const p = changetype<Packs>(packs);
@@ -305,7 +309,7 @@ function packOf(entries: u32, each: u32): u32 {
   return (PACK_HEAD + entries * each + SLACK + GRANULE - 1) & ~(GRANULE - 1);
 }
 
-/** Returns 0, or the number of the broken invariant. O(entries) */
+/** Checks packs. Returns 0, or the number of the broken invariant. O(entries) */
 export function checkPacks(packs: Packs): i32 {
   let live: u64 = 0;
   let taken: u64 = 0;

@@ -1,6 +1,6 @@
 /**
- * Implements the pool: rows of one spec, each with a reference count and a link to its successor. Unlike a ring buffer, a pool has no dead rows, does not wrap
- * around, and never moves rows.
+ * Implements the pool: rows of one spec, each with a reference count and a link to its successor. Unlike a ring buffer, a pool can reuse each row as soon as
+ * nothing holds it, does not wrap around, and never moves rows.
  *
  * POOL, 96 bytes, then LEAF × leaves:
  *    0 │ rows u32       │ rowsAt u32    │  rows per block, at most 1,024 · the offset of their bytes in a block
@@ -34,8 +34,8 @@ const RECIPROCAL_BITS: u32 = 38;
 /** The number of freed rows that remain in the queue as long as unused rows are available. */
 const SPARE: u32 = 16;
 /**
- * Traits of a pool: leaves outside the row; leaves in frames of other pools; changes tracked for a journal; packed frames as rows; entries of packed frames as
- * rows. One test covers all traits, because every test costs time.
+ * The traits of a pool. APART: some leaves are outside the row. SHARES: some leaves are frames in other pools. TRACKED: changes are tracked for a journal.
+ * PACKS: the rows are packed frames. ENTRIES: the rows are entries of packed frames. They are bits of one word, so that a single test excludes all of them.
  */
 const APART: u32 = 1;
 const SHARES: u32 = 2;
@@ -43,10 +43,10 @@ const TRACKED: u32 = 4;
 const PACKS: u32 = 8;
 const ENTRIES: u32 = 16;
 const SEVERAL: u32 = u32.MAX_VALUE;
-/** How many bytes before the bytes of a block's rows the jump and the block's number begin. */
+/** The distances, in bytes, of a block's jump and of its number from the bytes of its rows, which follow them. */
 const JUMP: usize = 8;
 const NUMBER: usize = 4;
-/** The initial number of entries of a directory: one granule. */
+/** The initial number of entries of a directory: as many as fit into one granule. */
 const FIRST_SLOTS: u32 = GRANULE >> 2;
 
 @unmanaged
@@ -115,7 +115,7 @@ export class Pool {
     return Head.block(row) + <usize>this.rowsAt + <usize>((row & PLACE) * this.rowBytes);
   }
 
-  /** Returns the address of the row's value of a leaf; SHARED: of its frames' rows. */
+  /** Returns the address of the row's value of a leaf, or, if the leaf is SHARED, of the names of its frames. */
   @inline
   value(row: u32, leaf: Leaf): usize {
     return Head.block(row) + <usize>leaf.at + <usize>((row & PLACE) * leaf.step);
@@ -154,7 +154,7 @@ export class Pool {
     return load<u32>(Head.block(row) + <usize>this.rowsAt - NUMBER);
   }
 
-  /** Returns the row whose number is n < 2^24 higher. That row must exist. */
+  /** Returns the row whose number exceeds the number of `row` by n < 2^24. That row must exist. */
   @inline
   rowBehind(row: u32, n: u32): u32 {
     const place = (row & PLACE) + n;
@@ -163,8 +163,8 @@ export class Pool {
   }
 
   /**
-   * Returns the row at a place that is counted from the first row of a block of `rows` rows. The method is static, so that a loop reads a Pool's fields only
-   * once.
+   * Returns the row at `place`, which is counted from the first row of the block with number `number` and may lie in a later block. `rows`: the rows per block.
+   * The method is static, so that a loop reads a Pool's fields only once.
    */
   @inline
   static numbered(directory: usize, rows: u32, reciprocal: u64, number: u32, place: u32): u32 {
@@ -173,12 +173,12 @@ export class Pool {
     return ((block >> GRANULE_BITS) << PLACE_BITS) | (place - blocks * rows);
   }
 
-  /** Whether `last` is in the last place of its block and `row` has the next number. */
+  /** Whether `last` is in the last place of its block, and the number of `row` is one higher. */
   isNext(last: u32, row: u32): bool {
     return (last & PLACE) + 1 == this.rows && this.blockNumber(last) + 1 < this.blocks && row == this.rowBehind(last, 1);
   }
 
-  /** Returns how many of the rows after a row in its block are certainly linked to their neighbours. */
+  /** Returns how many of the rows directly after a row in its block are certainly reached from it through links to adjacent rows. */
   @inline
   neighbours(row: u32): u32 {
     const place = row & PLACE;
@@ -255,7 +255,7 @@ export class Pool {
     this.free().push(row);
   }
 
-  /** Takes a row with count 1 and no link; there must be room. The caller writes its bytes and notes the change. */
+  /** Takes a row with a reference count of 1 and no link; there must be room. The caller writes its bytes and notes the change. */
   @inline
   take(): u32 {
     const row = this.reuses(1) ? this.free().take() : takeFresh(this, 1);
@@ -264,7 +264,7 @@ export class Pool {
     return row;
   }
 
-  /** Takes up to `limit` consecutive rows and returns the first. There must be room. The rows stay unwritten; `live` shows how many were taken. */
+  /** Takes up to `limit` consecutive rows, and returns the first. There must be room. The rows are not initialized; `live` shows how many were taken. */
   takeMany(limit: u32): u32 {
     if (tracking()) return this.takeNoted(limit);
     if (!this.reuses(limit)) return takeFresh(this, min(limit, this.rows - (this.fresh & PLACE)));
@@ -293,13 +293,13 @@ export class Pool {
     return this.high - this.free().count;
   }
 
-  /** Returns the row with a number. Usually it follows the previous row, which saves a division. `row`: the row with the previous number, or 0. */
+  /** Returns the row with a number. `row`: the row with the previous number, or 0 if unknown. If the row is adjacent to it, this saves a division. */
   @inline
   rowAfter(row: u32, number: u32): u32 {
     return row != 0 && (row & PLACE) + 1 < this.rows ? row + 1 : rowOf(this, number);
   }
 
-  /** Whether to take freed rows. A queue with too few rows is left alone, because it would keep running empty. */
+  /** Whether to take freed rows instead of unused ones. While unused rows exist, SPARE freed rows stay in the queue, so that it does not keep running empty. */
   @inline
   private reuses(limit: u32): bool {
     return this.free().count >= limit + SPARE || this.fresh == 0;
@@ -321,7 +321,7 @@ export function pool_init(pool: usize, rowBytes: u32, leaves: u32): void {
 
 /**
  * Describes leaf i of the spec: `offset` in the row (NARROW, SHARED), `staged` in the staging record; for a stack, `bytes` is one frame, and `frames` make a
- * value. `shared`: the pool of a SHARED leaf's frames.
+ * value. `shared`: the pool of a SHARED leaf's frames, or the packs of a PACKED or ENTRY leaf.
  */
 export function pool_leaf(pool: usize, i: u32, kind: u32, dtype: u32, bytes: u32, offset: u32, staged: u32, frames: u32, shared: u32): void {
   const leaf = changetype<Pool>(pool).leaf(i);
@@ -334,7 +334,7 @@ export function pool_leaf(pool: usize, i: u32, kind: u32, dtype: u32, bytes: u32
   leaf.pool = shared;
 }
 
-/** Lays the blocks out, once all leaves are described. */
+/** Computes the layout of blocks, after all leaves are described. */
 export function pool_open(pool: usize): void {
   const p = changetype<Pool>(pool);
   let each = HEAD_BYTES + p.rowBytes;
@@ -370,7 +370,7 @@ export function pool_open(pool: usize): void {
   }
 }
 
-/** Returns the number of rows that are held. */
+/** Returns the number of rows in use. */
 export function pool_live(pool: usize): u32 {
   return changetype<Pool>(pool).live();
 }
@@ -388,7 +388,7 @@ export function reserveRows(p: Pool, count: u32): bool {
   return p.packs() ? reserveEntries(p.packed(), count) : reserveFrames(p, count);
 }
 
-/** Makes room for the entries of `count` frames of any size. */
+/** Makes room for the entries of `count` frames, however well they pack. Returns false if there is no memory. */
 function reserveEntries(packs: Packs, count: u32): bool {
   return packs.openCache() && packs.reserve(count) && reserveRows(entriesOf(packs), count);
 }
@@ -398,7 +398,7 @@ export function entriesOf(packs: Packs): Pool {
   return changetype<Pool>(<usize>packs.entries);
 }
 
-/** Makes room for the frames of `count` rows. */
+/** Makes room for the frames of `count` rows in the pools of shared frames. Returns false if there is no memory. */
 export function reserveFrames(p: Pool, count: u32): bool {
   if (!p.shares()) return true;
   for (let i: u32 = 0; i < p.leaves; i++) {
@@ -408,7 +408,7 @@ export function reserveFrames(p: Pool, count: u32): bool {
   return true;
 }
 
-/** Adds a block. */
+/** Adds a block. Returns false if there is no memory. */
 export function growPool(p: Pool): bool {
   if (p.blocks == p.slots && !growDirectory(p)) return false;
   const block = arena_alloc(p.blockBytes);
@@ -421,7 +421,7 @@ export function growPool(p: Pool): bool {
   return true;
 }
 
-/** Returns the row with a number. Rows are numbered 1, 2, … in the order of first use, and have the same numbers in every image of the pool. */
+/** Returns the row with a number, or 0 if there is none. Rows are numbered 1, 2, … in the order of first use, and keep their numbers in a restored pool. */
 export function rowOf(p: Pool, number: u32): u32 {
   // The number 0 wraps to more than any capacity.
   if (number - 1 >= p.capacity) return 0;
@@ -454,7 +454,7 @@ function growDirectory(p: Pool): bool {
   return true;
 }
 
-/** Returns how many frames of one step come from a shared pool. */
+/** Returns how many frames of one step are in the pool `shared`. */
 function framesOf(p: Pool, shared: u32): u32 {
   let frames: u32 = 0;
   for (let i: u32 = 0; i < p.leaves; i++) {

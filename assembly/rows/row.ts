@@ -1,6 +1,6 @@
 /**
- * Defines the names and heads of rows. A row's name is its location, granule × 1024 + place in the block, so its bytes are found without a directory. 0 means
- * none.
+ * Defines the names and heads of rows. A row's name is its location: the granule at which its block begins × 1024 + its place in the block. So its bytes are
+ * found without a directory. 0 means none.
  *
  * HEAD, 12 bytes, at the block's beginning, one per place: │ refs u32 │ next u32 │ episode u32 │
  *   refs: items, streams and rows (of another pool) that hold this row; in a pool of steps the upper 4 bits count sliding windows (sliding.ts), which begin with rows that are held
@@ -9,7 +9,7 @@
  */
 import { GRANULE_BITS } from "../memory/layout";
 
-/** The bits of the row in a link. */
+/** The mask of the row in a link. */
 export const LINK_ROW: u32 = 0x3fffffff;
 const LINK_BITS: u32 = 30;
 /** The episode ends here; the next state is unknown. */
@@ -18,7 +18,7 @@ export const LINK_END: u32 = 0x80000000;
 export const LINK_FINAL: u32 = 0x40000000;
 /** Both bits: the episode terminated, so nothing after the step has value. */
 export const LINK_ENDS: u32 = 0xc0000000;
-/** In `refs` of a step, the bits that count holds; the bits above count sliding windows. */
+/** The number of lower bits in `refs` of a step that count its holders; the bits above count sliding windows. */
 export const HOLD_BITS: u32 = 28;
 export const HOLDS: u32 = (1 << HOLD_BITS) - 1;
 export const WINDOW_BITS: u32 = 30;

@@ -2,21 +2,21 @@
 import { Pool } from "./pool";
 import { Head, LINK_ENDS, LINK_ROW, PLACE } from "./row";
 
-/**
- * The kinds of a run, as bits in ITEM's word. Single: no episode ends before its last row. Plain: single, and each row is its predecessor + 1. Piecewise: like
- * plain, except that the row after a block's last place may be anywhere. Numbered: piecewise, and each such row has the next number.
- */
+/** A kind of run, as a bit in ITEM's word: the run is single, and each row is its predecessor + 1. */
 export const PLAIN: u32 = 1 << 24;
+/** A kind of run: no episode ends before the last row. */
 export const SINGLE: u32 = 1 << 25;
+/** A kind of run: like plain, except that the row after a block's last place may be anywhere. */
 export const PIECEWISE: u32 = 1 << 26;
+/** A kind of run: piecewise, and the row after a block's last place has the next number. */
 export const NUMBERED: u32 = 1 << 27;
 /** All kinds: a run whose rows are consecutive in one block and one episode. */
 export const NEIGHBOURS: u32 = PLAIN | SINGLE | PIECEWISE | NUMBERED;
 
-/** The number of links above which following them costs more than a search. */
+/** The number of links to non-adjacent rows above which following them costs more than a search. */
 const MANY: u32 = 8;
 
-/** Writes n rows of a run from its `from`-th row on; these rows must exist. O(from + n) */
+/** Writes the names of n rows of a run, from its `from`-th row on; these rows must exist. O(from + n) */
 export function pool_run(pool: usize, row: u32, from: u32, n: u32, out: usize): void {
   Run.rows(changetype<Pool>(pool), row, from, out, out + ((<usize>n) << 2), true);
 }
@@ -29,14 +29,17 @@ export class Run {
     return row == last + 1 || (last & PLACE) + 1 == p.rows;
   }
 
-  /** Writes the rows of a run from the `from`-th on; stops after the end of an episode, unless `cross` is set. Returns the address at which it stopped. */
+  /**
+   * Writes the names of a run's rows from the `from`-th row on, up to the address `end`. Stops after the end of an episode, unless `cross` is set. Returns the
+   * address after the last name.
+   */
   static rows(p: Pool, row: u32, from: u32, at: usize, end: usize, cross: bool): usize {
     row = Run.skip(p, row, from, 0);
     while (at < end) {
       store<u32>(at, row);
       at += 4;
       const link = Head.of(row).next;
-      // Usually the next row is adjacent and in the same episode; prefetching on that guess overlaps cache misses.
+      // Usually the next row is adjacent and in the same episode. The processor predicts this branch and reads on, so that cache misses overlap.
       if (link == row + 1) row += 1;
       else if (!cross && (link & LINK_ENDS) != 0) break;
       else row = link & LINK_ROW;
@@ -67,7 +70,7 @@ export class Run {
     return row + n;
   }
 
-  /** Like `skip`, but returns 0 if too many links would have to be read one by one. */
+  /** Like `skip`, but returns 0 if more than MANY links would have to be followed. */
   static skipStraight(p: Pool, row: u32, n: u32): u32 {
     let links: u32 = 0;
     for (let near = p.neighbours(row); n > near; near = p.neighbours(row)) {
@@ -123,7 +126,7 @@ export class Run {
     let row = first;
     for (let left = length; ; ) {
       const head = Head.of(row);
-      // The link is read before the row is queued, which may overwrite it.
+      // The link is read before the row is released, because the queue of freed rows may overwrite the link.
       const after = head.next & LINK_ROW;
       p.releaseTimes(row, head, 1);
       left -= 1;
@@ -144,7 +147,7 @@ export class Run {
   }
 }
 
-/** Returns the possible kinds of a run across a link to a non-adjacent row, or across the end of an episode. */
+/** Returns the kinds that remain possible for a run with this link, which leads to a non-adjacent row or across the end of an episode. */
 function kindOver(p: Pool, row: u32, link: u32): u32 {
   if ((link & LINK_ENDS) != 0) return 0;
   if ((row & PLACE) + 1 != p.rows) return SINGLE;

@@ -134,7 +134,7 @@ export class Sliding {
   }
 }
 
-/** Calls the loops of `Run`, which are inlined only here instead of at each call site. */
+/** Calls `Run.retain`, which is inlined only here instead of at each call site. */
 function holdRun(p: Pool, first: u32, length: u32): u32 {
   return Run.retain(p, first, length);
 }

@@ -138,8 +138,8 @@ export class Stream {
   }
 
   /**
-   * Writes the late value of the final step of a terminated episode, which was zeros so far. `staged` has the bytes of the leaves, or, if 0, the r-th row of
-   * `columns`. There must be room for the frames of the step. O(row)
+   * Writes the values of the final step of a terminated episode, which was appended as zeros. `staged`: the staging record with the values, or 0 if they are
+   * the r-th row of `columns`. There must be room for the frames of the step. O(row)
    */
   fill(staged: usize, columns: usize, r: u32, across: u32): void {
     const p = this.rows();
@@ -213,7 +213,7 @@ export class Stream {
     this.episodeStep = 0;
   }
 
-  /** Runs before a step that does not just continue the episode. */
+  /** Begins another episode, unless the next step is the final one of the open episode. Runs before a step that is not `ONE_MORE`. */
   private begin(p: Pool): void {
     if (this.awaits == LINK_FINAL) return;
     if (this.awaits == FIRST_ALONE) stream_clear(changetype<usize>(this));
@@ -287,7 +287,7 @@ export function stream_patch(stream: usize, from: usize, i: u32): void {
   }
 }
 
-/** Returns 0, or the number of the broken invariant. */
+/** Checks a stream. Returns 0, or the number of the broken invariant. */
 export function stream_check(stream: usize): i32 {
   const s = changetype<Stream>(stream);
   const p = s.rows();
@@ -321,7 +321,7 @@ export function countLinks(s: Stream, numbered: bool): u32 {
   return count;
 }
 
-/** Writes the value of leaf i of row n if it is stored outside the row; leaves are placed in order, before the row is pushed. */
+/** Writes the value of leaf i of row n if it is stored outside the row. Call this function for the leaves in order, before the row is pushed. */
 export function placeLeaf(s: Stream, p: Pool, n: u32, i: u32, value: usize): void {
   const leaf = p.leaf(i);
   if (leaf.kind == WIDE) memory.copy(p.value(n, leaf), value, leaf.bytes);
@@ -332,7 +332,7 @@ export function placeLeaf(s: Stream, p: Pool, n: u32, i: u32, value: usize): voi
   }
 }
 
-/** Returns the number of a frame: 0 for zeros, the number of an equal frame in this step or the previous one, else a new number. */
+/** Returns the row of the frame with these bytes: 0 for zeros, the row of an equal frame in this step or the previous one, held once more, else a new frame. */
 function shareFrame(s: Stream, p: Pool, n: u32, i: u32, f: u32, bytes: usize): u32 {
   const leaf = p.leaf(i);
   if (bytesZero(bytes, leaf.bytes)) return 0;
@@ -346,7 +346,7 @@ function shareFrame(s: Stream, p: Pool, n: u32, i: u32, f: u32, bytes: usize): u
   return takeFrame(frames, bytes, leaf.bytes, frames.packs() ? frameBefore(p, s.last, n, i, f) : 0);
 }
 
-/** Finds an equal frame in row n: in the leaves before the i-th one, and in the first f frames of the i-th leaf. */
+/** Finds an equal frame in row n: in the leaves before the i-th one, and in the first f frames of the i-th leaf. Returns its row, 0 = none. */
 function searchRow(p: Pool, n: u32, like: Leaf, i: u32, f: u32, bytes: usize): u32 {
   const frames = changetype<Pool>(<usize>like.pool);
   for (let j: u32 = 0; j <= i && j < p.leaves; j++) {
@@ -362,8 +362,8 @@ function searchRow(p: Pool, n: u32, like: Leaf, i: u32, f: u32, bytes: usize): u
 }
 
 /**
- * Returns the frame from which frame f of leaf i of row n is derived, 0 if there is none: the previous frame in its stack; for the first frame, the newest
- * frame of this leaf in the previous step; without such a step, the newest frame of an earlier leaf that shares frames with this one.
+ * Returns the frame that is probably most similar to frame f of leaf i of row n, as a base for a patch, 0 = none: the previous frame in its stack; for the
+ * first frame, the newest frame of this leaf in the previous step; if that is missing, the newest frame of an earlier leaf that shares frames with this leaf.
  */
 export function frameBefore(p: Pool, last: u32, n: u32, i: u32, f: u32): u32 {
   const leaf = p.leaf(i);
@@ -377,7 +377,7 @@ export function frameBefore(p: Pool, last: u32, n: u32, i: u32, f: u32): u32 {
   return 0;
 }
 
-/** Returns the number of the k-th frame of a row's value. */
+/** Returns the row of the k-th frame of a step's value, 0 for a frame of zeros. */
 function frameAt(p: Pool, row: u32, leaf: Leaf, k: u32): u32 {
   return load<u32>(p.value(row, leaf) + ((<usize>k) << 2));
 }

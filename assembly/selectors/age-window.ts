@@ -1,6 +1,6 @@
 /**
- * Finds slots by their place in the order of insertion, counted from the oldest of the k youngest on, for a selector whose own order is no longer complete
- * after removals from the middle.
+ * Finds slots by their place in the order of insertion, counted from the oldest of the k youngest on. A uniform selector uses these functions when removals
+ * from the middle have disturbed the order of its own ring.
  */
 import { Order } from "./order";
 

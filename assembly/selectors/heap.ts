@@ -10,13 +10,15 @@
  *
  * ENTRY, 8 bytes: the slot in as many low bits as the highest slot needs; above them, the highest bits of the priority except its sign, in a maxHeap inverted:
  * the least entry is first. If all of these bits are equal, the items decide. Comparing items costs a cache miss. Comparing entries rarely does, because all
- * children of a node are in two adjacent cache lines. With 16 children, a heap of a million items has five levels.
+ * children of a node are in two adjacent cache lines. With 16 children, a heap of a million items has five levels below the root.
  */
 import { Items } from "./items";
 
-/** The base-2 logarithm of the number of children of a node, this number, and the bytes of the children. */
+/** The base-2 logarithm of the number of children of a node. */
 const BITS: u32 = 4;
+/** The number of children of a node. */
 const WIDTH: u32 = 1 << BITS;
+/** The number of bytes of the children of a node. */
 const FAMILY: u32 = 8 << BITS;
 if (FAMILY != 128) ERROR("sink compares two halves of eight children");
 /** The number of bytes of eight entries. */
@@ -62,14 +64,14 @@ export class Heap {
     return <usize>this.positions + ((<usize>slot) << 2);
   }
 
-  /** Returns the entry of a slot from its priority, which is not negative. */
+  /** Returns the entry of a slot, computed from its priority, which is not negative. */
   @inline
   entryOf(slot: u32): u64 {
     const bits = reinterpret<u64>(Items.priority(<usize>this.items, slot));
     return (((this.greatest != 0 ? ~bits : bits) << 1) & ~this.mask) | <u64>slot;
   }
 
-  /** Returns the slot to pick; 0 = empty. */
+  /** Returns the slot that is picked next; 0 = empty. */
   @inline
   top(): u32 {
     return this.count == 0 ? 0 : this.slot(0);
@@ -82,7 +84,7 @@ export class Heap {
     this.rise(i, this.entryOf(slot));
   }
 
-  /** Inserts a slot like `insert` and removes the slot to pick, which may be the inserted one. Returns the removed slot. O(log n) */
+  /** Inserts a slot like `insert`, and removes the slot that is then picked next, which may be the inserted one. Returns the removed slot. O(log n) */
   exchange(slot: u32): u32 {
     const entry = this.entryOf(slot);
     if (this.count == 0 || this.before(entry, this.at(0))) return slot;
@@ -137,7 +139,7 @@ export class Heap {
     store<u32>(this.position(this.slotOf(entry)), i);
   }
 
-  /** Moves an entry to its final place, beginning at the i-th place, whose content may be overwritten. */
+  /** Moves an entry up or down from the i-th place, whose content may be overwritten, to its final place. */
   private settle(i: u32, entry: u64): void {
     if (i > 0 && this.before(entry, this.at((i - 1) >> BITS))) this.rise(i, entry);
     else this.sink(i, entry);
@@ -188,7 +190,7 @@ export class Heap {
           5 * u32(e5 == least) +
           6 * u32(e6 == least) +
           7 * u32(e7 == least);
-        // Entries that differ in nothing but the slot are rare; then the items decide.
+        // If several entries differ from the least one only in the slot, which is rare, the items decide.
         const mask = this.mask;
         const near = u32((e0 ^ least) <= mask) + u32((e1 ^ least) <= mask) + u32((e2 ^ least) <= mask) + u32((e3 ^ least) <= mask);
         const far = u32((e4 ^ least) <= mask) + u32((e5 ^ least) <= mask) + u32((e6 ^ least) <= mask) + u32((e7 ^ least) <= mask);
@@ -216,7 +218,7 @@ export class Heap {
     );
   }
 
-  /** Returns the first of the entries from `first` to `end` to be picked. */
+  /** Returns the index, from `first` to `end` - 1, of the entry that is picked before the others. */
   private bestOf(first: u32, end: u32): u32 {
     let best = first;
     for (let child = first + 1; child < end; child++) if (this.before(this.at(child), this.at(best))) best = child;

@@ -20,7 +20,7 @@ export class Items {
     return load<f64>(Items.at(items, slot));
   }
 
-  /** Whether this is the priority of a live item: neither free nor pending (assembly/tables/slots.ts). */
+  /** Whether the priority of a slot shows that its item is live, which means that the slot is neither free nor pending (assembly/tables/slots.ts). */
   @inline
   static isLive(priority: f64): bool {
     return reinterpret<u64>(priority) < INFINITY_BITS;

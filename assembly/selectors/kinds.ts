@@ -13,20 +13,20 @@ export const RECENCY: u32 = 7;
 /** The number of the last kind. */
 export const LAST_KIND: u32 = RECENCY;
 
-/** Added to a kind that TAKES_MIN: the kind also keeps the smallest weight. */
+/** A flag that is added to a kind that TAKES_MIN: the selector also keeps the smallest weight. */
 export const WITH_MIN: u32 = 16;
-/** Added to a remover's kind: it shares the sampler's structure (both kinds are LINKED, or both are the same). */
+/** A flag that is added to a remover's kind: the remover shares the sampler's structure, because both kinds are LINKED, or both are the same. */
 export const TOGETHER: u32 = 32;
-/** The bits of the kind number. */
+/** The mask of the number of a kind, without the flags. */
 export const KIND: u32 = 15;
 
-/** Traits, as bits. The two lowest bits: how many words (u32) a record has for a slot's place in a stored order; 0 for a derived order. */
+/** The two lowest bits of a kind's traits: how many words (u32) a record has for a slot's place in a stored order; 0 for a derived order. */
 const PLACE_WORDS: u32 = 3;
 /** The kind's choice depends only on the items, never on chance. */
 export const DETERMINISTIC: u32 = 16;
 /** The kind picks in the order of insertion. The links of the order are in the items, so a table has only one such order. */
 export const LINKED: u32 = 32;
-/** The kind compares stamps, which are the order of the last inserts or updates. */
+/** The kind compares stamps, which show the order in which items were last inserted or updated. */
 export const COMPARES_STAMPS: u32 = 64;
 /** The kind picks in proportion to weights: priority^exponent. */
 export const WEIGHS: u32 = 128;
@@ -91,7 +91,8 @@ export function placeWords(kind: u32): u32 {
 }
 
 /**
- * Whether a remover always evicts before the new item is inserted. Callers cannot observe this order, because such a remover never evicts the new item.
+ * Whether a kind always picks the oldest item. A remover of this kind evicts before the new item is inserted. Callers cannot observe this, because such a
+ * remover never evicts the new item.
  */
 export function isFifo(kind: u32): bool {
   return (kind & KIND) == FIFO;

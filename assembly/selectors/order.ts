@@ -41,7 +41,7 @@ export class Order {
     return youngest ? this.youngest() : this.oldest;
   }
 
-  /** Returns the next older slot if `youngest` is set (a walk from the youngest), else the next younger slot. */
+  /** Returns the next slot of a walk from the youngest slot to older ones (`youngest`), or from the oldest slot to younger ones. */
   @inline
   beside(slot: u32, youngest: bool): u32 {
     return youngest ? this.prev(slot) : this.next(slot);

@@ -131,7 +131,7 @@ export class Ranks {
     return <usize>this.entries + ((<usize>index) << 2);
   }
 
-  /** Returns the distance from one index to another. */
+  /** Returns how many entries after the index `from` the index `index` is, around the ring. */
   @inline
   private offset(index: u32, from: u32): u32 {
     return index >= from ? index - from : index + this.capacity - from;
@@ -154,7 +154,7 @@ export class Ranks {
     store<u32>(<usize>this.indices + ((<usize>slot) << 2), index);
   }
 
-  /** Moves the entries together. There is a hole, because there are fewer items than entries. O(n) */
+  /** Moves the entries together, which removes all holes. There is at least one hole, because there are fewer items than entries. O(n) */
   private compact(): void {
     const ring = this.ring();
     let to: u32 = 0;
@@ -172,7 +172,7 @@ export class Ranks {
   /** Builds bits and sums for a ring without holes. O(n / 64) */
   private thin(): void {
     this.sparse = 1;
-    // Bits and sums are kept at least this long, so that the cost of building them is spread over many inserts.
+    // Bits and sums are kept for at least this many inserts, so that the cost of building them is spread over these inserts.
     this.due = this.words;
     const end = this.head + this.span;
     for (let word: u32 = 0; word < this.words; word++) {

@@ -6,7 +6,8 @@
  *    8 │ tree u32  │ … u32      │  address of the tree: leaf a is a^-exponent if there are items of age a, else 0
  *   16 │ RANKS (48)             │  derived from the order; the tree is derived from the number of items
  *
- * Weights belong to ages and not to items, so inserts do not change any weight. A draw picks an age, then looks up the item of that age.
+ * Weights belong to ages and not to items, so an insert only adds the weight of the greatest age, and a removal only removes it. A draw picks an age, then
+ * looks up the item of that age.
  */
 import { Items } from "./items";
 import { Order } from "./order";

@@ -13,9 +13,11 @@ import { SumTree, sumTreeBytes, sumTreeInit } from "./sum-tree";
 import { keepRun, restoreRun } from "./tree-part";
 import { Uniform, uniformBytes, uniformInit } from "./uniform";
 
-/** The flags of a draw: without replacement; one draw from each n-th part; `among` counts the newest items. */
+/** A flag of a draw: items are drawn without replacement. */
 export const DISTINCT: u32 = 1;
+/** A flag of n draws: one item is drawn from each of n equal parts of the total weight, or of the items if they have no weights. */
 export const STRATIFIED: u32 = 2;
+/** A flag of a draw from only some items: these items are the newest, instead of the oldest. */
 export const NEWEST: u32 = 4;
 /** The maximum number of words (u32) that describe the beginning and the end of an order. */
 export const END_WORDS: u32 = 3;
@@ -167,7 +169,7 @@ export class Selector {
     return isFifo(this.kind);
   }
 
-  /** Whether the selector picks in an order of priorities. */
+  /** Whether the selector picks the item with the least or greatest priority. */
   @inline
   isHeap(): bool {
     return isHeap(this.kind);
@@ -406,7 +408,7 @@ export class Selector {
     }
   }
 
-  /** Runs once all live slots are restored. Returns false if they do not form an order of `count` slots. O(slots) */
+  /** Rebuilds derived state after all live slots are restored. Returns false if the slots do not form an order of `count` slots. O(slots) */
   rebuild(count: u32, slots: u32): bool {
     switch (this.kind) {
       case FIFO:
@@ -470,7 +472,7 @@ export class Selector {
     }
   }
 
-  /** Whether the state derived from a live slot's priority is right. */
+  /** Whether the state that is derived from a live slot's priority is correct. */
   checkSlot(slot: u32, priority: f64): bool {
     return this.kind != PRIORITIZED || load<f64>(this.tree().leaf(slot)) == this.tree().weigh(priority);
   }
@@ -509,8 +511,8 @@ function copyState<T>(state: usize, at: usize, loads: bool): usize {
 }
 
 /**
- * Returns the number of a remover that is used with a sampler: with TOGETHER if one structure serves both, because both roles keep the same order. `alike`:
- * whether the exponents of the roles are the same.
+ * Returns the kind of a remover that is used with a sampler: with TOGETHER if one structure serves both, because both roles keep the same order. `alike`:
+ * whether the exponents of the two roles are the same.
  */
 export function table_remover(sampler: u32, remover: u32, alike: bool): u32 {
   const both = (kindHas(sampler, LINKED) && kindHas(remover, LINKED)) || ((sampler & KIND) == (remover & KIND) && alike);

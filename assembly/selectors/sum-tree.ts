@@ -25,7 +25,7 @@ import { Items } from "./items";
 const SUMS_AT: usize = 32;
 const CURSOR_AT: usize = 96;
 const PARTIAL_AT: usize = 100;
-/** The children of the nodes up to this level are prefetched, because there may be too many of them for a cache. */
+/** The highest level above the leaves whose children are prefetched during draws. The lower levels may have too many nodes for a cache. */
 const COLD: u32 = 4;
 const STALE_AT: usize = 112;
 const LEVELS_AT: usize = 120;
@@ -121,7 +121,7 @@ export class SumTree {
     this.highest = exponent > 0 ? min(edge, f64.MAX_VALUE) : f64.MAX_VALUE;
   }
 
-  /** Returns the probability of a leaf's value in a total. */
+  /** Returns the value of a leaf, divided by a total. */
   @inline
   probability(slot: u32, total: f64): f64 {
     return load<f64>(this.leaf(slot)) / total;
@@ -243,7 +243,7 @@ export class SumTree {
     store<u32>(changetype<usize>(this) + PARTIAL_AT, 1);
   }
 
-  /** Runs when all branches that were cut off have been renewed. */
+  /** Ends the part that `begin` began, after all branches that were cut off have been renewed. */
   end(): void {
     store<u32>(changetype<usize>(this) + PARTIAL_AT, 0);
   }
@@ -315,7 +315,7 @@ export class SumTree {
           before += reinterpret<f64>(load<u64>(at, 8) & (0 - over2));
           before += reinterpret<f64>(load<u64>(at, 16) & (0 - over3));
         }
-        // A single test is almost never true; two tests would be unpredictable.
+        // Both conditions are one test, which is almost never true. A separate test of the first condition would be unpredictable.
         if ((u32(k == 3) & u32(load<f64>(at, 24) <= floor)) != 0) {
           // Rounding led past the end, so the draw uses the start of the last child that counts.
           k = SumTree.lastChild(at, floor);
@@ -350,7 +350,7 @@ export class SumTree {
         store<u32>(out + ((<usize>count) << 2), slot);
         count += 1;
       }
-      // Usually no slot was drawn twice, and no sum ever changed.
+      // Usually no slot was drawn twice, so the draw is complete, and the sums need not be renewed.
       if (count < n) this.climb(out + ((<usize>fresh) << 2), count - fresh, drawn);
       rounds += 1;
     }
@@ -417,7 +417,7 @@ export class SumTree {
     return 0;
   }
 
-  /** Returns the number of nodes of a level that have children. */
+  /** Returns the number of nodes of a level that have children, which is the number of families on the level below. */
   @inline
   private families(level: u32): u32 {
     return <u32>(this.sums(level) - this.sums(level - 1)) >> 5;

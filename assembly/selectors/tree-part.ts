@@ -15,7 +15,7 @@ export function weightOfAge(t: SumTree, age: u32): f64 {
   return t.exponent == 0 ? 1 : power(<f64>age, -t.exponent);
 }
 
-/** Lets only leaves `first` … `last` count. */
+/** Limits a tree of ages to the leaves `first` … `last`. */
 export function keepAges(t: SumTree, first: u32, last: u32): void {
   t.begin();
   for (let level: u32 = 0; level < t.depth; level++) {
@@ -31,7 +31,7 @@ export function keepAges(t: SumTree, first: u32, last: u32): void {
   t.renewSum(t.depth, 0);
 }
 
-/** Lets all ages up to `highest` count again. */
+/** Reverses `keepAges`, so that all ages up to `highest` count again. */
 export function restoreAges(t: SumTree, first: u32, last: u32, highest: u32): void {
   for (let age = max(first & ~3, 1); age < first; age++) store<f64>(t.leaf(age), weightOfAge(t, age));
   for (let age = last + 1; age <= min(last | 3, highest); age++) store<f64>(t.leaf(age), weightOfAge(t, age));
@@ -44,7 +44,7 @@ export function restoreAges(t: SumTree, first: u32, last: u32, highest: u32): vo
   t.end();
 }
 
-/** Lets only k slots count: the youngest, or the oldest. */
+/** Limits a tree of slots to the k youngest, or the k oldest slots. */
 export function keepRun(t: SumTree, order: Order, k: u32, youngest: bool): void {
   t.begin();
   for (let level: u32 = 0; level < t.depth; level++) {
@@ -55,7 +55,7 @@ export function keepRun(t: SumTree, order: Order, k: u32, youngest: bool): void 
   t.renewSum(t.depth, 0);
 }
 
-/** Lets all slots count again; `high`: the highest slot ever used. */
+/** Reverses `keepRun`, so that all slots count again. `high`: the highest slot ever used. */
 export function restoreRun(t: SumTree, order: Order, k: u32, youngest: bool, items: usize, high: u32): void {
   let slot = order.end(youngest);
   for (let i: u32 = 0; i < k; i++) {

@@ -37,7 +37,7 @@ export class Uniform {
     return this.written == 0 ? slot - 1 : load<u32>(this.positionAt(slot)) ^ (slot - 1);
   }
 
-  /** Reads the memory that the removal of a slot needs, if that memory is in use. */
+  /** Reads the memory that the removal of a slot needs, if that memory is in use, so that it is cached by then. The result has no meaning. */
   @inline
   near(slot: u32): u32 {
     if (this.written == 0) return 0;
@@ -78,7 +78,7 @@ export class Uniform {
     return ring.count == ring.capacity && this.disorder == 0 && this.at(0) == slot;
   }
 
-  /** Draws one of the `among` oldest slots; 0 < among <= count. O(1) */
+  /** Draws one of the first `among` slots of the ring; 0 < among <= count. O(1) */
   @inline
   draw(random: usize, among: u32): u32 {
     return this.at(random_below(random, among));

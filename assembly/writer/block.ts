@@ -17,7 +17,7 @@ import { Rule } from "./rule";
 import { Sequences } from "./sequence";
 import { Writer } from "./writer";
 
-/** The minimum number of rows for the fast path. Shorter runs do not repay its preparation. */
+/** The minimum number of rows for the fast path (`pushStraight`). For fewer rows, its preparation costs more than it saves. */
 const SHORT: u32 = 4;
 
 /**
@@ -63,7 +63,7 @@ export function writer_append_block(writer: usize, columns: usize, rows: u32, en
       else if (how != GOES_ON) {
         pushFinal(s, pool, finals, ended);
         waiting += finishLane(w, s, how == TERMINATES ? LINK_ENDS : LINK_FINAL);
-        // Nothing after the final step has value. The values of that step follow.
+        // The final step of a terminated episode is stored as zeros first, because transitions do not need its values. The lane's next row contains them.
         if (w.awaits != 0) s.awaits = LINK_ENDS;
         ended += 1;
       }
@@ -73,7 +73,7 @@ export function writer_append_block(writer: usize, columns: usize, rows: u32, en
   return waiting;
 }
 
-/** Returns how many of the rows from the r-th on become rows of the pool, before a row that is the value of a final step. */
+/** Returns how many of the rows from the r-th on become new rows of the pool, up to the next row that only contains the values of a final step. */
 function rowsTaken(w: Writer, pool: Pool, ends: usize, r: u32, rows: u32): u32 {
   if (w.awaits == 0) return rows - r;
   let end = r;
@@ -84,8 +84,8 @@ function rowsTaken(w: Writer, pool: Pool, ends: usize, r: u32, rows: u32): u32 {
 }
 
 /**
- * Whether row r is the value of an existing final step, or of a dropped final step. @param known whether the lane's stream determines this, instead of the
- * previous row
+ * Whether row r contains the values of a final step that exists already, or that is dropped. @param known whether the lane's stream determines this, instead
+ * of the previous row
  */
 function isValue(w: Writer, ends: usize, r: u32, known: bool): bool {
   if (!known) return endOf(ends, r - w.lanes) == TERMINATES;
@@ -102,7 +102,7 @@ function rowsAlike(w: Writer, pool: Pool, s: Stream, ends: usize, r: u32, end: u
   return count;
 }
 
-/** Returns the priorities of the block for rule k; 0 for none. */
+/** Returns the address of the block's priorities for rule k; 0 for none. */
 function prioritiesOf(pool: Pool, columns: usize, k: u32): usize {
   return <usize>load<u32>(columns + ((<usize>(pool.leaves + k)) << 2));
 }
@@ -173,7 +173,7 @@ function placeApart(s: Stream, pool: Pool, columns: usize, row: u32, r: u32): vo
   }
 }
 
-/** Writes zeros; frames of zeros have the number 0. */
+/** Writes zeros to a row and its columns. Frames of zeros have the name 0, so no frame is stored. */
 function zeroRow(pool: Pool, row: u32): void {
   memory.fill(pool.bytes(row), 0, pool.rowBytes);
   for (let i: u32 = 0; pool.hasSeparateLeaves() && i < pool.leaves; i++) {
@@ -188,11 +188,11 @@ function zeroRow(pool: Pool, row: u32): void {
  */
 function pushStraight(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: u32, limit: u32): u32 {
   let count: u32 = s.awaits != ONE_MORE ? 0 : limit;
-  // Without an item, only the stream holds steps.
+  // Without rules, only the stream holds steps, so all of the pushed steps must fit in it.
   if (w.rules == 0) count = min(count, s.recent().capacity);
   let refs: u32 = 0;
   for (let k: u32 = 0; k < w.rules && count >= SHORT; k++) {
-    // Priorities due from steps before the block are handled one by one.
+    // While priorities from steps before the block are due, rows are appended one by one.
     if (w.rule(k).dues != 0 && r < w.rule(k).length - 1) return 0;
     count = evictable(w, k, s, row, count);
     refs += w.rule(k).length;
@@ -209,7 +209,7 @@ function pushStraight(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32
   for (let k: u32 = 0; k < w.rules; k++) {
     const rule = w.rule(k);
     const first = k == sliding ? begins : row + 1 - rule.length;
-    // Across the end of a block, all links are read: the links of the first item, and the links of the rows.
+    // If items cross the end of a block, their kind depends on all of their links: the links of the first item, and the links of the new rows.
     const kind = first == row + 1 - rule.length ? NEIGHBOURS : s.numbered() >= rule.length + count - 2 ? SINGLE | PIECEWISE | NUMBERED : SINGLE | PIECEWISE;
     const word = rule.length | kind | (k == sliding ? SLIDES : 0);
     let priorities = prioritiesOf(pool, columns, k);
@@ -224,7 +224,7 @@ function pushStraight(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32
   return count;
 }
 
-/** Whether the run of a rule's item that ends with `row`, the next row, is contiguous in its block: names could also match by chance over several blocks. */
+/** Whether the run of a rule's item that ends with `row`, the next row, is contiguous in one block. In several blocks, the names could match by chance. */
 function inBlock(s: Stream, row: u32, rule: Rule): bool {
   return (row & PLACE) + 1 >= rule.length && firstOf(s, row, rule) == row + 1 - rule.length;
 }
@@ -262,14 +262,14 @@ function evictable(w: Writer, k: u32, s: Stream, row: u32, limit: u32): u32 {
   const before = rule.length - 1;
   if (before != 0) {
     if (s.straight() < before - 1 || !Run.goesStraight(pool, s.last, row)) return 0;
-    // Items that cross the end of a block begin before that end, each a row after the previous one.
+    // If items cross the end of a block, only those that begin before the end replace items together, because each must begin one row after the previous one.
     const first = s.firstOf(before);
     if (first != row - before) limit = min(limit, pool.rows - (first & PLACE));
   }
   return EvictInPlace.fitting(rule.to(), s.episode, limit);
 }
 
-/** Checks everything that could fail halfway. */
+/** Checks and reserves everything that could otherwise make a block fail halfway. Returns 0 or a code. */
 function admissible(w: Writer, pool: Pool, columns: usize, rows: u32, ends: usize): i32 {
   let episodes = w.lanes;
   let finals: u32 = 0;
@@ -278,7 +278,7 @@ function admissible(w: Writer, pool: Pool, columns: usize, rows: u32, ends: usiz
     const how = endOf(ends, r);
     episodes += u32(how != GOES_ON);
     if (how <= ENDS) continue;
-    // The row after a done flag already ends its episode.
+    // If final steps follow as the next rows (WRITER awaits), the row after a done flag cannot end another episode.
     const before = r < w.lanes ? w.stream(r).awaitsFinal() : endOf(ends, r - w.lanes) > ENDS;
     if (w.awaits != 0 && before) return fail(E_NO_EPISODE, r % w.lanes, <f64>r);
     finals += 1;

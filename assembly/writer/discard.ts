@@ -15,7 +15,7 @@ export function table_discard(table: usize, stream: usize): u32 {
   const slots = t.slots();
   let count: u32 = 0;
   if (!s.isOpen()) return 0;
-  // The newest slots are the most likely ones.
+  // The highest slots come first, because they are most likely to contain the newest items. The loop ends when no item of the episode is left.
   for (let slot = slots.high; slot != 0 && (t.pending != 0 || t.episodes().items(s.episode) != 0); slot--) {
     if (!slots.isUsed(slot) || t.rows().episode(slots.item(slot).first) != s.episode) continue;
     if (slots.isPending(slot)) cancelItem(t, slot);

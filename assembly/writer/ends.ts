@@ -10,10 +10,13 @@ import { Rule } from "./rule";
 import { Sequences } from "./sequence";
 import { Writer } from "./writer";
 
-/** How an episode ends with a row of a block: not at all, without a final step, truncated, terminated. */
+/** The episode continues after a row of a block. */
 export const GOES_ON: u8 = 0;
+/** The episode ends with a row of a block, without a final step. */
 export const ENDS: u8 = 1;
+/** The episode is truncated after a row of a block, and a final step follows. */
 export const TRUNCATES: u8 = 2;
+/** The episode terminates after a row of a block, and a final step follows. */
 export const TERMINATES: u8 = 3;
 
 /** Returns how the episode of a row's lane ends with row r. */
@@ -51,8 +54,8 @@ export function writer_end(writer: usize, lane: u32): void {
 }
 
 /**
- * Releases the recent steps and ends open episodes. With rules of transitions or sequences, the newest step becomes the final one, truncated, and makes the
- * items that end there, if the limiters let all of them in.
+ * Ends open episodes, and releases the recent steps and due priorities. With rules of transitions or sequences, the newest step becomes the final one,
+ * truncated. The items that end there are made if all items of the lane can be inserted or wait.
  */
 export function writer_close(writer: usize): void {
   const w = changetype<Writer>(writer);
@@ -69,7 +72,7 @@ export function writer_close(writer: usize): void {
   Dues.close(w);
 }
 
-/** Whether all items that closing makes from a lane may enter or wait. */
+/** Whether all items that closing makes from a lane can be inserted or wait. */
 function closes(w: Writer, s: Stream): bool {
   for (let k: u32 = 0; k < w.rules; k++) {
     let items: u32 = 0;

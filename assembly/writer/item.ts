@@ -30,8 +30,8 @@ export function table_insert_earlier(table: usize, stream: usize, length: u32, b
 }
 
 /**
- * Makes an item of a recent run that begins in `episode`: replaces an old item if possible, else inserts. `last`: whether the item ends with the stream's
- * newest step.
+ * Makes an item of a run of recent steps that begins in `episode`: replaces an old item in its slot if possible, else inserts the item. `last`: whether the
+ * item ends with the stream's newest step. Returns 1 if the item is in the table, 0 if it waits.
  */
 export function makeItem(s: Stream, episode: u32, t: Table, first: u32, length: u32, layout: u32, priority: f64, last: bool = true): i32 {
   const run = last && length >= SHORTEST ? Sliding.retain(s, t.rows(), first, length) : Run.retain(t.rows(), first, length);
@@ -44,7 +44,7 @@ export function makeItem(s: Stream, episode: u32, t: Table, first: u32, length: 
   return insertItem(t, first, length, run, layout, priority);
 }
 
-/** Checks whether n more items in some episodes pass or may wait. Returns 0 or a code. */
+/** Checks whether n more items, in at most `episodes` episodes, can be inserted or may wait, and reserves room for the episodes. Returns 0 or a code. */
 export function canTake(t: Table, n: u32, episodes: u32): i32 {
   let passing: u32 = t.pending != 0 ? 0 : n;
   while (passing != 0 && !t.limiter().canInsert(passing, t.count)) passing--;

@@ -64,7 +64,7 @@ export function itemsOf(w: Writer, k: u32, rows: u32, ends: usize): u32 {
   return items;
 }
 
-/** Counts the items of a rule whose items stay in one episode. */
+/** Counts the items that a block adds to a lane, for a rule whose items do not span episodes. */
 function within(w: Writer, rule: Rule, lane: u32, rows: u32, ends: usize): u32 {
   const s = w.stream(lane);
   const walk = Walk.begin(WALKS_AT, s, lane);
@@ -78,7 +78,7 @@ function within(w: Writer, rule: Rule, lane: u32, rows: u32, ends: usize): u32 {
   return items;
 }
 
-/** Counts the items of a rule whose items span episodes: a second walk finds the steps with which they begin. */
+/** Counts the items that a block adds to a lane, for a rule whose items span episodes. A second walk finds the steps with which they begin. */
 function spanning(w: Writer, rule: Rule, lane: u32, rows: u32, ends: usize): u32 {
   const s = w.stream(lane);
   const recent = s.recent();

@@ -20,7 +20,7 @@ export const LARGEST: u32 = 2;
 export const SEQUENCE: u32 = 4;
 export const PRIORITY_LEAF_BITS: u32 = 8;
 
-/** Masks all flags except the leaf. */
+/** The mask of the flags, without the bits of the leaf. */
 const MASK: u32 = (1 << PRIORITY_LEAF_BITS) - 1;
 
 @unmanaged
@@ -52,7 +52,7 @@ export class Rule {
     return u32(this.length > 1 && this.makes(step));
   }
 
-  /** Returns the steps of the sequence that ends an episode, or a lane, of `steps` steps: the sequence begins a stride after the last whole one. */
+  /** Returns the length of the sequence that ends an episode, or a lane, of `steps` steps. It begins a stride after the last whole sequence, if one exists. */
   lastLength(steps: u32): u32 {
     if (steps < this.length) return steps;
     const more = (steps - this.length) % this.stride;
@@ -72,14 +72,14 @@ export class Rule {
     return length <= ahead || !s.rows().isFinal(s.recent().get(have + ahead - length)) || (this.isSequence() && length > 2);
   }
 
-  /** Returns the priority of an item that is now made of a lane's last `length` steps. */
+  /** Returns the priority that the rule defines for an item of a lane's last `length` steps. */
   @inline
   gives(s: Stream, length: u32): f64 {
     if (this.flags > MASK) return this.valueOf(s, length);
     return (this.flags & LARGEST) != 0 ? this.to().maxPriority : this.priority;
   }
 
-  /** Returns the number + 1 of the leaf with the priority; 0 = none. */
+  /** Returns the number + 1 of the leaf from which the rule reads priorities; 0 = none. */
   @inline
   leaf(): u32 {
     return this.flags >> PRIORITY_LEAF_BITS;

@@ -1,4 +1,4 @@
-/** Makes items of sequence rules: the column layout of each contains its burn-in steps, and whether it begins an episode (tables/slots.ts). */
+/** Makes items of sequence rules. An item's column layout contains its number of burn-in steps, and whether it begins an episode (tables/slots.ts). */
 import { Head, LINK_ENDS } from "../rows/row";
 import { Stream } from "../rows/stream";
 import { sequenceLayout } from "../tables/slots";
@@ -8,9 +8,9 @@ import { Writer } from "./writer";
 
 export class Sequences {
   /**
-   * Makes an item of a lane's last `length` steps, with a priority, or OWN. The first item of an episode, or of the lane in a writer that is across, has no
-   * burn-in. A sequence that would begin with a final step begins with the next one, and the burn-in is also a step shorter. Returns the number of waiting
-   * items.
+   * Makes an item of a lane's last `length` steps. `priority`: its priority, or OWN. The first item of an episode, or of the lane in a writer that is across,
+   * has no burn-in. A sequence that would begin with a final step begins with the next step, and its burn-in is also a step shorter. Returns the number of
+   * waiting items, 0 or 1.
    */
   static make(w: Writer, s: Stream, rule: Rule, length: u32, priority: f64): u32 {
     const burnIn = rule.layout;
@@ -25,12 +25,12 @@ export class Sequences {
     return insert(s, rule, first, length, burnIn, (Head.of(before).next & LINK_ENDS) != 0, priority);
   }
 
-  /** Returns the steps of the item that closing makes of the rest of a lane; 0 if there is none. */
+  /** Returns the length of the item that closing the writer makes of the rest of a lane; 0 if it makes none. */
   static closing(w: Writer, s: Stream, rule: Rule): u32 {
     const spans = w.spans(rule);
     if (!spans && !s.isOpen()) return 0;
     const steps = s.episodeStep + (spans ? s.before : 0);
-    // The last whole sequence exists already.
+    // A whole sequence ends with the newest step, and exists already.
     if (steps >= rule.length && (steps - rule.length) % rule.stride == 0) return 0;
     const length = rule.lastLength(steps);
     const first = s.firstOf(length);

@@ -29,7 +29,7 @@ export function writer_append(writer: usize, staged: usize): i32 {
   const step = s.episodeStep + 1;
   for (let k: u32 = 0; k < w.rules; k++) {
     const rule = w.rule(k);
-    // If the new item only joins the episode of the table's previous item, creating it cannot fail.
+    // If the table evicts in place, and the new item joins the episode of the table's previous item, creating the item cannot fail.
     if (rule.to().evictsInPlace == 0 || !rule.to().episodes().joins(s.episode)) {
       const code = rule.makes(step) ? canTake(rule.to(), w.making(k, s), rule.length) : 0;
       if (code != 0) return code;

@@ -64,27 +64,27 @@ export class Writer {
     return this.spans(rule) ? rule.reaches(s, 1) : rule.makes(s.nextStep());
   }
 
-  /** Whether the items of a rule may span episodes: transitions never do. */
+  /** Whether the items of a rule may span episodes. Transitions never do. */
   @inline
   spans(rule: Rule): bool {
     return this.across != 0 && !rule.tails();
   }
 
-  /** Whether a rule makes an item that begins with each step before the final one (TAILS). */
+  /** Whether some rule makes an item that begins with each step before the final one (TAILS). */
   tails(): bool {
     for (let k: u32 = 0; k < this.rules; k++) if (this.rule(k).tails()) return true;
     return false;
   }
 
-  /** Whether a rule makes items of the last steps of an episode, whatever their number. */
+  /** Whether some rule makes items of the last steps of every episode, which means transitions or sequences. */
   covers(): bool {
     for (let k: u32 = 0; k < this.rules; k++) if (this.rule(k).tails() || this.rule(k).isSequence()) return true;
     return false;
   }
 
-  /** Runs before an episode ends, with a final step or without: counts an episode without an item. */
+  /** Counts an episode in `barren` if no rule has made an item of its steps. Runs before the episode ends. `last`: whether it has a final step. */
   noteEnd(s: Stream, last: bool): void {
-    // Steps of a writer that is across remain for later items.
+    // In a writer that is across, the steps remain available for later items, unless the writer makes transitions.
     if (!s.isOpen() || (this.across != 0 && !this.tails())) return;
     const steps = s.episodeStep;
     for (let k: u32 = 0; k < this.rules; k++) if (this.rule(k).length <= steps || (last && this.rule(k).makesLast(steps) != 0)) return;
@@ -111,12 +111,12 @@ export class Writer {
 }
 if (offsetof<Writer>() != RULES_AT) ERROR("WRITER: the rules follow at byte 40");
 
-/** Returns the number of bytes of a writer, which may exceed the memory. `keep`: steps that each lane holds. */
+/** Returns the number of bytes of a writer, which may exceed the size of the memory. `keep`: the number of steps that each lane holds. */
 export function writer_bytes(lanes: u32, rules: u32, keep: u32): f64 {
   return <f64>(<u32>RULES_AT + rules * RULE_BYTES) + <f64>lanes * <f64>stream_bytes(keep);
 }
 
-/** Initializes a writer; `across`, `awaits`, `reward`: as in WRITER. Rules are set one by one. */
+/** Initializes a writer. `across`, `awaits`, `reward`: as in WRITER. The caller sets each rule with `writer_rule`. */
 export function writer_init(writer: usize, pool: u32, lanes: u32, rules: u32, keep: u32, across: u32, awaits: u32, reward: u32): void {
   const w = changetype<Writer>(writer);
   w.lanes = lanes;
@@ -154,7 +154,7 @@ export function writer_rule(writer: usize, k: u32, table: u32, length: u32, stri
   return (layout == 0 && !rule.isSequence()) || rule.to().slots().reserveLayouts() ? 0 : E_OUT_OF_MEMORY;
 }
 
-/** Returns how many episodes ended before a rule made an item of their steps. */
+/** Returns how many episodes of a writer ended before any rule made an item of their steps. */
 export function writer_barren(writer: usize): u32 {
   return changetype<Writer>(writer).barren;
 }

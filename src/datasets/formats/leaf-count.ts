@@ -1,4 +1,4 @@
-/** Counts the leaves that a file declares before creating anything for them. */
+/** Checks the number of leaves that a file declares before any memory is allocated for them. */
 import { MAX_LEAVES } from "../../base/limits.ts";
 import { isLeaf } from "../../schema/leaf.ts";
 import type { StepSpec } from "../model/dataset.ts";

@@ -15,7 +15,7 @@ type Expected = "value" | "comma" | "nothing";
 
 /**
  * Yields one value after the other, each parsed when it is complete. @param inArray whether the values are the elements of an array @throws RldsError CORRUPT
- * if a value is damaged or larger than maxBytes
+ * if a value is damaged or larger than maxBytes, unless `losses` is set
  */
 export async function* elementsOf(file: SourceFile, inArray: boolean, { maxBytes, signal, losses }: LinesOptions): AsyncGenerator<Line, void, undefined> {
   const scanner = new Scanner(file.name, { inArray, maxBytes, losses });
@@ -92,7 +92,7 @@ class Scanner {
       throw corruptFile({ file: this.#file, offset: size }, "the JSON array is truncated: the file ends within it");
   }
 
-  /** Returns whether a byte is between values. If not, a value begins with this byte. */
+  /** Returns whether a byte is between values. If not, a value begins with this byte. @throws RldsError CORRUPT if the byte is not allowed here */
   #between(code: number, at: number): boolean {
     if (BLANKS.has(code) || (at < 3 && code === MARK[at])) return true;
     if (!this.#isBegun) {

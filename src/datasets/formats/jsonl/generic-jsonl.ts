@@ -1,4 +1,4 @@
-/** Reads JSON lines that other programs wrote. The first pass determines the types of all values, and each later pass yields the episodes. */
+/** Reads JSON lines that other programs wrote. Opening determines the types of all values, and each later pass over the lines yields the episodes. */
 import { Collector } from "../../model/collector.ts";
 import type { StepSpec } from "../../model/dataset.ts";
 import { FINAL_STEP, statedFinalStep } from "../../model/final-step.ts";
@@ -17,7 +17,7 @@ import { ValueTypes, withMissing } from "./value-types.ts";
 
 /** The options for reading JSON lines that other programs wrote. */
 export interface GenericOptions extends LinesOptions {
-  /** Starts a new pass. */
+  /** Starts a new pass over all lines. */
   readonly lines: () => AsyncIterable<Line>;
   readonly selection: Selection;
   readonly finalObservation: FinalObservation;
@@ -90,7 +90,7 @@ export class GenericJsonl {
     const { maxBytes, losses } = this.#options;
     const { areEpisodes, layout } = this.#records;
     const rows = new Rows(this.#schema, maxBytes);
-    // If flags mark terminations but no flag marks truncations, the end of the data truncates the last episode.
+    // The end of the data ends the last episode if rows have episode numbers, or if they mark terminations and have no `done` that could mark truncations.
     const { has } = this.#schema;
     const endsWithData = has.includes("episode") || (has.includes("terminated") && !has.includes("done"));
     let episode = 0;
@@ -104,7 +104,7 @@ export class GenericJsonl {
       // If the file itself states the kind of an episode's last step, that kind takes precedence.
       return { ...metadata, ...ended, [FINAL_STEP]: statedFinalStep({ ...metadata }) ?? ended[FINAL_STEP] };
     };
-    /** Yields the complete episodes among the rows of a line. */
+    /** Adds the rows of a line, and yields each episode that the line completes. */
     const readLine = async function* (this: GenericJsonl, line: Line): AsyncGenerator<ReadEpisode, void, undefined> {
       const fresh = { file: this.#file.name, offset: line.at };
       const group = this.#records.of(line.value, { file: this.#file.name, offset: line.at, episode });

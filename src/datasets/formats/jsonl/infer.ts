@@ -1,11 +1,14 @@
-/** Infers the spec of a JSON value. JSON numbers have no dtype. */
+/** Infers the spec of a JSON value. JSON does not state the dtype of a number, so every number is f32 here. */
 import { MAX_JSONL_DEPTH } from "../../../base/file-limits.ts";
 import type { StepSpec } from "../../model/dataset.ts";
 
-/** Matches the strings for numbers that JSON cannot represent. */
+/** Matches the strings that replace the numbers that `JSON.stringify` cannot write. */
 export const NUMBER_WORD = /^(NaN|-?Infinity|-0)$/;
 
-/** Infers a spec. Numbers are f32, and lists with different kinds of values are tuples. Returns undefined for null, or if the value is nested too deeply. */
+/**
+ * Infers a spec. Numbers are f32, and a list is a tuple unless all its elements have the same dtype and shape. Returns undefined if the value is or contains
+ * null, or if it is nested too deeply.
+ */
 export function inferSpec(value: unknown, depth = 0): StepSpec | undefined {
   if (depth > MAX_JSONL_DEPTH || value === null || value === undefined) return undefined;
   if (typeof value === "number" || typeof value === "bigint" || (typeof value === "string" && NUMBER_WORD.test(value))) return { dtype: "f32", shape: [] };

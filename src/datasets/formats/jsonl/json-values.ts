@@ -1,5 +1,6 @@
 /**
- * Converts the values of leaves to JSON without loss. NaN and infinities become words, integers beyond 2^53 become decimal strings, and bytes become base64.
+ * Converts the values of leaves to JSON and back without loss. NaN, infinities and -0 become strings, integers whose magnitude is 2^53 or more become decimal
+ * strings, and bytes become base64.
  */
 
 import { isFloat } from "../../../schema/dtype.ts";
@@ -9,7 +10,7 @@ import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 
-/** Returns row i of columns, nested like the spec. Arrays are nested like their shape. */
+/** Returns row i of the columns as JSON, nested like the spec. A leaf with a shape becomes nested arrays of that shape. */
 export function jsonRow(spec: StepSpec, data: readonly ColumnData[], i: number): unknown {
   const values = leavesOf(spec).map(({ leaf, size }, k) => jsonLeaf(leaf, size, data[k] as ColumnData, i * size));
   return pack(spec, values);
@@ -52,7 +53,7 @@ export function base64(bytes: Uint8Array): string {
   return new TextDecoder().decode(text);
 }
 
-/** Reverses `jsonRow` as far as the leaves determine the values. Values of any other form are returned unchanged. */
+/** Converts JSON that `jsonRow` returned back to the values of leaves. Values that need no conversion or do not fit their leaf are returned unchanged. */
 export function valuesOfJson(spec: StepSpec, value: unknown): unknown {
   const visit = (node: StepSpec, at: unknown): unknown => {
     if (isLeaf(node)) return elementsOfJson(node, at);
@@ -67,7 +68,7 @@ export function valuesOfJson(spec: StepSpec, value: unknown): unknown {
 function elementsOfJson(leaf: StepLeaf, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((part) => elementsOfJson(leaf, part));
   if (typeof value === "bigint" && isFloat(leaf.dtype)) return Number(value);
-  // A text leaf may store integers that do not fit any dtype.
+  // If some integers of a leaf fit neither i64 nor u64, the leaf is a string leaf, and all its integers become decimal strings.
   if (leaf.dtype === "string" && (typeof value === "bigint" || Number.isSafeInteger(value))) return String(value);
   if (typeof value !== "string") return value;
   if (leaf.dtype === "bytes") return bytesOfBase64(value) ?? value;

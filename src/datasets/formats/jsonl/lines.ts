@@ -9,12 +9,13 @@ export interface Line {
   readonly value: unknown;
   /** The line number, counted from 1 as in editors. */
   readonly number: number;
-  /** The offset of the line in the file. `bytes` is its length. */
+  /** The offset of the line in the file, in bytes. */
   readonly at: number;
+  /** The length of the line in bytes, without its line break. */
   readonly bytes: number;
-  /** The unit in messages. Default: `line`. */
+  /** The noun for the value in error messages. Default: "line". */
   readonly unit?: "element";
-  /** Whether lines between the last complete line and this line were lost. */
+  /** Whether damaged lines were skipped directly before this line. */
   readonly isAfterLoss?: boolean;
 }
 
@@ -22,14 +23,14 @@ export interface Line {
 export interface LinesOptions {
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
-  /** Records lines that are not JSON. If undefined, such a line is an error. */
+  /** Records damaged lines, which are skipped. If undefined, a damaged line is an error. */
   readonly losses?: Damage | undefined;
 }
 
 const CHUNK_BYTES = 2 ** 18;
 const NEWLINE = 10;
 
-/** Yields the lines that are not blank. @throws RldsError CORRUPT for a line that is not JSON or is larger than maxBytes */
+/** Yields the lines that are not blank. @throws RldsError CORRUPT for a line that is larger than maxBytes, or that is not JSON and `losses` is not set */
 export async function* linesOf(file: SourceFile, { maxBytes, signal, losses }: LinesOptions): AsyncGenerator<Line, void, undefined> {
   let isAfterLoss = false;
   const parse = function* (parts: readonly Uint8Array[], place: Omit<Line, "value">): Generator<Line, void, undefined> {

@@ -39,17 +39,18 @@ const OPTIONS = `stepSpec, finalObservation, fetch, ${READ_OPTIONS}`;
  * values, an array of arrays of steps, or objects that span several lines.
  *
  * A file that writeJsonl wrote contains its spec. In any other file, each line is a step or an episode. An episode is `{"steps": […], …metadata}`, or columns
- * of the same length, such as `{"observations": […], "actions": […], "rewards": […], "terminated": true}`. If there is one more observation, it is the final
- * observation. The names are `observation` (also `obs`, plurals, camelCase), `action`, `reward` and `discount`. All other names are metadata.
+ * of the same length, such as `{"observations": […], "actions": […], "rewards": […], "terminated": true}`. If there is one more observation than actions, the
+ * last observation is the final observation. The names are `observation` (also `obs`, plurals, camelCase), `action`, `reward` and `discount`. Names that are
+ * not mentioned here or in the next paragraph are metadata.
  *
  * If the steps have `is_first`, `is_last` or `is_terminal`, they are RLDS steps. Otherwise, they are transitions. An episode ends with `terminated` (or
  * `terminal`, or `done` without another flag), with `truncated` (or `timeout`, or `done` in addition to `terminated`), or where `episode` (or `episode_id`)
  * changes. The `next_observation` of the last transition becomes the final step.
  *
- * All steps together determine the spec, so opening reads the file once. Numbers are f32 if each of them is the shortest decimal of an f32, otherwise f64.
+ * All steps together determine the spec, so opening reads the whole file. Numbers are f32 if each of them is the shortest decimal of an f32, otherwise f64.
  * Integers are i32, i64 or u64, except in observations, rewards and discounts, which are floats. Flags are bool, texts are strings, and lists of equal elements
- * have a shape. Metadata that are missing in some steps or episodes become NaN, 0 for integers, "" or false. Every other value must fit the spec. NaN and
- * Infinity may be words or strings. Keeps one episode in memory, with at most maxBytes of text.
+ * have a shape. Metadata that are missing in some steps or episodes become NaN for floats, 0 for integers, "" for strings and false for flags. Every other
+ * value must fit the spec. NaN and Infinity may have quotation marks or not. Keeps one episode in memory, with at most maxBytes of text.
  * @throws RldsError NOT_FOUND if the file or folder does not exist
  * @throws RldsError EMPTY if the file has no steps
  * @throws RldsError UNSUPPORTED if the steps cannot be recognized
@@ -112,7 +113,7 @@ async function firstOf(lines: AsyncIterable<Line>, file: string): Promise<Line> 
   throw new RldsError("EMPTY", "the file has no lines", { file });
 }
 
-/** The arrangement of values in a file, which are one per line, the elements of one array, or objects that span several lines. */
+/** The arrangement of values in a file: "lines" for one per line, "array" for the elements of one array, "values" for objects that span several lines. */
 type Form = "lines" | "array" | "values";
 
 const HEAD_BYTES = 4096;
@@ -121,8 +122,8 @@ async function formOf(file: SourceFile, maxBytes: number, signal?: AbortSignal):
   const head = new TextDecoder("latin1").decode(await file.read(0, Math.min(file.size, HEAD_BYTES)));
   const text = head.replace(/^ï»¿/, "").trimStart();
   if (text.startsWith("[")) return "array";
-  // The object does not end on its first line.
   if (!text.startsWith("{")) return "lines";
+  // If the first line is not valid JSON on its own, the first object may span several lines.
   try {
     await firstOf(linesOf(file, { maxBytes, signal }), file.name);
     return "lines";

@@ -6,7 +6,7 @@ import { NUMBER_WORD } from "./infer.ts";
 /** The steps of one line. */
 export interface StepGroup {
   readonly steps: readonly unknown[];
-  /** The metadata of the episode, if the line is an episode. */
+  /** The metadata of the episode if the line is an episode, otherwise empty. */
   readonly metadata: Values;
 }
 
@@ -25,12 +25,15 @@ const RLLIB = "SampleBatch";
 export class Records {
   readonly layout: Layout;
   readonly #isRllib: boolean;
-  /** The names of other columns that have had one value per step in every line so far. */
+  /** The names of other columns, which do not belong to an RLDS field, that have had one value per step in every line so far. */
   readonly #rowNames: Set<string>;
   /** Whether a column contains the episode number of each row. If so, a line is not necessarily one episode. */
   readonly #hasNumbers: boolean;
 
-  /** @param areSteps whether every line is a step @throws RldsError UNSUPPORTED · CORRUPT if the columns and the rewards differ in length */
+  /**
+   * @param areSteps whether every line is a step @throws RldsError UNSUPPORTED if the form is unclear or cannot be read · CORRUPT if the columns and the
+   * rewards differ in length
+   */
   constructor(first: unknown, place: Place, areSteps = false) {
     const value = areSteps ? {} : valuesIn(first);
     this.#isRllib = value.type === RLLIB;
@@ -43,12 +46,12 @@ export class Records {
     this.#hasNumbers = this.layout === "columns" && Array.isArray(fieldIn(value, "episode"));
   }
 
-  /** Whether a line ends an episode. */
+  /** Whether each line is one whole episode. */
   get areEpisodes(): boolean {
     return this.layout !== "step" && !this.#hasNumbers;
   }
 
-  /** Records which columns have one value per step in this line as well. Called for all lines before any line is read. */
+  /** Treats other columns as metadata if they do not have one value per step in this line. The caller passes all lines before it reads their steps. */
   note(value: unknown): void {
     if (this.layout !== "columns") return;
     const values = valuesIn(value);
@@ -56,7 +59,7 @@ export class Records {
     for (const name of this.#rowNames) if (lengthOf(values[name]) !== rows) this.#rowNames.delete(name);
   }
 
-  /** Returns the steps and metadata of a line. @throws RldsError CORRUPT if the form differs from the first line */
+  /** Returns the steps and metadata of a line. @throws RldsError CORRUPT if the form differs from the first line, or if columns differ in length */
   of(value: unknown, place: Place): StepGroup {
     if (this.layout === "step") return { steps: [value], metadata: {} };
     const { steps, ...metadata } = valuesIn(value);
@@ -114,7 +117,7 @@ function fieldIn(value: Values, field: Field): unknown {
   return name === undefined ? undefined : value[name];
 }
 
-/** Returns the number of rows in a column. For an object of columns, all columns must have the same number of rows. */
+/** Returns the number of rows in a list or an object of lists. Returns undefined for any other value, and for lists with different numbers of rows. */
 function lengthOf(column: unknown): number | undefined {
   if (Array.isArray(column)) return column.length;
   if (typeof column !== "object" || column === null) return undefined;
@@ -129,7 +132,10 @@ function valueAt(column: unknown, i: number): unknown {
 
 const isNumber = (value: unknown) => typeof value === "number" || typeof value === "bigint" || (typeof value === "string" && NUMBER_WORD.test(value));
 
-/** Returns whether a line has a list with one reward per step. A single step may have several rewards under a singular name. */
+/**
+ * Returns whether a line consists of columns, judging by its rewards. A list under a singular name may be several rewards of a single step, so it counts only
+ * together with a flag column of the same length. @throws RldsError CORRUPT if columns differ in length · UNSUPPORTED if RLlib compressed a column
+ */
 function isColumns(value: Values, place: Place): boolean {
   const name = nameIn(value, "reward");
   if (name === undefined && value.type !== RLLIB) return isColumnsWithoutRewards(value, place);
@@ -153,8 +159,8 @@ function isColumns(value: Values, place: Place): boolean {
 }
 
 /**
- * Returns whether a line without rewards consists of columns. Lists of observations and actions with the same length are columns if their names or flags show
- * this. @throws RldsError UNSUPPORTED if the form is unclear
+ * Returns whether a line without rewards consists of columns. It does if a flag is a list as long as the actions, or if the actions have a plural name and the
+ * observations are nested lists. @throws RldsError UNSUPPORTED if only the name or only the nesting indicates columns
  */
 function isColumnsWithoutRewards(value: Values, place: Place): boolean {
   const [actions, observations] = [fieldIn(value, "action"), fieldIn(value, "observation")];

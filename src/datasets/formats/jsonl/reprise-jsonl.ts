@@ -22,7 +22,7 @@ export interface RepriseSchema {
   readonly about: About;
 }
 
-/** Returns whether a first line was written by writeJsonl. */
+/** Returns whether the first line of a file shows that writeJsonl wrote the file. */
 export function isReprise(value: unknown): boolean {
   return typeof value === "object" && value !== null && "rlds" in value;
 }
@@ -44,7 +44,10 @@ export interface RepriseReadOptions extends LinesOptions {
   readonly selected: SelectedSpec;
 }
 
-/** Yields the episodes. @throws RldsError CORRUPT for lines in a different order · SPEC_MISMATCH for values that do not match the spec in the first line */
+/**
+ * Yields the episodes of a file. If `losses` is set, errors are recorded there instead of thrown. @throws RldsError CORRUPT for lines in a different order ·
+ * SPEC_MISMATCH for values that do not match the spec in the first line
+ */
 export async function* readRepriseEpisodes(
   file: SourceFile,
   { metadataSpec }: RepriseSchema,
@@ -68,7 +71,7 @@ export async function* readRepriseEpisodes(
   };
   const readLine = function* (line: Line): Generator<ReadEpisode, void, undefined> {
     const place = { file: name, offset: line.at, episode };
-    // The first line is the spec, possibly after blank lines.
+    // The first line that is not blank is the spec, which the caller has already read.
     if (!isHeadRead) {
       isHeadRead = true;
       return;

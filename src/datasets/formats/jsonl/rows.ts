@@ -23,7 +23,7 @@ import { ValueTypes, withMissing } from "./value-types.ts";
 
 type Fields = { [F in Field]?: unknown };
 
-/** The fields of a step by RLDS name. `metadata` has all other fields. */
+/** The fields of a JSON object: those of RLDS by RLDS name, and all others as metadata. */
 interface Row {
   readonly fields: Fields;
   readonly metadata: { readonly [name: string]: unknown };
@@ -60,7 +60,7 @@ export class RowTypes {
     this.#metadata.add(metadata);
   }
 
-  /** Returns the spec of a field, or undefined if the field never had a value. */
+  /** Returns the spec of a field, or undefined if no row has a value from which it can be inferred. */
   field(name: "observation" | "action" | "reward" | "discount"): StepSpec | undefined {
     const spec = this.#types[name].spec(name !== "action");
     return spec && plainSpec(SINGLE.includes(name) ? squeezed(spec) : spec);
@@ -79,16 +79,19 @@ export interface RowSchema {
   readonly stepSpec: StepSpec;
   /** Whether rows are RLDS steps instead of transitions. */
   readonly steps: boolean;
-  /** The fields that mark the ends of episodes. */
+  /** The RLDS fields of the first row, including the flags that mark the beginnings and ends of episodes. */
   readonly has: readonly Field[];
-  /** Whether any row has a reward. */
+  /** Whether the rows have rewards. If not, every reward is 0. */
   readonly hasReward: boolean;
   readonly finalObservation: FinalObservation;
-  /** The names of the fields in the first row. */
+  /** The RLDS fields of the first row, by their names in the file. */
   readonly names: ReadonlyMap<string, Field>;
 }
 
-/** @param names the names in the first row. No later row may have a field under two names */
+/**
+ * Separates the RLDS fields of a row from its metadata. @param names the RLDS fields of the first row, by their names in the file @throws RldsError CORRUPT if
+ * a row is not an object or has a field under two names
+ */
 function rowOf(value: unknown, place: Place, names?: ReadonlyMap<string, Field>): Row {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw corruptFile(place, "a step must be a JSON object");
   const fields: Fields = {};
@@ -164,7 +167,7 @@ export class Rows {
   #ending: Ending = "open";
   #length = 0;
 
-  /** @param maxBytes the maximum memory of an episode */
+  /** @param maxBytes the maximum size of an episode's text. The values of the episode may take four times as much memory */
   constructor(schema: RowSchema, maxBytes: number) {
     this.#schema = schema;
     this.#maxBytes = maxBytes;
@@ -180,7 +183,7 @@ export class Rows {
     return this.#length;
   }
 
-  /** Returns whether a row begins a new episode instead of continuing the collected rows. */
+  /** Returns whether a row begins a new episode instead of continuing the collected rows. Returns false if no rows are collected. */
   begins(value: unknown, place: Place): boolean {
     const { fields } = rowOf(value, place, this.#schema.names);
     return this.#length > 0 && (isSet(fields.is_first) || isSet(fields.episode_starts) || episodeKey(fields.episode) !== this.#episode);
@@ -194,7 +197,7 @@ export class Rows {
     const { rowSpec, steps, hasReward } = this.#schema;
     const { fields, metadata } = rowOf(value, place, this.#schema.names);
     if (this.#elements > bytes) throw new RldsError("SPEC_MISMATCH", `the step has ${bytes} bytes, too few for ${this.#elements} elements`, place);
-    // The expected size of the next row is included, because missing values also take memory.
+    // The limit on the text is not enough, because missing values also take memory. This row is assumed to be as large as the previous rows on average.
     const perRow = this.#collector.bytes / Math.max(this.#collector.length, 1);
     if (this.#collector.bytes + perRow > 4 * this.#maxBytes)
       throw corruptFile(place, `an episode takes more than ${4 * this.#maxBytes} bytes in memory, four times maxBytes. Increase maxBytes`);
@@ -234,7 +237,7 @@ export class Rows {
       const episodeSteps = await stepsOfRange(table, stepSpec, { from: 0, to: length });
       return { steps: episodeSteps, [FINAL_STEP]: finalStepOf(lastStepOf(episodeSteps), lastFlagOf(episodeSteps) === true) };
     }
-    // If no field can mark a truncation, an episode that ends without a flag was truncated.
+    // If the rows have no `truncated`, an episode that ends without a flag was truncated.
     const ending = stopped === "open" && isEnd && !has.includes("truncated") ? "truncated" : stopped;
     const hasFinalRow = length > 0 && finalObservation !== "none" && ending !== "open" && has.includes("next_observation");
     const finalStep = hasFinalRow || (finalObservation === "rlds" && ending === "terminated");
@@ -251,7 +254,7 @@ export class Rows {
   }
 }
 
-/** Adds the options that help to an error about the value of a leaf. */
+/** Adds advice to an error about the value of a leaf: the options with which the file can be read anyway. */
 function leafError(error: unknown): unknown {
   if (!(error instanceof RldsError) || error.code !== "SPEC_MISMATCH") return error;
   const [path = "", rule = ""] = error.message.split(" must be ");
@@ -271,12 +274,12 @@ function isSet(flag: unknown): boolean {
   return flag === true || flag === 1;
 }
 
-/** Returns the last step, in which the rows may state the kind of the last step. writeCsv writes this kind into each row. */
+/** Returns the last step, or {} if there is none. The step may have `final_step`, the kind of the episode's last step, which writeCsv stores in each row. */
 function lastStepOf(steps: StepColumns<{ readonly [name: string]: unknown }>): { readonly [name: string]: unknown } {
   return steps.length === 0 ? {} : steps.at(steps.length - 1);
 }
 
-/** Returns a key for an episode number, which may exceed the integers that JSON represents exactly. */
+/** Returns a key that is equal for equal episode numbers. Large numbers are bigints, which `JSON.stringify` cannot convert without help. */
 function episodeKey(value: unknown): string | undefined {
   return JSON.stringify(value, (_, part) => (typeof part === "bigint" ? `${part}n` : part));
 }

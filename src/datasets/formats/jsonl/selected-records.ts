@@ -8,7 +8,7 @@ export class SelectedRecords {
   readonly layout: Records["layout"];
   readonly #selection: Selection;
   readonly #records: Records;
-  /** The records without the effect of `only`. Undefined if `only` does not affect an episode, or if metadata and steps are separate. */
+  /** The records without the effect of `only`, for the metadata. Undefined unless `only` is set and a line has an episode's steps and metadata as columns. */
   readonly #whole: Records | undefined;
 
   /** @param areSteps whether every line is a step @throws the errors of Records */
@@ -19,12 +19,12 @@ export class SelectedRecords {
     this.#whole = this.layout === "columns" && this.areEpisodes && selection.hasOnly ? new Records(this.#selectWhole(first), place) : undefined;
   }
 
-  /** Whether a line ends an episode. */
+  /** Whether each line is one whole episode. */
   get areEpisodes(): boolean {
     return this.#records.areEpisodes;
   }
 
-  /** Records which columns have one value per step in this line as well. */
+  /** Treats columns that do not belong to an RLDS field as metadata if they do not have one value per step in this line. */
   note(value: unknown): void {
     this.#records.note(this.#select(value));
     this.#whole?.note(this.#selectWhole(value));

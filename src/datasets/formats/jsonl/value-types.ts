@@ -1,5 +1,6 @@
 /**
- * Determines the types of values over all lines. The first value determines the form. The form is widened if later values have more names or larger numbers.
+ * Determines the types of values over all lines. The first value without null determines the form. Later values widen the dtypes of numbers and can add names
+ * to metadata.
  */
 import { MAX_LEAVES } from "../../../base/limits.ts";
 import { isLeaf, isText, sizeOf } from "../../../schema/leaf.ts";
@@ -36,12 +37,12 @@ export class ValueTypes {
   readonly #grows: boolean;
   #leaves = 0;
 
-  /** @param grows whether later objects may have more names, like metadata */
+  /** @param grows whether later objects may add names, as metadata may */
   constructor(grows: boolean) {
     this.#grows = grows;
   }
 
-  /** Returns the spec of the values, or undefined if the first value was null or nested too deeply. */
+  /** Returns the spec of the values, or undefined if every value so far contained null or was nested too deeply. */
   spec(isReal: boolean): StepSpec | undefined {
     const visit = (node: Node): StepSpec => {
       if (node instanceof LeafTypes) return node.spec(isReal);
@@ -90,7 +91,7 @@ export class ValueTypes {
   }
 }
 
-/** Adds the missing names to a value, with NaN, 0 for integers, empty text or false. */
+/** Adds the names of the spec that a value lacks. Their values are NaN for floats, 0 for integers, empty text or bytes, and false. */
 export function withMissing(spec: StepSpec, value: unknown): unknown {
   if (isLeaf(spec) || Array.isArray(spec) || typeof value !== "object" || value === null || Array.isArray(value)) return value;
   let filled = value;
@@ -105,7 +106,7 @@ export function withMissing(spec: StepSpec, value: unknown): unknown {
   return filled;
 }
 
-/** Returns the replacement for a missing value. */
+/** Returns the value that replaces a missing value of a spec. */
 export function missingValue(spec: StepSpec): unknown {
   if (isLeaf(spec)) {
     const { dtype, shape } = spec as StepLeaf;

@@ -22,9 +22,9 @@ const CHUNK_STEPS = 1024;
  * Writes a file of JSON lines. The first line is an object `{"rlds": 1, "stepSpec", "metadataSpec"}`, with `about` if it is set. Each episode follows as a line
  * `{"episode": {metadata}}` and a line `{"step": {…}}` per step.
  *
- * NaN, infinities and -0 are written as the strings "NaN", "Infinity", "-Infinity" and "-0". Integers beyond 2^53 are decimal strings, and bytes are base64. If
- * the path does not end with .jsonl, it is a folder, and the file is steps.jsonl. The file receives its final name when it is complete. About a thousand steps
- * are in memory at a time.
+ * NaN, infinities and -0 are written as the strings "NaN", "Infinity", "-Infinity" and "-0". Integers whose magnitude is 2^53 or more are decimal strings, and
+ * bytes are base64. If the path does not end with .jsonl, .ndjson or .json, it is a folder, and the file is steps.jsonl. The file receives its final name when
+ * it is complete. About a thousand steps are in memory at a time.
  * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error includes the episode, the step and the leaf
  * @throws RldsError EMPTY if the dataset has neither a spec nor a step from which to infer it
  * @throws RldsError IO if the target cannot be written or already exists

@@ -52,7 +52,7 @@ export interface LeRobotSettings extends WriteOptions {
 export interface WriterSettings extends LeRobotSettings {
   readonly stepSpec: StepSpec;
   readonly metadataSpec: { readonly [name: string]: StepSpec };
-  /** The spec of an episode's metadata in the source, including the number of the episode, if it is known. */
+  /** The spec of an episode's metadata in the source. Unlike `metadataSpec`, it has `episode_index` if the source numbers its episodes. */
   readonly sourceMetadata: { readonly [name: string]: StepSpec };
   readonly schema: FrameSchema;
   readonly encodePng: EncodePng;
@@ -67,10 +67,10 @@ interface GeneratedFrom {
 }
 
 const CHUNK_STEPS = 256;
-/** The maximum number of rows per row group. A shorter episode forms a single group. While a group is written, each of its columns is an array in memory. */
+/** The maximum number of rows per row group. It limits memory, because each column of a group is an array in memory while the group is written. */
 const GROUP_ROWS = 2 ** 13;
 const DATA_BYTES = 100 * 2 ** 20;
-/** The maximum rounding error of a time, in seconds. LeRobot tolerates a deviation of 1e-4 in the interval between two frames, which depends on two times. */
+/** The maximum rounding error of a time, in seconds. LeRobot tolerates an error of 1e-4 s in the interval between two frames, to which two times contribute. */
 const MAX_ROUNDING = 5e-5;
 const VIDEO_BYTES = 200 * 2 ** 20;
 
@@ -99,7 +99,7 @@ export class DatasetWriter {
   #episodes = 0;
   #steps = 0;
 
-  /** Creates a writer. @throws RangeError if names belong to a leaf that is not a vector */
+  /** Creates a writer. @throws RangeError if the option `names` has a path that is not the path of a vector, or the wrong number of names for a vector */
   static async of(staging: Staging, settings: WriterSettings): Promise<DatasetWriter> {
     const counted = new Set<string>();
     for (const { camera } of settings.schema.films) {
@@ -208,7 +208,7 @@ export class DatasetWriter {
     onProgress?.({ episodes: this.#episodes, steps: this.#steps, bytes: this.#bytes });
   }
 
-  /** Gives the files their final names. @param existing the files to replace */
+  /** Writes the metadata, and gives all files their final names. @param existing the files to replace @throws RldsError EMPTY if there are no episodes */
   async finish(existing: readonly string[]): Promise<WriteReport> {
     const { signal, strict, losses } = this.#settings;
     if (this.#table === undefined) throw new RldsError("EMPTY", "the dataset must have at least one episode, because LeRobot cannot open an empty dataset");
@@ -229,7 +229,7 @@ export class DatasetWriter {
     return { episodes: this.#episodes, steps: this.#steps, bytes, files: await this.#staging.commit(this.#names, existing), repeated: 0, losses: losses.all };
   }
 
-  /** Releases videos that will not be finished. */
+  /** Cancels the encoders of unfinished videos. */
   async cancel(): Promise<void> {
     for (const video of this.#videos.values()) await video.cancel();
   }
@@ -267,7 +267,7 @@ export class DatasetWriter {
     this.#data = undefined;
   }
 
-  /** Returns whether the last step is terminal, if the step is only a final observation. Otherwise, returns undefined. */
+  /** If `is_last` marks the last step as the final observation, returns whether that step is terminal. Otherwise, returns undefined. */
   #finalOf({ data, length }: Chunk): { readonly isTerminal: boolean } | undefined {
     const { schema } = this.#settings;
     const at = (column: number | undefined) => column !== undefined && data[column]?.[length - 1] === 1;
@@ -302,8 +302,8 @@ export class DatasetWriter {
   }
 
   /**
-   * Returns the times of the frames. LeRobot stores times in seconds as f32, counted from the beginning of the episode. Seconds since 1970 would all be rounded
-   * to the same value.
+   * Returns the times of the frames in seconds, as f32. Without a column of times, they are computed from fps. If f32 cannot represent the times in the column,
+   * such as seconds since 1970, they are counted from the first frame.
    */
   #frameTimes(column: ColumnData | undefined, length: number): Float32Array {
     if (column === undefined) return Float32Array.from({ length }, (_, i) => i / this.#settings.fps);
@@ -354,7 +354,7 @@ export class DatasetWriter {
     };
   }
 
-  /** Returns the splits of the source if they cover the same number of episodes, otherwise a single split of all episodes. */
+  /** Returns the splits of a LeRobot source if there are several and they end at the last episode. Otherwise, returns a single split of all episodes. */
   #splits(): object {
     const { about, losses } = this.#settings;
     const all = { train: `0:${this.#episodes}` };

@@ -1,4 +1,7 @@
-/** Buffers the frames of one episode until they are written. Numbers are kept unchanged, and images are encoded as PNG. */
+/**
+ * Buffers the frames of one episode until they are written. Numbers and texts are kept unchanged, and images are encoded as PNG. Frames of videos are not
+ * buffered, but encoded immediately.
+ */
 import { isText } from "../../../schema/leaf.ts";
 import { isLazy } from "../../model/lazy-column.ts";
 import type { LeafEntry } from "../../model/leaves.ts";
@@ -18,10 +21,10 @@ export type EncodePng = (data: Uint8Array, width: number, height: number, channe
 /** The frames of an episode and their statistics. */
 export interface EpisodeData {
   readonly length: number;
-  /** Returns the rows from … to - 1 of each feature that is a column. */
+  /** Returns the rows `from` … `to - 1` of each feature that is stored as a column, which means all except videos. */
   rows(from: number, to: number): ReadonlyMap<string, readonly unknown[]>;
   readonly statistics: ReadonlyMap<string, FeatureStatistics>;
-  /** The whole columns of the leaves that describe the episode, by leaf index. */
+  /** The whole columns of the leaves with end flags, times, tasks and references to videos, by leaf index. May contain other columns. */
   readonly episodeColumns: ReadonlyMap<number, ColumnData>;
 }
 
@@ -34,9 +37,9 @@ export class EpisodeFrames {
   readonly #encodePng: EncodePng;
   readonly #videos: ReadonlyMap<string, VideoWriter>;
   readonly #pixels: ReadonlyMap<string, PixelCounts>;
-  /** The pieces of the leaves that are stored unchanged. */
+  /** The buffered pieces of each leaf that is kept unchanged, by leaf index. */
   readonly #chunks: ReadonlyMap<number, ColumnData[]>;
-  /** The leaves whose columns are needed as a whole. */
+  /** The indices of the leaves whose columns are needed as a whole. */
   readonly #episodeLeaves: ReadonlySet<number>;
   readonly #images = new Map<string, unknown[]>();
   #length = 0;
@@ -76,8 +79,8 @@ export class EpisodeFrames {
   }
 
   /**
-   * Returns the buffered frames and resets the buffer. @param isTerminal whether the step after the last frame is terminal @throws RldsError INVALID_DATA if
-   * LeRobot cannot store a number
+   * Returns the buffered frames and resets the buffer. @param isTerminal whether a terminal final observation was left out, so that the last frame becomes
+   * terminal @throws RldsError INVALID_DATA if a u64 is 2^63 or more
    */
   take(episode: number, isTerminal: boolean): EpisodeData {
     const length = this.#length;
@@ -86,7 +89,7 @@ export class EpisodeFrames {
     for (const [column, chunks] of this.#chunks) {
       const all = chunks.splice(0);
       const { leaf } = this.#leafAt(column);
-      // Leaves that are not needed as a whole remain in pieces, so an episode is not in memory twice.
+      // Leaves that are not needed as a whole remain in pieces, because joining the pieces copies them.
       const isWhole = all.length === 1 || isText(leaf) || this.#episodeLeaves.has(column);
       const whole = isWhole ? (all.length === 1 ? (all[0] as ColumnData) : joined(leaf, all)) : undefined;
       pieces.set(column, whole === undefined ? all : [whole]);

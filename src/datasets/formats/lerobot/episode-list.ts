@@ -36,7 +36,7 @@ export interface EpisodeList {
 /** The folder with the tables of episodes in version 3. */
 const EPISODES = "meta/episodes";
 
-/** Returns the episodes in order. @throws RldsError CORRUPT, NOT_FOUND */
+/** Reads the list of episodes, and checks that it is complete and in order. @throws RldsError CORRUPT, NOT_FOUND */
 export async function listEpisodes(folder: SourceFolder, info: LeRobotInfo, videos: readonly string[], maxBytes: number): Promise<EpisodeList> {
   const { episodes: entries, metadataSpec } = await readEpisodeList(folder, info, videos, maxBytes);
   const file = info.version === 2 ? "meta/episodes.jsonl" : EPISODES;
@@ -50,7 +50,7 @@ export async function listEpisodes(folder: SourceFolder, info: LeRobotInfo, vide
   return { episodes: entries, metadataSpec };
 }
 
-/** Reads the list without checking it. */
+/** Reads the list of episodes without checking the order, lengths and number of its entries. */
 export function readEpisodeList(folder: SourceFolder, info: LeRobotInfo, videos: readonly string[], maxBytes: number): Promise<EpisodeList> {
   return (info.version === 2 ? fromLines : fromTables)(folder, info, videos, maxBytes);
 }
@@ -103,7 +103,7 @@ async function fromTables(folder: SourceFolder, info: LeRobotInfo, videos: reado
   return { episodes: entries, metadataSpec: (metadataSpec ?? {}) as { readonly [name: string]: StepSpec } };
 }
 
-/** Opens the tables of episodes. If the folder cannot be listed, opens tables with consecutive numbers until one is missing. */
+/** Opens the tables of episodes in order. If the folder cannot be listed, tries consecutive file numbers in each chunk, until a chunk has no files. */
 export async function* episodeTables(folder: SourceFolder, maxBytes: number): AsyncGenerator<ParquetFile, void> {
   const all = (await folder.list())?.filter((path) => path.startsWith(`${EPISODES}/`) && path.endsWith(".parquet"));
   const sortedPaths = all && sortPaths(all);
@@ -139,7 +139,7 @@ async function wholeColumn(table: ParquetFile, column: FileColumn): Promise<Arra
   return chunks;
 }
 
-/** Returns the tasks by number. @throws RldsError CORRUPT */
+/** Returns the texts of the tasks by number. @throws RldsError CORRUPT, NOT_FOUND */
 export async function tasksOf(folder: SourceFolder, { version }: LeRobotInfo, maxBytes: number): Promise<ReadonlyMap<number, string>> {
   const path = version === 2 ? "meta/tasks.jsonl" : "meta/tasks.parquet";
   const corrupt = () => corruptFile({ file: path }, "every row of the file must have a task and a task_index");

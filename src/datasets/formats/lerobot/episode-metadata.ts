@@ -12,12 +12,12 @@ import type { ParquetFile } from "../parquet/parquet-file.ts";
 import { EPISODE } from "../parquet/schema.ts";
 import { columnOf, joined, leafOfColumn } from "../parquet/table.ts";
 
-/** The names that an episode uses for other purposes. */
+/** The names that are not read as metadata, because every episode has fields with these names. */
 const OTHER_COLUMNS = ["steps", "episode_index"];
 
 /**
- * Returns the metadata of all rows of a table, or undefined if the table has no metadata. @throws RldsError CORRUPT, UNSUPPORTED · SPEC_MISMATCH if the spec
- * differs from `previousSpec`
+ * Returns the metadata of all rows of a table, or undefined if the table has no metadata or no rows. @throws RldsError CORRUPT, UNSUPPORTED · SPEC_MISMATCH if
+ * the spec differs from `previousSpec`
  */
 export async function metadataOf(table: ParquetFile, previousSpec: StepSpec | undefined): Promise<StepColumns<object> | undefined> {
   const mappings = table.columns.flatMap((column): ColumnMapping[] => {

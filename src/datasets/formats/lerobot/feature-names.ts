@@ -45,7 +45,7 @@ export function nameFeatures(info: LeRobotInfo, selection: Selection): NamedFeat
   return { info: { ...info, features }, hasTask: features.has(TASK) && (selection.isEmpty || keepsTask) };
 }
 
-/** Finds the names of other projects, such as `state`, `image` and `actions` of openpi, if LeRobot's names are missing. */
+/** Finds places in a step for features with the names of other projects, such as `state`, `image` and `actions` of openpi, if LeRobot's names are missing. */
 function foundNames({ features }: LeRobotInfo): Map<string, readonly string[]> {
   const first = (name: string) => (NAMES[name] ?? name.split("."))[0];
   const lacks = (field: string) => ![...features.keys()].some((name) => first(name) === field);

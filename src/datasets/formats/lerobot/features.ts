@@ -30,20 +30,24 @@ export interface FrameSchema {
   readonly features: readonly OutputFeature[];
   /** The leaves that may contain the task. The first nonempty text is used. */
   readonly tasks: readonly TaskLeaf[];
-  /** The indices of the leaves with the flags and times of the episode. */
+  /** The index of the leaf `is_last`, if it is a single bool. */
   readonly isLast?: number;
+  /** The index of the leaf `is_terminal`, if it is a single bool. */
   readonly isTerminal?: number;
   /** Whether the steps contain `next.done`. If not, the writer computes it. */
   readonly hasDone: boolean;
+  /** The index of the leaf `timestamp`, if it is a single float and no videos are encoded. */
   readonly timestamp?: number;
-  /** The cameras whose videos are copied, and the indices of the leaves with the paths and times. */
+  /** The cameras whose videos are copied. */
   readonly films: readonly FilmFeature[];
 }
 
 /** A camera whose videos are copied. */
 export interface FilmFeature {
   readonly camera: Camera;
+  /** The index of the leaf with the path of the video. */
   readonly path: number;
+  /** The index of the leaf with the time in the video. */
   readonly timestamp: number;
 }
 
@@ -54,11 +58,11 @@ export interface FrameSchemaOptions {
   readonly videos: readonly string[];
   /** The cameras whose videos are copied, by the path of the leaf that refers to the videos. */
   readonly cameras: ReadonlyMap<string, Camera>;
-  /** The path of the text in a step or the episode's metadata. Default: all existing leaves of TASKS. */
+  /** The path of the task's text in a step or the episode's metadata. Default: all paths in TASKS that exist. */
   readonly taskLeaf?: string;
 }
 
-/** The features that LeRobot counts itself or stores elsewhere. */
+/** The leaves of a step that do not become features, because the writer generates their features or LeRobot has none. */
 const INDEX_FEATURES = new Set(["frame_index", "episode_index", "index", "task_index", "is_first", "is_last", "timestamp"]);
 const MAX_DIMENSIONS = 5;
 

@@ -9,7 +9,7 @@ import type { Layout } from "./layout.ts";
 import { type FeatureStatistics, STATISTICS } from "./statistics.ts";
 import type { VideoSpan } from "./video.ts";
 
-/** The number of bytes that are copied together. */
+/** The number of bytes that are read and written in one piece when a video is copied. */
 const PIECE = 1 << 20;
 /** The tolerance with which LeRobot compares frame times, in seconds. */
 const TOLERANCE = 1e-4;
@@ -17,10 +17,11 @@ const TOLERANCE = 1e-4;
 /** The frames of an episode in one video. */
 export interface FilmedFrames {
   readonly episode: number;
-  /** The path of the video, per frame. `times` contains the time in the video. */
+  /** The path of the video, per frame. */
   readonly paths: readonly string[];
+  /** The time of each frame in the video, in seconds. */
   readonly times: ArrayLike<number>;
-  /** The times of the frames in the episode. */
+  /** The time of each frame in the episode, in seconds. */
   readonly frameTimes: ArrayLike<number>;
 }
 
@@ -39,15 +40,20 @@ export interface FilmCopyPlan {
 interface CurrentFilm {
   readonly path: string;
   readonly file: number;
-  /** The frames of all episodes in the video. Undefined if the source does not list the frames. `written` contains the indices of the written episodes. */
+  /** The spans of the source's episodes in the video, in chronological order. Undefined if the source does not list them. */
   readonly spans: readonly FilmSpan[] | undefined;
+  /** The indices in `spans` of the episodes that were added. */
   readonly written: Set<number>;
-  /** The index of the next expected episode. `cutFrames` is the number of frames before that episode that are not written. */
+  /** The index in `spans` at which the search for the next added episode begins. */
   next: number;
+  /** The number of frames before that index that are cut out of the video. */
   cutFrames: number;
 }
 
-/** Copies the videos of one camera. The episodes of a video are consecutive, so a video is copied or cut when the next video begins. */
+/**
+ * Copies the videos of one camera. In version 3.0, a video is copied or cut when episodes of the next video follow, or at the end. In version 2.1, each episode
+ * has its own video, which is copied or cut immediately.
+ */
 export class FilmCopies {
   readonly camera: Camera;
   readonly #plan: FilmCopyPlan;
@@ -61,7 +67,7 @@ export class FilmCopies {
     this.#plan = plan;
   }
 
-  /** Adds the frames of an episode. @throws RldsError UNSUPPORTED if the frames are not consecutive in one video */
+  /** Adds the frames of an episode. Returns their place in the new videos. @throws RldsError UNSUPPORTED if the frames are not consecutive in one video */
   async add({ episode, paths, times, frameTimes }: FilmedFrames): Promise<VideoSpan> {
     const { layout, fps } = this.#plan;
     const [path] = paths as readonly [string];
@@ -76,7 +82,7 @@ export class FilmCopies {
     return { file: film.file, from: start, to: start + paths.length / fps };
   }
 
-  /** Copies or cuts the last video. */
+  /** Copies or cuts the current video, if there is one. */
   async finish(): Promise<void> {
     const film = this.#current;
     this.#current = undefined;
@@ -89,7 +95,7 @@ export class FilmCopies {
     });
   }
 
-  /** Returns the statistics of an episode of the source. @throws RldsError */
+  /** Returns the statistics of an episode of the source, or undefined if the source does not have all of them. @throws RldsError */
   async statistics(episode: number): Promise<FeatureStatistics | undefined> {
     const found = await this.#plan.films.statistics(this.camera.name, episode);
     if (found === undefined || !STATISTICS.every((statistic) => found.values[statistic] !== undefined)) return undefined;
@@ -128,7 +134,10 @@ export class FilmCopies {
     return film;
   }
 
-  /** Marks an episode of a video as written. Returns the number of frames before the episode that are cut out of the video. */
+  /**
+   * Marks an episode of a video as written. Returns the number of frames before the episode that are cut out of the video, which is 0 if videos are copied
+   * whole. @throws RldsError UNSUPPORTED if the source does not list the frames of the episode in this order
+   */
   #cutBefore(film: CurrentFilm, { from, frames }: FilmSpan, episode: number): number {
     const { path, spans, written } = film;
     const { cutFilm, fps } = this.#plan;

@@ -13,7 +13,7 @@ export interface FilmCut {
   readonly path: string;
   /** The frames that are kept, in order. */
   readonly ranges: readonly FrameRange[];
-  /** The frame rate of both videos, in frames per second. */
+  /** The frame rate of the video before and after the cut, in frames per second. */
   readonly fps: number;
   /** The codec, by its name in LeRobot, such as "h264" or "av1". Undefined if the source does not state it. */
   readonly codec: string | undefined;
@@ -26,7 +26,7 @@ export interface FilmCut {
 /** A function that cuts a video. The promise is fulfilled when all bytes are written. */
 export type CutFilm = (cut: FilmCut) => Promise<void>;
 
-/** Adds the properties that meta/info.json declares for the camera's videos. */
+/** Adds the codec and the pixel format that meta/info.json declares for the camera's videos. */
 export function filmCut({ feature }: Camera, cut: Omit<FilmCut, "codec" | "pixelFormat">): FilmCut {
   const info = (feature.info ?? feature.video_info ?? {}) as { readonly [key: string]: unknown };
   const textOf = (key: string) => (typeof info[key] === "string" ? info[key] : undefined);

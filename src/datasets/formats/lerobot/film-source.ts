@@ -11,7 +11,7 @@ import { STATISTICS } from "./statistics.ts";
 /** Returns the videos of a dataset, or undefined if the dataset has no videos. @param entries the list of episodes */
 export function filmsOf(folder: SourceFolder, info: LeRobotInfo, entries: readonly EpisodeEntry[], maxBytes: number): Films | undefined {
   const cameras = new Map<string, Camera>();
-  /** The names of cameras in the files, by the names that the caller set. */
+  /** The names of the cameras in the files, by their names for the caller. The two differ if the caller renamed a camera. */
   const names = new Map<string, string>();
   for (const [name, { dtype, raw, keys, isRenamed = false }] of info.features) {
     if (dtype !== "video") continue;

@@ -16,13 +16,13 @@ export interface ImageLeaf {
   readonly path: string;
   /** The height, width and number of channels. */
   readonly shape: readonly [number, number, number];
-  /** The type of a pixel. */
+  /** The dtype of the pixels. */
   readonly type: "u8" | "u16";
   /** The keys of the column in the file. */
   readonly column: readonly string[];
 }
 
-/** Returns the file's columns as leaves. Images remain bytes. @throws RldsError CORRUPT if a feature has no column */
+/** Maps the file's columns to leaves. Images remain bytes. @throws RldsError CORRUPT if a feature or `episode_index` has no suitable column */
 export function frameMapping(file: ParquetFile, { features }: LeRobotInfo, selection: Selection): Mapping {
   const leaves: ColumnMapping[] = [];
   let terminal: FileColumn | undefined;
@@ -44,7 +44,7 @@ export function frameMapping(file: ParquetFile, { features }: LeRobotInfo, selec
   return { leaves: [...leaves, { column: episode, keys: ["episode_index"] }], episode, ...(terminal && { terminal }), unread: [] };
 }
 
-/** Returns the leaves of decoded images. @throws RldsError UNSUPPORTED */
+/** Returns the leaves of decoded images. @throws RldsError UNSUPPORTED if the shape of an image does not have three dimensions */
 export function imageLeaves({ features }: LeRobotInfo): ImageLeaf[] {
   return [...features]
     .filter(([, { dtype }]) => dtype === "image")
@@ -58,9 +58,9 @@ export function imageLeaves({ features }: LeRobotInfo): ImageLeaf[] {
 }
 
 /**
- * Returns the spec of a step. It has the leaves of the table, images as pixels, videos as references, and the text of the task. The shapes in info.json are
- * used if they have the same number of elements.
- * @throws RldsError CORRUPT if info.json declares a different shape
+ * Returns the spec of a step. It has the leaves of the table, images as pixels, videos as references, and the text of the task. Numbers have the shapes in
+ * info.json, but a vector of one element has the shape of its column, unless it is an observation or action.
+ * @throws RldsError CORRUPT if a shape in info.json has a different number of elements than the column
  */
 export function frameSpec(schema: GenericSchema, info: LeRobotInfo, images: readonly ImageLeaf[], hasTask: boolean): StepSpec {
   const spec = structuredClone(schema.stepSpec) as { [name: string]: unknown };
@@ -89,8 +89,8 @@ export function frameSpec(schema: GenericSchema, info: LeRobotInfo, images: read
 }
 
 /**
- * Returns whether a feature remains a vector. LeRobot declares a single number as a vector of one element, but only observations and actions remain such
- * vectors.
+ * Returns whether a feature has the shape in info.json. LeRobot declares a single number as a vector of one element, but only observations and actions remain
+ * such vectors.
  */
 function isVector({ dtype, shape, keys }: Feature): boolean {
   if (dtype === "string") return false;

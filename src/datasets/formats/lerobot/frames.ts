@@ -14,21 +14,25 @@ export interface FramesOptions {
   readonly stepSpec: StepSpec;
   readonly tasks: ReadonlyMap<number, string>;
   readonly images: readonly ImageLeaf[];
-  /** The places of videos in a step, by feature name. */
+  /** The keys of each video's leaf in a step, by feature name. */
   readonly videos: ReadonlyMap<string, readonly string[]>;
   readonly hasTask: boolean;
   readonly decode: ImageDecoder | undefined;
-  /** The column that shows whether the last frame is terminal. */
+  /** The path of the column whose last value shows whether the last frame is terminal. If undefined, the last frame is not terminal. */
   readonly terminal: string | undefined;
-  /** Whether the frames contain `is_terminal`. `keepsDiscount` is set if they contain `discount`. */
+  /** Whether the frames contain `is_terminal`. If so, `terminal` has no effect. */
   readonly keepsTerminal: boolean;
+  /** Whether the frames contain `discount`. */
   readonly keepsDiscount: boolean;
   readonly maxBytes: number;
   /** Records missing tasks. If undefined, a missing task is an error. */
   readonly losses?: Damage | undefined;
 }
 
-/** Returns the steps of an episode. @throws RldsError CORRUPT for a missing task, or an image that is damaged or has a different shape */
+/**
+ * Returns the steps of an episode. @throws RldsError CORRUPT for a missing task if `losses` is not set, for images that exceed maxBytes, or for an image that
+ * is damaged or has a different shape
+ */
 export function framesOf<S>(table: StepColumns<unknown>, entry: EpisodeEntry, options: FramesOptions): StepColumns<S> {
   const { stepSpec, tasks, videos, hasTask, losses, images, decode, terminal, keepsTerminal, keepsDiscount, maxBytes } = options;
   const { length } = table;

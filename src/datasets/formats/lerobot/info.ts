@@ -12,7 +12,7 @@ export interface Feature {
   readonly names?: unknown;
   /** The whole entry in meta/info.json. */
   readonly raw: { readonly [key: string]: unknown };
-  /** The place in a step. */
+  /** The keys of the feature's leaf in a step. */
   readonly keys: readonly string[];
   /** Whether the feature is read only to compute other values and is not part of the steps. */
   readonly isHidden?: boolean;
@@ -36,7 +36,7 @@ export interface LeRobotInfo {
 /** The path of the file that describes a dataset. */
 export const INFO = "meta/info.json";
 
-/** Returns the checked content of meta/info.json. @throws RldsError CORRUPT · UNSUPPORTED for any other version */
+/** Returns the checked content of meta/info.json. @throws RldsError CORRUPT if a field is invalid · UNSUPPORTED if the major version is neither 2 nor 3 */
 export function leRobotInfo(json: unknown): LeRobotInfo {
   const where = { file: INFO };
   if (typeof json !== "object" || json === null) throw corruptFile(where, "the file must be a JSON object");
@@ -94,7 +94,7 @@ export function fillTemplate(template: string, values: { readonly [name: string]
   return checkInside(path, INFO);
 }
 
-/** Reads a whole text file. @throws RldsError NOT_FOUND, CORRUPT */
+/** Reads a whole text file. @throws RldsError NOT_FOUND · CORRUPT if the file is larger than maxBytes or not valid UTF-8 */
 export async function readText(folder: SourceFolder, path: string, maxBytes: number): Promise<string> {
   const file = await folder.open(path);
   try {
@@ -109,7 +109,7 @@ export async function readText(folder: SourceFolder, path: string, maxBytes: num
   }
 }
 
-/** Parses one JSON object per line. @throws RldsError CORRUPT with the offset of the line */
+/** Parses one JSON object per line, and skips blank lines. @throws RldsError CORRUPT with the offset of the line, in UTF-16 code units */
 export function jsonLines(text: string, file: string): { readonly [key: string]: unknown }[] {
   let offset = 0;
   return text.split("\n").flatMap((line) => {

@@ -1,5 +1,5 @@
 /**
- * Defines the names of joints. The type is in a separate module, because the module that mainly uses it imports optional packages, whose types a program may
+ * Defines the type of joint names. It is in a separate module, because the module that mainly uses it imports optional packages, whose types a program may
  * lack.
  */
 

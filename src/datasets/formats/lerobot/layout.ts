@@ -26,7 +26,7 @@ export interface DatasetCounts {
 
 /** The fields of meta/info.json that depend on the version. */
 export interface LayoutInfo {
-  /** The keys that come after the counts of episodes, frames and tasks. */
+  /** The entries that follow the counts of episodes, frames and tasks in meta/info.json. */
   readonly counts: { readonly [key: string]: number };
   readonly paths: { readonly data_path: string; readonly video_path: string | null };
 }

@@ -4,7 +4,7 @@ import type { StagedFile } from "../sinks/staging.ts";
 import type { EpisodeRow, FeatureWithStatistics } from "./metadata-tables.ts";
 import { type FeatureStatistics, STATISTICS } from "./statistics.ts";
 
-/** The names of the statistics in version 2.1. */
+/** The names of the statistics that version 2.1 stores. */
 const KNOWN = ["min", "max", "mean", "std"];
 
 const encoder = new TextEncoder();

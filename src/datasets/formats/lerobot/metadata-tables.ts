@@ -1,4 +1,4 @@
-/** Writes the metadata tables, which are the table of episodes, with their statistics, and the table of tasks. */
+/** Writes the metadata tables of version 3.0: a table of the episodes and their statistics, and a table of the tasks. */
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
@@ -9,7 +9,7 @@ import { splitFileNumber } from "./file-paths.ts";
 import { type FeatureStatistics, STATISTICS } from "./statistics.ts";
 import type { VideoSpan } from "./video.ts";
 
-/** The number of rows per row group. */
+/** The number of episodes per row group of meta/episodes. */
 const GROUP = 256;
 const I64 = { dtype: "i64", shape: [] } as const;
 const F64 = { dtype: "f64", shape: [] } as const;
@@ -24,13 +24,14 @@ export interface FeatureWithStatistics {
 export interface EpisodeRow {
   readonly index: number;
   readonly length: number;
-  /** The number of the episode's first frame in the dataset. `file` is the number of its file. */
+  /** The number of frames before the episode in the dataset. */
   readonly from: number;
+  /** The number of the data file that contains the episode. */
   readonly file: number;
   readonly tasks: readonly string[];
   readonly videos: ReadonlyMap<string, VideoSpan>;
   readonly statistics: ReadonlyMap<string, FeatureStatistics>;
-  /** One column per leaf of the metadata. */
+  /** The episode's metadata, as one column with a single row per leaf. */
   readonly metadata: readonly ColumnData[];
 }
 

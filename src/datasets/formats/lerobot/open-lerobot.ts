@@ -131,7 +131,7 @@ async function readLists(folder: SourceFolder, info: LeRobotInfo, videos: readon
   return { ...list, tasks, paths: [...new Set(list.episodes.map(({ path }) => path))] };
 }
 
-/** Returns the images with the bit depth of the first frame. For example, depth images have 16 bits. */
+/** Returns the image leaves with the dtype that the first frame requires. For example, depth images have 16 bits per pixel. */
 async function typedImages(file: ParquetFile, images: readonly ImageLeaf[]): Promise<ImageLeaf[]> {
   const group = file.groups.findIndex((rows) => rows > 0);
   const typed: ImageLeaf[] = [];
@@ -178,7 +178,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** Combines the episodes of the tables with their entries in the list. */
+/** Combines the episodes of the tables with their entries in the list. @throws RldsError CORRUPT if the lengths or the numbers of episodes differ */
 async function* episodes<S>(
   entries: readonly EpisodeEntry[],
   first: number,
@@ -211,7 +211,7 @@ async function* tables(folder: SourceFolder, paths: readonly string[], maxBytes:
   }
 }
 
-/** Uses the first table of frames, or the first table that can be read if losses are allowed. */
+/** Passes the first table of frames to `use`, or the first table that can be read if losses are allowed. Returns the result. */
 async function withFirstTable<T>(
   folder: SourceFolder,
   paths: readonly string[],

@@ -19,7 +19,7 @@ export interface SalvagedList extends EpisodeList {
   readonly tasks: ReadonlyMap<number, string>;
 }
 
-/** Returns the episodes that exist, and records each contradiction as a loss. */
+/** Reads the lists of episodes, tasks and data files as far as possible. Records contradictions and missing or damaged files as losses. */
 export async function salvageLists(
   folder: SourceFolder,
   info: LeRobotInfo,
@@ -82,7 +82,6 @@ export async function* salvageEpisodes(
           lose(`the episode must have ${entry.length} frames, as in the dataset's list of episodes, got ${steps.length}`);
         else if (!isWhole) lose("the frames of the episode are not consecutive");
         else {
-          // The data may contain an episode that is not in the list.
           if (entry === undefined) lose("the list of episodes does not contain this episode. Its frames were read anyway");
           yield { steps, entry: entry ?? { index, length: steps.length, path, videos: new Map() } };
           found.add(index);

@@ -9,6 +9,7 @@ export const STATISTICS = ["min", "max", "mean", "std", "q01", "q10", "q50", "q9
 
 /** The values of STATISTICS, each with one value per element of the last dimension, or per channel. */
 export interface FeatureStatistics {
+  /** The number of frames. */
   readonly count: number;
   readonly values: readonly Float64Array[];
 }
@@ -33,7 +34,7 @@ export function ofValues(valueAt: (row: number) => unknown, rows: number): Featu
   return ofNumbers([Float64Array.from({ length: rows }, (_, row) => Number(valueAt(row)))], rows, 1);
 }
 
-/** Returns the statistics of sorted values. Typed arrays sort NaN to the end. */
+/** Returns the statistics of sorted values. All of them are NaN if any value is NaN, which typed arrays sort to the end. */
 function ofSorted(sorted: Float64Array): readonly number[] {
   const n = sorted.length;
   if (Number.isNaN(sorted[n - 1])) return STATISTICS.map(() => Number.NaN);
@@ -49,7 +50,7 @@ function put(values: readonly Float64Array[], k: number, statistics: readonly nu
   });
 }
 
-/** Counts the pixels of an episode per channel. The counts of the 256 levels determine all statistics, whose values are from 0 to 1. */
+/** Counts the pixels of an episode per channel and level. These counts determine all statistics, in which the levels 0 … 255 are scaled to 0 … 1. */
 export class PixelCounts {
   readonly #counts: Float64Array;
   readonly #channels: number;
@@ -99,7 +100,7 @@ function ofCounts(counts: Float64Array): readonly number[] {
   return levels.map((value) => value / 255);
 }
 
-/** Combines the statistics of all episodes. As in LeRobot, a quantile is the mean of the episodes' quantiles, weighted by their counts. */
+/** Combines the statistics of all episodes. As in LeRobot, a quantile is the mean of the episodes' quantiles, weighted by the number of frames. */
 export class TotalStatistics {
   #count = 0;
   #total: Float64Array[] | undefined;

@@ -12,7 +12,7 @@ export interface VideoFormat {
   write(bytes: Uint8Array): Promise<void>;
 }
 
-/** An encoder of one video. Calls do not overlap. */
+/** An encoder of one video. Each of its methods is called only after the promise of the previous call has settled. */
 export interface VideoEncoder {
   /** The codec, by its name in LeRobot: "h264", "vp9" or "av1". */
   readonly codec: string;
@@ -32,13 +32,18 @@ export type MakeVideoEncoder = (format: VideoFormat) => Promise<VideoEncoder>;
 
 /** The place of an episode in the videos of one camera. */
 export interface VideoSpan {
+  /** The number of the file, among the videos of the camera. */
   readonly file: number;
   /** The time at which the episode begins, in seconds from the beginning of the file. */
   readonly from: number;
+  /** The time at which the episode ends, in seconds from the beginning of the file. */
   readonly to: number;
 }
 
-/** The maximum length of a video, in seconds. LeRobot compares times as f32 with a tolerance of 1e-4 s, which is not precise enough for longer videos. */
+/**
+ * The length of a video, in seconds, after which the next episode begins a new video. LeRobot compares times as f32 with a tolerance of 1e-4 s, and the
+ * rounding errors of f32 increase with the time.
+ */
 const MAX_SECONDS = 512;
 
 /** The parameters of a VideoWriter. */
@@ -58,8 +63,9 @@ export class VideoWriter {
   #files = 0;
   #file: StagedFile | undefined;
   #encoder: VideoEncoder | undefined;
-  /** The number of frames in the open file. `#from` is the index of the episode's first frame. */
+  /** The number of frames in the open file. */
   #frames = 0;
+  /** The index in the open file of the current episode's first frame. */
   #from = 0;
   codec = "";
 
@@ -72,7 +78,7 @@ export class VideoWriter {
     await this.#encoder.add(pixels, this.#frames++ / this.#plan.format.fps);
   }
 
-  /** Ends the episode. Also finishes the file if it is large enough. */
+  /** Ends the episode, and returns its place in the videos. Also finishes the file if it has reached the maximum size or length. */
   async endEpisode(): Promise<VideoSpan> {
     const { maxBytes, format } = this.#plan;
     const span = { file: this.#files - 1, from: this.#from / format.fps, to: this.#frames / format.fps };
@@ -89,7 +95,7 @@ export class VideoWriter {
     this.#from = 0;
   }
 
-  /** Discards the open file. Never throws, because it is called after a failure. */
+  /** Cancels the encoder of the open file. Ignores errors of the encoder, because it is called after a failure. */
   async cancel(): Promise<void> {
     await this.#encoder?.cancel().catch(() => {});
     this.#encoder = undefined;

@@ -80,8 +80,8 @@ const OPTIONS =
  * The reward becomes `next.reward`, and is_last becomes `next.done`. An observation that is a single leaf becomes `observation.state` or `observation.image`.
  * Metadata of an episode become columns `episode/…` of meta/episodes.
  *
- * If there are no videos, a leaf `timestamp` determines the time of a frame. In all other cases, the time is the frame's index / fps. Times that f32 cannot
- * represent, such as seconds since 1970, are counted from the episode's first step.
+ * Unless the option `videos` is used, a leaf `timestamp` determines the time of a frame. In all other cases, the time is the frame's index / fps. Times that
+ * f32 cannot represent, such as seconds since 1970, are counted from the episode's first step.
  *
  * Files receive their final names after all files are written. The same data produces the same bytes, except for videos. The statistics are those of LeRobot,
  * but over all pixels. Keeps one episode in memory, with images as PNG, plus the data that the video encoder keeps.
@@ -151,7 +151,7 @@ async function listExistingFiles(staging: Staging, folder: SinkFolder): Promise<
   return [...films, ...data, ...episodes, ...meta];
 }
 
-/** Returns the names of the videos, or none if info.json is damaged. */
+/** Returns the names of the video features of the existing dataset, or none if its info.json cannot be read. */
 async function filmsOf(folder: SinkFolder): Promise<string[]> {
   if (folder.read === undefined) return [];
   try {
@@ -164,7 +164,7 @@ async function filmsOf(folder: SinkFolder): Promise<string[]> {
   }
 }
 
-/** @param below the folder in each chunk that contains the files, which only videos of version 2.1 have */
+/** Lists the files in all chunks of a folder. @param below the folder in each chunk that contains the files, which only videos of version 2.1 have */
 async function chunksIn(staging: Staging, folder: string, below = ""): Promise<string[]> {
   const paths: string[] = [];
   for (let file = 0; ; file += CHUNK_FILES) {
@@ -174,7 +174,7 @@ async function chunksIn(staging: Staging, folder: string, below = ""): Promise<s
   }
 }
 
-/** Checks the options. */
+/** Checks the options, and adds the defaults of omitted options. */
 function parseOptions(options: LeRobotWriteOptions): LeRobotSettings {
   const known = onlyKeys("options", options, OPTIONS);
   const {
