@@ -120,7 +120,7 @@ export class FilmCopies {
     const known = this.#files.get(path);
     // The first copy of this video may have been cut, so its episodes must be consecutive.
     if (known !== undefined && cutFilm !== undefined)
-      throw unsupportedFile({ file: path }, `the episodes of a film of ${this.camera.name} must be consecutive`);
+      throw unsupportedFile({ file: path }, `the episodes in a film of ${this.camera.name} must be consecutive`);
     const file = known ?? this.#count++;
     this.#files.set(path, file);
     const film = { path, file, spans: films.spans?.(path), written: new Set<number>(), next: 0, cutFrames: 0 };
