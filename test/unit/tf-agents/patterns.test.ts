@@ -48,7 +48,7 @@ test.each([
   [
     () => createConfig(pattern, "t", { conditions: [Condition.stepIndex() as never] }),
     TypeError,
-    /^conditions\[0\] must be compared with a number, such as Condition.stepIndex\(\).ge\(2\)/,
+    /^conditions\[0\] must be a comparison with a number, such as Condition.stepIndex\(\).ge\(2\)/,
   ],
   [() => createConfig(pattern, "t", { priority: 3 as never }), TypeError, "priority must be a result of constantPriorityFn or tdError, got 3"],
   [() => createConfig(pattern, "t", { prioriy: 3 } as never), TypeError, /has no option "prioriy"/],
@@ -67,7 +67,7 @@ test.each([
   [() => constantPriorityFn("a" as never), TypeError, 'the priority must be a finite number >= 0, got "a"'],
   [() => tdError(-0.5, spec, (one) => one.action), RangeError, "the weight of tdError must be a finite number >= 0, got -0.5"],
   [() => tdError(0.5, spec, (one) => one.obs.image), RangeError, 'the field obs.image of tdError must be a single number, got "f32 of shape [2, 2]"'],
-  [() => tdError(0.5, spec, () => 3 as never), TypeError, "the result of field of tdError must be a field of its step, got 3"],
+  [() => tdError(0.5, spec, () => 3 as never), TypeError, "the result of the field function of tdError must be a field of its step, got 3"],
   [() => unpackPattern({} as never), TypeError, "config must be a result of createConfig, got an object without keys"],
   [() => inferSignature([], spec), RangeError, "configs must be an array of at least one config, got an array of 0"],
   [
