@@ -143,7 +143,7 @@ export class FilmCopies {
     }
     throw unsupportedFile(
       { file: path, episode },
-      `the frames of ${this.camera.name} must match the frames that the source lists for the episode, in the order of the film`,
+      `the episodes in a film of ${this.camera.name} must be in the order of the film, each with the frames that the source lists for it`,
     );
   }
 
