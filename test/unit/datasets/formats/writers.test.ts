@@ -159,7 +159,7 @@ it.runIf(whole && existsSync("/proc/self/fd"))("has few files open, however many
 
 it("refuses metadata that would be a leaf of a step in a record", async () => {
   const error = await errorFrom(writeTfds(of([{ a: 2 }], { "steps/a": 1 }), memorySink(), { name: "x" }));
-  expectError(error, "UNSUPPORTED", /^steps\/a must not begin with steps\/ as metadata of an episode\. Rename it$/);
+  expectError(error, "UNSUPPORTED", /^the path of episode metadata must not begin with steps\/, got steps\/a\. Rename it with mapEpisodes$/);
 });
 
 it.runIf(whole)("makes row groups that are no larger than some bytes of text", async () => {
