@@ -116,7 +116,7 @@ describe.each(kinds)("$name", ({ name, missing, start }) => {
         expect((await client.serverInfo()).once?.currentSize).toBe(1);
         await filled("bare", [2]);
         await expect(all(new TrajectoryDataset(client, "bare", { spec: wrong, ...soon }))).rejects.toThrow(
-          /^column 0 of table bare must be i64.*, like act in spec/,
+          /^column 0 of table bare must be i64.*, as spec states for act/,
         );
         await expect(all(new TrajectoryDataset(client, "nowhere", { spec: ITEM }))).rejects.toMatchObject({ code: "NOT_FOUND" });
       });

@@ -95,7 +95,7 @@ class SnapshotMigrator {
 
   *#section({ kind, id, payload, from }: SectionParser): Generator<Uint8Array<ArrayBuffer>, void> {
     const fault = (what: string) => corrupt(`the snapshot is truncated or altered at byte ${from}`, what);
-    if ((kind === HEAD) !== (this.#migrator === undefined)) throw fault(kind === HEAD ? "it has a second head" : "the head is missing");
+    if ((kind === HEAD) !== (this.#migrator === undefined)) throw fault(kind === HEAD ? "it has a second header" : "the header is missing");
     if (this.#migrator === undefined) {
       this.#migrator = new StateMigrator("the snapshot", checkHead("snapshot", decodeTagged(payload)), this.#options, this.#output, this.#module);
       yield this.#seal(HEAD, id, encodeTagged(this.#migrator.head, "options"));

@@ -119,7 +119,7 @@ class SnapshotReader<R> {
   #read(): void {
     const { kind, id, payload } = this.#parser;
     if (kind === HEAD && this.#state === undefined) this.#head(payload);
-    else if (this.#state === undefined) throw this.#corrupt("the head is missing");
+    else if (this.#state === undefined) throw this.#corrupt("the header is missing");
     else if (kind === END && payload.length === 4 && this.#parser.view.getUint32(0, true) === this.#sections) this.#hasEnded = true;
     else if (!this.#writers.take(kind, id, payload) && !this.#state.load(kind, id, payload)) throw this.#corrupt(`a section of kind ${kind} is inconsistent`);
     this.#sections++;

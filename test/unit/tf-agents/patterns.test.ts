@@ -36,7 +36,7 @@ test.each([
   [() => step.action.slice(-3, 1), RangeError, "stop of action must be an integer in -16777215 … 0, got 1"],
   [() => step.action.slice(-2, -2), RangeError, "stop of action must be greater than its start, -2, got -2"],
   [() => step.action.slice(-3, null, -1), RangeError, "step of action must be an integer in 1 … 16777215, got -1"],
-  [() => step.action.slice(null, -1, 2), RangeError, "step of action must be omitted, because there is no start, got 2"],
+  [() => step.action.slice(null, -1, 2), RangeError, "step of action must be omitted, because start is omitted, got 2"],
   [() => createReferenceStep({ a: f32 } as never), TypeError, /^spec of a must be a leaf .* Call the function: f32\(\)/],
   [() => patternFromTransform(spec, undefined as never), TypeError, "transform is required: a function"],
   [() => createConfig({}, "t"), RangeError, "pattern must be a nest with at least one node, such as { x: step.field.at(-1) }, got an object without keys"],

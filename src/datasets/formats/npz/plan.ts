@@ -90,7 +90,7 @@ export async function planOf(
   if (isTerminal === undefined || (lengths === undefined && first === undefined && last === undefined))
     throw unsupportedFile(
       { file },
-      "the archive does not mark the ends of episodes. Add is_terminal with lengths, is_first or is_last, or add terminals with timeouts",
+      "the archive does not mark the ends of episodes. Add is_terminal together with lengths, is_first or is_last, or add both terminals and timeouts",
     );
   const flagColumns = [first, last, isTerminal].filter((column) => column !== undefined);
   const rows = rowsOf([...columnsOf(main), ...flagColumns], file);
