@@ -176,7 +176,8 @@ class Opfs implements OpfsDirectory {
 
 async function handleOf(folder: Folder, name: string): Promise<SyncHandle> {
   const file = await folder.getFileHandle(name, { create: true });
-  if (file.createSyncAccessHandle === undefined) throw new ReplayError("UNSUPPORTED", "only a dedicated worker can open files. Call opfs() in a worker");
+  if (file.createSyncAccessHandle === undefined)
+    throw new ReplayError("UNSUPPORTED", "only a dedicated worker can open files. Call opfs() in a dedicated worker");
   return file.createSyncAccessHandle();
 }
 

@@ -143,7 +143,7 @@ export class FilmCopies {
     }
     throw unsupportedFile(
       { file: path, episode },
-      `the episodes in a film of ${this.camera.name} must be in the order of the film, each with the frames that the source lists for it`,
+      `the episodes must be in the same order as in the film of ${this.camera.name}, and each must have the frames that the source lists for it`,
     );
   }
 
