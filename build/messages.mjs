@@ -53,7 +53,7 @@ export function messages(root) {
   const found = new Map();
   const add = (path, code, message) => {
     const text = message
-      .replace(/ must be given(.*), got \S+$/, " is required$1")
+      .replace(/ must be given(.*?), got \$\{\w+\}/, " is required$1")
       .replace(/\s+/g, " ")
       .trim();
     if (!/[a-z]{2}.* .*[a-z]{2}/.test(text.replace(/\$\{[^}]*\}/g, "x"))) return;

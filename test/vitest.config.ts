@@ -33,7 +33,7 @@ export default defineConfig({
     // the other worker.
     execArgv: ["--always-sparkplug", "--single-threaded-gc", "--max-semi-space-size=32", "--interrupt-budget=600000"],
     // Hides the warnings of a Replay without a logger. Tests of warnings pass one.
-    onConsoleLog: (text, type) => type === "stdout" || !/^reprise: | are a torn tail, and are cut off/m.test(text),
+    onConsoleLog: (text, type) => type === "stdout" || !/^reprise: | were not completely written, and are cut off/m.test(text),
     // On machines with few processors, there are more workers than processors, because some tests wait for child processes.
     maxWorkers: Math.max(3, availableParallelism() - 1),
   },

@@ -64,5 +64,5 @@ export function nodeModules(): Builtins {
   const remedy = hasBuiltins
     ? "Await `ready` of reprise/storage first, or use Node 20.16"
     : "Pass a directory of this runtime: await opfs(path) in a worker of a page, or sqlite(ctx.storage) in a Durable Object";
-  throw new ReplayError("UNSUPPORTED", `this runtime cannot access system files. ${remedy}`);
+  throw new ReplayError("UNSUPPORTED", `this runtime cannot access the file system. ${remedy}`);
 }

@@ -7,7 +7,7 @@ import { type FolderLock, lockFolder } from "./node-lock.ts";
 
 /**
  * Returns a directory on the disk. The folder is created when it is locked or first written.
- * @throws ReplayError UNSUPPORTED if the runtime cannot access system files
+ * @throws ReplayError UNSUPPORTED if the runtime cannot access the file system
  */
 export function node(path: string): Directory {
   if (typeof path !== "string" || path === "") throw mustBe(TypeError, "path", "the path of a folder", path);

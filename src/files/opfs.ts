@@ -54,7 +54,7 @@ export async function opfs(path: string, options: OpfsOptions = {}): Promise<Opf
 async function make(name: string, steps: readonly string[], spare: number): Promise<Opfs> {
   const { storage } = (globalThis.navigator ?? {}) as { storage?: { getDirectory?(): Promise<unknown> } };
   if (storage?.getDirectory === undefined) {
-    throw new ReplayError("UNSUPPORTED", "this runtime has no origin private file system. Use node(path) for system files");
+    throw new ReplayError("UNSUPPORTED", "this runtime has no origin private file system. Use node(path) to access files on the disk");
   }
   let folder = (await storage.getDirectory()) as Folder;
   for (const step of steps) folder = await folder.getDirectoryHandle(step, { create: true });
@@ -115,7 +115,10 @@ class Opfs implements OpfsDirectory {
       file = this.#files.find((poolFile) => poolFile.name === undefined);
       if (file === undefined) {
         void this.#fill().catch(() => {});
-        throw this.#fillError ?? new Error("no spare file is left. Let the worker await something, or pass a larger `spare` to opfs()");
+        throw (
+          this.#fillError ??
+          new Error("no spare file is left. Await a promise in the worker, so that opfs can create files, or pass a larger `spare` to opfs()")
+        );
       }
       file.take(name);
       // The new spare files are created when the worker next awaits something.
@@ -173,7 +176,8 @@ class Opfs implements OpfsDirectory {
 
 async function handleOf(folder: Folder, name: string): Promise<SyncHandle> {
   const file = await folder.getFileHandle(name, { create: true });
-  if (file.createSyncAccessHandle === undefined) throw new ReplayError("UNSUPPORTED", "only a dedicated worker can open files. Call opfs() in a worker");
+  if (file.createSyncAccessHandle === undefined)
+    throw new ReplayError("UNSUPPORTED", "only a dedicated worker can open files. Call opfs() in a dedicated worker");
   return file.createSyncAccessHandle();
 }
 

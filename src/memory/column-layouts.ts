@@ -159,7 +159,7 @@ export class ColumnLayouts {
     const existing = this.#groups.get(groupKey(selections));
     if (existing !== undefined && existing.layouts.size < MAX_GROUP_SIZE) return existing;
     if (this.#byNumber.size >= MAX_GROUPS - 1)
-      throw new ReplayError("OUT_OF_MEMORY", `items already have ${MAX_GROUPS - 1} different sets of columns. Use fewer sets`);
+      throw new ReplayError("OUT_OF_MEMORY", `the items already use ${MAX_GROUPS - 1} different sets of columns, the maximum. Use fewer sets`);
     do this.#lastGroup = (this.#lastGroup + 1) % MAX_GROUPS;
     while (this.#lastGroup === 0 || this.#byNumber.has(this.#lastGroup));
     return this.#newGroup(selections, this.#lastGroup);

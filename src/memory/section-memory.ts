@@ -33,7 +33,7 @@ export class SectionMemory {
       // The memory is doubled if possible, since it may keep growing.
       this.x.memory.grow(Math.ceil(Math.max(missing, Math.min(this.u8.length, MAX_SECTION_BYTES)) / PAGE));
     } catch {
-      throw new ReplayError("OUT_OF_MEMORY", `no memory is left for ${size} bytes of sections`);
+      throw new ReplayError("OUT_OF_MEMORY", `no memory is left for ${size} bytes of a snapshot or log`);
     }
     this.#refreshViews();
   }

@@ -115,7 +115,7 @@ export function listsOf(experiences: unknown, rule: string): readonly (readonly 
 function dtypeFor(name: "state" | "action", dtypes: { readonly state?: Dtype; readonly action?: Dtype }): Dtype | undefined {
   const dtype = onlyKeys("dtypes", dtypes, "state, action")[name];
   if (dtype === undefined || (dtype !== "bool" && isDtype(dtype))) return dtype;
-  throw mustBe(RangeError, `dtypes.${name}`, 'a dtype of numbers, such as "f32"', dtype);
+  throw mustBe(RangeError, `dtypes.${name}`, 'a numeric dtype, such as "f32"', dtype);
 }
 
 /** Implements `batchExperiences` for a batch. */

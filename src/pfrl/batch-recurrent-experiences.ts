@@ -93,7 +93,7 @@ export function randomSubseq<S extends { readonly length: number; slice(from: nu
   if (typeof random !== "function") throw mustBe(TypeError, "random", "a function, such as Math.random", random);
   if (seq.length <= subseqLen) return seq;
   const at = random();
-  if (!(at >= 0 && at < 1)) throw mustBe(RangeError, "the result of random", "a number of at least 0 and below 1", at);
+  if (!(at >= 0 && at < 1)) throw mustBe(RangeError, "the result of random", "a number >= 0 and < 1", at);
   const from = Math.floor(at * (seq.length - subseqLen + 1));
   return seq.slice(from, from + subseqLen) as ReturnType<S["slice"]>;
 }

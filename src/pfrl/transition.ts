@@ -67,16 +67,16 @@ export const RENAMED_KEYS: { readonly [name: string]: string } = {
 /** Names that other libraries use for `isStateTerminal`. `append` rejects them if `isStateTerminal` is missing, because it would store them as extras. */
 const END_KEYS: readonly string[] = ["done", "terminated", "terminal"];
 
-const CALL_SHAPE = "the object in append({ state, action, reward, nextState, isStateTerminal, … })";
+const CALL_SHAPE = "as in append({ state, action, reward, nextState, isStateTerminal, … })";
 
 /** @throws TypeError unless the transition is an object */
 export function checkTransition(transition: AppendedTransition): void {
-  if (typeof transition !== "object" || transition === null) throw mustBe(TypeError, "transition", CALL_SHAPE, transition);
+  if (typeof transition !== "object" || transition === null) throw mustBe(TypeError, "transition", `an object, ${CALL_SHAPE}`, transition);
 }
 
 /** @throws TypeError if a state or an action is missing */
 export function checkGiven(name: string, value: unknown): void {
-  if (value === undefined) throw mustBe(TypeError, name, `given in ${CALL_SHAPE}`, undefined);
+  if (value === undefined) throw mustBe(TypeError, name, `given, ${CALL_SHAPE}`, undefined);
 }
 
 /** @throws TypeError for an extra with another library's name for `isStateTerminal`, such as `done`, if `isStateTerminal` is missing */

@@ -194,7 +194,7 @@ export class Recorder<S extends Spec = Spec> {
   }
 
   #finishEpisode(end: End, final: boolean): void {
-    if (this.#length === 0) throw new ReplayError("EMPTY", "an episode must have at least one step. Record a step before the episode ends");
+    if (this.#length === 0) throw new ReplayError("EMPTY", "an episode must have at least one step. Record a step before you end the episode");
     const write = () => {
       if (final) this.#writeStaged(RECORDED_FINAL);
       this.#log.write(RECORDED_END, this.#episode, endBytes(end));

@@ -261,7 +261,7 @@ async function enter(link: SocketLink, message: unknown, host: Host, checked: Ch
   }
   const known = sessions.find(hello, writerOptions.name);
   // The session may have ended because another actor has taken the name in the meantime.
-  if (known === undefined) throw new ReplayError("NOT_FOUND", "the session of this writer ended during its connection. Create a new writer");
+  if (known === undefined) throw new ReplayError("NOT_FOUND", "the session of this writer ended while the writer was connecting. Create a new writer");
   if (known.farewell !== undefined) {
     link.post(known.farewell);
     link.close(known.code);

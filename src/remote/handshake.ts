@@ -124,7 +124,7 @@ export function socketClosed(code: number | undefined, reason = ""): ReplayError
 
 /** Returns the error for a hello of another session on a channel that already has a session. */
 export function foreignHello(): ReplayError {
-  return new ReplayError("CORRUPT", "a hello of another session came over a channel that already has a writer. Use a separate channel for each writer");
+  return new ReplayError("CORRUPT", "a hello of another session arrived on a channel that already has a writer. Use a separate channel for each writer");
 }
 
 export function inUse(): ReplayError {

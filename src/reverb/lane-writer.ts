@@ -125,5 +125,5 @@ export class LaneWriter<S extends Spec = Spec> {
 }
 
 function unsupported(subject: string, remedy: string): ReplayError {
-  return new ReplayError("UNSUPPORTED", `${subject} works only with tables of a Replay. ${remedy}`);
+  return new ReplayError("UNSUPPORTED", `${subject} is not supported with a Reverb server. ${remedy}`);
 }

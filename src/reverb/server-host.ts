@@ -102,5 +102,5 @@ export class ServerHost implements Host {
 }
 
 function unsupported(subject: string, remedy: string): ReplayError {
-  return new ReplayError("UNSUPPORTED", `${subject} works only with the writers of a Replay. ${remedy}`);
+  return new ReplayError("UNSUPPORTED", `${subject} is not supported with a Reverb server. ${remedy}`);
 }

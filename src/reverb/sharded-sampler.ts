@@ -251,7 +251,7 @@ export class ShardedSource implements ItemSource {
       const waitedMs = performance.now() - this.#lastItemAt;
       const all = this.#sources.every(({ hasTimedOut, error: lossError }) => hasTimedOut || lossError !== undefined);
       if (this.#timeoutMs >= 0 && all && this.#waiting > 0 && waitedMs >= this.#timeoutMs - this.#requestMs / 2)
-        this.#fail(new ReplayError("TIMEOUT", `no server's rate limiter allowed a sample of table ${this.#table} for ${this.#timeoutMs} ms`));
+        this.#fail(new ReplayError("TIMEOUT", `no server's rate limiter allowed a sample from table ${this.#table} within ${this.#timeoutMs} ms`));
       return PAUSE_MS;
     }
     if (!isGone(error)) {

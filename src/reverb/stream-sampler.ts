@@ -128,7 +128,7 @@ export class StreamSource implements ItemSource {
     if (this.#stored.length > 0 || this.#streams.some((stream) => stream.isWaiting)) return;
     const error = new ReplayError(
       "TIMEOUT",
-      `the rate limiter of table ${table} on the Reverb server at ${channel.address} allowed no sample for ${timeoutMs} ms`,
+      `the rate limiter of table ${table} on the Reverb server at ${channel.address} allowed no sample within ${timeoutMs} ms`,
     );
     for (const waiting of this.#waiting.splice(0)) waiting.reject(error);
   }

@@ -50,7 +50,7 @@ export function checkRules(options: StepWriterOptions): { readonly keep: number;
 }
 
 function unsupported(subject: string, remedy: string): ReplayError {
-  return new ReplayError("UNSUPPORTED", `${subject} works only with tables in this process. ${remedy}`);
+  return new ReplayError("UNSUPPORTED", `${subject} is not supported with a Reverb server. ${remedy}`);
 }
 
 export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {

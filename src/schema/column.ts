@@ -104,7 +104,7 @@ export function dataOf<T>(subject: string, values: T | ColumnLike): T {
   if (column === undefined) return values as T;
   const { data, shape } = column;
   if (data.length !== sizeOf(shape) || !shape.every((size) => Number.isInteger(size) && size >= 0))
-    throw mustBe(RangeError, subject, `a column with as many elements as its shape, ${shapeText(shape)}`, data);
+    throw mustBe(RangeError, subject, `a column whose number of elements matches its shape, ${shapeText(shape)}`, data);
   return data as T;
 }
 

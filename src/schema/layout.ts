@@ -133,8 +133,8 @@ function addPool(pools: FramePool[], { leaf, frameBytes, path }: MeasuredLeaf, n
     pools.push({ name, frameBytes, packed: leaf.packed === undefined ? undefined : { ratio: leaf.packed, ...imageOf(leaf) } });
     return;
   }
-  const others = `like the other leaves shared as ${show(name)}`;
-  if (pool.frameBytes !== frameBytes) throw mustBe("SPEC_MISMATCH", `bytes of a frame of ${path}`, `${pool.frameBytes}, ${others}`, frameBytes);
+  const others = `as for the other leaves shared as ${show(name)}`;
+  if (pool.frameBytes !== frameBytes) throw mustBe("SPEC_MISMATCH", `the frame size of ${path} in bytes`, `${pool.frameBytes}, ${others}`, frameBytes);
   const { ratio } = pool.packed ?? {};
   if (ratio !== leaf.packed)
     throw mustBe("SPEC_MISMATCH", `${path}`, `${ratio === undefined ? "not packed" : `packed with ratio ${ratio}`}, ${others}`, leaf.packed ?? "not packed");

@@ -35,7 +35,7 @@ export function sampleToInsertRatio(samplesPerInsert: number, minSize: number, e
   const minRange = 2 * Math.max(1, samplesPerInsert);
   // In a smaller range, inserts and draws would block each other. In a higher range, the first draw would never pass.
   if (minDiff <= middle && maxDiff - minDiff >= minRange) return { samplesPerInsert, minSize, minDiff, maxDiff };
-  throw mustBe(RangeError, "errorBuffer", `a range of at least ${minRange} that starts at or below ${middle}`, `${minDiff} … ${maxDiff}`);
+  throw mustBe(RangeError, "errorBuffer", `a range at least ${minRange} wide that starts at or below ${middle}`, `${minDiff} … ${maxDiff}`);
 }
 
 /**

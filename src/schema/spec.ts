@@ -156,8 +156,8 @@ function checkPacked(path: string, { shared, stack = 1, packed }: RowLeaf, bytes
   if (shared === undefined) throw new RangeError(`${path} has a packing ratio, but is not shared. Declare the leaf with packed(name, leaf)`);
   const frame = bytes / stack;
   if (frame < MIN_PACKED_BYTES)
-    throw mustBe(RangeError, `bytes of a packed frame of ${path}`, [`at least ${MIN_PACKED_BYTES}`, "Use shared for smaller frames"], frame);
-  integer(`bytes of a packed frame of ${path}`, frame, MIN_PACKED_BYTES, MAX_PACKED_BYTES);
+    throw mustBe(RangeError, `the frame size of ${path} in bytes`, [`at least ${MIN_PACKED_BYTES}`, "Use shared for smaller frames"], frame);
+  integer(`the frame size of ${path} in bytes`, frame, MIN_PACKED_BYTES, MAX_PACKED_BYTES);
 }
 
 /** Returns a spec as consoles show it, with `f32 [4]` for each leaf. */

@@ -145,7 +145,7 @@ export function notFinite(path: string, value: unknown): Error {
 }
 
 export function beginsWithFinal(length: number): Error {
-  return mustBe(RangeError, "length", "another number of steps, because an item must not begin with the final step of an episode", length);
+  return new RangeError(`length must not be ${length}, because the item would begin with the final step of an episode. Pass another length`);
 }
 
 export function beyondWindow(windowLength: number, length: number): Error {

@@ -72,7 +72,7 @@ export function mustFit(table: string, signature: Signature | undefined, columns
     const name = keys.join(".") || "the only column";
     if (leaf.stored !== undefined) throw unwritable(table, name, leaf.stored, column);
     if (matchesColumn(leaf, column) || (steps !== undefined && matchesColumn(leaf, steps[i] as ColumnShape))) continue;
-    const rule = `${signatureText(leaf)}, like ${name} in its signature`;
+    const rule = `${signatureText(leaf)}, as its signature states for ${name}`;
     throw mustBe("SPEC_MISMATCH", `column ${i} of an item of table ${table}`, rule, leafText(column.dtype, column.shape));
   }
 }
@@ -101,7 +101,7 @@ function unwritable(table: string, name: string, stored: string, { dtype, shape 
 export function mustAgree(subject: string, signature: Signature, spec: Signature): void {
   const [tableLeaves, specLeaves] = [leaves(signature), leaves(spec)];
   if (tableLeaves.length !== specLeaves.length)
-    throw mustBe("SPEC_MISMATCH", subject, `a spec of ${tableLeaves.length} columns, like the table's signature`, `${specLeaves.length} columns`);
+    throw mustBe("SPEC_MISMATCH", subject, `a spec of ${tableLeaves.length} columns, as in the table's signature`, `${specLeaves.length} columns`);
   specLeaves.forEach(({ keys, leaf }, i) => {
     const { leaf: expected } = tableLeaves[i] as (typeof tableLeaves)[number];
     if (!agree(expected, leaf))

@@ -313,7 +313,7 @@ describe.each(kinds)("$name", (kind) => {
       const writer = on.client.structuredWriter([of((ref) => ({ x: ref.a.slice(-2), y: ref.b.at(-1) }), "signed")]);
       await writer.append(step(1));
       const { a: _, ...less } = step(2);
-      expect(() => writer.append(less)).toThrow("must have a, like the first step of this writer");
+      expect(() => writer.append(less)).toThrow("must have a, as in the first step of this writer");
       await writer.append(step(3));
       await writer.flush();
       expect(await taken(on.client, "signed")).toEqual([

@@ -201,14 +201,14 @@ describe.skipIf(python === undefined)("a gateway to a real server", () => {
     const accept = (items: readonly object[], options: object = {}) =>
       client.acceptWriter(new MessageChannel().port1 as never, { items: items as never, ...options });
     const refused = (code: string, message: RegExp) => expect.objectContaining({ code, message: expect.stringMatching(message) });
-    await expect(accept([{ table: "a", nStep: 3 }])).rejects.toThrow(refused("UNSUPPORTED", /^items\[0\]\.nStep works only with tables in this process/));
+    await expect(accept([{ table: "a", nStep: 3 }])).rejects.toThrow(refused("UNSUPPORTED", /^items\[0\]\.nStep is not supported with a Reverb server/));
     await expect(accept([{ table: "a", sequence: { length: 8 } }])).rejects.toThrow(refused("UNSUPPORTED", /^items\[0\]\.sequence/));
     await expect(accept([{ table: "c", length: 1 }])).rejects.toThrow(refused("NOT_FOUND", /one of .*, the tables of the Reverb server/));
     await expect(accept([{ table: "a", length: 1 }], { across: true })).rejects.toThrow(/acceptWriter has no option "across"/);
     const { accepted, writer } = await actor("port", [{ table: "a", length: 1 }], 1);
     writer.append(step(1));
     writer.discardEpisode();
-    await expect(writer.flush()).rejects.toThrow(refused("UNSUPPORTED", /discardEpisode works only with tables of a Replay/));
+    await expect(writer.flush()).rejects.toThrow(refused("UNSUPPORTED", /discardEpisode is not supported with a Reverb server/));
     const { how, error } = await accepted.closed;
     expect([how, (error as { code: string }).code]).toEqual(["failed", "UNSUPPORTED"]);
     await taken("a");

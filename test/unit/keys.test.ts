@@ -48,14 +48,20 @@ test("columns of priorities have one dimension, or the shape of the keys; every 
       () => table.updatePriorities(list, two([3, 2])),
       /^priorities must be a column of one dimension with one number per key, got "a column of shape \[3, 2\]"/,
     );
-  refused(() => table.updatePriorities(six, two([3])), /^priorities must be a column with as many elements as its shape, \[3\], got /);
-  refused(() => table.updatePriorities({ data: six, shape: [4] }, [1, 1, 1, 1]), /^keys must be a column with as many elements as its shape, \[4\], got /);
-  refused(() => table.delete({ data: six, shape: [-2, -3] }), /^keys must be a column with as many elements as its shape, \[-2, -3\], got /);
-  refused(() => table.delete({ data: six, shape: [3] }), /^keys must be a column with as many elements as its shape, \[3\], got /);
+  refused(() => table.updatePriorities(six, two([3])), /^priorities must be a column whose number of elements matches its shape, \[3\], got /);
+  refused(
+    () => table.updatePriorities({ data: six, shape: [4] }, [1, 1, 1, 1]),
+    /^keys must be a column whose number of elements matches its shape, \[4\], got /,
+  );
+  refused(() => table.delete({ data: six, shape: [-2, -3] }), /^keys must be a column whose number of elements matches its shape, \[-2, -3\], got /);
+  refused(() => table.delete({ data: six, shape: [3] }), /^keys must be a column whose number of elements matches its shape, \[3\], got /);
   for (const shape of [[6], [6, 1], [1, 6, 1]]) expect(table.updatePriorities(six, two(shape))).toBe(6);
   expect(table.updatePriorities({ data: six, shape: [3, 1, 2] }, two([3, 2], Int32Array))).toBe(6);
   const client = new LocalClient(replay);
-  refused(() => client.mutatePriorities("t", { deletes: { data: six, shape: [2] } as never }), /^deletes must be a column with as many elements as its shape/);
+  refused(
+    () => client.mutatePriorities("t", { deletes: { data: six, shape: [2] } as never }),
+    /^deletes must be a column whose number of elements matches its shape/,
+  );
   const mix = mixture([{ from: table, share: 1 }]);
   const batch = mix.sample(6);
   refused(() => mix.updatePriorities(batch, two([3, 2])), /^priorities must be a column of one dimension/);

@@ -23,15 +23,15 @@ test("what cannot be packed is refused by its path", () => {
   expectError(
     make({ a: { b: packed("f", u8(255)) } }),
     RangeError,
-    /^bytes of a packed frame of a\.b must be at least 256, got 255\. Use shared for smaller frames$/,
+    /^the frame size of a\.b in bytes must be at least 256, got 255\. Use shared for smaller frames$/,
   );
-  expectError(make({ o: packed("f", u8(2 ** 24)) }), RangeError, /^bytes of a packed frame of o must be an integer in 256 … 16777215, got 16777216/);
+  expectError(make({ o: packed("f", u8(2 ** 24)) }), RangeError, /^the frame size of o in bytes must be an integer in 256 … 16777215, got 16777216/);
   expectError(
     make({ o: packed("f", u8(400)), p: packed("f", u8(400), { ratio: 5 }) }),
     "SPEC_MISMATCH",
-    /^p must be packed with ratio 4, like the other leaves shared as "f", got 5/,
+    /^p must be packed with ratio 4, as for the other leaves shared as "f", got 5/,
   );
-  expectError(make({ o: shared("f", u8(400)), p: packed("f", u8(400)) }), "SPEC_MISMATCH", /^p must be not packed, like the other leaves/);
+  expectError(make({ o: shared("f", u8(400)), p: packed("f", u8(400)) }), "SPEC_MISMATCH", /^p must be not packed, as for the other leaves/);
   expectError(make({ o: { ...u8(400), packed: 2 } }), RangeError, /^o .* packed\(name, leaf\)$/);
   for (const ratio of [0.5, 0, -1, Number.NaN, Number.POSITIVE_INFINITY])
     expectError(

@@ -33,7 +33,7 @@ test("nothing, too little, too much, or something else is CORRUPT", () => {
     expectError(
       errorOf(() => Replay.restore(source)),
       "CORRUPT",
-      /^snapshot /,
+      /^the snapshot /,
     );
   }
   expectError(refusalOf(Buffer.concat([bytes, Buffer.from([0])])), "CORRUPT", /follow the end/);

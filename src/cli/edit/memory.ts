@@ -184,7 +184,7 @@ function optionsIn(path: string): StateHead["options"] {
     parser.reserve(chunk.length).set(chunk);
     parser.advance(chunk.length);
     if (parser.end === 0 && parser.readMagic() === undefined) continue;
-    if (parser.next()) return checkHead("snapshot", decodeTagged(parser.payload)).options;
+    if (parser.next()) return checkHead("the snapshot", decodeTagged(parser.payload)).options;
     if (parser.fault !== undefined) break;
   }
   return checkHead(path, undefined).options;

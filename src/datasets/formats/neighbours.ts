@@ -59,7 +59,7 @@ export async function checkArchive(file: SourceFile, text: string): Promise<void
 const DESCRIPTIONS: readonly (readonly [keys: readonly string[], dataset: string, folder: string])[] = [
   [["codebase_version"], "LeRobot", "the folder that contains meta/info.json"],
   [["pythonClassName", "fileFormat"], "tensorflow_datasets", "the folder that contains features.json"],
-  [["minari_version", "data_format"], "Minari", "the folder of the dataset, above data/metadata.json"],
+  [["minari_version", "data_format"], "Minari", "the folder of the dataset, which contains data/metadata.json"],
 ];
 /** The keys of rows and episodes. A file with one of these keys contains data, even if it also has keys of DESCRIPTIONS. */
 const ROW_KEYS = ["rlds", "steps", "obs", "observation", "observations", "action", "actions"];
@@ -78,5 +78,5 @@ export async function checkDescription(file: SourceFile): Promise<void> {
   const found = typeof value === "object" && value !== null ? Object.keys(value) : [];
   if (ROW_KEYS.some((key) => found.includes(key))) return;
   const [, dataset, folder] = DESCRIPTIONS.find(([keys]) => keys.some((key) => found.includes(key))) ?? [];
-  if (dataset !== undefined) throw unsupportedFile({ file: file.name }, `the file belongs to a dataset of ${dataset}. Open ${folder}`);
+  if (dataset !== undefined) throw unsupportedFile({ file: file.name }, `the file belongs to a ${dataset} dataset. Open ${folder}`);
 }

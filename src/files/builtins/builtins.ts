@@ -28,7 +28,7 @@ export function getBuiltin(name: BuiltinName): unknown {
  */
 export async function builtin<M>(name: BuiltinName): Promise<M> {
   const found = getBuiltin(name) ?? (await import("#builtins")).builtins[name];
-  if (found === undefined) throw new Error(`this runtime has no ${name}. If this program is bundled, set the condition node in the bundler`);
+  if (found === undefined) throw new Error(`this runtime has no ${name}. If this program is bundled, enable the export condition "node" in the bundler`);
   return found as M;
 }
 

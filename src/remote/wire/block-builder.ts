@@ -36,7 +36,7 @@ export function columnsBytes(text: string): number {
   if (bytes <= MAX_COLUMNS_BYTES) return bytes;
   throw new ReplayError(
     "UNSUPPORTED",
-    `columns has ${bytes} bytes as JSON, but at most ${MAX_COLUMNS_BYTES} are allowed for an item of a remote writer. Use fewer columns, or shorter names`,
+    `columns takes ${bytes} bytes as JSON, but an item of a remote writer can have at most ${MAX_COLUMNS_BYTES}. Use fewer columns, or shorter names`,
   );
 }
 

@@ -64,7 +64,7 @@ export function readFrame(message: ArrayBuffer | Uint8Array): Frame {
   if (bytes.length < HEAD_BYTES) throw corruptFrame(`has only ${bytes.length} bytes`);
   const kind = NAMES[bytes[0] as number];
   if (kind === undefined) throw corruptFrame(`has the unknown kind ${bytes[0]}`);
-  if (bytes[1] !== 0 || bytes[2] !== 0 || bytes[3] !== 0) throw corruptFrame("has a head whose reserved bytes are not zero");
+  if (bytes[1] !== 0 || bytes[2] !== 0 || bytes[3] !== 0) throw corruptFrame("has a header whose reserved bytes are not zero");
   const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(4, true);
   const body = HEAD_BYTES + alignUp(length, ALIGNMENT);
   // A frame without a body may omit the zeros at the end.

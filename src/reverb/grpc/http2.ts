@@ -42,7 +42,7 @@ export async function http2(): Promise<Http2> {
   if (!hasBuiltins)
     throw new ReplayError(
       "UNSUPPORTED",
-      "this runtime has no HTTP/2 connections. Connect to the Reverb server from Node, Deno or Bun. A page can connect to that program with reprise/remote",
+      "this runtime does not support HTTP/2 connections. Connect to the Reverb server from Node, Deno or Bun. A page can connect to that program with reprise/remote",
     );
   return await builtin<Http2>("node:http2");
 }

@@ -54,6 +54,6 @@ export function headLayout({ rowBytes, leaves }: Layout): StateHead["layout"] {
 export function checkHead(what: string, head: unknown): StateHead {
   const { version } = (head ?? {}) as Partial<StateHead>;
   if (version === VERSION) return head as StateHead;
-  if (typeof version !== "number") throw new ReplayError("CORRUPT", `${what} has no head`);
+  if (typeof version !== "number") throw new ReplayError("CORRUPT", `${what} has no header`);
   throw new ReplayError("UNSUPPORTED", `${what} has state version ${version}, but this version of Reprise reads ${VERSION}`);
 }

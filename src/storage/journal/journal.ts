@@ -242,7 +242,7 @@ export class Journal {
 
   /** Handles a failure for which no caller waits: logs the error immediately, and lets the next call that would change the Replay throw it. */
   #onFailure(error: Error): void {
-    if (!this.#isFailing) this.#logger.warn(`${error.message}. The changes are in memory`);
+    if (!this.#isFailing) this.#logger.warn(`${error.message}. The changes are kept in memory`);
     this.#isFailing = true;
     const takeError = (): Error => {
       if (!this.#log.broken) this.#engine.journalError = undefined;

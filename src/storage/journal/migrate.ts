@@ -76,7 +76,7 @@ export async function* migrateJournal(migration: JournalMigration): AsyncGenerat
 function largeError({ name }: Directory, maxBytes: number): ReplayError {
   return new ReplayError(
     "UNSUPPORTED",
-    `${name} has retain: "all", and would have more than ${maxBytes} bytes in one file after a migration. Move its episodes to a new directory with openReplay and pushEpisodes`,
+    `${name} uses retain: "all", so a migration would write more than ${maxBytes} bytes to one file. Move its episodes to a new directory with openReplay and pushEpisodes`,
   );
 }
 

@@ -227,7 +227,7 @@ export class Log {
 
   /** Logs a write failure for which no caller waits. Logs it only once until something is written again. */
   warn(error: Error): void {
-    if (!this.#isFailing) this.#logger.warn(`${error.message}. The changes are in memory`);
+    if (!this.#isFailing) this.#logger.warn(`${error.message}. The changes are kept in memory`);
     this.#isFailing = true;
   }
 

@@ -60,7 +60,7 @@ export class OlderSegments {
       try {
         directory.remove(fileOf(id));
       } catch (error) {
-        logger.warn(`${directory.name}/${fileOf(id)} could not be removed. The next opening removes it: ${error}`);
+        logger.warn(`${directory.name}/${fileOf(id)} could not be removed, and will be removed when the log is next opened: ${error}`);
       }
     }
   }

@@ -123,7 +123,7 @@ class DirectoryScan {
     if (isAlone && (foreign || isDamage)) throw corrupt(damageAt(this.#directory, segment, at), `${fault}. The file is unchanged`);
     if (foreign || isDamage) this.#onDamage(segment, at, fault);
     else {
-      const what = `${size - wholeBytes} bytes after byte ${wholeBytes} are a torn tail, and are cut off (${fault})`;
+      const what = `${size - wholeBytes} bytes after byte ${wholeBytes} were not completely written, and are cut off (${fault})`;
       this.#options.logger.warn(`${this.#directory.name}/${fileOf(segment)}: ${what}`);
     }
   }

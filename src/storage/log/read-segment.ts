@@ -124,7 +124,7 @@ export class SegmentReader {
   }
 
   #begin(): boolean {
-    if (!this.#readMagic() || !this.#readSection()) return this.#setFault(this.fault ?? "it has no head");
+    if (!this.#readMagic() || !this.#readSection()) return this.#setFault(this.fault ?? "it has no header");
     const { kind, payload, end } = this.sections;
     this.head = kind === SEGMENT ? headOf(payload, this.segment) : undefined;
     this.isForeign = this.head === undefined;

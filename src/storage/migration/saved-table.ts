@@ -228,7 +228,7 @@ export class SavedTable {
     if (fresh > next.lastGeneration)
       throw new ReplayError(
         "KEYS_EXHAUSTED",
-        `tables.${this.#name} would have no keys left with the new options. Keep its maxSize and maxPending and the number of tables, or move its episodes into a new Replay`,
+        `tables.${this.#name} would have no keys left with the new options. Keep its maxSize, its maxPending and the number of tables, or move its episodes into a new Replay`,
       );
     const places = items.map((item) => next.placeOf(old.key(item.slot, item.generation)));
     const found = places.filter((place) => place !== undefined);

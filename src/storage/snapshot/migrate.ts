@@ -86,16 +86,16 @@ class SnapshotMigrator {
           yield new TextEncoder().encode(MAGIC);
         }
         while (!this.#hasEnded && parser.next()) yield* this.#section(parser);
-        if (parser.fault !== undefined) throw corrupt(`snapshot is truncated or altered at byte ${parser.from}`, parser.fault);
-        if (this.#hasEnded && parser.available > 0) throw corrupt(`snapshot is truncated or altered at byte ${parser.end}`, "bytes follow the end");
+        if (parser.fault !== undefined) throw corrupt(`the snapshot is truncated or altered at byte ${parser.from}`, parser.fault);
+        if (this.#hasEnded && parser.available > 0) throw corrupt(`the snapshot is truncated or altered at byte ${parser.end}`, "bytes follow the end");
       }
     }
-    if (!this.#hasEnded) throw corrupt(`snapshot is truncated or altered at byte ${parser.end}`, "the end is missing");
+    if (!this.#hasEnded) throw corrupt(`the snapshot is truncated or altered at byte ${parser.end}`, "the end is missing");
   }
 
   *#section({ kind, id, payload, from }: SectionParser): Generator<Uint8Array<ArrayBuffer>, void> {
-    const fault = (what: string) => corrupt(`snapshot is truncated or altered at byte ${from}`, what);
-    if ((kind === HEAD) !== (this.#migrator === undefined)) throw fault(kind === HEAD ? "it has a second head" : "the head is missing");
+    const fault = (what: string) => corrupt(`the snapshot is truncated or altered at byte ${from}`, what);
+    if ((kind === HEAD) !== (this.#migrator === undefined)) throw fault(kind === HEAD ? "it has a second header" : "the header is missing");
     if (this.#migrator === undefined) {
       this.#migrator = new StateMigrator("the snapshot", checkHead("snapshot", decodeTagged(payload)), this.#options, this.#output, this.#module);
       yield this.#seal(HEAD, id, encodeTagged(this.#migrator.head, "options"));

@@ -13,7 +13,7 @@ import { WritersReader } from "../format/writers.ts";
 import { checkWriters, type MakeReplay, type OpenWriters, type ReplayState } from "../replay-state.ts";
 import { checkSpec, MIGRATION_PAGE } from "../spec-mismatch.ts";
 
-const CONTRADICTION = "snapshot is inconsistent";
+const CONTRADICTION = "the snapshot is inconsistent";
 
 export type SnapshotSource = Uint8Array | Iterable<Uint8Array>;
 
@@ -109,7 +109,7 @@ class SnapshotReader<R> {
       const isOtherVersion = magic.startsWith(MAGIC.slice(0, -1));
       throw new ReplayError(
         isOtherVersion ? "UNSUPPORTED" : "CORRUPT",
-        `snapshot must begin with ${MAGIC}, got ${JSON.stringify(magic)}${isOtherVersion ? ". Read it with the version of Reprise that wrote it" : ""}`,
+        `the snapshot must begin with ${MAGIC}, got ${JSON.stringify(magic)}${isOtherVersion ? ". Read it with the version of Reprise that wrote it" : ""}`,
       );
     }
     this.#hasMagic = true;
@@ -119,14 +119,14 @@ class SnapshotReader<R> {
   #read(): void {
     const { kind, id, payload } = this.#parser;
     if (kind === HEAD && this.#state === undefined) this.#head(payload);
-    else if (this.#state === undefined) throw this.#corrupt("the head is missing");
+    else if (this.#state === undefined) throw this.#corrupt("the header is missing");
     else if (kind === END && payload.length === 4 && this.#parser.view.getUint32(0, true) === this.#sections) this.#hasEnded = true;
     else if (!this.#writers.take(kind, id, payload) && !this.#state.load(kind, id, payload)) throw this.#corrupt(`a section of kind ${kind} is inconsistent`);
     this.#sections++;
   }
 
   #head(payload: Uint8Array): void {
-    const head = checkHead("snapshot", decodeTagged(payload));
+    const head = checkHead("the snapshot", decodeTagged(payload));
     const { options } = head;
     const replayState = this.#make({ ...options, seed: BigInt.asUintN(64, BigInt(options.seed)), ...this.#options }, 0);
     if (this.#spec !== undefined) checkSpec("spec", this.#spec, replayState.options.spec, "the snapshot", REMEDY);
@@ -139,7 +139,7 @@ class SnapshotReader<R> {
 
   #corrupt(what: string): ReplayError {
     const { fault, from, end } = this.#parser;
-    return corrupt(`snapshot is truncated or altered at byte ${fault === undefined && !this.#hasEnded ? end : from}`, what);
+    return corrupt(`the snapshot is truncated or altered at byte ${fault === undefined && !this.#hasEnded ? end : from}`, what);
   }
 }
 

@@ -184,7 +184,7 @@ export function drawWithin<S>(size: number | undefined, numSteps: number, buffer
       const fitting = listed();
       wereFew = isFew(fitting);
       if (fitting.windows.length === 0)
-        throw new ReplayError("TOO_FEW", `every window of ${numSteps} steps crosses the end of an episode. Use a smaller numSteps, or add longer episodes`);
+        throw new ReplayError("TOO_FEW", `every window of ${numSteps} steps crosses the end of an episode. Pass a smaller numSteps, or add longer episodes`);
       filter.add(buffer.drawAmong(fitting, filter.missing));
     }
     return filter.take() as Element<S>;

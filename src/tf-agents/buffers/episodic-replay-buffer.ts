@@ -187,7 +187,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     const { length, completed, items } = onlyKeys("episodes", episodes, "length, completed, items");
     for (const [name, list] of Object.entries({ length, completed, items }))
       if (!isList(list) || listLength(list) !== idIndices.length)
-        throw mustBe("SPEC_MISMATCH", `episodes.${name}`, `a list of ${idIndices.length} elements, like indices`, list);
+        throw mustBe("SPEC_MISMATCH", `episodes.${name}`, `a list of ${idIndices.length} elements, one per index`, list);
     this.#begin.check();
     const steps = integersOf("episodes.length", "a list of step counts", length, 0);
     const batches = Array.from(idIndices, (_, j) => items[j]).map((episodeItems, j) => (steps[j] === 0 ? undefined : this.#toBatch(episodeItems, steps[j])));

@@ -42,7 +42,7 @@ export class PyHashedReplayBuffer<const S extends TrajectorySpec<Spec, Spec, Spe
     const leaf = isLeaf(observation) ? (observation as RowLeaf) : undefined;
     const shape = leaf === undefined ? [] : shapeOf(leaf);
     if (leaf === undefined || leaf.dtype === "string" || shape.length === 0)
-      throw mustBe("SPEC_MISMATCH", "dataSpec.observation", "one numeric leaf, whose last dimension counts frames", observation);
+      throw mustBe("SPEC_MISMATCH", "dataSpec.observation", "one numeric leaf whose last dimension counts the frames", observation);
     const stack = shape.at(-1) as number;
     const items = new PyItems<Spec>({ ...dataSpec, observation: u32(stack) }, options, (batch) => this.#decode(batch as never));
     super(dataSpec, items);

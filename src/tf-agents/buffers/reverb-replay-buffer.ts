@@ -243,7 +243,10 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
       }
       // The probability of such a long run by chance is below e^-64, so no item is long enough.
       if (emptyItems > MAX_EMPTY_ITEMS * (tableSize + 16))
-        throw new ReplayError("TOO_FEW", `no item of table ${this.#tableName} has numSteps = ${numSteps} steps. Use a smaller numSteps, or write longer items`);
+        throw new ReplayError(
+          "TOO_FEW",
+          `no item of table ${this.#tableName} has numSteps = ${numSteps} steps. Pass a smaller numSteps, or write longer items`,
+        );
       return undefined;
     };
     const takeElement = (): AnyElement<S> => {

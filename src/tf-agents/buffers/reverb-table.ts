@@ -291,11 +291,11 @@ function mustHaveColumns(
   isOf: (dtype: string, k: number) => boolean,
 ): void {
   const subject = `an item of table ${table}`;
-  if (columns.length !== leaves.length) throw mustBe("SPEC_MISMATCH", subject, `a list of ${leaves.length} columns, like dataSpec`, actual);
+  if (columns.length !== leaves.length) throw mustBe("SPEC_MISMATCH", subject, `a list of ${leaves.length} columns, as in dataSpec`, actual);
   leaves.forEach(({ path, leaf, shape }, k) => {
     const column = columns[k];
     if (isColumn(column) && isOf(leaf.dtype, k) && (column as Column).shape.slice(1).join() === shape.join()) return;
-    throw mustBe("SPEC_MISMATCH", `${path || "the column"} of ${subject}`, `steps of ${leafText(leaf.dtype, shape)}, like dataSpec`, column);
+    throw mustBe("SPEC_MISMATCH", `${path || "the column"} of ${subject}`, `steps of ${leafText(leaf.dtype, shape)}, as in dataSpec`, column);
   });
 }
 

@@ -72,8 +72,7 @@ export class PatternDataset<P extends Pattern = Pattern, Step = unknown> impleme
    */
   *[Symbol.iterator](): Generator<TrajectoryOf<P>, void, undefined> {
     const steps = this.#steps;
-    if (!(Symbol.iterator in steps))
-      throw mustBe(TypeError, "steps", ["a synchronous iterable for a for loop", "Use for await with an asynchronous one"], steps);
+    if (!(Symbol.iterator in steps)) throw mustBe(TypeError, "steps", ["a synchronous iterable for a for loop", "Use for await with an async iterable"], steps);
     const traversal = new StepTraversal(this.#spec, this.#leaves, this.#configs, this.#options);
     for (const step of steps) yield* traversal.items(step) as Iterable<TrajectoryOf<P>>;
   }

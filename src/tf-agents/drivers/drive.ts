@@ -60,7 +60,7 @@ export function drive<O, A>(
     infoObservers: functionsIn("limit.infoObservers", infoObservers),
   };
   checkParts(environment, policy, allObservers.infoObservers);
-  if (from !== undefined && !isTimeStep(from?.timeStep)) throw mustBe(TypeError, "from", "the result of an earlier drive", from);
+  if (from !== undefined && !isTimeStep(from?.timeStep)) throw mustBe(TypeError, "from", "the result of an earlier call to drive", from);
   const limits = { steps: steps ?? Infinity, episodes: episodes ?? Infinity, iterations: Infinity, onBoundary: endEpisodeOnBoundary, signal };
   const start = from === undefined ? {} : { timeStep: from.timeStep, policyState: { is: from.policyState } };
   return toAwaitable(loop(environment, policy, allObservers, limits, { transitionsFirst: true, statePhase: "before", stateReset: "over" }, start));

@@ -65,7 +65,7 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec, C extends Client
     integer("strideLength", strideLength, 1, MAX_LENGTH);
     finite("priority", priority, 0);
     flag("padEndOfEpisodes", padEndOfEpisodes);
-    if (flag("tileEndOfEpisodes", tileEndOfEpisodes) === 1 && !padEndOfEpisodes) throw new RangeError("tileEndOfEpisodes needs padEndOfEpisodes: true");
+    if (flag("tileEndOfEpisodes", tileEndOfEpisodes) === 1 && !padEndOfEpisodes) throw new RangeError("tileEndOfEpisodes requires padEndOfEpisodes: true");
     const cache = new Cache(clientOf(client as ClientLike<S>), tableName, (tables) => ({
       keep: sequenceLength,
       items: tables.map((table) => ({ table, length: sequenceLength, stride: strideLength, priority })),
@@ -144,7 +144,7 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec, C extends Client
       else if (!this.#hasNewItem())
         throw new ReplayError(
           "TOO_FEW",
-          `the ${cache.steps} cached steps are too few for an item of ${this.#length}. Call reset(false) to drop them, or set padEndOfEpisodes to write them`,
+          `the ${cache.steps} cached steps are too few for an item of ${this.#length} steps. Call reset(false) to drop them, or set padEndOfEpisodes to write them`,
         );
       else answer = yield* cache.createItems(this.#length, this.#priority);
     }

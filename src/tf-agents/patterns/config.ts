@@ -45,7 +45,8 @@ export function createConfig<P extends Pattern>(pattern: P, table: string, optio
   if (table === "") throw mustBe(RangeError, "table", "the name of a table", table);
   if (!Array.isArray(conditions)) throw mustBe(TypeError, "conditions", "an array of conditions", conditions);
   conditions.forEach((condition: unknown, i) => {
-    if (condition instanceof Comparable) throw mustBe(TypeError, `conditions[${i}]`, "compared with a number, such as Condition.stepIndex().ge(2)", condition);
+    if (condition instanceof Comparable)
+      throw mustBe(TypeError, `conditions[${i}]`, "a comparison with a number, such as Condition.stepIndex().ge(2)", condition);
     if (!(condition instanceof Condition)) throw mustBe(TypeError, `conditions[${i}]`, "a condition, such as Condition.stepIndex().ge(2)", condition);
   });
   if (!(priority instanceof PriorityFn)) throw mustBe(TypeError, "priority", "a result of constantPriorityFn or tdError", priority);

@@ -80,8 +80,8 @@ export class ReferenceField implements Field {
   slice(start?: number | null, stop?: number | null, step?: number | null): PatternNode {
     const name = this.#name;
     if (start === undefined || start === null) {
-      if (stop === undefined || stop === null) throw mustBe(RangeError, `start of ${name}`, "a negative index, because there is no stop", start);
-      if (step !== undefined && step !== null) throw mustBe(RangeError, `step of ${name}`, "omitted, because there is no start", step);
+      if (stop === undefined || stop === null) throw mustBe(RangeError, `start of ${name}`, "a negative index, because stop is omitted", start);
+      if (step !== undefined && step !== null) throw mustBe(RangeError, `step of ${name}`, "omitted, because start is omitted", step);
       return new PatternNode(this, null, integer(`stop of ${name}, without a start,`, stop, -MAX_LENGTH, -1), null);
     }
     integer(`start of ${name}`, start, -MAX_LENGTH, -1);

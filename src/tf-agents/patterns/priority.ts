@@ -37,7 +37,7 @@ export function tdError<const S extends Spec>(weight: number, spec: S, field: (s
   finite("the weight of tdError", weight, 0);
   if (typeof field !== "function") throw mustBe(TypeError, "field of tdError", "a function of a step that returns one of its fields", field);
   const reference: unknown = field(createReferenceStep(spec));
-  if (!(reference instanceof ReferenceField)) throw mustBe(TypeError, "the result of field of tdError", "a field of its step", reference);
+  if (!(reference instanceof ReferenceField)) throw mustBe(TypeError, "the result of the field function of tdError", "a field of its step", reference);
   const { leaf } = reference;
   if (!isDtype(leaf.leaf.dtype) || leaf.leaf.dtype === "bool" || leaf.size !== 1)
     throw mustBe(RangeError, `the field ${pathText(leaf.keys)} of tdError`, "a single number", leafText(leaf.leaf.dtype, leaf.shape));

@@ -90,12 +90,12 @@ export function mustBeAs(table: string, spec: Signature, item: DrawnItem, column
       throw mustBe(
         "SPEC_MISMATCH",
         `column ${i} of table ${table}`,
-        `${signatureText(leaf)}, like ${keys.join(".") || "the only leaf"} in spec`,
+        `${signatureText(leaf)}, as spec states for ${keys.join(".") || "its only leaf"}`,
         signatureText({ dtype, shape }),
       );
   });
 }
 
 function mustHave(table: string, expected: number, columns: number): void {
-  if (columns !== expected) throw mustBe("SPEC_MISMATCH", `an item of table ${table}`, `a list of ${expected} columns, like the spec`, `${columns} columns`);
+  if (columns !== expected) throw mustBe("SPEC_MISMATCH", `an item of table ${table}`, `a list of ${expected} columns, as in the spec`, `${columns} columns`);
 }

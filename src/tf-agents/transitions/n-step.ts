@@ -130,7 +130,7 @@ function stepAt(column: Column, steps: Uint32Array): Column {
 
 /** @throws SPEC_MISMATCH for integers, text, or another shape; RangeError for another rank */
 function floats(subject: string, column: Column, shape: readonly number[]): Column {
-  if (column.shape.length !== shape.length) throw mustBe(RangeError, subject, `a column of ${shape.length} dimensions`, `[${column.shape.join(", ")}]`);
+  if (column.shape.length !== shape.length) throw mustBe(RangeError, subject, `a column with ${shape.length} dimensions`, `[${column.shape.join(", ")}]`);
   if (column.shape.join() !== shape.join()) throw mustBe("SPEC_MISMATCH", subject, `of shape [${shape.join(", ")}]`, `[${column.shape.join(", ")}]`);
   if (!(column.data instanceof Float32Array || column.data instanceof Float64Array))
     throw mustBe("SPEC_MISMATCH", subject, "a column of f32 or f64", column.data);

@@ -101,7 +101,7 @@ export class Fields<S extends Spec> {
 
   /** Splits a step into one value per leaf. @throws ReplayError SPEC_MISMATCH if a part is not nested like the spec, or has a name that is not in the spec */
   take(step: unknown): Values {
-    if (step === null || step === undefined) throw mustBe("SPEC_MISMATCH", "step", "nested like the spec", step);
+    if (step === null || step === undefined) throw mustBe("SPEC_MISMATCH", "step", "a value with the structure of the spec", step);
     const values: unknown[] = [];
     // A getter of the step may call this method for another step.
     const outer = this.#values;

@@ -35,7 +35,7 @@ export class RemoteClient<S extends Spec = Spec> implements StepClient<S> {
     if (name !== undefined)
       throw new ReplayError(
         "UNSUPPORTED",
-        `name works only in the process of the Replay, got ${show(name)}. Pass it to acceptWriter at the other end of the port`,
+        `name must be omitted with a remote writer, got ${show(name)}. Pass it to acceptWriter at the other end of the port`,
       );
     if (this.#borrowed !== undefined)
       throw new ReplayError("OUT_OF_TURN", "this remote writer already has an observer. Close that observer first, or create another writer");

@@ -56,7 +56,7 @@ export class Structure<S extends Spec> {
     const mismatch = leaves.find((_, i) => keyed[i] !== (this.#keyed ?? keyed)[i]);
     if (mismatch === undefined) return keyed;
     const has = this.#keyed?.[mismatch.index] === true;
-    const rule = `must${has ? "" : " not"} have ${mismatch.path}, like the first step of this writer${has ? " (null if it has no value)" : ""}`;
+    const rule = `must${has ? "" : " not"} have ${mismatch.path}, as in the first step of this writer${has ? " (null if it has no value)" : ""}`;
     throw new ReplayError("SPEC_MISMATCH", `step ${rule}, got ${show(step)}`);
   }
 

@@ -25,7 +25,7 @@ test("an append that throws IO has appended nothing; what was appended is there 
   }
   expect([appended, refused]).toEqual([21, 19]);
   // One warning is logged as long as the disk is full.
-  expect(warned).toEqual([expect.stringMatching(/no space is left \(ENOSPC\)\. The changes are in memory$/)]);
+  expect(warned).toEqual([expect.stringMatching(/no space is left \(ENOSPC\)\. The changes are kept in memory$/)]);
   full = false;
   await buffer.flush();
   buffer.append(transition(-1));
@@ -67,7 +67,7 @@ test.each([
     // Each failed attempt is reported to the next call, and the first one also to the logger. Attempts are at most 100 ms apart.
     expect(refused).toBeGreaterThan(10);
     expect(refused).toBeLessThanOrEqual(21);
-    expect(warned).toEqual([expect.stringMatching(/no space is left \(ENOSPC\)\. The changes are in memory$/)]);
+    expect(warned).toEqual([expect.stringMatching(/no space is left \(ENOSPC\)\. The changes are kept in memory$/)]);
     // From here on, no calls trigger an attempt.
     vi.advanceTimersByTime(1000);
     full = false;

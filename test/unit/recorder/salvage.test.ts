@@ -67,7 +67,7 @@ test.each(STORAGES)("a crash costs nothing of what was flushed, and the open epi
     [3, true],
     [3, false],
   ]);
-  expect(losses.every(({ reason }) => reason.includes("torn tail"))).toBe(true);
+  expect(losses.every(({ reason }) => reason.includes("not completely written"))).toBe(true);
 });
 
 test("what is left out takes no memory", async () => {

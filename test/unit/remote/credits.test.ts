@@ -167,7 +167,7 @@ describe("a frame of an honest writer", () => {
     expectError(
       errorOf(() => writer.createItem("t", { length: 1, columns: many })),
       "UNSUPPORTED",
-      /^columns has \d+ bytes as JSON, .* at most \d+/,
+      /^columns takes \d+ bytes as JSON, .* at most \d+/,
     );
     await writer.createItem("t", { length: 1, columns });
     await writer.close();

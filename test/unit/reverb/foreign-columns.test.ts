@@ -117,7 +117,7 @@ describe("writing", () => {
     expect(twin.came).toBe(2);
     await expect(clientOf({ obs: f64(3), act: i32() }).insert(step, { rank: 1 })).rejects.toMatchObject({
       code: "SPEC_MISMATCH",
-      message: expect.stringContaining("f32 of any shape, like obs in its signature"),
+      message: expect.stringContaining("f32 of any shape, as its signature states for obs"),
     });
     expect(twin.came).toBe(2);
   });
@@ -125,7 +125,7 @@ describe("writing", () => {
   it("a column that is known is still compared, beside one of any rank", async () => {
     await expect(clientOf({ obs: f32(3), act: f32() }).insert(step, { rank: 1 })).rejects.toMatchObject({
       code: "SPEC_MISMATCH",
-      message: expect.stringContaining("i32 of shape [any], like act in its signature"),
+      message: expect.stringContaining("i32 of shape [any], as its signature states for act"),
     });
     expect(twin.came).toBe(0);
   });

@@ -15,7 +15,7 @@ afterAll(() => client.close());
 it("rules that a server's items cannot keep are UNSUPPORTED, with what to do instead", () => {
   const of = (rule: object) => () => client.writer({ keep: 4, items: [{ table: "t", length: 2, ...rule }] as never });
   const unsupported = (message: RegExp) => expect.objectContaining({ code: "UNSUPPORTED", message: expect.stringMatching(message) });
-  expect(of({ nStep: 3, length: undefined })).toThrow(unsupported(/^items\[0\]\.nStep works only with tables in this process.*nStep \+ 1 steps/));
+  expect(of({ nStep: 3, length: undefined })).toThrow(unsupported(/^items\[0\]\.nStep is not supported with a Reverb server.*nStep \+ 1 steps/));
   expect(of({ columns: { x: { leaf: "a" } } })).toThrow(unsupported(/structuredWriter/));
   expect(of({ priority: "max" })).toThrow(unsupported(/Pass a number/));
   expect(of({ length: 5 })).toThrow("items[0].length must be an integer in 1 … 4, got 5");

@@ -86,7 +86,7 @@ describe("a log that is cut at any byte", () => {
     const bytes = directory.files().get(FIRST) as Uint8Array;
     const warned: string[] = [];
     reopened(memory({ files: [[FIRST, bytes.subarray(0, -1)]] }), { logger: { info() {}, warn: (message) => warned.push(message) } });
-    expect(warned).toEqual([expect.stringMatching(/^memory\/00000001\.rpr: \d+ bytes after byte \d+ are a torn tail, and are cut off/)]);
+    expect(warned).toEqual([expect.stringMatching(/^memory\/00000001\.rpr: \d+ bytes after byte \d+ were not completely written, and are cut off/)]);
     expect(groups.length).toBeGreaterThan(2);
   });
 });

@@ -42,7 +42,7 @@ test("a timer that finds no room says so at once, the next call is refused, and 
     writer.append({ n: 0 });
     expect(warned).toEqual([]);
     vi.advanceTimersByTime(20);
-    expect(warned).toEqual([expect.stringMatching(/no space is left \(ENOSPC\)\. The changes are in memory$/)]);
+    expect(warned).toEqual([expect.stringMatching(/no space is left \(ENOSPC\)\. The changes are kept in memory$/)]);
     expect(() => writer.append({ n: 1 })).toThrow(
       expect.objectContaining({ code: "IO", message: expect.stringMatching(/ENOSPC.*this call had no effect.*Repeat this call/) }),
     );

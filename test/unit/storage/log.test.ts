@@ -137,7 +137,7 @@ describe("a log", () => {
       expectError(
         errorOf(() => reopened(cut, options)),
         "CORRUPT",
-        /00000002\.rpr is truncated or altered at byte 0: (the file is missing|it is incomplete|it has no head)|a section/,
+        /00000002\.rpr is truncated or altered at byte 0: (the file is missing|it is incomplete|it has no header)|a section/,
       );
       expect(reopened(cut, { ...options, salvage: true })).toEqual(seen.slice(0, -1));
       expect(reopened(cut, options)).toEqual(seen.slice(0, -1));

@@ -213,7 +213,7 @@ test("an inserted step fits a signature of items of one step, or of a step", () 
   }
   const made = LocalClient.of({ spec: i32(), tables: [{ name: "t", ...once, signature: { dtype: "i32", shape: [2] } }] });
   expect(() => made.insert(1, { t: 1 })).toThrow(
-    /^column 0 of an item of table t must be i32 of shape \[2\], like the only column in its signature, got "i32 of shape \[1\]"$/,
+    /^column 0 of an item of table t must be i32 of shape \[2\], as its signature states for the only column, got "i32 of shape \[1\]"$/,
   );
   const signature = Object.fromEntries(["a", "b", "c"].map((name) => [name, { dtype: "i32", shape: [1] }] as const));
   const wide = LocalClient.of({ spec: { a: i32(), b: i32(), c: i32() }, tables: [{ name: "t", ...once, signature }] });

@@ -110,7 +110,7 @@ describe("an observer with a name", () => {
     expectError(
       errorOf(() => new ReverbAddTrajectoryObserver(client as never, { tableName: "t", sequenceLength: 2, name: "one" })),
       "UNSUPPORTED",
-      /name works only with tables in this process/,
+      /name is not supported with a Reverb server/,
     );
     client.close();
   });

@@ -36,7 +36,7 @@ test.each([
   [() => step.action.slice(-3, 1), RangeError, "stop of action must be an integer in -16777215 … 0, got 1"],
   [() => step.action.slice(-2, -2), RangeError, "stop of action must be greater than its start, -2, got -2"],
   [() => step.action.slice(-3, null, -1), RangeError, "step of action must be an integer in 1 … 16777215, got -1"],
-  [() => step.action.slice(null, -1, 2), RangeError, "step of action must be omitted, because there is no start, got 2"],
+  [() => step.action.slice(null, -1, 2), RangeError, "step of action must be omitted, because start is omitted, got 2"],
   [() => createReferenceStep({ a: f32 } as never), TypeError, /^spec of a must be a leaf .* Call the function: f32\(\)/],
   [() => patternFromTransform(spec, undefined as never), TypeError, "transform is required: a function"],
   [() => createConfig({}, "t"), RangeError, "pattern must be a nest with at least one node, such as { x: step.field.at(-1) }, got an object without keys"],
@@ -48,7 +48,7 @@ test.each([
   [
     () => createConfig(pattern, "t", { conditions: [Condition.stepIndex() as never] }),
     TypeError,
-    /^conditions\[0\] must be compared with a number, such as Condition.stepIndex\(\).ge\(2\)/,
+    /^conditions\[0\] must be a comparison with a number, such as Condition.stepIndex\(\).ge\(2\)/,
   ],
   [() => createConfig(pattern, "t", { priority: 3 as never }), TypeError, "priority must be a result of constantPriorityFn or tdError, got 3"],
   [() => createConfig(pattern, "t", { prioriy: 3 } as never), TypeError, /has no option "prioriy"/],
@@ -67,7 +67,7 @@ test.each([
   [() => constantPriorityFn("a" as never), TypeError, 'the priority must be a finite number >= 0, got "a"'],
   [() => tdError(-0.5, spec, (one) => one.action), RangeError, "the weight of tdError must be a finite number >= 0, got -0.5"],
   [() => tdError(0.5, spec, (one) => one.obs.image), RangeError, 'the field obs.image of tdError must be a single number, got "f32 of shape [2, 2]"'],
-  [() => tdError(0.5, spec, () => 3 as never), TypeError, "the result of field of tdError must be a field of its step, got 3"],
+  [() => tdError(0.5, spec, () => 3 as never), TypeError, "the result of the field function of tdError must be a field of its step, got 3"],
   [() => unpackPattern({} as never), TypeError, "config must be a result of createConfig, got an object without keys"],
   [() => inferSignature([], spec), RangeError, "configs must be an array of at least one config, got an array of 0"],
   [

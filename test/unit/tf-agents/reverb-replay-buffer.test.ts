@@ -389,7 +389,7 @@ describe("items of trajectory writers", () => {
     expectError(
       errorOf(() => all(buffer().asDataset())),
       "SPEC_MISMATCH",
-      /of 3 columns, like dataSpec/,
+      /of 3 columns, as in dataSpec/,
     );
     writer.createItem("t", 1, { a: history.obs.b.slice(), b: history.obs.a.slice(), c: history.reward.slice() });
     expectError(

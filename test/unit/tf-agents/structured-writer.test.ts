@@ -43,7 +43,9 @@ test("what no writer takes is refused where it is made, and there is no writer",
 
 test("items must fit their table's signature, and the writer is not made where they do not", () => {
   const signature = { x: { dtype: "i32", shape: [3] } };
-  expect(() => made([createConfig(last2, "t")], {}, signature)).toThrow("column 0 of an item of table t must be i32 of shape [3], like x in its signature");
+  expect(() => made([createConfig(last2, "t")], {}, signature)).toThrow(
+    "column 0 of an item of table t must be i32 of shape [3], as its signature states for x",
+  );
   expect(() =>
     made(
       [
@@ -142,7 +144,7 @@ test("all steps have the fields of the first one, some of them without a value",
   expect(drawn(client)).toEqual([[1], [3]]);
   const lean = client.structuredWriter([createConfig(newest, "t")]);
   lean.append({ a: 1 });
-  expect(() => lean.append({ a: 2, b: 2 })).toThrow("step must not have b, like the first step of this writer");
+  expect(() => lean.append({ a: 2, b: 2 })).toThrow("step must not have b, as in the first step of this writer");
 });
 
 test("what is refused leaves counts, the open step and items as they were", () => {

@@ -220,7 +220,7 @@ describe("arguments", () => {
     [{ priority: true }, TypeError, /^priority/],
     [{ priority: null }, TypeError, /^priority/],
     [{ padEndOfEpisodes: 1 }, TypeError, /^padEndOfEpisodes must be a boolean/],
-    [{ tileEndOfEpisodes: true }, RangeError, /^tileEndOfEpisodes needs padEndOfEpisodes/],
+    [{ tileEndOfEpisodes: true }, RangeError, /^tileEndOfEpisodes requires padEndOfEpisodes/],
     [{ tableName: "u" }, "NOT_FOUND", /^tableName must be the name of a table of the client, got "u"/],
     [{ tableName: ["t", "u"] }, "NOT_FOUND", /"u"/],
     [{ tableName: 1 }, TypeError, /^tableName/],

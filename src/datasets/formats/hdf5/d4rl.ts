@@ -184,7 +184,8 @@ async function tableOf(hdf5: Hdf5Columns, { infos, finalObservation }: D4rlOptio
   const nextPath = pathOf("next_observation");
   const next = nextPath === undefined ? undefined : await hdf5.tree(nextPath);
   const info = infos === true && (await hdf5.entry("/infos")) === "group" ? await hdf5.tree("/infos") : {};
-  if (next === undefined && finalObservation === "next") throw unsupportedFile({ file }, "the file has no next_observations, which finalObservation requires");
+  if (next === undefined && finalObservation === "next")
+    throw unsupportedFile({ file }, "the file has no next_observations, which finalObservation requires. Omit finalObservation");
   const different = next === undefined ? undefined : specDifference(rowSpec(observation), rowSpec(next));
   if (different !== undefined) throw corruptFile({ file }, `next_observations do not match observations: ${different}`);
   const invalid = [terminals, timeouts].find(

@@ -76,7 +76,7 @@ export class GenericJsonl {
     const { steps, metadata } = records.of(first.value, place);
     const metadataSpec = (types.metadata.spec(false) ?? {}) as { readonly [name: string]: StepSpec };
     const unknown = Object.keys(records.areEpisodes ? metadata : {}).find((name) => !Object.hasOwn(metadataSpec, name));
-    if (unknown !== undefined) throw unsupportedFile(place, `metadata ${unknown} of the first episode is null or nested too deeply`);
+    if (unknown !== undefined) throw unsupportedFile(place, `metadata ${unknown} of the first episode is null or nested too deeply. Remove it from the file`);
     checkLeaves(metadataSpec, "the metadata of the episodes", place);
     this.#file = file;
     this.#records = records;

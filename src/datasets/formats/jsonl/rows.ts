@@ -125,9 +125,9 @@ export function inferRowSchema(
   const has = Object.keys(fields) as Field[];
   const steps = FLAGS.some((flag) => has.includes(flag));
   if (steps && !has.includes("is_terminal") && !has.includes("terminated"))
-    throw unsupportedFile(place, "the steps have is_first or is_last, but no is_terminal");
+    throw unsupportedFile(place, "the steps have is_first or is_last, but no is_terminal. Add is_terminal to each step");
   if (finalObservation === "next" && !has.includes("next_observation"))
-    throw unsupportedFile(place, "the steps have no next_observation, which finalObservation requires");
+    throw unsupportedFile(place, "the steps have no next_observation, which finalObservation requires. Omit finalObservation");
   const part = (name: string, inferred: StepSpec | undefined): [string, StepSpec] => {
     const fieldSpec = Object.hasOwn(spec, name) ? spec[name] : inferred;
     if (fieldSpec === undefined) throw unsupportedFile(place, `${name} of the first step is null or nested too deeply. Describe it in stepSpec`);

@@ -97,7 +97,7 @@ export function createFrameSchema(stepSpec: StepSpec, metadataSpec: { readonly [
     if (camera.name.split(".").includes("") || /[\\/\0]/.test(camera.name))
       throw new RldsError(
         "UNSUPPORTED",
-        `the camera name ${JSON.stringify(camera.name)} must be a valid folder name, because the films of the camera are copied`,
+        `the camera name ${JSON.stringify(camera.name)} must be a valid folder name, because Reprise copies the camera's films to that folder`,
       );
     const [file, timestamp] = [at(`${path}/path`), at(`${path}/timestamp`)];
     return file === undefined || timestamp === undefined ? [] : [{ camera, path: file, timestamp }];
@@ -143,7 +143,7 @@ function nameOf(keys: readonly string[], kind: OutputFeature["kind"]): string {
   if (keys.length === 0 || keys.some((key) => key === "" || key.includes("/")))
     throw new RldsError(
       "UNSUPPORTED",
-      `in LeRobot, each name in the path of a leaf must be non-empty and without slashes, got ${JSON.stringify(keys)}. Rename the leaf with mapSteps`,
+      `each name in the path of a leaf must be non-empty and contain no slashes, as LeRobot requires, got ${JSON.stringify(keys)}. Rename the leaf with mapSteps`,
     );
   if (keys.length > 1) return keys.join(".");
   const [name] = keys as readonly [string];

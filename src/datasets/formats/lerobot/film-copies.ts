@@ -126,7 +126,7 @@ export class FilmCopies {
     const known = this.#files.get(path);
     // The first copy of this video may have been cut, so its episodes must be consecutive.
     if (known !== undefined && cutFilm !== undefined)
-      throw unsupportedFile({ file: path }, `the episodes of a film of ${this.camera.name} must be consecutive`);
+      throw unsupportedFile({ file: path }, `the episodes in a film of ${this.camera.name} must be consecutive`);
     const file = known ?? this.#count++;
     this.#files.set(path, file);
     const film = { path, file, spans: films.spans?.(path), written: new Set<number>(), next: 0, cutFrames: 0 };
@@ -152,7 +152,7 @@ export class FilmCopies {
     }
     throw unsupportedFile(
       { file: path, episode },
-      `the frames of ${this.camera.name} must match the frames that the source lists for the episode, in the order of the film`,
+      `the episodes must be in the same order as in the film of ${this.camera.name}, and each must have the frames that the source lists for it`,
     );
   }
 

@@ -50,7 +50,10 @@ export function imageLeaves({ features }: LeRobotInfo): ImageLeaf[] {
     .filter(([, { dtype }]) => dtype === "image")
     .map(([name, { shape, names, keys }]) => {
       if (shape.length !== 3)
-        throw unsupportedFile({ file: INFO }, `image ${name} must have height, width and channels, got shape [${shape.join(", ")}]${columnRemedy([name])}`);
+        throw unsupportedFile(
+          { file: INFO },
+          `image ${name} must have three dimensions (height, width and channels), got shape [${shape.join(", ")}]${columnRemedy([name])}`,
+        );
       const first = Array.isArray(names) ? String(names[0]) : "";
       const [a, b, c] = shape as [number, number, number];
       return { path: keys.join("/"), column: [name, "bytes"], type: "u8", shape: first.startsWith("channel") ? [b, c, a] : [a, b, c] };

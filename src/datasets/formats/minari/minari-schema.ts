@@ -73,7 +73,7 @@ export class MinariSchema {
       reward = REWARD,
     } = fields as { readonly [name: string]: StepSpec } & { readonly observation: StepSpec; readonly action: StepSpec };
     if (!isLeaf(reward) || isText(reward) || reward.shape.length > 0)
-      throw new RldsError("UNSUPPORTED", "the reward must be a single number, as Minari requires");
+      throw new RldsError("UNSUPPORTED", "the reward must be a single number, as Minari requires. Convert it with mapSteps");
     const images = [observation, action].flatMap((spec) => leavesOf(spec)).filter(({ leaf }) => isImage(leaf));
     this.encodes = images.every(({ leaf }) => isEncodable(leaf));
     const all = leavesOf(stepSpec);

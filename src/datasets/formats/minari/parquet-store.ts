@@ -64,7 +64,8 @@ export class ParquetStore implements EpisodeStore {
     const paths = new Map<string, EpisodePaths>();
     const add = (number: string, table: string) => {
       const group = `episode_${number}`;
-      if (paths.has(group)) throw unsupportedFile({ file: table }, `episode ${number} has several tables, but Minari writes only one`);
+      if (paths.has(group))
+        throw unsupportedFile({ file: table }, `episode ${number} has several tables, but Minari writes one Parquet file per episode. Remove all others`);
       paths.set(group, { table, folder: `${base}${number}/` });
     };
     for (const path of all === undefined ? [] : sortPaths(all)) {

@@ -64,7 +64,7 @@ export async function planOf(
     const different = fields.next_observation === undefined ? undefined : specDifference(rowSpec(observation), rowSpec(fields.next_observation));
     if (different !== undefined) throw corruptFile({ file }, `next_observations do not match observations: ${different}`);
     if (options.finalObservation === "next" && fields.next_observation === undefined)
-      throw unsupportedFile({ file }, "the archive has no next_observations, which finalObservation requires");
+      throw unsupportedFile({ file }, "the archive has no next_observations, which finalObservation requires. Omit finalObservation");
     const rows = rowsOf([...columnsOf(transition), terminations], file);
     const memory = (bytes: Uint8Array, path: string) =>
       new Column({ path, leaf: { dtype: "bool", shape: [] }, rows: bytes.length, rowBytes: 1, read: async (a, b) => bytes.slice(a, b) });
@@ -90,7 +90,7 @@ export async function planOf(
   if (isTerminal === undefined || (lengths === undefined && first === undefined && last === undefined))
     throw unsupportedFile(
       { file },
-      "the archive does not mark the ends of episodes. Add is_terminal with lengths, is_first or is_last, or add terminals with timeouts",
+      "the archive does not mark the ends of episodes. Add is_terminal together with lengths, is_first or is_last, or add both terminals and timeouts",
     );
   const flagColumns = [first, last, isTerminal].filter((column) => column !== undefined);
   const rows = rowsOf([...columnsOf(main), ...flagColumns], file);

@@ -118,7 +118,7 @@ export function sameColumn(file: ParquetFile, path: string, leaf?: StepLeaf): Fi
   if (column === undefined || (leaf !== undefined && (column.dtype !== leaf.dtype || column.listDepth !== leaf.shape.length)))
     throw new RldsError(
       "SPEC_MISMATCH",
-      `the file must have a column ${path}, like the first file, got ${column === undefined ? "none" : `a column of ${column.type}`}`,
+      `the file must have a column ${path}, as in the first file, got ${column === undefined ? "none" : `a column of ${column.type}`}`,
       { file: file.name },
     );
   return column;

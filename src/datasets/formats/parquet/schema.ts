@@ -57,7 +57,7 @@ export function listOutputColumns(stepSpec: StepSpec, metadataSpec: { readonly [
     if (name === "" || names.has(name))
       throw new RldsError(
         "UNSUPPORTED",
-        name === "" ? "a leaf has no name. Rename it with mapSteps" : `two columns would be named ${name}. Rename a leaf with mapSteps`,
+        name === "" ? "a leaf has no name. Name it with mapSteps" : `two columns would be named ${name}. Rename a leaf with mapSteps`,
       );
     names.add(name);
   }

@@ -78,7 +78,7 @@ export class Selection {
         keys: splitPath(value as string),
       }),
     );
-    this.#nulls = entriesOf("null", options.null, "a number, a string or a flag", (value) =>
+    this.#nulls = entriesOf("null", options.null, "a number, a string or a boolean", (value) =>
       ["number", "bigint", "boolean", "string"].includes(typeof value),
     ) as NullRule[];
     this.isEmpty = this.#without.length + this.#renamed.length + this.#nulls.length === 0 && this.#only === undefined;

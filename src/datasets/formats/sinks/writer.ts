@@ -95,17 +95,17 @@ const MAX_EMPTY_LISTS = 65_536;
 /** Checks a spec that a dataset declares. @throws RldsError SPEC_MISMATCH · UNSUPPORTED for lengths that differ between episodes */
 function checkSpec(spec: StepSpec, prefix: string, path = ""): void {
   const subject = `${prefix}${path || "step"}`;
-  const specError = (rule: string, value: unknown) => new RldsError("SPEC_MISMATCH", mustBe(TypeError, subject, rule, value).message);
-  if (typeof spec !== "object" || spec === null) throw specError("a spec", spec);
+  const specError = (name: string, rule: string, value: unknown) => new RldsError("SPEC_MISMATCH", mustBe(TypeError, name, rule, value).message);
+  if (typeof spec !== "object" || spec === null) throw specError(subject, "a spec", spec);
   if (!isLeaf(spec)) {
     for (const [name, part] of Object.entries(spec)) checkSpec(part, prefix, path === "" ? name : `${path}/${name}`);
     return;
   }
   const { dtype, shape } = spec as { readonly dtype: string; readonly shape: unknown };
-  if (!isDtype(dtype) && !isText(spec)) throw specError("of a supported dtype", dtype);
-  if (!Array.isArray(shape) || !shape.every((length) => Number.isSafeInteger(length) && length >= -1)) throw specError("of a valid shape", shape);
-  if (shape.includes(-1))
-    throw new RldsError("UNSUPPORTED", `${subject} must have a shape of known lengths, got [${shape.join(", ")}]. Leave it out with mapEpisodes`);
+  if (!isDtype(dtype) && !isText(spec)) throw specError(`the dtype of ${subject}`, "a supported dtype", dtype);
+  if (!Array.isArray(shape) || !shape.every((length) => Number.isSafeInteger(length) && length >= -1))
+    throw specError(`the shape of ${subject}`, "an array of integers >= 0", shape);
+  if (shape.includes(-1)) throw new RldsError("UNSUPPORTED", `${subject} must have a fixed shape, got [${shape.join(", ")}]. Leave it out with mapEpisodes`);
   const lists = shape.includes(0) ? shape.reduce((count, length) => count * Math.max(length, 1), 1) : 0;
   if (lists > MAX_EMPTY_LISTS)
     throw new RldsError(

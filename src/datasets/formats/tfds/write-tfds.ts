@@ -107,7 +107,8 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
     const metadataLeaves = listOutputLeaves(metadataSpec as StepSpec, "", new Set());
     // In a record, the key of such a metadata value could equal the key of a step's leaf.
     const conflict = metadataLeaves.find((leaf) => leaf.path.startsWith("steps/"));
-    if (conflict !== undefined) throw new RldsError("UNSUPPORTED", `${conflict.path} must not begin with steps/ as metadata of an episode. Rename it`);
+    if (conflict !== undefined)
+      throw new RldsError("UNSUPPORTED", `the path of episode metadata must not begin with steps/, got ${conflict.path}. Rename it with mapEpisodes`);
     const features = featuresJson(stepSpec, metadataSpec, stepLeaves, metadataLeaves);
     if (otherSplits.length > 0 && !sameJson(JSON.parse(features), dataset?.features))
       throw new RldsError("SPEC_MISMATCH", `the split must have the same features as ${otherSplits.join(", ")} in this dataset. Use another name or version`, {

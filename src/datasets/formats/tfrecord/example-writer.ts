@@ -89,7 +89,7 @@ function jpegOf(made: unknown): Uint8Array {
     throw new TypeError(`${subject} must be ${rule}, got a promise. Prepare the encoder beforehand, and encode synchronously`);
   if (!["Uint8Array", "Uint8ClampedArray"].includes(kindOf(made) as string)) throw mustBe(TypeError, subject, rule, made);
   const bytes = made as Uint8Array;
-  if (!isJpeg(bytes)) throw mustBe(TypeError, subject, `${rule}, which begins with the bytes 255, 216`, made);
+  if (!isJpeg(bytes)) throw mustBe(TypeError, subject, `${rule}, with 255 and 216 as its first bytes`, made);
   return new Uint8Array(bytes);
 }
 

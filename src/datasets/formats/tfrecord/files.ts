@@ -37,7 +37,7 @@ export async function fileOpener(from: Source | undefined, options: SourceOption
   const { folder, file } = await sourceOf(from, options);
   if (folder !== undefined) return (path) => folder.open(path);
   await file.close();
-  throw new RldsError("UNSUPPORTED", "from must be the folder that contains the files", { file: file.name });
+  throw new RldsError("UNSUPPORTED", "from must be a folder, got a file. Pass the folder that contains the files", { file: file.name });
 }
 
 export function isHttp(path: unknown): boolean {

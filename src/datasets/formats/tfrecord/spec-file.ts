@@ -147,7 +147,7 @@ class StructureReader {
     const dtype = DTYPE_BY_NUMBER.get(number);
     if (dtype === undefined) throw unsupportedFile({ file: this.#file }, `the spec has the TensorFlow data type ${number}, which Reprise cannot read`);
     if (isUnknown || shape.some((n) => !(n > 0)))
-      throw unsupportedFile({ file: this.#file }, `the spec has the shape [${isUnknown ? "?" : shape.join(", ")}], which is not fully known`);
+      throw unsupportedFile({ file: this.#file }, `the spec has the shape [${isUnknown ? "?" : shape.join(", ")}], which is not fully defined`);
     return { dtype, shape };
   }
 

@@ -78,7 +78,7 @@ async function consolidatedFolder(folder: SourceFolder): Promise<ZarrFolder> {
     } else if (path.endsWith(`/${ARRAY_2}`)) documents.set(path.slice(0, -ARRAY_2.length - 1), value);
   }
   if (documents.size === 0)
-    throw unsupportedFile(file, "the folder of a URL cannot be listed, and the Zarr store has no consolidated metadata. Run zarr.consolidate_metadata");
+    throw unsupportedFile(file, "a folder at a URL cannot be listed, and the Zarr store has no consolidated metadata. Run zarr.consolidate_metadata");
   if (!documents.has(EPISODE_ENDS)) throw unsupportedFile(file, noStore([NODE_3]));
   return {
     folder,

@@ -44,7 +44,8 @@ function channelsOf(spec: StepSpec, paths: readonly string[]): Map<number, numbe
   const channels = new Map<number, number>();
   for (const path of paths) {
     const film = filmReferences(spec).find((keys) => keys.join("/") === slashed(path));
-    if (film !== undefined) throw unsupportedFile({}, `${film.join("/")} is a film, and Reprise cannot swap the channels of a film without encoding it again`);
+    if (film !== undefined)
+      throw unsupportedFile({}, `${film.join("/")} is a film, and Reprise cannot swap the channels of a film without encoding it again. Omit this path`);
     const images = leavesAt(spec, "swapChannels", path).filter(
       ({ leaf }) => !isText(leaf) && leaf.shape.length === 3 && [3, 4].includes(leaf.shape[2] as number),
     );

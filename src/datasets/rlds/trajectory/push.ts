@@ -82,7 +82,7 @@ async function mustMatch(observer: TrajectoryTaker, spec: TrajectoryDataSpec): P
   if (mismatch === undefined) return;
   throw new RldsError(
     "SPEC_MISMATCH",
-    `the signature of the observer's tables must match createTrajectoryDataSpec of the data, with a time dimension before each shape: ${mismatch}`,
+    `the signature of the observer's tables must match the result of createTrajectoryDataSpec for the data, with a time dimension before each shape: ${mismatch}`,
     { pushed: 0 },
   );
 }

@@ -170,7 +170,7 @@ it("a migration that would make a file too large is refused, and changes nothing
   const all = async () => {
     for await (const _ of migration);
   };
-  await expect(all()).rejects.toThrow(/retain: "all", and would have more than 100000 bytes in one file/);
+  await expect(all()).rejects.toThrow(/retain: "all", so a migration would write more than 100000 bytes to one file/);
   expect(dir.files()).toEqual(files);
 });
 

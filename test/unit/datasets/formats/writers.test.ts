@@ -85,9 +85,9 @@ it("finds its own form behind blank lines", async () => {
 });
 
 it.each([
-  ["a dtype that there is not", { a: { dtype: "f8", shape: [] } }, "SPEC_MISMATCH", /^a must be of a supported dtype, got "f8"$/],
-  ["no shape", { a: { dtype: "f32" } }, "SPEC_MISMATCH", /^a is required, and must be of a valid shape/],
-  ["a length that differs", { a: { dtype: "f32", shape: [-1] } }, "UNSUPPORTED", /^a must have a shape of known lengths, got \[-1\]/],
+  ["a dtype that there is not", { a: { dtype: "f8", shape: [] } }, "SPEC_MISMATCH", /^the dtype of a must be a supported dtype, got "f8"$/],
+  ["no shape", { a: { dtype: "f32" } }, "SPEC_MISMATCH", /^the shape of a is required: an array of integers >= 0/],
+  ["a length that differs", { a: { dtype: "f32", shape: [-1] } }, "UNSUPPORTED", /^a must have a fixed shape, got \[-1\]/],
 ] as const)("refuses a spec with %s", async (_, stepSpec, code, message) => {
   for (const write of [writeJsonl, writeParquet, (rlds: RldsDataset<unknown>, to: Map<string, Uint8Array>) => writeTfds(rlds, to, { name: "x" })]) {
     const files = memorySink();
@@ -95,7 +95,7 @@ it.each([
     expect(files.size).toBe(0);
   }
   const metadata = formed({ a: { dtype: "f32", shape: [] } }, [{ steps: [{ a: 1 }] }], { id: { dtype: "i32", shape: [-1] } });
-  expectError(await errorFrom(writeParquet(metadata, memorySink())), "UNSUPPORTED", /the episode's metadata id must have a shape of known lengths/);
+  expectError(await errorFrom(writeParquet(metadata, memorySink())), "UNSUPPORTED", /the episode's metadata id must have a fixed shape/);
 });
 
 it("says what is no dataset, and no steps", async () => {
@@ -136,7 +136,7 @@ it("lets go of a dataset that it cannot write", async () => {
   });
   // The empty name is not allowed for a column; the first step reveals it.
   const rlds = begun([{ steps: begun([{ "": 1 }, { "": 2 }]) }, { steps: begun([{ "": 3 }]) }]) as unknown as RldsDataset<unknown>;
-  expectError(await errorFrom(writeParquet(rlds, memorySink())), "UNSUPPORTED", /a leaf has no name/);
+  expectError(await errorFrom(writeParquet(rlds, memorySink())), "UNSUPPORTED", /a leaf has no name\. Name it with mapSteps/);
   expect(open).toBe(0);
 });
 
@@ -159,7 +159,7 @@ it.runIf(whole && existsSync("/proc/self/fd"))("has few files open, however many
 
 it("refuses metadata that would be a leaf of a step in a record", async () => {
   const error = await errorFrom(writeTfds(of([{ a: 2 }], { "steps/a": 1 }), memorySink(), { name: "x" }));
-  expectError(error, "UNSUPPORTED", /^steps\/a must not begin with steps\/ as metadata of an episode\. Rename it$/);
+  expectError(error, "UNSUPPORTED", /^the path of episode metadata must not begin with steps\/, got steps\/a\. Rename it with mapEpisodes$/);
 });
 
 it.runIf(whole)("makes row groups that are no larger than some bytes of text", async () => {

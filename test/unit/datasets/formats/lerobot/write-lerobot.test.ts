@@ -299,7 +299,7 @@ describe("refuses", () => {
     ["lists of texts", { ...base, words: leaf("string", [2]) }, "UNSUPPORTED", /^words is string of shape \[2\], but LeRobot stores only single strings/],
     ["no elements", { ...base, none: leaf("f32", [0]) }, "UNSUPPORTED", /a value without elements/],
     ["six dimensions", { ...base, deep: leaf("f32", [1, 1, 1, 1, 1, 2]) }, "UNSUPPORTED", /at most 5 dimensions/],
-    ["slashes in names", { ...base, "a/b": leaf("f32") }, "UNSUPPORTED", /non-empty and without slashes/],
+    ["slashes in names", { ...base, "a/b": leaf("f32") }, "UNSUPPORTED", /non-empty and contain no slashes/],
     ["two of one name", { ...base, "next.reward": leaf("f32") }, "UNSUPPORTED", /^two features would be named next\.reward/],
     ["a task that is none", { ...base, task: leaf("f32") }, "UNSUPPORTED", /^two features would be named task/],
   ] as const)("%s", async (_, spec, code, message) => {

@@ -53,8 +53,8 @@ describe("compressImage", () => {
     ["an ArrayBuffer", JPEG.buffer, /^the result of compressImage must be a JPEG in a Uint8Array, got /],
     ["a text", "jpeg", /must be a JPEG in a Uint8Array, got "jpeg"$/],
     ["words", new Uint16Array(4), /must be a JPEG in a Uint8Array, got Uint16Array\(4\)$/],
-    ["no bytes", new Uint8Array(), /must be a JPEG in a Uint8Array, which begins with the bytes 255, 216, got Uint8Array\(0\)$/],
-    ["pixels", new Uint8Array(100), /which begins with the bytes 255, 216, got Uint8Array\(100\)$/],
+    ["no bytes", new Uint8Array(), /must be a JPEG in a Uint8Array, with 255 and 216 as its first bytes, got Uint8Array\(0\)$/],
+    ["pixels", new Uint8Array(100), /with 255 and 216 as its first bytes, got Uint8Array\(100\)$/],
   ])("that returns %s is refused, and nothing is written", async (_name, result, message) => {
     const files = new Map<string, Uint8Array>();
     let made: unknown = result;
