@@ -65,8 +65,8 @@ function loaded(root: Root, snapshot: u32, bytes: u32, text: u32, textBytes: u32
   const end = snapshot + bytes;
   const head = newest(first, end, HEAD, 0);
   const writers = newest(first, end, WRITERS, 0);
-  if (head === null || writers === null) return corrupt("its head or its list of writers is missing");
-  if (head.bytes == 0 || writers.bytes == 0) return corrupt("its head or its list of writers is empty");
+  if (head === null || writers === null) return corrupt("its header or its list of writers is missing");
+  if (head.bytes == 0 || writers.bytes == 0) return corrupt("its header or its list of writers is empty");
   code = make(root, text, textBytes, head.payload(), head.bytes, writers.payload(), writers.bytes);
   if (code == 0) code = checkLayout(root, head);
   if (code == 0) code = takeSections(root, first, end);

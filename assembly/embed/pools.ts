@@ -141,14 +141,14 @@ function list(pool: u32): bool {
 /** Refuses a leaf whose frames have a different size than those of the other leaves with the same share name. */
 function otherFrames(field: Field, bytes: u32): i32 {
   const refusal = Refusal.of(SPEC_MISMATCH).put("a frame of ").word(field.path, field.bytes).put(" must have ").number(bytes);
-  refusal.put(" bytes, like the other leaves shared as ").word(field.share, field.shareBytes);
+  refusal.put(" bytes, as for the other leaves shared as ").word(field.share, field.shareBytes);
   return refusal.put(", got ").number(field.frameBytes()).code;
 }
 
 /** Refuses a leaf that is packed differently from the other leaves with the same share name. */
 function otherRatio(field: Field, ratio: f64): i32 {
   const refusal = Refusal.of(SPEC_MISMATCH).word(field.path, field.bytes).put(" must be ");
-  putRatio(refusal, ratio).put(", like the other leaves shared as ").word(field.share, field.shareBytes).put(", got ");
+  putRatio(refusal, ratio).put(", as for the other leaves shared as ").word(field.share, field.shareBytes).put(", got ");
   return putRatio(refusal, field.ratio).code;
 }
 

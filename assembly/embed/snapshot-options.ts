@@ -63,7 +63,7 @@ export function readWriters(at: u32, bytes: u32): i32 {
 }
 
 function contradicts(): i32 {
-  return Refusal.of(E_CORRUPT).put("the snapshot is damaged: its head or its list of writers is invalid").code;
+  return Refusal.of(E_CORRUPT).put("the snapshot is damaged: its header or its list of writers is invalid").code;
 }
 
 /** Returns a reader that attributes refusals to the snapshot. */

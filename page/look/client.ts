@@ -28,7 +28,7 @@ export class Client {
   constructor(signal: AbortSignal) {
     this.#signal = signal;
     this.#caller = this.#start();
-    signal.addEventListener("abort", () => this.#end("the room was closed"));
+    signal.addEventListener("abort", () => this.#end("the viewer was closed"));
   }
 
   open(argument: OpenArgument, signal: AbortSignal): Promise<Opened> {

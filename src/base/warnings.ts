@@ -110,7 +110,7 @@ export function warnIgnoredPriorities(warnings: Warnings, name: string, table: {
   warnings.first("ignoredPriorities");
   if (table.hasWarnedIgnored) return;
   table.hasWarnedIgnored = true;
-  const effect = call === "beta" ? "its weights have no effect" : "new priorities do not change draws or evictions";
+  const effect = call === "beta" ? "all weights are equal" : "new priorities do not change draws or evictions";
   const remedy = `Use a sampler such as prioritized(0.6), or omit ${call}`;
   warnings.log(`${call} has no effect on table ${show(name)}: neither its sampler nor its remover uses priorities, so ${effect}. ${remedy}`);
 }

@@ -226,6 +226,6 @@ function ownError(cause: unknown): Error {
 export function stuck(name: string): ReplayError {
   return new ReplayError(
     "RATE_LIMITED",
-    `the rate limiter of table ${show(name)} permits neither draws nor inserts, so this wait would never end. Widen the range from minDiff to maxDiff`,
+    `the rate limiter of table ${show(name)} permits neither draws nor inserts, so this wait would never end. Decrease minDiff, or increase maxDiff`,
   );
 }

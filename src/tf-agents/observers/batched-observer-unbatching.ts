@@ -147,7 +147,7 @@ class ObserverCalls {
   call(call: (observer: DelegatedObserver, index: number) => unknown): Promise<void> | undefined {
     const { failures, pending } = this.#callEach(call);
     const report = () => {
-      if (failures.length > 0) throw observersError(failures, this.#observers.length);
+      if (failures.length > 0) throw observersError(failures);
     };
     if (pending.length > 0) return this.#answer(Promise.all(pending).then(report));
     report();
@@ -163,7 +163,7 @@ class ObserverCalls {
       const { signal } = options;
       const own = signal?.aborted === true ? failures.filter(({ reason }) => reason !== signal.reason) : failures;
       for (const failure of this.#earlier()) if (!own.some(({ index }) => index === failure.index)) own.push(failure);
-      if (own.length > 0) throw observersError(own, this.#observers.length);
+      if (own.length > 0) throw observersError(own);
       if (failures.length > 0) throw signal?.reason;
     };
     if (before !== undefined || pending.length > 0)

@@ -17,14 +17,14 @@ export interface ObserversError extends Error {
 /** The maximum number of observers that a message lists in addition to the first observer. */
 const MAX_SHOWN = 8;
 
-/** Returns the error of a call that failed in some observers. @param count the number of all observers */
-export function observersError(failures: readonly ObserverFailure[], count: number): ObserversError {
+/** Returns the error of a call that failed in some observers. */
+export function observersError(failures: readonly ObserverFailure[]): ObserversError {
   const sorted = [...failures].sort((a, b) => a.index - b.index);
   const [{ index, reason }, ...others] = sorted as [ObserverFailure, ...ObserverFailure[]];
-  const names = others.slice(0, MAX_SHOWN).map((failure) => failure.index);
+  const names = others.slice(0, MAX_SHOWN).map((failure) => `observers[${failure.index}]`);
   const rest = others.length > MAX_SHOWN ? `, and ${others.length - MAX_SHOWN} more` : "";
-  const more = others.length === 0 ? "" : ` (so did observer${others.length === 1 ? "" : "s"} ${names.join(", ")}${rest})`;
-  const error = errorLike(reason, `observer ${index} of ${count} failed${more}: ${reason instanceof Error ? reason.message : String(reason)}`);
+  const more = others.length === 0 ? "" : ` (so did ${names.join(", ")}${rest})`;
+  const error = errorLike(reason, `observers[${index}] failed${more}: ${reason instanceof Error ? reason.message : String(reason)}`);
   return Object.assign(error, { cause: reason, failures: sorted });
 }
 

@@ -222,7 +222,7 @@ test("reset, close, open and flush reach all of them", () => {
   expectError(
     errorOf(() => unbatching(batch(2))),
     "CLOSED",
-    /^observer 0 of 3 failed \(so did observers 1, 2\): this observer was closed/,
+    /^observers\[0\] failed \(so did observers\[1\], observers\[2\]\): this observer was closed/,
   );
   unbatching.open();
   unbatching(batch(3));
@@ -322,14 +322,17 @@ describe("a failure of one", () => {
       { batchSize: 1000 },
     );
     const error = errorOf(() => unbatching({ reward: new Float32Array(1000) })) as ObserversError;
-    expect([error.failures.length, error.message]).toEqual([1000, "observer 0 of 1000 failed (so did observers 1, 2, 3, 4, 5, 6, 7, 8, and 991 more): r"]);
+    expect([error.failures.length, error.message]).toEqual([
+      1000,
+      "observers[0] failed (so did observers[1], observers[2], observers[3], observers[4], observers[5], observers[6], observers[7], observers[8], and 991 more): r",
+    ]);
   });
 
   test("that is not the signal's is told though the wait was ended", async () => {
     const signal = AbortSignal.abort(new Error("stop"));
     const flushes = [() => Promise.reject(signal.reason), () => Promise.reject(new RangeError("full"))];
     const unbatching = new BatchedObserverUnbatching((i) => Object.assign(() => 0, { flush: flushes[i] as () => unknown }), { batchSize: 2 });
-    await expect(unbatching.flush({ signal })).rejects.toThrow(/^observer 1 of 2 failed: full$/);
+    await expect(unbatching.flush({ signal })).rejects.toThrow(/^observers\[1\] failed: full$/);
   });
 
   test("is reported with its index, and the others have their step", () => {
@@ -337,10 +340,7 @@ describe("a failure of one", () => {
     unbatching.delegatedObservers[1]?.close();
     const error = errorOf(() => unbatching(batch(0))) as ObserversError;
     expect(error).toBeInstanceOf(ReplayError);
-    expect([error.message, error.failures.map(({ index }) => index)]).toEqual([
-      expect.stringMatching(/^observer 1 of 3 failed: this observer was closed/),
-      [1],
-    ]);
+    expect([error.message, error.failures.map(({ index }) => index)]).toEqual([expect.stringMatching(/^observers\[1\] failed: this observer was closed/), [1]]);
     expect(error.cause).toBe(error.failures[0]?.reason);
     unbatching.delegatedObservers[1]?.open();
     unbatching(batch(1));
@@ -356,7 +356,7 @@ describe("a failure of one", () => {
       const error = errorOf(() => new BatchedObserverUnbatching(fails, { batchSize: 2 })({ reward: [1, 2] })) as ObserversError;
       expect([error.constructor, error.message]).toEqual([
         reason instanceof Error ? reason.constructor : Error,
-        `observer 1 of 2 failed: ${reason instanceof Error ? reason.message : reason}`,
+        `observers[1] failed: ${reason instanceof Error ? reason.message : reason}`,
       ]);
     }
   });
@@ -365,7 +365,7 @@ describe("a failure of one", () => {
     const log: string[] = [];
     const observer = (i: number) => () => (i === 0 ? Promise.reject(new Error("no")) : Promise.resolve().then(() => void log.push(`done ${i}`)));
     const pending = new BatchedObserverUnbatching(observer, { batchSize: 3 })({ reward: [1, 2, 3] });
-    await expect(pending).rejects.toThrow("observer 0 of 3 failed: no");
+    await expect(pending).rejects.toThrow("observers[0] failed: no");
     expect(log).toEqual(["done 1", "done 2"]);
   });
 
@@ -394,7 +394,7 @@ describe("what nobody has read", () => {
     for (let t = 0; t < 1000; t++) unbatching({ reward: [t, t, t] });
     const error = (await Promise.resolve(unbatching.flush()).catch((reason) => reason)) as ObserversError;
     expect([error.message, error.failures.map(({ index, reason }) => [index, (reason as Error).message])]).toEqual([
-      "observer 0 of 3 failed (so did observer 2): 0: 0",
+      "observers[0] failed (so did observers[2]): 0: 0",
       [
         [0, "0: 0"],
         [2, "2: 0"],
@@ -415,13 +415,13 @@ describe("what nobody has read", () => {
     const calls = { reset: () => late("reset"), flush: () => answer() };
     const unbatching = new BatchedObserverUnbatching((i) => Object.assign(() => 0, i === 0 ? calls : {}), { batchSize: 2 });
     unbatching.reset();
-    await expect(unbatching.flush()).rejects.toThrow("observer 0 of 2 failed: reset");
+    await expect(unbatching.flush()).rejects.toThrow("observers[0] failed: reset");
     await unbatching.flush();
     answer = () => late("flush");
     unbatching.flush();
     await new Promise(setImmediate);
     answer = () => undefined;
-    expect(() => unbatching.flush()).toThrow("observer 0 of 2 failed: flush");
+    expect(() => unbatching.flush()).toThrow("observers[0] failed: flush");
     expect(unbatching.flush()).toBeUndefined();
   });
 
@@ -434,7 +434,7 @@ describe("what nobody has read", () => {
     const reason = new Error("enough");
     await expect(unbatching.flush({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     fail(new RangeError("late"));
-    await expect(unbatching.flush()).rejects.toThrow("observer 0 of 2 failed: late");
+    await expect(unbatching.flush()).rejects.toThrow("observers[0] failed: late");
     await unbatching.flush();
   });
 });

@@ -64,10 +64,10 @@ export class Records {
     if (this.layout === "step") return { steps: [value], metadata: {} };
     const { steps, ...metadata } = valuesIn(value);
     if (this.layout === "steps") {
-      if (!Array.isArray(steps)) throw corruptFile(place, "a line must be an episode with its steps, like the first line");
+      if (!Array.isArray(steps)) throw corruptFile(place, "each line must be an episode with its steps, as the first line is");
       return { steps, metadata };
     }
-    if (!isColumns(valuesIn(value), place)) throw corruptFile(place, "a line must contain columns, like the first line");
+    if (!isColumns(valuesIn(value), place)) throw corruptFile(place, "each line must contain columns, as the first line does");
     return this.#rows(valuesIn(value), place);
   }
 

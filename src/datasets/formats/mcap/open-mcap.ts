@@ -174,10 +174,10 @@ async function specOf(recordings: readonly Recording[], { leaves, marker }: Mapp
   return { reward: ABSENT, timestamp: { dtype: "f64", shape: [] }, ...spec } as unknown as TransitionSpec;
 }
 
-/** Checks a leaf that ends episodes. @throws RldsError SPEC_MISMATCH if it is not a single number or flag */
+/** Checks a leaf that ends episodes. @throws RldsError SPEC_MISMATCH if it is not a single number or boolean */
 function checkEnd(file: string, { keys, topic }: TopicLeaf, { dtype, shape }: StepLeaf, { offset }: McapMessage): void {
   if (!TERMINALS.includes(keys[0] as string) || (dtype !== "string" && shape.length === 0)) return;
-  const text = `${keys.join("/")} must be a single number or flag, got ${dtype} of shape [${shape.join(", ")}] from ${topic}. In topics, name the field to read`;
+  const text = `${keys.join("/")} must be a single number or boolean, got ${dtype} of shape [${shape.join(", ")}] from ${topic}. In topics, name the field to read`;
   throw new RldsError("SPEC_MISMATCH", text, { file, offset });
 }
 
@@ -268,5 +268,5 @@ function markOf(file: string, { channel, offset }: McapMessage, value: unknown, 
     throw new RldsError("SPEC_MISMATCH", `episodesBy cannot be read from ${channel.topic}: ${(cause as Error).message}`, { file, offset }, { cause });
   }
   if (typeof mark !== "object") return mark;
-  throw new RldsError("SPEC_MISMATCH", `episodesBy.field must be the path of a number, flag or string in ${channel.topic}, got ${field}`, { file, offset });
+  throw new RldsError("SPEC_MISMATCH", `episodesBy.field must be the path of a number, boolean or string in ${channel.topic}, got ${field}`, { file, offset });
 }

@@ -142,6 +142,6 @@ function leavesOf(topics: McapOptions["topics"]): TopicLeaf[] {
       );
   const paths = leaves.map(({ keys }) => keys.join("/"));
   const double = paths.find((path, i) => paths.some((other, k) => k !== i && (other === path || other.startsWith(`${path}/`))));
-  if (double !== undefined) throw mustBe(RangeError, "the keys of topics", "different paths that do not contain each other", double);
+  if (double !== undefined) throw mustBe(RangeError, "the keys of topics", "different paths, none of which begins with another", double);
   return leaves;
 }

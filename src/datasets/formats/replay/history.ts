@@ -128,7 +128,7 @@ class PackedRecords extends Records {
       const isRight = (base === 0 || base === this.#last) && this.#unpacked.apply(this.#sizes.at(entry - 1), base !== 0, fill);
       this.#last = isRight ? entry : 0;
     }
-    if (this.#last !== this.#entryOf.at(index) || this.#last === 0) throw corrupt("the journal", "a packed frame cannot be unpacked");
+    if (this.#last !== this.#entryOf.at(index) || this.#last === 0) throw corrupt("the journal is damaged", "a packed frame cannot be unpacked");
     return this.#unpacked.bytes;
   }
 }
