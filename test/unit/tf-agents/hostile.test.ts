@@ -48,7 +48,7 @@ test("what a drive cannot go with", () => {
   refused(() => drive({ reset: () => 0 } as never, () => 0, [], limit), /^environment must be an object with the functions reset and step/);
   refused(() => drive(environment, {} as never, [], limit), /^policy must be a function, or an object with action/);
   refused(() => drive(environment, () => 0, new Array(2), limit), /^observers must be an array of functions/);
-  refused(() => drive(environment, () => 0, [], limit, {} as never), /^from must be .*earlier drive/);
+  refused(() => drive(environment, () => 0, [], limit, {} as never), /^from must be .*earlier call to drive/);
 });
 
 test("lists of places, and specs, that are none", () => {

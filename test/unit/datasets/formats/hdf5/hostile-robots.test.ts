@@ -5,6 +5,8 @@ import type { RldsReader } from "../../../../../src/datasets/formats/reader.ts";
 import { all } from "../../../../support/columns.ts";
 import { dataFolder } from "../../rlds/data.ts";
 
+/** The timeout in milliseconds, which only stops a read that hangs: visiting the 4096 groups of `paths` takes more than a minute on a busy machine. */
+const TIMEOUT_MS = 600_000;
 const path = (name: string) => dataFolder(`hostile/${name}.hdf5`);
 
 it.each<[string, "UNSUPPORTED" | "CORRUPT", RegExp]>([
@@ -15,17 +17,21 @@ it.each<[string, "UNSUPPORTED" | "CORRUPT", RegExp]>([
   ["paths", "UNSUPPORTED", /the links in .* lead to more than 4096 groups and datasets/],
   ["rows", "CORRUPT", /an episode takes \d+ bytes, more than the \d+ that maxBytes allows. Increase maxBytes/],
   ["wide", "CORRUPT", /needs 4000000000 bytes/],
-])("%s", async (name, code, message) => {
-  const read = async () => {
-    const reader = (await openRlds(path(name))) as RldsReader;
-    try {
-      await all(reader);
-    } finally {
-      await reader.close();
-    }
-  };
-  await expect(read()).rejects.toMatchObject({ name: "RldsError", code, file: `${name}.hdf5`, message: expect.stringMatching(message) });
-});
+])(
+  "%s",
+  async (name, code, message) => {
+    const read = async () => {
+      const reader = (await openRlds(path(name))) as RldsReader;
+      try {
+        await all(reader);
+      } finally {
+        await reader.close();
+      }
+    };
+    await expect(read()).rejects.toMatchObject({ name: "RldsError", code, file: `${name}.hdf5`, message: expect.stringMatching(message) });
+  },
+  TIMEOUT_MS,
+);
 
 it("a circle of metadata takes nothing with it", async () => {
   const reader = (await openRlds(path("circle_of_metadata"))) as RldsReader;
