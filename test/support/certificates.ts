@@ -1,5 +1,5 @@
 /**
- * Contains a certificate for localhost and 127.0.0.1, its authority, and another untrusted authority. They were created with openssl only for these tests, and
+ * Contains a certificate for localhost and 127.0.0.1, the authority that signed it, and an unrelated authority. They were created with openssl only for these tests, and
  * are valid until 2126.
  */
 export const authority = `-----BEGIN CERTIFICATE-----
