@@ -4,7 +4,7 @@ import { accepted, kindOf } from "./meaning.ts";
 
 /** The tolerance of floats that were rounded to float32 on the way. */
 const TOLERANCE = 1e-6;
-/** The tolerance of a count with a fixed seed, in standard deviations. A correct count exceeds it once in two million draws. */
+/** The tolerance of a count with a fixed seed, in standard deviations. A correct count exceeds it about once in two million counts. */
 const SIGMA = 5;
 
 export type Answer = { readonly result: Result } | { readonly error: unknown };

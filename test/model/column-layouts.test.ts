@@ -12,7 +12,7 @@ import { scaled } from "../support/size.ts";
 
 const spec = { x: i32(), y: f32(2) };
 const LAYOUTS = 1000;
-/** Layouts that are kept even if unused. */
+/** The number of column layouts up to which an engine keeps unused ones. */
 const FEW = 1024;
 
 interface Batch {
@@ -32,7 +32,7 @@ const leastOf = (k: number) => 1 + Math.max(k % 4, k % 3);
 /** Returns layout k for items of one step. */
 const columnsOfOne = (k: number) => ({ [`c${k}`]: { leaf: "x", steps: [0, -1] }, ys: { leaf: "y", from: -(k % 2) - 1 } }) as const;
 
-/** Returns the columns of an item of these steps. Without a layout, these are whole steps. */
+/** Returns the columns of an item of these steps. Without a layout, the columns contain whole steps. */
 function shownOf(values: readonly number[], k: number | undefined): { [name: string]: number[] } {
   const pairs = (xs: readonly number[]) => xs.flatMap((x) => [x, 0 - x]);
   if (k === undefined) return { x: [...values], y: pairs(values) };
@@ -132,7 +132,7 @@ class Side {
     }
   }
 
-  /** Draws an item, which shows its own columns. Sometimes the item leaves, or another item replaces it. */
+  /** Draws an item, and compares its columns with the twin. Sometimes deletes the item. */
   #draw(name: string): void {
     const table = this.replay.table(name);
     if (table.size === 0) return;
@@ -268,7 +268,7 @@ test("where memory is full, the first item with columns of its own is refused, a
   const writer = replay.writer({ keep: 4 });
   writer.append({ x: 1, y: [1, 2] });
   writer.createItem("t", { length: 1 });
-  // The state that a snapshot needs exists.
+  // Allocates the state that a snapshot needs while memory is available.
   bytesOf(replay);
   const hoard: { close(): void }[] = [];
   for (const keep of [5000, 1]) {

@@ -22,7 +22,7 @@ function widened(spec: Spec): Spec {
   return map(spec, (leaf) => (isHalf((leaf as RowLeaf).dtype) ? { ...(leaf as RowLeaf), dtype: "f32" } : leaf)) as Spec;
 }
 
-/** The first Replay uses f32. */
+/** Twins whose first Replay uses f32 instead of half floats. */
 class TwinHalves extends TwinPacked {
   protected override checkSpecs(): void {
     const texts = this.replays.map(({ options }) => JSON.stringify(options.spec));

@@ -9,7 +9,7 @@ import { plain, type RigOptions } from "./rig.ts";
 import { isRandom } from "./twin-table.ts";
 
 const SIZES = [1, 2, 3, 4, 5, 16, 17, 63, 64, 65, 1000];
-/** The number of operations per combination. Seven samplers × six removers × eleven sizes × two tables × this number exceed a million. */
+/** The number of operations per table. Slow runs exceed a million operations: seven samplers × six removers × eleven sizes × two tables × this number. */
 const OPERATIONS = scaled(slow ? 1300 : 650, 65);
 const EXPONENTS = [1, 1, 0.5, 2, 0, -1];
 

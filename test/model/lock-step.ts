@@ -72,7 +72,7 @@ export class LockStep {
   }
 
   #clear(): void {
-    // If several items were inserted then, the choices of a random remover could not be distinguished.
+    // Clearing may insert several waiting items. The twin could not determine the order in which a random remover then chose its victims.
     if (this.twin.pending.length > 1 && isRandom(this.#options.remover)) return;
     this.rig.x.table_clear(this.rig.table);
     this.twin.clear();

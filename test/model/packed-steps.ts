@@ -17,7 +17,7 @@ interface LaneFrames {
   step: number;
 }
 
-/** The number of frames that a stack may show, plus one. */
+/** The number of frames kept per lane and name: enough for the largest stack and one frame after it. */
 const RECENT = 6;
 
 export class PackedSteps {

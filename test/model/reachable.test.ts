@@ -109,7 +109,7 @@ class Streams {
   }
 }
 
-/** Returns the numbers of the steps that the pool holds, from their records. */
+/** Returns, for each step number, how many rows of the pool contain that step. */
 function heldBy(rig: Rig): Uint8Array {
   const { x, pool } = rig;
   const held = new Uint8Array(2 * OPERATIONS + 1);

@@ -75,7 +75,7 @@ class Past {
     return row;
   }
 
-  /** The steps of the open episode. */
+  /** The number of steps in the open episode. */
   get open(): number {
     return this.#open;
   }

@@ -91,7 +91,7 @@ export class TwinTable {
   unique = 0;
   deletedEpisodes = 0;
   readonly #options: TwinOptions;
-  /** Whether the core has lost this item, which reveals the choices of a random remover to the twin. */
+  /** Returns whether the core no longer has the item. This reveals the choices of a random remover to the twin. */
   readonly #gone: (key: number) => boolean;
   #clock = 0;
 
@@ -180,7 +180,7 @@ export class TwinTable {
     else this.samples++;
   }
 
-  /** Notes a draw of the item. Returns whether it is used up. */
+  /** Counts a draw of the item. Removes the item and returns true if it has reached `maxTimesSampled`. */
   drawn(item: TwinItem): boolean {
     const { maxTimesSampled } = this.#options;
     this.samples++;

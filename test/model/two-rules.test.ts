@@ -58,7 +58,7 @@ describe("a block under a rate limiter", () => {
     writer.appendColumns({ a: new Float32Array(19) });
     expect(replay.table("t").stats()).toMatchObject({ size: 3, pending: 0 });
     expect(() => writer.appendColumns({ a: [1] })).toThrowError(expect.objectContaining({ code: "RATE_LIMITED" }));
-    // A new episode begins after two steps, in which no item ends.
+    // The first two episodes have one step each, which is too short for an item. The next two have five steps, and create one item each.
     replay.table("t").sample(3);
     writer.endEpisode();
     writer.appendColumns({ a: new Float32Array(16) }, { ends: [1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0] });

@@ -51,7 +51,7 @@ async function digestOf(place) {
 
 const seconds = (start) => `${((performance.now() - start) / 1e3).toFixed(1)} s`;
 
-/** Runs an edit in a separate terminal, and types Ctrl-C once the bar shows a tenth. */
+/** Runs an edit in a separate terminal, and types Ctrl-C when the progress bar shows a tenth. */
 function interrupted(to) {
   const quoted = [process.execPath, cli, "edit", path, to, "--cast", "action=f64", "--overwrite"].map((word) => `'${word}'`).join(" ");
   const child = spawn("script", ["-qfec", quoted, "/dev/null"], { stdio: ["pipe", "pipe", "inherit"] });

@@ -1,6 +1,6 @@
 /**
- * Contains a certificate for localhost and 127.0.0.1, its authority, and another untrusted authority. They were created with openssl only for these tests, and
- * are valid until 2126.
+ * Contains a certificate for localhost and 127.0.0.1, the authority that signed it, and an unrelated authority. They were created with openssl only for these
+ * tests, and are valid until 2126.
  */
 export const authority = `-----BEGIN CERTIFICATE-----
 MIIBmzCCAUGgAwIBAgIUPr6IiOd5zdAmaeoMmkcZOztxNa4wCgYIKoZIzj0EAwIw

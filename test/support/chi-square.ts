@@ -1,4 +1,4 @@
-/** Computes the likelihood of counts under given probabilities. */
+/** Computes the p-value of counts under given probabilities with a chi-square test. */
 
 /** Computes ln Γ(x) with Lanczos' approximation. */
 function logGamma(x: number): number {
@@ -37,7 +37,7 @@ function upperGamma(a: number, x: number): number {
   return fraction * scale;
 }
 
-/** Returns the probability of counts at least as far from the expected ones. Outcomes with probability 0 must have count 0. */
+/** Returns the p-value: the probability of counts that are at least as far from the expected counts. It is 0 if an outcome of probability 0 has a count. */
 export function chiSquare(counts: readonly number[], probabilities: readonly number[]): number {
   const draws = counts.reduce((sum, count) => sum + count, 0);
   let statistic = 0;

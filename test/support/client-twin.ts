@@ -116,7 +116,10 @@ export class ClientTwin {
   }
 }
 
-/** Returns how many steps the columns of an item have, or undefined if the numbers differ. @param squeezed whether a single step counts as one */
+/**
+ * Returns how many steps the columns of an item have, or undefined if the numbers differ.
+ * @param squeezedToo whether the single step of a squeezed column counts
+ */
 export function twinSteps({ columns, squeezed }: TwinItem, squeezedToo: boolean): number | undefined {
   const lengths = columns.map((column, i) => (squeezed[i] && !squeezedToo ? undefined : column.length));
   return lengths.every((length) => length === lengths[0]) ? lengths[0] : undefined;

@@ -21,7 +21,7 @@ for (const { prototype } of [Transitions, EpisodeStore]) {
   });
 }
 
-/** Returns the private store of a buffer, whose length is its size. */
+/** Returns the private store of a buffer. Reading the length of the buffer reads the size of its store, which records the store in `lastRead`. */
 export function storeOf(buffer: object): Stored {
   void (buffer as { readonly length: number }).length;
   return lastRead;

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./core.ts";
 
-/** Folders in which other runs install a Python. */
+/** Folders in build/ in which other scripts install a Python. */
 const HOMES = ["python", "datasets"];
 
 /**

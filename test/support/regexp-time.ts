@@ -42,7 +42,7 @@ const ASCII = (1n << 128n) - 1n;
 const MOST_COPIES = 128;
 
 const bit = (code: number) => 1n << BigInt(code < LETTER ? code : /\s/.test(String.fromCharCode(code)) ? BLANK : LETTER);
-/** A non-ASCII character is one of several characters of its kind. */
+/** Non-ASCII characters of one kind share a bit, so a class with one of them accepts only some characters of the kind. */
 const one = (code: number): Taken => ({ some: bit(code), every: bit(code) & ASCII });
 const range = (from: number, to: number): bigint => {
   let bits = 0n;

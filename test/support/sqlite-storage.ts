@@ -89,7 +89,7 @@ export class TestSqlite implements SqliteStorage {
   #onDisk: Tables = copyOf(this.#tables);
   /** The changes since the last confirmation, as transactions. */
   #changes: Change[][] = [];
-  /** The number of changes whose turns have ended. */
+  /** The number of transactions whose turns have ended. */
   #turns = 0;
   #transaction: Change[] | undefined;
   /** The number of statements that made changes. */

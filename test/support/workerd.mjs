@@ -37,7 +37,7 @@ export async function bundleWorker(entry, folder) {
 
 /**
  * Serves a bundled folder.
- * @param {string} program workerd's
+ * @param {string} program the path of workerd
  * @param {string} folder
  * @param {{ modules: readonly string[], flags?: readonly string[], objects?: { readonly [binding: string]: string } }} options `objects`: classes of Durable
  * Objects, by their names in the worker's `env`

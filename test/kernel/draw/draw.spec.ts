@@ -55,14 +55,14 @@ function drawAll(t: Table, width: u32, from: u32, cross: bool = false): Draw {
   return d;
 }
 
-/** Returns the numbers that a run of steps reads. Padding is -1. */
+/** Gathers the numbers of `count` steps of each item: step `start` and every `step`-th step after it. Padding is -1. */
 function numbers(d: Draw, start: i32, count: u32, step: i32): i32[] {
   const list: i32[] = [];
   for (let k: u32 = 0; k < count; k++) list.push(start + <i32>k * step);
   return listed(d, list);
 }
 
-/** Returns the address of an output for the numbers of these steps. */
+/** Returns the address of an output that gathers the number leaf at these steps. */
 function outputOf(steps: i32[]): usize {
   const o = changetype<Output>(output);
   o.leaf = NUMBER;
@@ -73,7 +73,7 @@ function outputOf(steps: i32[]): usize {
   return output;
 }
 
-/** Returns the numbers that a list of steps reads. Padding is -1. */
+/** Gathers the numbers of the listed steps of each item. Padding is -1. */
 function listed(d: Draw, list: i32[]): i32[] {
   const at = changetype<usize>(d);
   const count = <u32>list.length;

@@ -41,7 +41,7 @@ function best(live: StaticArray<bool>, greatest: bool): u32 {
   return found;
 }
 
-/** @param unit the difference between priorities: few distinct values, so that ties are frequent */
+/** @param unit the smallest difference between priorities, which have only five distinct values, so that ties are frequent */
 function lockStep(greatest: bool, unit: f64 = 1): void {
   for (let slots: u32 = 1; slots <= SLOTS; slots += slots < 8 ? 1 : 13) {
     const dice = new Dice(slots);
@@ -93,7 +93,7 @@ describe("heap", () => {
   });
 
   it("tells apart priorities that differ only in bits that an entry does not hold, likewise", () => {
-    // With two or more slots, an entry cannot hold the last bit.
+    // With two or more slots, an entry has too few bits for the last bit of a priority.
     for (let bits = 44; bits <= 52; bits++) {
       lockStep(false, 1 / <f64>((<u64>1) << bits));
       lockStep(true, 1 / <f64>((<u64>1) << bits));

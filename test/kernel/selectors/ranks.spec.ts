@@ -39,7 +39,7 @@ function check(count: u32): i32 {
   return ranks.check(count, order.oldest, Items.links(<usize>order.items, 0));
 }
 
-/** Returns whether every position is found and reported. */
+/** Returns whether `rank` and `find` agree with the model for every position, and all invariants hold. */
 function matches(model: u32[]): bool {
   for (let i = 0; i < model.length; i++) {
     store<u32>(out + ((<usize>i) << 2), i);

@@ -11,7 +11,7 @@ const out: usize = memory.data(4 * 256, 16);
 const rests: usize = memory.data(8 * 256, 16);
 const saved: usize = memory.data(8 * 256, 16);
 
-/** The weight of an item with weight 0, the smallest other weight, and the largest. */
+/** The value that a leaf stores for weight 0, the smallest positive weight, and the largest weight. */
 const FAINT: f64 = 5e-324;
 const MIN: f64 = 1.8665272370064378e-301;
 const MAX: f64 = 1.0463951242053391e298;

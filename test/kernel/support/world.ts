@@ -65,7 +65,7 @@ export function newTable(pool: Pool, maxSize: u32, maxPending: u32, sampler: u32
   return changetype<Table>(at);
 }
 
-/** Sets the limits of a table: one insert per draw, within bounds. */
+/** Sets the limits of a table. The rate limiter expects one draw per insert, within the given bounds. */
 export function setLimits(table: usize, maxTimesSampled: u32, minDiff: f64, maxDiff: f64): void {
   const limiter = changetype<LimiterOptions>(limits);
   limiter.samplesPerInsert = 1;

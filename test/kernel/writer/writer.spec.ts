@@ -18,14 +18,14 @@ import { writer_rule, writer_stream } from "../../../assembly/writer/writer";
 import { arena_left, error_argument, error_code, error_value, openArena } from "../support/memory";
 import { newPool, newTable, newWriter, numberOf, setLimits, stage } from "../support/world";
 
-/** The number of the counter, as in src/base/abi.ts. */
+/** The index of the layout counter for `table_counter`, as in src/base/abi.ts. */
 const LAYOUT: u32 = 10;
 
 function address(t: Table): u32 {
   return <u32>changetype<usize>(t);
 }
 
-/** Returns a column layout. Layouts of whole steps have numbers below 2^16. These numbers also encode sequences. */
+/** Returns the number of a column layout. Numbers below 2^16 are reserved for items of whole steps, and also encode sequences. */
 function layoutOf(i: u32): u32 {
   return i == 1 ? u32.MAX_VALUE : i << 16;
 }

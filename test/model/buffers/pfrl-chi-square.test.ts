@@ -45,7 +45,7 @@ function successive(weights: readonly number[], n: number): number[] {
 
 const alike = (of: number) => new Array<number>(of).fill(1 / of);
 const shares = (weights: readonly number[]) => weights.map((weight) => weight / weights.reduce((sum, one) => sum + one));
-/** Returns whether each count of samples that contain the item is within 4 standard deviations. */
+/** Checks that the number of samples that contain an item is within 4 standard deviations of the expected number, for each item. */
 function within(any: readonly number[], included: readonly number[]): void {
   any.forEach((count, i) => {
     const p = included[i] as number;

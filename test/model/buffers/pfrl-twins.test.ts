@@ -126,7 +126,7 @@ describe.each([
         expect(idsOf(buffer.running())).toEqual(twin.windows);
       }
     }
-    // Saves and restores the buffers with this capacity, without one, and with a smaller one.
+    // Saves the buffers, and loads them into buffers with the same capacity, without a limit, and with a capacity of 5.
     for (const [k, own] of [capacity, null, 5].entries()) {
       for (const [i, fresh] of make(own as typeof capacity).entries()) {
         const buffer = reloaded(directory, buffers[i] as ReplayBuffer, fresh as ReplayBuffer);

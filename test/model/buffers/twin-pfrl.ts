@@ -41,7 +41,7 @@ export class TwinTransitions {
     this.windows.delete(env);
   }
 
-  /** Returns the steps in use. */
+  /** The number of distinct steps in items and windows. */
   get held(): number {
     return new Set([...this.items, ...this.windows.values()].flat()).size;
   }
@@ -60,7 +60,7 @@ export class TwinEpisodes {
   readonly #capacity: number;
   readonly #together: boolean;
 
-  /** @param together whether transitions leave with their episode */
+  /** @param together whether the transitions of an episode are removed together with it */
   constructor(capacity: number, together: boolean) {
     this.#capacity = capacity;
     this.#together = together;

@@ -54,7 +54,7 @@ export class Scene {
   readonly twins: ReadonlyMap<string, ClientTwin>;
   readonly names: readonly string[];
   readonly random: TestRandom;
-  /** For each table, the key of each item that a sample has shown. */
+  /** The keys of the items that samples have shown, by table and by the number of the item. */
   readonly keys = new Map<string, Map<number, number>>();
   #items = 0;
   #episodes = 1;

@@ -72,7 +72,7 @@ function outcomes(weights: readonly number[], k: number, taken: readonly number[
   return found;
 }
 
-/** Returns how likely the tally of ordered outcomes is. */
+/** Returns the p-value of a tally of ordered outcomes. Outcomes without a probability must not occur. */
 function verdict(tally: ReadonlyMap<string, number>, wanted: ReadonlyMap<string, number>): number {
   expect([...tally.keys()].filter((text) => !wanted.has(text))).toEqual([]);
   const texts = [...wanted.keys()];

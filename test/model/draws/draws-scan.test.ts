@@ -35,7 +35,7 @@ function scan(weights: readonly number[], point: number, lo: number, span: numbe
   return scan(weights, 0, lo + (last * span) / 4, span / 4);
 }
 
-/** Draws a leaf in proportion to the weights. `stratum` is its part of [0, 1), or undefined for the whole range. */
+/** Draws a leaf in proportion to the weights. `stratum` is the index of a stratum and the number of strata, or undefined for the whole range. */
 function find(weights: readonly number[], random: Xoshiro, stratum?: readonly [number, number]): number {
   const span = 4 ** Math.ceil(Math.log(weights.length) / Math.log(4) - 1e-9) || 1;
   const total = sumOf(weights, 0, Math.max(span, 4));

@@ -23,7 +23,7 @@ const OPTIONS = {
   spec: SPEC,
   tables: { t: { maxSize: 14, remover: uniform() }, u: { maxSize: 5, sampler: prioritized(0.6) } },
   seed: 5,
-  // A row number in the millions is rejected quickly.
+  // The limit is low, so that a row number in the millions is rejected quickly.
   maxBytes: 2 ** 24,
   logger: null,
 } as const;

@@ -4,7 +4,7 @@ import { Xoshiro } from "../../support/xoshiro.ts";
 
 type Share = number | ((draw: number) => number);
 
-/** The counts of a mixture's draws. */
+/** Models how a mixture divides the rows of each draw among its sources. */
 export class ShareTwin {
   draw = 0;
   readonly #shares: readonly Share[];

@@ -8,7 +8,7 @@ const [dir, images, imagesIn, steps] = process.argv.slice(2);
 const STATUS = "/proc/self/status";
 const SIDE = 96;
 const FPS = 30;
-/** An episode lasts a minute. */
+/** The number of steps in an episode: a minute. */
 const EPISODE = 60 * FPS;
 
 /** The images of a room, with a moving object and the noise of a camera. */

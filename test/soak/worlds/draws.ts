@@ -60,7 +60,7 @@ export interface AskedView {
 }
 
 const RELABEL = { goal: "goal", achieved: "id", share: 0.8, reward: "stored" } as const;
-/** The numbers of steps in different lanes differ by more than this. */
+/** Steps of different lanes have numbers that differ by at least this. */
 const LONGEST = 1000;
 
 export class Draws {

@@ -15,7 +15,7 @@ interface Epoch {
 export class Epochs {
   readonly #open = new Map<string, Epoch>();
 
-  /** Draws several batches of the epoch of a table: of the open epoch, or of another one. */
+  /** Draws several batches of the open epoch of a table, or of a new epoch. */
   run({ plan, twin }: Pair, table: Table<Spec>, random: TestRandom): void {
     const waits = twin.pending.length > 0 && isRandom(plan.remover);
     if (plan.own || !isPlain(plan) || waits || !twin.canSample()) return;

@@ -6,14 +6,14 @@ interface Releasable {
 
 export interface Loan {
   readonly batch: Releasable;
-  /** The table that the batch came from, if that is known. */
+  /** The table that lent the batch, or undefined for batches of loops and for kept batches. */
   readonly table: string | undefined;
   readonly bytes: readonly Uint8Array[];
-  /** The content of the bytes until another holder writes to them. */
+  /** A copy of the marked bytes, which must not change while the holder owns the batch. */
   readonly marked: readonly Uint8Array[];
 }
 
-/** The maximum number of kept batches that must not be released. */
+/** The maximum number of batches drawn without `recycle` that are checked at the same time. */
 const KEPT = 6;
 
 export class Loans {
@@ -41,7 +41,7 @@ export class Loans {
     if (this.#kept.length > KEPT) this.#held.delete(this.#kept.shift() as Loan);
   }
 
-  /** Returns the batches that are lent, except those of a loop that is still running. */
+  /** Returns the held batches, except those drawn without `recycle`. */
   get lent(): readonly Loan[] {
     return [...this.#held].filter((loan) => !this.#kept.includes(loan));
   }

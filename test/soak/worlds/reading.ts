@@ -124,7 +124,7 @@ export function wrongReturns(columns: { readonly [name: string]: ArrayLike<numbe
   return undefined;
 }
 
-/** Returns a number of draws of one item that is impossible with n strata, each of which covers an n-th of the total weight. */
+/** Returns a description of an item that was drawn an impossible number of times for n strata, each of which covers an n-th of the total weight. */
 export function wrongStrata(drawn: readonly TwinItem[], shares: readonly number[], n: number): string | undefined {
   for (const [i, { key }] of drawn.entries()) {
     const times = drawn.filter((one) => one.key === key).length;

@@ -134,7 +134,7 @@ export class World {
     const single = twin.pending.length > 0 && isRandom(plan.remover);
     const distinct = kind === "distinct";
     const most = single ? 1 : 1 + this.#random.below(2 * twin.live.length + 2);
-    // The same size as the batches that a loop over the table releases.
+    // Sometimes uses the batch size of an open loop over the table, so that the draw can reuse batches that the loop releases.
     const alike = single || kind !== "lend" ? undefined : this.#random.pick([undefined, this.#loops.batchSize(plan.name)]);
     const n = kind === "into" ? 4 : (alike ?? most);
     if (kind === "into" && single) return;
