@@ -88,7 +88,7 @@ export class EvictInPlace {
   }
 
   /**
-   * Inserts `fitting` items of held runs. The first run begins at `first`, and each of the others one row later. `priorities`: f64 × n, or 0 for `priority`
+   * Inserts n items, where n is a result of `fitting`, of runs whose rows are held already. The first run begins at `first`, and each of the others one row later. `priorities`: f64 × n, or 0 for `priority`
    * each.
    */
   @inline
