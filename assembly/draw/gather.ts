@@ -271,7 +271,7 @@ function firstOf(steps: usize, count: u32): i32 {
   return first;
 }
 
-/** Returns how many of the rows from `at` to `stop` follow each other in one block, or are padding. */
+/** Returns how many rows, from `at` on and up to `stop`, are adjacent in one block or, if the first is padding, are padding too. */
 function neighbours(at: usize, stop: usize): u32 {
   const from = at;
   let row = load<u32>(at);

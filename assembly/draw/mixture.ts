@@ -70,7 +70,7 @@ function splitExactly(m: Mixture, sources: u32, n: u32, total: f64): void {
   for (; left < 0; left++) move(m, richest(m, sources), sources, -1);
 }
 
-/** Returns the source with a share from which rounding has withheld the most. */
+/** Returns the source, among those with a share above 0, from which rounding has withheld the most rows. */
 function neediest(m: Mixture, sources: u32): u32 {
   let found: u32 = 0;
   let most: f64 = -Infinity;
@@ -83,7 +83,7 @@ function neediest(m: Mixture, sources: u32): u32 {
   return found;
 }
 
-/** Returns the source with rows to which rounding has added the most. */
+/** Returns the source, among those with rows in this batch, to which rounding has added the most rows. */
 function richest(m: Mixture, sources: u32): u32 {
   let found: u32 = 0;
   let least: f64 = Infinity;

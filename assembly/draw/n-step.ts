@@ -129,7 +129,7 @@ export class Returns {
     return k + 1 < changetype<Item>(item).length() ? 0 : changetype<Item>(item).ends(row);
   }
 
-  /** Returns 1 if a row has a reward other than 0 or a terminated flag, else 0. */
+  /** Returns 1 if a row has a reward other than 0, or if its terminated flag is set; else 0. */
   static says(p: Pool, row: u32, reward: u32, terminatedLeaf: u32): u32 {
     const leaf = p.leaf(reward);
     const value = p.value(row, leaf);

@@ -1,5 +1,5 @@
 /**
- * Computes per-step columns for sequence learners: masks, ends of episodes, and an n-step return that stays inside the window.
+ * Computes per-step columns for sequence learners: masks, beginnings and ends of episodes, and an n-step return that stays inside the window.
  *
  * The arrays have `items` × width elements each and follow each other. Each begins at a multiple of 16:
  * returns float │ discounts float │ bootstraps u32 │ mask u8 │ learningMask u8 │ isFirst u8 │ isLast u8 │ isTerminal u8

@@ -24,7 +24,7 @@ export function draw_weights(draw: usize, table: usize, beta: f64, normalize: u3
   for (let i: u32 = 0; i < d.count; i++) largest = max(largest, load<f64>(d.f64At(WEIGHT, i)));
   if (normalize == 2) {
     const lowest = t.sampler().minShare(t.count);
-    // An item that this draw removed may have had a lower weight than the remaining items.
+    // An item that this draw removed may have had a lower probability, and therefore a larger weight, than all remaining items.
     if (lowest > 0) largest = max(largest, power(lowest, -beta));
   }
   for (let i: u32 = 0; i < d.count; i++) {
@@ -53,7 +53,7 @@ function probabilityOf(d: Draw, i: u32): f64 {
 
 /**
  * Turns n errors (f64 each) into priorities in place. Applies the bounds that are set, the lower one first; a bound also replaces NaN. Returns n, or the
- * place of an error whose power is not a real number.
+ * place of the first error whose priority is not a real number; earlier errors are then already replaced.
  */
 export function priority_of_errors(at: usize, n: u32, alpha: f64, eps: f64, lower: f64, upper: f64, bounds: u32): u32 {
   const whole = Math.floor(alpha) == alpha;

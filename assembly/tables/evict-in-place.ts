@@ -88,8 +88,8 @@ export class EvictInPlace {
   }
 
   /**
-   * Inserts `fitting` items of held runs. The first run begins at `first`, and each of the others one row later. `priorities`: f64 × n, or 0 for `priority`
-   * each.
+   * Inserts n items, where n is a result of `fitting`, of runs whose rows are held already. The first run begins at `first`, and each of the others one row
+   * later. `priorities`: f64 × n, or 0 for `priority` each.
    */
   @inline
   static many(t: Table, first: u32, word: u32, layout: u32, n: u32, priority: f64, priorities: usize): void {

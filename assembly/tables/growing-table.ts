@@ -11,12 +11,12 @@ export function table_open(table: usize, max: u32): void {
   layKeys(changetype<Table>(table).slots(), max + 1, 0, 1);
 }
 
-/** Makes sure that items of n more episodes can be made. Returns 0 or OUT_OF_MEMORY. */
+/** Reserves memory for the item counts of n more episodes. Returns 0 or OUT_OF_MEMORY. */
 export function table_reserve(table: usize, n: u32): i32 {
   return changetype<Table>(table).episodes().reserve(n) ? 0 : E_OUT_OF_MEMORY;
 }
 
-/** Sets the maximum number of items from the next item on, regardless of the room. The table may have more items at the time of the call. */
+/** Sets the maximum number of items, which applies from the next insert on. The table may have more items at the time of the call. */
 export function table_max_size(table: usize, max: u32): void {
   changetype<Table>(table).maxSize = max;
 }
@@ -55,7 +55,7 @@ export function table_move(from: usize, to: usize): i32 {
   return 0;
 }
 
-/** Frees the memory outside the table itself. The table must be empty. */
+/** Frees the map of episodes and the column layouts, whose memory is outside the table's own area. The table must be empty. */
 export function table_close(table: usize): void {
   const episodes = changetype<Table>(table).episodes();
   arena_free(episodes.entries, episodes.capacity << 3);

@@ -13,9 +13,9 @@ const UNIQUE_SAMPLES: u32 = 6;
 const EPISODES: u32 = 7;
 const DELETED_EPISODES: u32 = 8;
 const RETIRED_SLOTS: u32 = 9;
-/** The column layout of all items since the table was empty, -1 if the items had several layouts. */
+/** The column layout of all items that were created since the table was last empty; -1 if these items had several layouts. */
 const LAYOUT: u32 = 10;
-/** The lengths of the longest and the shortest item since the table was empty. */
+/** The lengths of the longest and the shortest item that were created since the table was last empty; the shortest is measured as a transition. */
 const LONGEST: u32 = 11;
 const SHORTEST: u32 = 12;
 const MAX_PRIORITY: u32 = 13;
@@ -57,14 +57,14 @@ export function table_counter(table: usize, which: u32): f64 {
   }
 }
 
-/** Returns the address of the column layouts of the slots: u32 each, from slot 0 on; 0 if no item has one. */
+/** Returns the address of the column layouts of the slots: u32 each, from slot 0 on; 0 if the array does not exist, because no item needed it. */
 export function table_layouts(table: usize): u32 {
   return changetype<Table>(table).slots().layouts;
 }
 
 /**
- * Writes the properties of the item of a key: first row, length, timesSampled, whether it is pending, priority, probability (f64 each). Returns 0 if the item
- * is gone.
+ * Writes the properties of the item of a key: first row, length, timesSampled, whether it is pending, priority, probability (f64 each). The
+ * timesSampled and the probability of a pending item are 0. Returns false if the item is gone.
  */
 export function table_item(table: usize, key: f64, out: usize): bool {
   const t = changetype<Table>(table);

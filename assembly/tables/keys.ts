@@ -10,8 +10,8 @@ export function table_newest(table: usize): f64 {
 }
 
 /**
- * Sets new priorities for n keys (f64 × n each), in order; if a key occurs twice, the last one counts. Returns how many items exist, or E_PRIORITY if a
- * priority is invalid and nothing changed. `slots`, `nodes` are scratch for u32 × n. O(n log n)
+ * Sets new priorities for n keys (f64 × n each), in order; if a key occurs twice, its last priority counts. Returns how many of the keys belong to existing
+ * items, or E_PRIORITY if a priority is invalid and nothing changed. `slots`, `nodes` are scratch for u32 × n. O(n log n)
  */
 export function table_update(table: usize, keys: usize, priorities: usize, n: u32, slots: usize, nodes: usize): i32 {
   const t = changetype<Table>(table);

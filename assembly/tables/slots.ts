@@ -89,7 +89,7 @@ export class Item {
     this.first = slot;
   }
 
-  /** The next item, in an item that waits or that was removed during a draw. */
+  /** The next slot in the queue of waiting items, or in the chain of items that were removed during a draw. */
   @inline
   get nextInChain(): u32 {
     return this.timesSampled;
@@ -147,7 +147,7 @@ export class Item {
     return link & LINK_ENDS;
   }
 
-  /** Returns the item's length, the kind of its run, and how its rows are held. */
+  /** Returns the item's length, the kind of its run, and whether the run is a sliding window (SLIDES). */
   @inline
   form(): u32 {
     return this.word & (MAX_LENGTH | PLAIN | SINGLE | PIECEWISE | NUMBERED | SLIDES);
@@ -236,7 +236,7 @@ export class Slots {
     return true;
   }
 
-  /** The steps that live items hold, if draws need them; 0 = not noted. */
+  /** The address of HELD STEPS (held-steps.ts); 0 if the table does not track held steps. */
   @inline
   get heldSteps(): u32 {
     return this.extras & ~(GRANULE - 1);
@@ -318,7 +318,7 @@ export class Slots {
     return slot;
   }
 
-  /** Queues a slot for reuse, or retires it with its last generation: no key ever occurs twice. */
+  /** Queues a slot for reuse, or retires it if its generations are used up, so that no key ever occurs twice. */
   @inline
   free(slot: u32): void {
     if (tracking()) {
@@ -366,7 +366,7 @@ export class Slots {
     return <f64>this.item(slot).generation * this.scale + this.base + <f64>slot;
   }
 
-  /** Returns the slot that still holds this item, live or pending; 0 = the item is gone, or the number was never a key. */
+  /** Returns the slot of the live or pending item with this key; 0 if the item is gone, or the number was never a key. */
   find(key: f64): u32 {
     // The conversion saturates: NaN, fractions and negative numbers do not convert back to the same value, and no generation is as large as that of a key above
     // 2^53.
@@ -391,7 +391,7 @@ export function slotsInit(s: Slots, at: u32, capacity: u32, withStamps: bool): v
   layKeys(s, capacity, 0, 1);
 }
 
-/** Gives an empty table the keys of a table with up to `capacity` slots, the `number`-th of `tables` with different keys. */
+/** Lays out the keys of an empty table with up to `capacity` slots. `number`: the table's place, from 0, among `tables` tables whose keys all differ. */
 export function layKeys(s: Slots, capacity: u32, number: u32, tables: u32): void {
   const bits = 32 - clz(capacity);
   s.base = <f64>((<u64>number) << bits);

@@ -78,7 +78,10 @@ export function canStore(p: Pool): i32 {
   return p.limit == 0 ? 0 : admitStored(changetype<StoredBytes>(<usize>p.limit));
 }
 
-/** Runs after a step and its items: the table evicts items until the stored bytes are within the limit, or the table is empty. */
+/**
+ * Runs after a step and its items. If a table evicts and no draw is open, evicts its items until the stored bytes are within the limit or the table is empty,
+ * and then lets waiting items in.
+ */
 export function keepStored(p: Pool): void {
   if (p.limit != 0) evictStored(changetype<StoredBytes>(<usize>p.limit));
 }

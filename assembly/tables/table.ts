@@ -263,7 +263,10 @@ export function table_exponents(table: usize, sampler: f64, remover: f64): void 
   t.highest = min(t.sampler().highest(), t.remover().highest());
 }
 
-/** Sets the limits of a table. `maxSteps`: the sum of the live items' lengths, Infinity for none. `maxTimesSampled`: 0 for none. `limiter`: LIMITER_OPTIONS. */
+/**
+ * Sets the limits of a table. `maxSteps`: the maximum sum of the live items' lengths, Infinity for none. `maxTimesSampled`: 0 for none. `limiter`:
+ * LIMITER_OPTIONS.
+ */
 export function table_limits(table: usize, maxSteps: f64, maxTimesSampled: u32, limiter: usize): void {
   const t = changetype<Table>(table);
   t.maxSteps = maxSteps;
@@ -272,7 +275,7 @@ export function table_limits(table: usize, maxSteps: f64, maxTimesSampled: u32, 
   t.evictsInPlace = u32(t.remover().isFifo() && t.limiter().lets() && maxSteps == Infinity);
 }
 
-/** Makes the keys of an empty table those of the `number`-th of `tables` tables, so that a key identifies an item of only one of them. */
+/** Gives an empty table, number `number` (from 0) of `tables` tables, its own keys, so that a key identifies an item of only one table. */
 export function table_number(table: usize, number: u32, tables: u32): void {
   const s = changetype<Table>(table).slots();
   layKeys(s, s.capacity, number, tables);
@@ -455,7 +458,7 @@ function enqueue(t: Table, slot: u32, priority: f64, episodes: u32): void {
   t.pending += 1;
 }
 
-/** Adds an item to the counts of the episodes of its first rows, or removes it from them. */
+/** Adds an item to the counts of the episodes of its first `rows` rows; if `joins` is false, removes the item from these counts. */
 export function countEpisodes(t: Table, first: u32, rows: u32, joins: bool): void {
   const pool = t.rows();
   let last: u32 = 0;

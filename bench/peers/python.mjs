@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { venv } from "../../build/venv.mjs";
 
-/** Returns the path of its program, or the reason why there is none. */
+/** Returns the path of this Python's program, or the reason why there is none. */
 export function python(scratch) {
   if (process.env.REPRISE_PEERS) return { program: process.env.REPRISE_PEERS };
   const home = join(scratch, "python");

@@ -50,7 +50,7 @@ function shuffled(all, random) {
   return order;
 }
 
-/** For frames, the workload sets the number per repetition. */
+/** Sets the number of frames per repetition, which the workload determines, and runs one repetition to warm the variant up. */
 async function warm(variant, frames) {
   variant.n = frames;
   await variant.repeat();

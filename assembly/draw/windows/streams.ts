@@ -46,7 +46,7 @@ export class StreamSet {
     return changetype<usize>(this) + RANDOM_AT;
   }
 
-  /** Returns the sum of the weights up to stream i. */
+  /** Returns the sum of the weights of the streams 0 to i. */
   @inline
   sum(i: u32): u32 {
     return load<u32>(<usize>this.sums + ((<usize>i) << 2));

@@ -48,7 +48,7 @@ class Backlog:
         return entry
 
     def sent(self, entry: Entry, size: int) -> None:
-        """Counts the bytes of an entry."""
+        """Counts the bytes of an entry that was just sent towards the limit on unconfirmed bytes."""
         entry.size = size if entry.is_block else 0
         self._sent_bytes += entry.size
 

@@ -20,7 +20,7 @@ from .welcome import Welcome, welcome_of
 
 #: The maximum number of waiting calls to `flush`, which leaves room for a goodbye.
 _FLUSHES = 999
-#: The maximum number of slots that steps that arrive one by one share in one frame.
+#: The maximum number of slots, of one row per lane, in a frame that combines steps from separate calls.
 _JOINED = 64
 #: The maximum number of bytes that text and zero padding take: in any frame, and additionally for each leaf, rule and share.
 _HEAD_BYTES, _PART_BYTES = 4096, 32
@@ -41,7 +41,7 @@ class Conversation:
         self.leaves, self.lanes, self._while_offline, self._on_message = leaves, lanes, while_offline, on_message
         self._session = secrets.token_urlsafe(24)
         self.backlog, self._is_due = Backlog(), False
-        # The last number of a block, of a confirmed block, and of a handled message.
+        # The numbers of the last block, the last confirmed block, and the last handled message.
         self._number, self._confirmed, self._handled = 0, 0, 0
         self._flushes = 0
         self._waiting: dict[int, asyncio.Future[None]] = {}
@@ -99,7 +99,7 @@ class Conversation:
         if entry.kind == Kind.COLUMNS:
             entry.fields["priorities"] = [0] * len(told.fields["rules"])
         self.backlog.add(entry, min(_JOINED * self.lanes, self.most))
-        # Steps that arrive one by one share a frame.
+        # Small blocks wait until the event loop is free, so that steps from separate calls share a frame.
         if entry.kind != Kind.COLUMNS or self.backlog.unsent >= _JOINED * self.lanes:
             self._pump()
         elif not self._is_due:

@@ -22,7 +22,7 @@ class Entry:
         self.columns: list[Bytes] = []
         self.ends: Bytes | None = None
         self.finals: list[Bytes] = []
-        #: The number of bytes that the entry counts after it was sent.
+        #: The number of bytes that the entry counts towards the limit on unconfirmed bytes, which is set when the entry is sent.
         self.size = 0
 
     @property
