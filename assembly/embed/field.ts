@@ -320,7 +320,10 @@ function checkLists(lists: GrowingArray): i32 {
       const from: u32 = list.bytes == 0 ? 0 : list.bytes + 1;
       let number: f64 = 0;
       for (let at = from; at < partEnd(field, from); at++) number = number * 10 + <f64>load<u8>(<usize>(field.path + at)) - 48;
-      if (number > next) return Refusal.of(INVALID).put("the list ").word(list.at, list.bytes).put(" must have a part ").number(next).code;
+      if (number > next) {
+        const refusal = Refusal.of(INVALID).put("the list ").word(list.at, list.bytes).put(" must have a part ").number(next);
+        return refusal.put(". Number its parts from 0 without gaps").code;
+      }
       next = number + 1;
     }
     if (next == 0) return Refusal.of(INVALID).put("the list ").word(list.at, list.bytes).put(" must contain a leaf").code;

@@ -69,13 +69,13 @@ export class View {
 
   /** Checks whether the view can show items that are read by key instead of drawn. Returns 0 or UNSUPPORTED. */
   keeps(): i32 {
-    if (this.kind == MIXTURE) return Refusal.of(E_UNSUPPORTED).put("a mixture shows only items that are drawn. Use the view of one of its sources").code;
+    if (this.kind == MIXTURE) return Refusal.of(E_UNSUPPORTED).put("a mixture cannot read or write items by key. Use the view of one of its sources").code;
     const isWeighed = this.weighs != 0;
     if (!isWeighed && (this.from & ~CROSS) != FROM_ANY) return 0;
     const refusal = Refusal.of(E_UNSUPPORTED)
       .put("a view with ")
       .put(isWeighed ? "weights" : "offset uniform");
-    return refusal.put(" shows only items that are drawn. Use another view").code;
+    return refusal.put(" cannot read or write items by key. Use another view").code;
   }
 
   /** Returns the number of items from which draws currently choose; 0: all. */

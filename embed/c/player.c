@@ -113,7 +113,7 @@ static const uint8_t *play(const uint8_t *from) {
       if (!timed) fold(numbers, sizeof *numbers - sizeof numbers->used);
       break;
     case RELOAD: reload(payload, op.payload); break;
-    default: fail("the file has an unknown call");
+    default: fail("the file contains an unknown call");
   }
   if (op.call != STATS && op.call != RELOAD) fold_result(result);
   if (op.call == SAMPLE && result >= 0) show(whole(a[0]));
@@ -158,7 +158,7 @@ static void play_file(const char *path) {
   uint8_t *file = read_file(path);
   uint32_t head[4];
   memcpy(head, file, sizeof head);
-  if (memcmp(file, "RPOP", 4) != 0 || head[1] != 1) fail("the file must have operations of this version");
+  if (memcmp(file, "RPOP", 4) != 0 || head[1] != 1) fail("the file must be a file of operations for this version of the player");
   replay = reprise_create((const char *)file + sizeof head, head[3]);
   if (replay == NULL) fail(reprise_error());
   step_bytes = reprise_columns(replay, (uint32_t)REPRISE_STEP)->bytes;

@@ -137,7 +137,7 @@ local function play_file(path)
   local text = assert(io.open(path, "rb")):read("*a")
   file = ffi.cast("const uint8_t*", text)
   local head = ffi.cast("const uint32_t*", file)
-  assert(text:sub(1, 4) == "RPOP" and head[1] == 1, "the file must have operations of this version")
+  assert(text:sub(1, 4) == "RPOP" and head[1] == 1, "the file must be a file of operations for this version of the player")
   handle = C.reprise_create(ffi.cast("const char*", file + 16), head[3])
   if handle == nil then refused() end
   step_bytes = C.reprise_columns(handle, STEP).bytes

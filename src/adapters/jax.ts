@@ -23,7 +23,7 @@ export type Arrays<B, T> = MappedBatch<B, T>;
  * @throws RangeError if an integer exceeds 32 bits. In that case, all arrays are freed
  */
 export function arrays<B extends object, T extends { dispose(): void }>(numpy: Numpy<T>, batch: B): Arrays<B, T> {
-  if (typeof numpy?.array !== "function") throw mustBe(TypeError, "numpy", ["the numpy of jax-js", 'Use import { numpy } from "@jax-js/jax"'], numpy);
+  if (typeof numpy?.array !== "function") throw mustBe(TypeError, "numpy", ["the numpy export of jax-js", 'Use import { numpy } from "@jax-js/jax"'], numpy);
   const copies: T[] = [];
   try {
     return mapArrays(batch, (data, shape, path) => {

@@ -44,7 +44,7 @@ export type DatasetOf<B, O> = [O] extends [{ readonly epochs: number }] ? EpochD
 const OF_EPOCHS = ["shuffle", "seed", "state"] as const;
 
 export function datasetOf<B extends { readonly count: number; release?(): void }>(draws: DrawSource<B>, options: DatasetOptions): Dataset<B> {
-  if (typeof options !== "object" || options === null) throw mustBe(TypeError, "the options of dataset()", "an object with batchSize", options);
+  if (typeof options !== "object" || options === null) throw mustBe(TypeError, "the options of dataset", "an object with batchSize", options);
   if (options.epochs !== undefined) {
     if (!(draws instanceof Draws))
       throw new ReplayError("UNSUPPORTED", "a mixture has no epochs, because its sources have separate items. Iterate over one dataset per source");

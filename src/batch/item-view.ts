@@ -330,7 +330,7 @@ export class ItemView implements BatchView {
   /** @throws RangeError for columns at a bootstrap step without n-step returns */
   #checkBootstrap(selections: readonly Selection[]): void {
     if (this.#sampler.options.nStep !== undefined || !selections.some(isBootstrap)) return;
-    throw new RangeError('columns with at: "bootstrap" require the option nStep');
+    throw new RangeError('columns with at: "bootstrap" require the option nStep. Pass nStep, or omit these columns');
   }
 
   /** Returns the option or property that limits a window to `steps` steps, as the subject of a message. */

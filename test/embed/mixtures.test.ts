@@ -173,7 +173,7 @@ describe.each<Build>(["embed", "embed.scalar"])("mixtures of the build %s", (bui
     expect(stateOf(embed, 2).shares).toEqual([0, 2]);
     expect(() => setState(embed, 0, state)).toThrow(/NOT_FOUND: view must be the number of a mixture in the text/);
     const [keys = 0] = embed.give(new Uint8Array(8));
-    expect(() => embed.did(embed.x.replay_get(embed.handle, MIXTURE, keys, 1))).toThrow(/UNSUPPORTED: a mixture shows only items that are drawn/);
+    expect(() => embed.did(embed.x.replay_get(embed.handle, MIXTURE, keys, 1))).toThrow(/UNSUPPORTED: a mixture cannot read or write items by key/);
     const [epoch = 0] = embed.give(new Uint8Array(48));
     expect(() => embed.did(embed.x.replay_epoch(embed.handle, MIXTURE, 1, epoch))).toThrow(/UNSUPPORTED: a mixture has no epochs/);
     expect(() => embed.did(embed.x.replay_set_mixture(embed.handle, MIXTURE, 1))).toThrow(/INVALID: the state of the mixture/);

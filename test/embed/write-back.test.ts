@@ -124,7 +124,7 @@ test("what cannot be shown or written is refused, and changes nothing", () => {
   const keys = replay.tables.t.sample(2).info.keys;
   const before = embed.snapshot();
   expect(get(embed, WHOLE, [1e9])).toBe(0);
-  expect(() => get(embed, WEIGHED, keys)).toThrowError(/^UNSUPPORTED: a view with weights shows only items that are drawn/);
+  expect(() => get(embed, WEIGHED, keys)).toThrowError(/^UNSUPPORTED: a view with weights cannot read or write items by key/);
   expect(() => get(embed, UNIFORM, keys)).toThrowError(/^UNSUPPORTED: a view with offset uniform/);
   expect(() => get(embed, WHOLE, [1.5])).toThrowError(/^INVALID: keys\[0\] must be a whole number/);
   expect(() => get(embed, WHOLE, [])).toThrowError(/^INVALID: n must be an integer from 1/);

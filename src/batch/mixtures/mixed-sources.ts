@@ -239,11 +239,8 @@ export class MixedSources {
 }
 
 function noAmong(table: string): ReplayError {
-  const why = "because draws of another source may remove them (maxTimesSampled)";
-  return new ReplayError(
-    "UNSUPPORTED",
-    `among cannot choose between the items of table ${show(table)}, ${why}. Omit among, or draw from the table in only one source`,
-  );
+  const why = "because draws from another source may remove its items (maxTimesSampled)";
+  return new ReplayError("UNSUPPORTED", `among cannot be used with table ${show(table)}, ${why}. Omit among, or draw from the table in only one source`);
 }
 
 function emptyOf({ draws }: Source): ReplayError {

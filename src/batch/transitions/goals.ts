@@ -136,7 +136,7 @@ export class Goals {
     if (code === E_UNSUPPORTED)
       throw new ReplayError(
         "UNSUPPORTED",
-        `relabel requires items in the order of their last steps, but table ${show(name)} has an item inserted after an item of the same writer that ends later. Insert items in order, or use another table for earlier steps`,
+        `relabel requires items in the order of their last steps, but table ${show(name)} has an item that was inserted after an item with later steps of the same writer. Insert items in order, or use another table for earlier steps`,
       );
     engine.core.checkedResult(code);
   }
@@ -258,7 +258,8 @@ function numbersAt(subject: string, leaves: readonly PlacedLeaf[], path: unknown
 /** @throws TypeError, RangeError, ReplayError INVALID_DATA */
 function checkedRewards(returned: unknown, m: number): Numbers {
   const rewards = checkedNumbers("the result of relabel.reward", returned as Numbers, m);
-  for (let i = 0; i < m; i++) if (!Number.isFinite(rewards[i])) throw mustBe("INVALID_DATA", `reward ${i} of ${m} from relabel.reward`, "finite", rewards[i]);
+  for (let i = 0; i < m; i++)
+    if (!Number.isFinite(rewards[i])) throw mustBe("INVALID_DATA", `element ${i} of the result of relabel.reward`, "finite", rewards[i]);
   return rewards;
 }
 

@@ -124,7 +124,8 @@ function ownPlace(to: string, options: EditOptions, reader: RldsReader, shares: 
   const { format = FORMATS.find((name) => name === reader.format) ?? formatOf(to, undefined) } = options;
   if (format !== (OWN_FORMATS[reader.format] ?? reader.format))
     throw new UsageError(`${to} has the format ${reader.format}, which an edit in place keeps. Pass another OUT, or remove --format`);
-  if (!options.overwrite) throw new UsageError(`${to} is IN itself. Pass --overwrite to replace it once the new dataset is complete, or pass another OUT`);
+  if (!options.overwrite)
+    throw new UsageError(`IN and OUT are both ${to}. Pass --overwrite to replace it once the new dataset is complete, or pass another OUT`);
   if (shares !== undefined) throw new UsageError(`--split-into writes several datasets. Pass an OUT other than IN`);
   if (format !== "tfds" && reader.split !== undefined)
     throw new UsageError(

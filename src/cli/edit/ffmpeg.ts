@@ -39,7 +39,9 @@ export function decodeFrames(folder: string, { path, times, fps, height, width }
   const { status, stdout, stderr, error } = spawnSync(PROGRAM, [...args, ...output], { maxBuffer: size * distinct.length + SLACK });
   if (status !== 0) throw new RldsError("UNSUPPORTED", `ffmpeg cannot decode the film: ${error?.message ?? lastLine(String(stderr))}`, { file: film });
   if (stdout.length !== size * distinct.length)
-    throw new RldsError("CORRUPT", `the film ends before frame ${distinct[Math.floor(stdout.length / size)]}, counted from second ${first}`, { file: film });
+    throw new RldsError("CORRUPT", `the film ends too early: it has no frame ${distinct[Math.floor(stdout.length / size)]}, counted from ${first} s`, {
+      file: film,
+    });
   if (distinct.length === times.length && numbers.every((number, i) => number === distinct[i])) return stdout;
   const pixels = new Uint8Array(size * times.length);
   for (const [i, number] of numbers.entries()) {

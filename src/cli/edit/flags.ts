@@ -1,4 +1,4 @@
-/** Reads flagged episodes from a JSON file, which the room Look of the page creates. */
+/** Reads flagged episodes from a JSON file, which the Look room of the page creates. */
 import { readFile } from "node:fs/promises";
 import { RldsError } from "../../datasets/rlds/index.ts";
 import { parseJson } from "../program-parts.ts";
@@ -17,7 +17,7 @@ export async function flagsOf(path: string): Promise<Flags> {
   if (!Array.isArray(flagged) || !flagged.every((number) => Number.isSafeInteger(number) && number >= 0))
     throw new RldsError(
       "CORRUPT",
-      'the file has no flags. Pass a file from "Save the flags" in the page\'s room Look, with content such as {"flagged": [3, 12]}',
+      'the file has no flags. Pass a file from "Save the flags" in the page\'s Look room, with content such as {"flagged": [3, 12]}',
       {
         file: path,
       },

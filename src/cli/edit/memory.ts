@@ -65,7 +65,7 @@ export async function editMemory(kind: MemoryKind, from: string, to: string, opt
   if (existsSync(to) && !options.overwrite)
     throw new UsageError(
       isInPlace
-        ? `${to} is IN itself. Pass --overwrite to replace it once the new ${kind} is complete, or pass another OUT`
+        ? `IN and OUT are both ${to}. Pass --overwrite to replace it once the new ${kind} is complete, or pass another OUT`
         : `${to} exists. Pass --overwrite, or pass another OUT`,
     );
   const progress = host.progress("editing");

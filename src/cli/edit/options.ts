@@ -65,7 +65,7 @@ export function addEdit(command: Command): Command {
     .argument("<out>", "a file or folder, as for convert; may be IN with --overwrite")
     .option("--episodes <numbers>", "the episodes to keep, such as 0-9,12 or 100-")
     .option("--drop-episodes <numbers>", "the episodes to leave out")
-    .option("--flags <file>", "a file of flags, saved in the page's room Look, with the episodes to leave out")
+    .option("--flags <file>", "a file of flags, saved in the page's Look room, with the episodes to leave out")
     .option(
       "--where <condition>",
       'keep episodes in which any step meets a condition: PATH (not zero), or "PATH OP VALUE" with = != < <= > >=, quoted for the shell; in an array, any element may meet it, unless a path such as observation/state/1 selects one; return and length describe the episode; may be repeated, and all conditions must be met',

@@ -103,5 +103,5 @@ test("arguments in the wrong order are told", () => {
     [[batch, np], "an object"],
     [[{ numpy: np }, batch], "an object with keys numpy"],
   ] as const)
-    expect(() => other(...given)).toThrow(new RegExp(`^numpy must be the numpy of jax-js, got ${got}`));
+    expect(() => other(...given)).toThrow(new RegExp(`^numpy must be the numpy export of jax-js, got ${got}`));
 });

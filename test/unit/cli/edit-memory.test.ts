@@ -171,7 +171,7 @@ describe("a snapshot", () => {
     ] as const)
       expect(await refused(...args)).toMatch(says);
     expect(readFileSync(path).equals(saved)).toBe(true);
-    expect(await refusal("edit", path, path)).toMatch(/is IN itself.*--overwrite/);
+    expect(await refusal("edit", path, path)).toMatch(/IN and OUT are both .*--overwrite/);
     expect(readdirSync(temp(".")).filter((name) => name.startsWith(".incomplete"))).toEqual([]);
   });
 

@@ -19,7 +19,7 @@ export function spaceOf(text: unknown, file: string): Space | undefined {
   try {
     return (parseJson(text) ?? undefined) as Space | undefined;
   } catch (cause) {
-    throw corruptFile({ file }, `the metadata has a space that is not valid JSON: ${(cause as Error).message}`, cause);
+    throw corruptFile({ file }, `an observation space or action space in the metadata is not valid JSON: ${(cause as Error).message}`, cause);
   }
 }
 

@@ -148,7 +148,7 @@ export async function* salvageRepriseEpisodes<S>(
 
 /** Returns the error for a dataset without its last part. @param parts the number of parts that exist */
 function lastPartError(parts: number): RldsError {
-  return corruptFile({}, `the last part of the dataset is missing, got ${parts} ${parts === 1 ? "part" : "parts"}`);
+  return corruptFile({}, `the last part of the dataset is missing: only ${parts} ${parts === 1 ? "part exists" : "parts exist"}`);
 }
 
 /** Returns the metadata of one episode, with one value per leaf. */

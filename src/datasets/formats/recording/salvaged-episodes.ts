@@ -118,7 +118,7 @@ export class SalvagedEpisodes {
   #gapError({ file, from, to, at: offset, fault, isTornTail }: LostPart, hit: Hit | undefined): RldsError | undefined {
     if (fault === undefined) return hit && corruptFile({ file }, `the file cannot be read, so ${this.#lostText(hit)} cannot be recovered`);
     const tail = `${to - from} bytes after byte ${from} were not completely written, and are ignored: ${fault}`;
-    const gap = `the segment is truncated or altered: ${fault}. Bytes ${from} to ${to} are lost, with ${this.#lostText(hit)}`;
+    const gap = `the segment is truncated or altered: ${fault}. Bytes ${from} to ${to} are lost, and ${this.#lostText(hit)} with them`;
     return corruptFile({ file, offset }, isTornTail ? tail : gap);
   }
 

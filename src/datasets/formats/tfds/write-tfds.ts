@@ -202,9 +202,9 @@ function parseOptions(rlds: RldsDataset<unknown>, options: TfdsWriteOptions) {
     if (typeof value !== "string") throw mustBe(TypeError, subject, rule, value);
     if (!pattern.test(value)) throw mustBe(RangeError, subject, rule, value);
   };
-  checkText("name", name, "a name made of letters, digits and underscores that begins with a letter", /^[a-zA-Z]\w*$/);
+  checkText("name", name, "a string of letters, digits and underscores that begins with a letter", /^[a-zA-Z]\w*$/);
   checkText("version", version, "three numbers, such as 1.0.0", /^\d+\.\d+\.\d+$/);
-  checkText("split", split, "a name made of letters, digits and underscores that begins with a letter", /^[a-zA-Z]\w*$/);
+  checkText("split", split, "a string of letters, digits and underscores that begins with a letter", /^[a-zA-Z]\w*$/);
   if (description !== undefined && typeof description !== "string") throw mustBe(TypeError, "description", "a string", description);
   if (!Array.isArray(images) || images.some((path) => typeof path !== "string")) throw mustBe(TypeError, "images", "an array of paths", images);
   flag("overwrite", overwrite);

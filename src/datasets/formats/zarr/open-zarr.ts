@@ -141,7 +141,8 @@ async function partsOf(store: ZarrFolder, selection: Selection, options: PartOpt
 async function endsOf(column: Column, budget: MemoryBudget): Promise<number[]> {
   const { leaf, rows = 0, path, read } = column;
   const fail = (what: string) => corruptFile({ file: path }, what);
-  if (leaf.shape.length > 0 || !/^[iu]/.test(leaf.dtype) || column.rows === undefined) throw fail("the array must have one whole number per episode");
+  if (leaf.shape.length > 0 || !/^[iu]/.test(leaf.dtype) || column.rows === undefined)
+    throw fail("the array must be one-dimensional and contain one integer per episode");
   if (rows === 0) throw new RldsError("EMPTY", "the dataset has no episodes", { file: path });
   budget.reserve(32 * rows, path);
   const ends = Array.from((await read(0, rows)) as ArrayLike<number | bigint>, Number);
