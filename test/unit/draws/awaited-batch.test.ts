@@ -294,7 +294,7 @@ test("where neither items nor draws pass, a wait ends with an error, and so does
   const stuck = table.sampleWhenReady(2);
   insert(1);
   const error = await errorFrom(stuck);
-  expectError(error, "RATE_LIMITED", /from minDiff to maxDiff/);
+  expectError(error, "RATE_LIMITED", /Decrease minDiff, or increase maxDiff/);
   expect(xs(error.batch)).toEqual([1]);
 
   const ratio = make(sampleToInsertRatio(3, 3, 3));
