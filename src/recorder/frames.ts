@@ -32,7 +32,7 @@ export class Frames {
     if (imagesIn === "files" && frames.length > 0) this.#names = new FrameNames(frames, images);
   }
 
-  /** Whether a sync failed. */
+  /** Whether syncing a frame file failed. */
   get broken(): boolean {
     return this.#syncError !== undefined;
   }
@@ -70,7 +70,7 @@ export class Frames {
     }
   }
 
-  /** Syncs all files to the disk. @throws ReplayError IO. In that case, the state of the files is unknown */
+  /** Syncs the frame files that are not synced yet, and closes them. @throws ReplayError IO. In that case, the state of the files is unknown */
   sync(): void {
     this.check();
     for (const [name, file] of this.#unsynced) {
@@ -93,6 +93,7 @@ export class Frames {
   /**
    * Removes the frame files of steps that a crash lost. These are all files of episodes from `next` on, and the files of the
    * previous episode from step `length` on.
+   * @param length the number of steps in the previous episode if it was cut off; infinity if it is complete
    */
   removeOrphans(next: number, length: number): void {
     if (this.#names === undefined) return;

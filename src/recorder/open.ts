@@ -18,14 +18,14 @@ import { StagedStep } from "./staged.ts";
 
 /**
  * Opens a recording, and creates it if necessary. An episode that a crash or `close` cut off remains unfinished, and the next step starts a new episode. A new
- * recording requires `spec` and `fps`. For an existing recording, you can omit both options. If you pass them, their values must match. Reads only the two
- * newest files, so the cost is O(segmentBytes), regardless of the size of the recording.
+ * recording requires `spec` and `fps`. For an existing recording, you can omit both options. If you pass settings, their values must match the recording. Reads
+ * only the newest log files. The cost is O(segmentBytes), regardless of the size of the recording. With `imagesIn: "files"`, the call also lists the directory.
  * @throws TypeError, RangeError if an option is invalid
  * @throws ReplayError SPEC_MISMATCH if the directory has other contents, or a recording with different settings
  * @throws ReplayError NOT_FOUND if there is no recording and `spec` or `fps` is omitted
  * @throws ReplayError LOCKED if another process records in the directory
  * @throws ReplayError CORRUPT if a file is damaged elsewhere than at its end (see `salvage`)
- * @throws ReplayError UNSUPPORTED if another version wrote the files
+ * @throws ReplayError UNSUPPORTED if another version wrote the files, or the directory cannot store one file per frame (`imagesIn: "files"`)
  * @throws ReplayError IO if a file cannot be read or written
  */
 export async function open<const S extends Spec = Spec>(options: RecordOptions<S>): Promise<Recorder<S>> {
@@ -76,7 +76,7 @@ function aboutOf(directory: Directory, options: PeekOptions): RecordingAbout {
   return parseAbout(directory.name, log.about);
 }
 
-/** @throws ReplayError UNSUPPORTED if the directory is limited to a small number of files, which excludes one file per frame */
+/** @throws ReplayError UNSUPPORTED if frames are stored in separate files, but the directory is limited to a small number of files */
 function checkPlace({ name, fewFiles }: Directory, { imagesIn }: RecordingAbout): void {
   if (imagesIn === "files" && fewFiles === true)
     throw new ReplayError("UNSUPPORTED", `${name} cannot store one file per frame (imagesIn: "files"). Use imagesIn: "rows"`);
@@ -90,7 +90,7 @@ function checkSame(name: string, settings: Partial<RecordingAbout>, existing: Re
   for (const key of ["fps", "images", "imagesIn"] as const) {
     if (settings[key] !== undefined && settings[key] !== existing[key]) throw differs(key, JSON.stringify(existing[key]), name, settings[key]);
   }
-  // The metadata is compared in its stored form.
+  // The metadata is stored as JSON, which may omit or convert values.
   if (settings.about !== undefined) checkSameJson(name, JSON.parse(JSON.stringify(settings.about)), existing.about, "about");
   if (settings.spec === undefined) return;
   const [requestedLeaves, existingLeaves] = [settings.spec, existing.spec].map(leavesIn) as [Map<string, string>, Map<string, string>];

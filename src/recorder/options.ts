@@ -26,7 +26,7 @@ export interface RecordOptions<S extends Spec = Spec> {
   readonly about?: { readonly [key: string]: unknown };
   /** When recorded steps are guaranteed to be on the disk. Default: within one second. */
   readonly durability?: Durability;
-  /** The approximate size of a file in bytes. Default: 16 MiB. */
+  /** The approximate size of a log file in bytes. Default: 16 MiB. */
   readonly segmentBytes?: number;
   /** Whether to open a damaged recording. The data before the damage is kept, and all data after it is cut off. Default: false. */
   readonly salvage?: boolean;

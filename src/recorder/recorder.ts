@@ -36,7 +36,7 @@ export interface RecorderParts {
   readonly logger: FullLogger;
 }
 
-/** The maximum number of bytes that may wait while the disk accepts no data. */
+/** The number of unwritten bytes in the log above which the next call first writes them to the disk. The call fails if the disk accepts no data. */
 const MAX_WAITING = 1 << 22;
 
 /** A recorder of steps and episodes. A directory has at most one recorder at a time. */
@@ -104,9 +104,9 @@ export class Recorder<S extends Spec = Spec> {
 
   /**
    * Records a step: an observation and an action. The first step after the end of an episode starts the next episode. The arguments are copied. If `durability`
-   * is "always", the step is on the disk when the call returns. Otherwise, the step is on the disk within the set number of milliseconds, or after `flush` or
-   * `endEpisode`. If the call throws, the step is not recorded, and nothing else has changed. Costs O(bytes of the step), plus the time of the PNG encoder, if
-   * one is used.
+   * is "always", the step is on the disk when the call returns. With `{ everyMs }`, the step is on the disk within that many milliseconds, or after `flush` or
+   * `endEpisode`. With "manual", only `flush` guarantees that the step is on the disk. If the call throws, the step is not recorded, and nothing else has
+   * changed. Costs O(bytes of the step), plus the time of the PNG encoder, if one is used.
    * @throws ReplayError SPEC_MISMATCH if the step does not match the spec. The error includes the path of the leaf
    * @throws ReplayError INVALID_DATA if a value does not fit its dtype
    * @throws ReplayError IO if the step cannot be written
@@ -123,7 +123,7 @@ export class Recorder<S extends Spec = Spec> {
   /**
    * Ends the open episode. When the promise resolves, the whole episode is on the disk. With `durability: "manual"`, only `flush` guarantees this.
    * @throws ReplayError EMPTY if no step was recorded since the end of the last episode
-   * @throws ReplayError IO if the disk cannot be written. The episode is then still open, and you can call this method again
+   * @throws ReplayError IO if the disk cannot be written. Call this method again if the episode is still open (`length` above 0)
    * @throws the errors of `step`
    */
   async endEpisode(options: EndOptions<S> = {}): Promise<void> {
@@ -150,7 +150,7 @@ export class Recorder<S extends Spec = Spec> {
 
   /**
    * Resolves when everything recorded so far is on the disk.
-   * @throws ReplayError IO if a write failed. The data then stays in memory, and later calls try again
+   * @throws ReplayError IO if a write failed. The data then stays in memory, and later calls try again unless a sync failed
    * @throws ReplayError CLOSED after `close`
    */
   async flush(): Promise<void> {
@@ -222,7 +222,7 @@ export class Recorder<S extends Spec = Spec> {
     try {
       this.#frames.check();
       log.check();
-      // Writes waiting data first, so that the data does not pile up.
+      // Writes the waiting data first, so that it does not accumulate in memory.
       if (this.#isFailing || log.waiting > MAX_WAITING) this.#flush();
     } catch (error) {
       throw this.#writeError(error);
@@ -276,7 +276,7 @@ export class Recorder<S extends Spec = Spec> {
     }
   }
 
-  /** Whether a sync failed. After that, nothing is written. */
+  /** Whether syncing the log or a frame file failed. After such a failure, nothing is written. */
   get #broken(): boolean {
     return this.#log.broken || this.#frames.broken;
   }

@@ -10,11 +10,11 @@ export interface ResumeState {
   readonly segment: number;
   /** The index that is missing at the beginning of the newest segment because of a crash. Undefined if no index is missing. */
   readonly index: { readonly previousSegment: number; readonly bytes: Uint8Array } | undefined;
-  /** The number of steps in the episode that a crash cut off, or 0 if no episode was cut off. */
+  /** The number of steps in the last episode if a crash or `close` cut it off, or 0 otherwise. */
   readonly cutLength: number;
   /** The number of the next episode. */
   readonly nextEpisode: number;
-  /** The number of recorded episodes. Includes an episode that a crash cut off, but no discarded episodes. */
+  /** The number of recorded episodes. Includes episodes that a crash or `close` cut off, but no discarded episodes. */
   readonly episodes: number;
 }
 

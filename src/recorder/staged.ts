@@ -1,4 +1,4 @@
-/** Stages a step as bytes. The step is checked completely before any of its bytes is written. */
+/** Stages a step as bytes. The step is checked completely before any of its bytes are written to the log. */
 
 import type { RowLayout } from "../datasets/model/recording/row-layout.ts";
 import { countFitting, setterOf, type ViewTarget } from "../schema/copy-values.ts";
@@ -65,7 +65,7 @@ export class StagedStep {
     this.#visit(step);
   }
 
-  /** Stages some leaves. All other leaves are zeros. @throws the errors of `take` */
+  /** Stages the leaves that `step` has. Sets all other leaves to zeros. @throws the errors of `take` */
   takePartial(step: unknown): void {
     const values = flattenPartial(this.#spec, step, "final");
     this.#row.fill(0);

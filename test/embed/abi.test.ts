@@ -8,7 +8,7 @@ import { type Build, embedModule, embedOf } from "./host.ts";
 
 const BUILDS: readonly Build[] = ["embed", "embed.scalar"];
 
-/** The arguments of each call. */
+/** The number of arguments of each call. */
 const CALLS = {
   replay_input: 1,
   replay_create: 2,

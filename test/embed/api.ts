@@ -1,4 +1,4 @@
-/** Makes calls on the public TypeScript API, and returns results in the form of embed.wasm. */
+/** Makes calls to the public TypeScript API, and returns the results in the form that embed.wasm uses. */
 
 import { COUNTERS } from "../../src/base/abi.ts";
 import { checkNormalize } from "../../src/batch/options.ts";
@@ -31,7 +31,7 @@ export class Api {
     this.#views = this.#look();
   }
 
-  /** Returns the result of the same call of embed.wasm. @throws the error that rejects the call */
+  /** Makes a call and returns the result that embed.wasm returns for the same call. @throws the error that rejects the call */
   play(call: Call): number {
     switch (call.call) {
       case "append":
@@ -101,7 +101,7 @@ export class Api {
     return this.#world.views.map(({ table, transitions, sample, weights }) => {
       const from = this.#replay.table(table) as Table;
       const view = (transitions === undefined ? from : from.transitions(transitions as never)) as { sample(n: number, options: object): unknown };
-      // TypeScript rejects weights that no draw of the table accepts when the view is created.
+      // embed.wasm checks the weights when it creates the view, but TypeScript checks them only when it samples. So they are checked here.
       checkNormalize(table, from.options.sampler, weights);
       return (n, beta) => view.sample(n, { ...sample, ...(weights && { beta }) });
     });
@@ -111,7 +111,7 @@ export class Api {
     return this.#replay.table(this.#tables[number] as string) as Table;
   }
 
-  /** Returns how many items of a call wait for their rate limiters. */
+  /** Makes a call. Returns by how much it changes the number of items that wait for rate limiters. */
   #waiting(call: () => void): number {
     const pending = () => Object.values(this.#replay.stats().tables).reduce((sum, table) => sum + table.pending, 0);
     const before = pending();

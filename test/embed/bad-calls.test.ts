@@ -4,7 +4,7 @@ import { TestRandom } from "../support/random.ts";
 import { scaled } from "../support/size.ts";
 import { Embed, TEXT, textBytes } from "./host.ts";
 
-/** Numbers at which arithmetic wraps, or that doubles cannot represent exactly. */
+/** Numbers around the limits of i32, u32, u64 and exact integers in doubles (2^53), and negative, fractional, non-finite and extreme numbers. */
 const EDGES = [2 ** 31 - 1, 2 ** 31, 2 ** 31 + 1, 2 ** 32 - 65536, 2 ** 32 - 16, 2 ** 32 - 1, 2 ** 32, 2 ** 32 + 1, 2 ** 53 - 1, 2 ** 53, 2 ** 53 + 2];
 EDGES.push(2 ** 64 - 2048, 2 ** 64, 2 ** 64 + 4096, -1, -(2 ** 31), -(2 ** 31) - 1, -(2 ** 53), 0.5, 5e-324, 1e300, Number.NaN, Number.POSITIVE_INFINITY);
 
@@ -101,7 +101,7 @@ describe("a call", () => {
     input.fill(2, 400, 404);
     input.set(step, 448);
     input.set(flag, 448 + step.length);
-    // Calls also read these bytes of a step as ends.
+    // Some calls pass the address of these bytes, which belong to the first step, as the ends of episodes.
     input.set([9, 2, 2], 16);
     const [at = 0] = embed.give(input);
     const before = state();
@@ -148,7 +148,7 @@ describe("a call", () => {
     expect(() => embed.columns(7)).toThrowError(/NOT_FOUND/);
   });
 
-  /** Makes a call. Returns its result, or undefined if it was rejected with a reason. */
+  /** Makes a call. Returns its result, or undefined if the call was rejected. Checks that a rejected call has an error text. */
   function done(host: Embed, name: string, args: readonly number[]): number | undefined {
     const call = (host.x as unknown as { readonly [name: string]: (...args: readonly number[]) => number })[name] as (...args: readonly number[]) => number;
     const result = call(...args);
@@ -158,7 +158,7 @@ describe("a call", () => {
   }
 
   test("with numbers near 2^31, 2^32, 2^53 and 2^64 never traps, and changes nothing where it is refused", () => {
-    // The handle must be a number to which no tested number wraps.
+    // No number in EDGES wraps to a handle of at least 3.
     while (embed.handle < 3) {
       embed.x.replay_free(embed.handle);
       embed.create(`${TEXT}\nbytes 30000000`);

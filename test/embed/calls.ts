@@ -3,14 +3,14 @@ import type { TestRandom } from "../support/random.ts";
 import type { Step, Values } from "./values.ts";
 import type { World } from "./world.ts";
 
-/** How an episode ends: not at all, without a final observation, truncated, or terminated. */
+/** How an episode ends: 0 not at all, 1 without a final observation, 2 truncated, 3 terminated. */
 type How = 0 | 1 | 2 | 3;
 
 export interface Append {
   readonly call: "append";
   readonly writer: number;
   readonly steps: readonly Step[];
-  /** The end of each step's episode. If undefined, there is one step per lane, and no episode ends. */
+  /** How the episode ends at each step. If undefined, there is one step per lane, and no episode ends. */
   readonly ends: readonly How[] | undefined;
   readonly finals: readonly Step[] | undefined;
 }
@@ -62,7 +62,7 @@ export class Calls {
   readonly #windows: readonly number[];
   #drawn: { readonly table: number; readonly keys: readonly number[] } = { table: 0, keys: [] };
 
-  /** @param windows tables for which items of any length are created */
+  /** @param windows the numbers of the tables for which the generated calls create items of 0 to 6 steps */
   constructor(random: TestRandom, world: World, values: Values, windows: readonly number[]) {
     this.#random = random;
     this.#world = world;
@@ -93,7 +93,7 @@ export class Calls {
     return kind === 10 ? this.#update() : this.#delete();
   }
 
-  /** Records the keys in a batch of a view, for later changes. */
+  /** Remembers the keys of a batch, so that later calls can update or delete its items. */
   drew(view: number, keys: readonly number[]): void {
     const { table } = this.#world.views[view] as World["views"][number];
     this.#drawn = { table: Object.keys(this.#world.tables).indexOf(table), keys };
@@ -105,7 +105,7 @@ export class Calls {
     return [number, lanes];
   }
 
-  /** Returns whether an episode now ends without a final observation, which rules of nStep reject. */
+  /** Decides at random whether an episode may end without a final observation. This is rare if the writer has nStep rules, because they reject such an end. */
   #endsPlainly(writer: number): boolean {
     const { items } = this.#world.writers[writer] as World["writers"][number];
     return this.#random.below(items.some(({ nStep }) => nStep !== undefined) ? 12 : 2) === 0;
@@ -148,7 +148,7 @@ export class Calls {
     return { call: "delete", table: this.#table(), keys: this.#keys(2) };
   }
 
-  /** Returns a table, usually the table whose keys are known. */
+  /** Returns the number of a table, usually of the table from which the last batch was drawn. */
   #table(): number {
     return this.#mostly([this.#drawn.table], [this.#random.below(this.#tables)]);
   }
@@ -159,7 +159,7 @@ export class Calls {
     return Float64Array.from({ length: 1 + random.below(most) }, () => random.pick([0, 2 ** 40, ...this.#drawn.keys]));
   }
 
-  /** Returns a usual value, or occasionally another value. */
+  /** Returns one of the usual values, or one of the other values in a tenth of all cases. */
   #mostly<T>(usual: readonly T[], other: readonly T[]): T {
     return this.#random.pick(this.#random.below(10) === 0 ? other : usual);
   }

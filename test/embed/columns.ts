@@ -14,11 +14,11 @@ interface OwnColumn {
   readonly data: ArrayLike<unknown>;
   readonly shape: readonly number[];
 }
-/** Columns by the names of `nameOf`. */
+/** Columns by the names that `nameOf` returns. */
 export type OwnColumns = ReadonlyMap<string, OwnColumn>;
 
 const NUMBERS = Object.keys(DTYPES) as Dtype[];
-/** The number of the dtype text (assembly/rows/leaf.ts). */
+/** The code of the dtype `text` (assembly/rows/leaf.ts). */
 const TEXT = 13;
 /** The members of a batch of transitions that are not columns, and the columns that belong to the draw. */
 const OTHERS = ["count", "detached", "release", "toArray"];
@@ -52,7 +52,7 @@ export function transitionColumns(batch: AnyTransitions): OwnColumns {
     else if (isColumn(value)) columns.set(name, ofEntries(value));
     else for (const [key, part] of Object.entries(value as object)) add(`${name}.${key}`, part);
   };
-  // The parts are getters of the class.
+  // The columns of a batch are inherited getters, which Object.keys does not list.
   for (const name in batch) if (!OTHERS.includes(name)) add(nameOf(name, DRAWN.includes(name)), batch[name]);
   return columns;
 }

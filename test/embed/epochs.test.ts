@@ -1,4 +1,4 @@
-/** Compares epochs of embed.wasm with those of the public API: the same random numbers produce the same items in the same order. */
+/** Compares epochs of embed.wasm with epochs of the public API: the same seed must produce the same items in the same order. */
 import { expect, test } from "vitest";
 import { i32, Replay } from "../../src/index.ts";
 import { Embed, EmbedError } from "./host.ts";
@@ -28,7 +28,7 @@ function both(steps: number) {
   return { embed, table: replay.tables.t, append };
 }
 
-/** Returns the next batch of an epoch: its values, and the state after it. */
+/** Draws the next batch of an epoch and returns its values. Updates `state` to the state after this batch. */
 function next(embed: Embed, n: number, state: Float64Array, view = 0): number[] {
   const [at = 0] = embed.give(new Uint8Array(state.buffer));
   const count = embed.did(embed.x.replay_epoch(embed.handle, view, n, at));
@@ -51,7 +51,7 @@ test.each([true, false])("an epoch is that of the public API, shuffled: %s", (sh
     if (ours.length === 0) ours = next(embed, 8, state);
     expect(ours).toEqual([...steps.x.data].slice(0, count));
     expect([...state]).toEqual([Number(shuffle), 7, epoch, position, since, slots]);
-    // Newer items take the slots of older ones.
+    // After every second batch, a new item takes the slot of an older item.
     if (batches++ % 2 === 0) append(x++);
   }
   expect(next(embed, 8, state)).toEqual([]);

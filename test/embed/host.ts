@@ -108,7 +108,7 @@ export class Embed {
     return new TextDecoder("utf-8", { fatal: true }).decode(this.u8.subarray(at, this.u8.indexOf(0, at)));
   }
 
-  /** Copies bytes into the memory, each run at a multiple of 16 after the previous run. Returns their addresses. */
+  /** Copies runs of bytes into the memory, each run at the next multiple of 16. Returns the addresses of the runs. */
   give(...runs: readonly Uint8Array[]): number[] {
     const { places, bytes } = placed(runs);
     const at = this.x.replay_input(bytes.length) >>> 0;
@@ -125,7 +125,7 @@ export class Embed {
     return this;
   }
 
-  /** @param text lines after those of the snapshot */
+  /** @param text lines that follow the lines in the snapshot */
   load(snapshot: Uint8Array, text = ""): this {
     const bytes = new TextEncoder().encode(text);
     const [at = 0, behind = 0] = this.give(snapshot, bytes);
@@ -148,7 +148,7 @@ export class Embed {
     return new Uint8Array(Buffer.concat(chunks));
   }
 
-  /** Returns the result of a call that changes something or draws. */
+  /** Makes the call of an operation and returns its result. @throws EmbedError if the call is rejected */
   play({ call, args, addresses, payload }: Operation): number {
     const [at = 0] = payload.length > 0 ? this.give(payload) : [];
     const given = args.map((arg, i) => ((addresses >> i) & 1 ? (arg < 0 ? 0 : at + arg) : arg));
@@ -207,7 +207,7 @@ export class Embed {
   }
 }
 
-/** Encodes a text as in rows: a length, UTF-8, zeros. */
+/** Encodes a text as in rows: its length, its UTF-8 bytes, and zeros up to the maximum size. */
 export function textBytes(text: string, maxBytes: number): Uint8Array {
   const bytes = new Uint8Array((4 + maxBytes + 3) & ~3);
   const utf8 = new TextEncoder().encode(text);

@@ -76,7 +76,7 @@ function setState(embed: Embed, view: number, { random, shares, carry }: State):
   embed.did(embed.x.replay_set_mixture(embed.handle, view, at));
 }
 
-/** Returns an element of text: its bytes before the zeros. */
+/** Returns the text at index `i` of a column in which each text takes 12 bytes: a length of 4 bytes, the text, and zeros. */
 const textAt = (bytes: Uint8Array, i: number) => new TextDecoder().decode(bytes.subarray(12 * i + 4, 12 * i + 4 + (bytes[12 * i] as number)));
 
 const bytesOfEmbed = (embed: Embed) => Buffer.from(embed.snapshot());

@@ -19,7 +19,7 @@ rule windows length 3 stride 2 priority 2`;
 const spec = { action: f32(), observation: f32(), reward: f32() };
 const tables = { memory: { maxSize: 20, sampler: prioritized(0.6) }, windows: { maxSize: 20 } };
 
-/** Returns the same Replay in TypeScript. */
+/** Returns a TypeScript Replay with the tables of TEXT and the writers of WRITERS. */
 function twin(): Replay {
   const replay = new Replay({ spec, tables, logger: null });
   replay.writer({ name: "the first", keep: 40, lanes: 2, autoreset: "nextStep", items: [{ table: "memory", nStep: 2 }] });
@@ -76,7 +76,7 @@ describe("a text behind a snapshot", () => {
 
   test("may have others beside them, which come behind", () => {
     const embed = new Embed().load(played().snapshot(), `${WRITERS}\nwriter name fourth\nrule windows length 1`);
-    // The second line has no name, so it defines another writer.
+    // The second `writer` line has no name, so it defines a new writer (number 3). The writer named fourth is number 4.
     append(embed, 3, 2);
     append(embed, 4, 1);
     expect(sizes(embed)).toEqual([6, 2 + 1 + 1 + 1]);

@@ -12,7 +12,7 @@
 import type { Append, Call, End } from "./calls.ts";
 import type { Step } from "./values.ts";
 
-/** The numbers of the calls. `reload` opens a snapshot, `clock` starts the time measurement. */
+/** The numbers of the calls. `reload` takes a snapshot and opens it, `clock` starts the time measurement. */
 const NUMBERS = { append: 0, end: 1, item: 2, sample: 3, update: 4, delete: 5, stats: 6, reload: 7, clock: 255 } as const;
 
 /** The numbers of error codes by name, from assembly/embed/refusal.ts and assembly/memory/error.ts. */
@@ -46,12 +46,12 @@ export function statsOf(table: number): Operation {
   return { call: "stats", args: [table], addresses: 0, payload: NOTHING };
 }
 
-/** @param lines lines after those of the snapshot */
+/** @param lines lines that follow the lines in the snapshot */
 export function reload(lines: string): Operation {
   return { call: "reload", args: [], addresses: 0, payload: new TextEncoder().encode(lines) };
 }
 
-/** @param packed makes packed steps if the call has steps */
+/** @param packed converts the steps of a call to packed steps */
 export function operationOf(call: Exclude<Call, Append | End>): Operation;
 export function operationOf(call: Call, packed: (steps: readonly Step[]) => Uint8Array): Operation;
 export function operationOf(call: Call, packed: (steps: readonly Step[]) => Uint8Array = () => NOTHING): Operation {
@@ -76,7 +76,7 @@ export function operationOf(call: Call, packed: (steps: readonly Step[]) => Uint
 export function append(writer: number, steps: Uint8Array, n: number, ends: Uint8Array = NOTHING, finals: Uint8Array = NOTHING): Operation {
   const { args, ...rest } = withRuns("append", [writer], [steps, ends, finals]);
   const [first = 0, at = 0, ...behind] = args;
-  // The argument n comes after the steps.
+  // The argument n comes after the address of the steps.
   return { ...rest, args: [first, at, n, ...behind], addresses: 0b11010 };
 }
 

@@ -4,7 +4,7 @@ export const SAMPLE = 3;
 export const STATS = 6;
 export const CLOCK = 255;
 
-/** Returns an address in the copied bytes, or 0 if there is none. */
+/** Returns the address of an offset in the payload at `at`, or 0 if the offset is negative. */
 const place = (at, offset) => (offset < 0 ? 0 : at + offset);
 
 export class Host {
@@ -14,7 +14,7 @@ export class Host {
     this.handle = this.found(this.x.replay_create(this.give(text), text.length));
   }
 
-  /** Returns the result of an operation. */
+  /** Performs an operation and returns its result. */
   play({ call, args, last, payload }) {
     const { x, handle } = this;
     const at = payload.length === 0 ? 0 : this.give(payload);
@@ -59,7 +59,7 @@ export class Host {
     }
   }
 
-  /** Takes a snapshot and continues with it; `lines` follow those of the snapshot. */
+  /** Takes a snapshot and continues with it. `lines` follow the lines in the snapshot. */
   reload(lines) {
     const chunks = [];
     for (let first = 1; ; first = 0) {
@@ -80,7 +80,7 @@ export class Host {
     this.handle = this.found(this.x.replay_load(at, length, at + length, lines.length));
   }
 
-  /** Returns a handle or an address; 0 means that the call was rejected. Any call may grow the memory, which detaches earlier views of it. */
+  /** Returns a handle or an address. Renews the views of the memory if the call has grown the memory. @throws Error if it is 0: the call was rejected */
   found(result) {
     if (result === 0) throw new Error(this.error());
     if (this.bytes.length === 0) this.look();

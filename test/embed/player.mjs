@@ -1,5 +1,5 @@
 /**
- * Plays a file of recorded operations in the layout of operation.ts. `play` returns the digest of all results, and `time` the time that part of the file takes.
+ * Plays a file of recorded operations in the layout of operation.ts. `play` returns the digest of all results. `time` measures the operations after `clock`.
  */
 import { CLOCK, Host, SAMPLE, STATS } from "./player-host.mjs";
 
@@ -36,7 +36,7 @@ export function play(module, file) {
   return crc.toString(16).padStart(8, "0");
 }
 
-/** Returns the nanoseconds of the operations after the clock: the median of several passes. */
+/** Returns the total time in nanoseconds of the operations after `clock`, as the median of several passes. */
 export function time(module, file) {
   const { text, operations } = read(file);
   const host = new Host(module, text);
@@ -76,7 +76,7 @@ function read(file) {
     const numbers = Array.from({ length: count }, (_, i) => view.getFloat64(at + 8 + 8 * i, true));
     const from = at + 8 + 8 * count;
     at = from + padded(bytes);
-    // Integers, as in a typical program: engines convert doubles slowly at each call. Only the last number may be a fraction.
+    // Typical programs pass integers, and engines convert doubles slowly at each call. Only the last argument may be a fraction.
     return { call, args: Int32Array.from(numbers), last: numbers.at(-1), payload: file.subarray(from, from + bytes) };
   });
   return { text: file.subarray(16, 16 + textBytes), operations };

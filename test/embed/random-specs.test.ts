@@ -35,7 +35,7 @@ test.each<[Build, number]>([...firsts.map((seed): [Build, number] => ["embed", s
       const random = new TestRandom(seed);
       const twin = new Twin(random, worldOf(random), build);
       try {
-        // Specs that both sides reject do not count as tried.
+        // Specs that both sides reject do not count towards SPECS.
         if (twin.begin()) {
           made++;
           all.made++;

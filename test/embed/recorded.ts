@@ -119,7 +119,7 @@ const WORLD: World = {
   terse: false,
 };
 
-/** The same world with frames of images that are packed, as numbers and as text. */
+/** The same world with packed leaves: integers, floats and texts. */
 const PACKED: World = {
   ...WORLD,
   spec: {
@@ -135,7 +135,7 @@ const RECORDINGS = { operations: [WORLD, 10_000, 2_000, 19], packed: [PACKED, 1_
 export type Recording = keyof typeof RECORDINGS;
 export const RECORDING_NAMES = Object.keys(RECORDINGS) as Recording[];
 
-/** The lengths of windows. An item of one step would not be a transition. */
+/** The numbers of the tables for which items of any length are created. An item of one step in the other tables would not be a transition. */
 const WINDOWS = [2, 3, 4, 5];
 
 export interface Recorded {
@@ -148,7 +148,7 @@ export interface Recorded {
   readonly batches: number;
 }
 
-/** @param most the number of operations to record from the start */
+/** @param most the maximum number of operations to record */
 export function record(name: Recording, most = Number.POSITIVE_INFINITY): Recorded {
   const [world, all, reload, seed] = RECORDINGS[name];
   const count = Math.min(all, most);

@@ -55,7 +55,7 @@ test("numbers in a refusal are those that were given", () => {
     bits.setUint32(0, random.below(2 ** 31));
     bits.setUint32(4, random.below(2 ** 31) * 2 + random.below(2));
     const number = edges[i] ?? (random.below(3) > 0 ? bits.getFloat64(0) : random.below(1e6) / 10 ** random.below(12));
-    // These numbers cannot be below 0.
+    // The test needs a priority below 0, so `number` must be positive.
     if (!(number > 0)) continue;
     expect(embed.x.replay_item(embed.handle, 0, 0, 0, 1, -number)).toBeLessThan(0);
     expect(embed.error).toMatch(/^INVALID: priority must be a finite number >= 0, /);

@@ -109,7 +109,7 @@ view memory transitions gamma 0.99`);
 
 describe("steps of packed frames", () => {
   const random = new TestRandom(12);
-  /** Returns a step: noise, or a picture. */
+  /** Returns a packed step whose screen shows random noise, or a picture that compresses well. */
   const step = (embed: Embed, noise: boolean, t: number): Uint8Array => {
     const screen = new Uint8Array(1200).map((_, at) => (noise ? random.below(256) : at === t % 1200 ? 9 : at >> 6));
     return embed.pack([new Map([["screen", screen]])]);

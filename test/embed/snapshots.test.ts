@@ -58,7 +58,7 @@ function sectionsIn(bytes: Uint8Array): Section[] {
   return found;
 }
 
-/** Recomputes the checksum of a section. */
+/** Recomputes and stores the checksum of a section. */
 function seal(bytes: Uint8Array, { at, bytes: length }: Section): void {
   const summed = new Uint8Array([...bytes.subarray(at, at + 12), ...bytes.subarray(at + 16, at + 16 + length)]);
   new DataView(bytes.buffer).setUint32(at + 12, crc32c(summed), true);
@@ -187,14 +187,14 @@ describe("entries of packed frames", () => {
         const [at = 0] = embed.give(new Uint8Array(embed.columns(-1).stepBytes).fill(k));
         embed.x.replay_append(embed.handle, 0, at, 1, 0, 0);
       }
-      // The addition replaced nothing, so the Replay restored from it has the same snapshot.
+      // A Replay that is loaded from this snapshot has the same snapshot.
       expect(Buffer.compare(new Embed().load(again).snapshot(), again)).toBe(0);
     }
     expect(refused).toBeGreaterThan(count / 4);
     expect(refused).toBeLessThan(count);
   });
 
-  /** Returns the snapshot with other sections before and after its entries. */
+  /** Returns WHOLE with additional sections before and after its section of entries. */
   function withSections(before: readonly (readonly [kind: number, payload: Uint32Array])[], behind: typeof before): Uint8Array {
     const sectionOf = ([kind, payload]: (typeof before)[number]): Uint8Array => {
       const section = new Uint8Array(new Uint32Array([kind, 0, payload.byteLength, 0, ...payload]).buffer);
@@ -292,7 +292,7 @@ test("a snapshot with another layout of steps, or items with columns, is refused
     ["offset", 4],
   ] as const) {
     const other = WHOLE.slice();
-    // The last leaf has this key.
+    // The last occurrence of the key belongs to the last leaf.
     const at = Buffer.from(other).lastIndexOf(key, head.at + 16 + head.bytes) + key.length;
     const numbers = new DataView(other.buffer);
     expect(numbers.getFloat64(at + 1, true)).not.toBe(value);

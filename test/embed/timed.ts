@@ -63,7 +63,7 @@ class Filled {
   }
 }
 
-/** Returns the file that appends this number of steps in blocks. */
+/** Returns the file that appends `steps` steps, `block` steps per call. */
 function appends(steps: number, block: number): Uint8Array {
   const filled = new Filled(UNIFORM);
   for (let i = 0; i < steps; i += block) filled.play(filled.append(i % BLOCK, block));

@@ -20,7 +20,7 @@ export interface Done {
 interface TwinOptions {
   /** Unusual floats that occur occasionally. */
   readonly strange?: readonly number[];
-  /** Tables for which items of any length are created. */
+  /** The numbers of the tables for which items of any length are created. Default: all tables. */
   readonly windows?: readonly number[];
   /** Whether counters are compared after each call, not only after calls that read them. */
   readonly counts?: boolean;
@@ -40,7 +40,7 @@ function refusalOf(call: () => void): { readonly code: string; readonly error: E
   }
 }
 
-/** Returns the sections of a snapshot by kind, id, and occurrence. */
+/** Returns the contents of a snapshot's sections by kind, id and position in the snapshot. */
 function sectionsIn(bytes: Uint8Array): Map<string, Uint8Array> {
   const found = new Map<string, Uint8Array>();
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -75,7 +75,7 @@ export class Twin {
     this.#embed = new Embed(build);
   }
 
-  /** Creates both Replays. Returns whether both exist. */
+  /** Creates both Replays. Returns false if both sides reject the world. @throws Error if only one side rejects the world, or for another reason */
   begin(): boolean {
     const ours = refusalOf(() => {
       this.#api = new Api(this.#world, this.#values);
@@ -86,7 +86,7 @@ export class Twin {
     return ours === undefined;
   }
 
-  /** Appends steps, so that a draw finds items. */
+  /** Makes a random call that appends steps. */
   append(): void {
     this.#play(this.#calls.append());
   }
@@ -107,7 +107,7 @@ export class Twin {
     this.#onDone({ operation: reload(views), result: 0, bytes: [] });
   }
 
-  /** Opens a snapshot without writers in embed.wasm, with lines of writers after it. This is not an operation, because other hosts cannot make such a snapshot. */
+  /** Loads a snapshot without writers into embed.wasm, with lines of writers after it. This is not an operation: other hosts cannot make such a snapshot. */
   closeAndGoOn(): void {
     this.#api.closeWriters();
     const ours = this.#api.snapshot();
@@ -116,7 +116,7 @@ export class Twin {
     this.#compareSnapshots();
   }
 
-  /** Compares the counters of a table. */
+  /** Compares the counters of all tables, and reports the counters of `table` as an operation. */
   stats(table: number): void {
     const numbers = this.#compareStats()[table] as number[];
     this.#onDone({ operation: statsOf(table), result: 0, bytes: [bytesIn(Float64Array.from(numbers))] });
@@ -164,7 +164,7 @@ export class Twin {
     return this.#world.views.map(viewLine).join("\n");
   }
 
-  /** Checks that the records have the same bytes in both snapshots. */
+  /** Checks that both snapshots have the same sections, with equal contents except in the sections of kinds 32 (HEAD) and 33 (WRITERS). */
   #compareSnapshots(): [ours: Uint8Array, theirs: Uint8Array] {
     const [ours, theirs] = [this.#api.snapshot(), this.#embed.snapshot()];
     const [a, b] = [sectionsIn(ours), sectionsIn(theirs)];
@@ -180,7 +180,7 @@ export class Twin {
     deepEqual(told, leafColumns(this.#values.leaves));
   }
 
-  /** Returns the counters of TypeScript for each table. */
+  /** Compares the counters of each table, and returns the counters of TypeScript. */
   #compareStats(): number[][] {
     const all = this.#api.stats();
     for (const [table, given] of all.entries()) {
@@ -190,7 +190,7 @@ export class Twin {
     return all;
   }
 
-  /** Returns the columns of the TypeScript batch in the order of embed.wasm. */
+  /** Compares the last batch of both sides. Returns the columns of the TypeScript batch in the order of embed.wasm. */
   #compareBatch(view: number): Uint8Array[] {
     const told = this.#embed.columns(view);
     const { keys } = this.#api;

@@ -71,10 +71,10 @@ export class Values {
     const { dtype } = leaf;
     const array = new DTYPES[dtype].array(size) as Float64Array;
     if (leaf.packed !== undefined && random.below(6) > 0) return this.#screen(path, array, size / (leaf.stack ?? 1), dtype);
-    // A quarter of the values stay zeros.
+    // In a quarter of all cases, the value stays all zeros.
     if (random.below(4) > 0) for (let i = 0; i < size; i++) array[i] = this.#number(dtype) as number;
     if (dtype === "bool" && random.below(400) === 0) array[0] = 2;
-    // Finite in f32, but not as a half float.
+    // These numbers are finite as f32, but too large for some half-precision dtype.
     if (isHalf(dtype) && random.below(100) === 0) array[random.below(size)] = random.pick([65520, -7e4, 3.4e38]);
     return { given: array, bytes: bytesIn(array) };
   }
@@ -105,7 +105,7 @@ export class Values {
   }
 }
 
-/** Returns a text whose stated length exceeds its maximum, followed by zeros; usually undefined. */
+/** Returns the bytes of a text whose stored length exceeds the maximum, with zeros instead of the text. Returns undefined if the text fits. */
 function tooLong(text: string, maxBytes: number): Uint8Array | undefined {
   if (Buffer.byteLength(text) <= maxBytes) return undefined;
   const bytes = textBytes("", maxBytes);

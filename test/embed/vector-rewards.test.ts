@@ -15,9 +15,9 @@ function vectorsOf(random: TestRandom, world: World): World | undefined {
   const name = roles?.reward ?? "reward";
   const leaf = (spec as { readonly [name: string]: Spec })[name] as Leaf | undefined;
   if (leaf?.dtype === undefined || (leaf.dtype as string) === "string" || !views.some(({ transitions }) => transitions !== undefined)) return undefined;
-  // A packed frame has at least 256 bytes.
+  // A packed frame must have at least 256 bytes, so most of the shapes below are too small.
   if ("packed" in leaf) return undefined;
-  // The last component is stored differently: in a separate column.
+  // The last shape is wide, so the core stores the reward in a separate column.
   return { ...world, spec: { ...(spec as object), [name]: { ...leaf, shape: random.pick([[2], [3, 2], [1, 2], [300]]) } } };
 }
 

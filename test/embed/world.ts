@@ -167,7 +167,7 @@ function ruleOf(random: TestRandom, tables: readonly string[], making: Making): 
 function writerOf(random: TestRandom, tables: readonly string[], making: Making): WorldWriter {
   const rule = () => ruleOf(random, tables, random.below(12) === 0 ? random.pick(["windows", "nStep"] as const) : making);
   const items = Array.from({ length: random.pick([0, 1, 1, 2]) }, rule);
-  // The defaults of a text without a `writer` line.
+  // With no options, the text can omit the `writer` line.
   if (random.below(6) === 0) return { items, keep: undefined, lanes: undefined, across: undefined, autoreset: undefined };
   const lanes = random.pick([undefined, 1, 1, 2, 3]);
   const mustSay = lanes !== undefined && lanes > 1 && random.below(10) > 0;
@@ -218,7 +218,7 @@ function storedBytesOf(random: TestRandom, spec: Spec, tables: readonly string[]
   return { max: Math.max(1, step * random.pick([1, 2, 3.5, 6, 20]) - (random.below(20) === 0 ? 1 : 0)), ...evictFrom };
 }
 
-/** Returns the minimum of `storedBytes` for one step. For contradictory leaves, it may be any number. */
+/** Returns the number of bytes that one step may need, which is the minimum of `storedBytes`. Returns 100 for leaves that contradict each other. */
 function leastStored(spec: Spec): number {
   try {
     return maxStepBytes(layoutOf(leavesOf(spec)));
@@ -294,7 +294,7 @@ function tableLine(name: string, table: WorldTable, terse: boolean): string {
   return `table ${quoted(name)}${words({ size: maxSize, ...selectors, ...Object.fromEntries(numbers), ...limits })}`;
 }
 
-/** @param bare whether a writer without options has no line */
+/** @param bare whether to omit the `writer` line if the writer has no options */
 function writerLines({ keep, lanes, across, autoreset, items }: WorldWriter, bare: boolean): string[] {
   const rules = items.map(({ table, length, stride, priority, nStep, sequence, finite }) => {
     const form = sequence === undefined ? (nStep === undefined ? `length ${length}` : `nStep ${nStep}`) : `sequence ${sequence.length}`;

@@ -29,7 +29,7 @@ function world(random: TestRandom): World {
   return replay;
 }
 
-/** Returns the same Replay in embed.wasm. */
+/** Loads a snapshot of the Replay into embed.wasm. */
 const embedded = (replay: World) => new Embed().load(new Uint8Array(bytesOf(replay)), VIEWS);
 
 const doubles = (numbers: ArrayLike<number>) => new Uint8Array(Float64Array.from(numbers).buffer);
@@ -59,7 +59,7 @@ function bytesIn({ data, shape }: { readonly data: unknown; readonly shape: read
   return new Uint8Array(array.slice(0, (array.length / (shape[0] as number)) * count).buffer);
 }
 
-/** Returns keys of items that are or were stored, in any order, some of them twice. */
+/** Returns keys in any order, possibly with duplicates: mostly keys from `live`, and some keys that probably belong to no item. */
 function someKeys(random: TestRandom, live: Float64Array): number[] {
   return Array.from({ length: 1 + random.below(9) }, () => (random.below(4) === 0 ? random.below(2 ** 20) : random.pick([...live])));
 }

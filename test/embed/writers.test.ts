@@ -94,7 +94,7 @@ test("truncates what is open as a snapshot whose writers close, and goes on", ()
     const [embed, closed] = [new Embed().load(bytes), new Embed().load(bytes, "writers close")];
     for (const i of [0, 1, 2]) embed.did(embed.x.replay_truncate(embed.handle, i));
     same(embed, closed.snapshot());
-    // No episode is open anymore.
+    // No episode is open anymore, so truncating an episode changes nothing.
     for (const i of [2, 0, 1]) embed.did(embed.x.replay_truncate(embed.handle, i));
     same(embed, closed.snapshot());
     const { stepBytes } = embed.columns(-1);

@@ -1,4 +1,4 @@
-// Drives Chromium and Firefox for the matrix, and serves the pages of a folder on the loopback interface.
+// Drives Chromium and Firefox for `npm run everywhere`, and serves the pages of a folder on the loopback interface.
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { extname, join, normalize } from "node:path";

@@ -52,7 +52,7 @@ export async function dataset(from: Source): Promise<string> {
 
 function refusal(error: unknown): string {
   const { code, message } = error as { readonly code?: string; readonly message: string };
-  // The sentences about missing packages are in test/package/messages.txt.
+  // The complete messages about missing packages are in test/package/messages.txt, so only their remedy is compared.
   const install = /npm install \w+/.exec(message)?.[0];
   return install === undefined ? `${code}: ${message}` : `${code}, run ${install}`;
 }

@@ -23,7 +23,7 @@ const kinds = {};
 for (const kind of KINDS) kinds[kind] = await (await import(`./kinds/${kind}.mjs`)).rows(workshop, browsers);
 const rows = KINDS.flatMap((kind) => kinds[kind]);
 
-/** The output of each host without and with the optional packages. This Node generates it with --write; the digests are those in the tests. */
+/** The files with the expected output, without and with the optional packages. With --write, this version of Node generates them. */
 const LINES = ["lines.txt", "lines-with-packages.txt"].map((name) => join(import.meta.dirname, name));
 if (process.argv.includes("--write")) for (const [i, file] of LINES.entries()) writeFileSync(file, `${(await ofNode(i === 1)).join("\n")}\n`);
 const [without, withPackages] = LINES.map((file) => readFileSync(file, "utf8").trim().split("\n"));
@@ -46,7 +46,7 @@ async function ofNode(peers) {
 
 function checkDigests(lines) {
   const kept = readFileSync(join(root, "test/runtime/digest.txt"), "utf8").trim().split("\n");
-  // The package contains only one of the two builds.
+  // The package does not contain the scalar build.
   const digests = kept.filter((line) => !line.includes("scalar ")).map((line) => line.replace("snapshots simd", "snapshots").replace("simd", "digest"));
   const wanted = [...digests, EMBED.replace("digest", "embed")];
   deepEqual(lines.filter((line) => /^\w+ ([0-9a-f]{8}|[0-9a-f]{64})$/.test(line)).sort(), wanted.sort());

@@ -1,4 +1,4 @@
-// Starts servers for a row. All of them stop at the end of the run.
+// Starts servers for the rows of the table. All servers stop at the end of the run.
 import { spawn } from "node:child_process";
 import { stripVTControlCharacters } from "node:util";
 

@@ -4,13 +4,13 @@ const END = "<!-- end of rows -->\n";
 
 const lineOf = ({ where, version, short, what = short ? "the short suite" : "everything" }) => `| ${where} | ${version} | ${what} |`;
 
-/** Returns the page with the table of these rows. */
+/** Returns the page with a table of `rows` instead of its previous table. */
 export function written(page, rows) {
   const [head, rest] = page.split(BEGIN);
   return `${head}${BEGIN}\n| where | version | what ran |\n|---|---|---|\n${rows.map(lineOf).join("\n")}\n\n${END}${rest.split(END)[1]}`;
 }
 
-/** Compares the rows of the page, except the versions of software on the machine. */
+/** Returns whether the page has these rows. Ignores the versions of software that is installed on the machine. */
 export function compared(page, rows) {
   const [, , ...lines] = page
     .split(BEGIN)[1]

@@ -10,7 +10,7 @@ export function clean(warnings, peers) {
   if (ours.length > 0) throw new Error(ours.join("\n"));
 }
 
-/** Returns the lines about imports, for a tool that prints only text. */
+/** Returns the warnings about imports in the output of a tool. */
 export function warningsIn(text) {
   return text
     .split("\n")

@@ -30,7 +30,7 @@ const TOOLS = {
 
 /** The versions of the optional packages in the tests. */
 const OPTIONAL = Object.fromEntries(PEERS.map((name) => [name, devDependencies[name]]));
-/** The plugins require an older h5wasm. */
+/** `h5wasm-plugins` depends on an older h5wasm, so npm must be told to use the version in OPTIONAL. */
 const OVERRIDES = { "h5wasm-plugins": { h5wasm: OPTIONAL.h5wasm } };
 
 /** The content of the folder `files` in projects of hosts with files. */
@@ -39,7 +39,7 @@ const DATA = { cartpole: "tfds/cartpole/1.0.0", "plain.parquet": "extra/plain.pa
 const ADDRESS = "https://host.example/owner/reprise";
 
 export class Workshop {
-  /** Identical sets of tools share a folder. */
+  /** The folder of the installed tools. Runs with the same tools and versions share it. */
   folder = join(tmpdir(), `reprise-everywhere-${userInfo().username}-${hashOf({ TOOLS, OPTIONAL })}`);
   /** The folders of this run, by whether the optional packages are installed above them. */
   #runs;

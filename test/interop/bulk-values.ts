@@ -1,7 +1,7 @@
 /** Defines the values of bulk.test.ts. They follow from the number of the item, both here and in bulk.py. */
 import { bool, f32, f64, i32, i64, text, u8, u16 } from "../../src/schema/constructors.ts";
 
-/** The expected column. */
+/** The dtype, shape and values of a column. */
 export interface Wanted {
   readonly dtype: string;
   readonly shape: readonly number[];

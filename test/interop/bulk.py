@@ -14,7 +14,7 @@ PIXELS = np.arange(84 * 84, dtype=np.int64).reshape(84, 84)
 
 
 def steps(i):
-    """Returns one step for `insert`: numbers of several sizes, some of them NaN, infinite or -0."""
+    """Returns one step for `insert`, with numbers of several sizes. Every 97th step has a NaN, a -0 and an infinity."""
     vec = ((i * 31 + np.arange(17) * 17) % 1009 / 8).astype(np.float32)
     if i % 97 == 0:
         vec[:3] = np.nan, -0.0, -np.inf
@@ -23,7 +23,7 @@ def steps(i):
 
 
 def episodes():
-    """Yields the first and the last step of each episode."""
+    """Yields the first step of each episode, and the step after its last step."""
     first = 0
     for e in itertools.count():
         yield first, first + 20 + 7 * (e % 5)
@@ -48,7 +48,7 @@ def name(i):
     return f"frame {i} {'é' * (i % 20)}".encode()
 
 
-# Every dtype of Reverb's writers. The integers are near both ends of their range.
+# Every dtype of Reverb's writers. The integers are spread over their whole range.
 INTEGERS = {"b": np.int8, "c": np.uint8, "d": np.int16, "e": np.uint16, "f": np.int32, "g": np.uint32, "h": np.int64, "i": np.uint64}
 
 
@@ -142,7 +142,7 @@ def write_types(client, table, count):
 
 
 def write_legacy(client, table, count):
-    """Writes the last three steps of every dtype with Client.writer, with delta encoding and chunks of five steps."""
+    """Writes items of three steps that contain every dtype with Client.writer, with delta encoding and chunks of five steps."""
     with client.writer(max_sequence_length=5, delta_encoded=True, chunk_length=5, max_in_flight_items=500) as writer:
         for s in range(count + 2):
             writer.append([value for _, value in sorted(all_types(s).items())])

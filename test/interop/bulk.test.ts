@@ -9,12 +9,12 @@ import { differenceOf, episodes, imageStep, PYTHONS, SPECS, step, type Wanted, w
 import { type DeclaredServer, DeclaredServers } from "./declared.ts";
 import { python } from "./peer.ts";
 
-/** The number of items of each shape that each side writes. With REPRISE_SLOW, it is five times as many. */
+/** The numbers of items per test that TypeScript and Python write. With REPRISE_SLOW, each number is five times as large. */
 const COUNT = slow ? 100_000 : 20_000;
 const PYTHONS_COUNT = slow ? 30_000 : 6_000;
 /** Each table returns every item once, in the order of insertion. */
 const TABLES = ["steps", "windows", "images", "python"];
-/** Two processors need a tenth of this time. */
+/** The time limit of a test. A machine with two processors needs a tenth of this time. */
 const LIMIT_MS = 900_000;
 
 // biome-ignore lint/suspicious/noExplicitAny: histories by any name
@@ -30,7 +30,7 @@ describe.skipIf(python === undefined)("by value, with Python's client on the oth
   });
   afterAll(() => servers?.end());
 
-  /** Runs bulk.py. @returns its results */
+  /** Runs bulk.py and returns its results. */
   async function bulk(table: string, shape: string, count: number, mode: "read" | "write"): Promise<unknown> {
     const args = [join(import.meta.dirname, "bulk.py"), server.address, table, shape, String(count), mode];
     const { stdout } = await promisify(execFile)(python as string, args);

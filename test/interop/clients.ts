@@ -41,7 +41,7 @@ export interface Clients<S extends Spec> {
 
 export interface Kind {
   readonly name: "LocalClient" | "ReverbClient";
-  /** Whether this kind is unavailable here, for `describe.skipIf`. */
+  /** Whether this kind of client cannot be tested on this machine. For `describe.skipIf`. */
   readonly missing: boolean;
   start<const S extends Spec>(options: { readonly spec: S; readonly tables: readonly NamedTable[] }): Promise<Clients<S>>;
 }

@@ -18,7 +18,7 @@ const program = join(folder, "main.js");
 const temporary = mkdtempSync(join(tmpdir(), "reprise-"));
 afterAll(() => rmSync(temporary, { recursive: true, force: true }));
 
-/** Returns the processes that were started with this folder for temporary files. */
+/** Returns the IDs of the running processes whose folder for temporary files is `temporary`. */
 function living(): string[] {
   return readdirSync("/proc").filter((id) => {
     try {

@@ -14,7 +14,7 @@ const TABLE = { sampler: { kind: "fifo" }, remover: { kind: "fifo" }, maxSize: 1
 const TABLES = [
   { ...TABLE, name: "once" },
   { ...TABLE, name: "free", sampler: { kind: "uniform" }, maxTimesSampled: 0 },
-  // It admits one item, and one more for each sample.
+  // This table admits one item, and one more for each sample.
   { ...TABLE, name: "shut", rateLimiter: { ...OPEN, maxDiff: 1 } },
 ];
 
@@ -56,7 +56,7 @@ describe.skipIf(python === undefined)("a real server that fails", () => {
     readonly ended: Promise<void>;
   }
 
-  /** Writes items one after the other until it is stopped. */
+  /** Writes items one after the other until `isOver` returns true. */
   function write(one: ReverbClient<typeof spec>, from: number, isOver: () => boolean): Run {
     const confirmed = new Map<number, number>();
     const run = async () => {
@@ -82,7 +82,7 @@ describe.skipIf(python === undefined)("a real server that fails", () => {
     return { confirmed, ended: run() };
   }
 
-  /** Inserts single steps until it is stopped. */
+  /** Inserts single steps until `isOver` returns true. */
   function insert(one: ReverbClient<typeof spec>, from: number, isOver: () => boolean): Run {
     const confirmed = new Map<number, number>();
     const run = async () => {
@@ -125,7 +125,7 @@ describe.skipIf(python === undefined)("a real server that fails", () => {
       const here = lost.map(([act]) => act).filter((act) => act >= from && act < from + 1_000_000);
       expect(here.length).toBeLessThan(50);
       const next = found.filter((act) => act >= from && act < from + 1_000_000);
-      // The lost items are the oldest; no item after them is missing.
+      // Only the oldest items are lost. No item after them is missing.
       if (here.length > 0) expect(Math.max(...here)).toBeLessThan(Math.min(...next));
       expect(next.length).toBeGreaterThan(100);
       expect(next.at(-1)).toBe((next[0] as number) + next.length - 1);

@@ -50,7 +50,7 @@ describe.skipIf(python === undefined)("a gateway to a real server", () => {
     return seen;
   }
 
-  /** Returns the same items from a table of a Replay. */
+  /** Samples as many items from a table of a Replay as the table has, in the form of `taken`. */
   function inReplay(replay: Replay<typeof spec, string>, table: string): Seen[] {
     const { size } = replay.table(table);
     return Array.from({ length: size }, () => {
@@ -62,7 +62,7 @@ describe.skipIf(python === undefined)("a gateway to a real server", () => {
     });
   }
 
-  /** Runs an actor over a channel. */
+  /** Connects an actor to the gateway over a channel. */
   async function actor(channel: ChannelName, items: readonly ItemRule[], lanes: number, options = {}) {
     const [here, there] = await endsOf(channel);
     const [accepted, writer] = await Promise.all([

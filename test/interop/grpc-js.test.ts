@@ -57,7 +57,7 @@ describe.skipIf(python === undefined)("a real server, by grpc-js and by our call
     await peer?.stop();
   });
 
-  /** Has the signature of `stream` for grpc-js. */
+  /** Makes a call with our client. Has the parameters and result of the function that makes the call with grpc-js. */
   async function stream(method: string, requests: readonly Uint8Array<ArrayBuffer>[], isAll: IsAll): Promise<Ended> {
     const answers: Uint8Array[] = [];
     const error = await new Promise<unknown>((resolve) => {
@@ -84,7 +84,7 @@ describe.skipIf(python === undefined)("a real server, by grpc-js and by our call
       ),
   };
 
-  /** Returns an item with a priority, whose steps are separate chunks. */
+  /** Returns an item with its chunks, one chunk per step. */
   function item(table: string, steps: number, priority: number, seed: number) {
     const chunks = Array.from({ length: steps }, (_, t) => {
       const image = noise(BYTES, seed + t);
@@ -133,7 +133,7 @@ describe.skipIf(python === undefined)("a real server, by grpc-js and by our call
     }
   }, 60_000);
 
-  /** Returns a sample of the heap, as the messages in which it arrives. */
+  /** Samples an item from the table `heap`. Returns the messages in which the item arrives. */
   async function sample(by: "ours" | "theirs"): Promise<readonly Uint8Array[]> {
     const { answers, status } = await ways[by]("SampleStream", [sampleRequest({ table: "heap", samples: 1, timeout: 5000 }, HEAD)], whole);
     expect(status).toBe(0);

@@ -34,7 +34,7 @@ function toStep(told: readonly Told[], values: { readonly [name: string]: Float3
   return Object.fromEntries(told.map(([name, , shape]) => [name, shape.length === 0 ? values[name]?.[0] : values[name]]));
 }
 
-/** Returns random bits. JavaScript does not keep the bits of a single NaN. */
+/** Returns values with random bits. A value without a shape becomes a JavaScript number, which loses the bits of a NaN, so a NaN gets its usual bits. */
 function randomValues(dtype: Dtype, shape: readonly number[], random: TestRandom): Float32Array {
   const size = shape.reduce((product, n) => product * n, 1);
   const { buffer } = Uint8Array.from({ length: size * DTYPES[dtype].bytes }, () => random.below(256));
@@ -96,7 +96,7 @@ describe.skipIf(python === undefined)("half floats beside Python's client", { ti
         items.push(data);
       const [item] = items as { readonly [name: string]: Column }[];
       const leaves = (tables[table] as readonly Told[]).map(([name, dtype]) => leafOf(dtype, item?.[name] as Column));
-      // An item of one step has a time dimension.
+      // Sampled items have a time dimension, even items of one step. It is removed before the comparison.
       expect(
         leaves.map(([dtype, [, ...shape], data]) => [dtype, shape, data]),
         table,

@@ -38,7 +38,7 @@ describe.skipIf(python === undefined)("the observers' cases through the wire", (
   afterAll(() => servers?.end());
 
   const cases = ["trajectory-observer.json", "episode-observer.json"].flatMap((file) => casesOf(file));
-  /** Counts the cases of the rule below. */
+  /** The number of cases in which the real server reports an unknown table later than the tables in this process. */
   let late = 0;
 
   it.each(cases.map((test) => [test.name, test] as const))("%s", async (_, test) => {

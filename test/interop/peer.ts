@@ -22,7 +22,7 @@ export async function startServer(port = 0, tables?: readonly object[], checkpoi
   return await serving("server.py", String(port), given, ...(checkpoints === undefined ? [] : [checkpoints]));
 }
 
-/** Starts the server of another program. */
+/** Starts a server with another Python program in this folder. @throws Error with the output if the server does not start */
 export async function serving(program: string, ...args: string[]): Promise<Peer> {
   const child = spawn(python as string, [join(import.meta.dirname, program), ...args]);
   let said = "";
@@ -41,7 +41,7 @@ export async function serving(program: string, ...args: string[]): Promise<Peer>
   return { address: `127.0.0.1:${Number(told)}`, port: Number(told), pid: child.pid as number, stop };
 }
 
-/** Runs reader.py. @returns its output */
+/** Runs reader.py and returns its output. @throws Error with the error output if it fails */
 export function runPython(address: string, table: string, count: number, mode: "read" | "write"): string {
   const { status, stdout, stderr } = spawnSync(python as string, [join(import.meta.dirname, "reader.py"), address, table, String(count), mode], {
     encoding: "utf8",
@@ -51,8 +51,8 @@ export function runPython(address: string, table: string, count: number, mode: "
 }
 
 /**
- * Freezes a server, so that its machine responds but the server does not. On a busy machine, the signal takes effect later: the server has stopped when all of
- * its threads have stopped.
+ * Freezes a server: its machine still responds, but the server does not. Resolves when all threads of the server have stopped, which may be some time after the
+ * signal on a busy machine.
  */
 export async function freeze({ pid }: Peer): Promise<void> {
   process.kill(pid, "SIGSTOP");

@@ -101,5 +101,5 @@ writer.close();
 client.close();
 for (const line of ended) console.log(line);
 console.log(digest.digest("hex"));
-// Only its input keeps the process alive.
+// Without this call, the open input would keep the process alive.
 process.stdin.unref?.();

@@ -45,7 +45,7 @@ describe.each(kinds)("$name", ({ name, missing, start }) => {
     });
     afterAll(() => clients?.stop());
 
-    /** Creates an item for each length, with the steps 0, 1, … of that number. */
+    /** Creates an item of each length. The items share no steps, and `act` counts all steps, starting at `from`. */
     async function filled(table: string, lengths: readonly number[], from = 0): Promise<void> {
       const writer = client.trajectoryWriter({ numKeepAliveRefs: 10 });
       let act = from;
@@ -140,7 +140,7 @@ describe.each(kinds)("$name", ({ name, missing, start }) => {
         await new Promise((resolve) => setTimeout(resolve, 50));
         await other.cancel();
         await read;
-        // The server learns of the change a moment later. Until then, a real server sends the next items to both streams.
+        // The server learns a moment later that the stream was closed. Until then, a real server sends the next items to both streams.
         const size = async () => (await client.serverInfo()).left?.currentSize as number;
         let before = 0;
         await vi.waitFor(

@@ -32,7 +32,7 @@ export class ServerWorld extends TableWorld {
     return new ReverbClient(this.#server.address, { spec: this.spec }) as unknown as Client;
   }
 
-  /** Whether the next op is known to wait for a result that never arrives. */
+  /** Sets whether the next op waits for a result that never arrives. */
   set waitsInVain(vain: boolean) {
     this.waitMs = vain ? NEVER_MS : COMES_MS;
   }

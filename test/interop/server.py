@@ -5,7 +5,7 @@ import collections, json, re, sys
 import reverb
 import tensorflow as tf
 
-# A selector or a rate limiter belongs to one role of one table.
+# A selector or a rate limiter must not be shared, so each table gets new ones.
 selectors, limit = reverb.selectors, lambda: reverb.rate_limiters.MinSize(1)
 spec = {"obs": tf.TensorSpec([None, 3], tf.float32), "act": tf.TensorSpec([None], tf.int32)}
 

@@ -123,7 +123,7 @@ describe.skipIf(python === undefined)("several servers", () => {
     await Promise.all(writers.map((writer) => writer.flush({ timeoutMs: 30_000 })));
     for (let act = 0; act < 10; act++) await client.insert({ act }, { free: 1 });
     const left = own.slice(1);
-    // The other servers have all items written since then: 500 of three writers, and 10.
+    // The other servers have all items written since then: 500 from each of three writers, and 10 others.
     expect((await sizes("free", left)).reduce((sum, size) => sum + size, 0)).toBe(2 * 100 + 3 * 500 + 10);
     expect((await client.serverInfo()).free?.currentSize).toBe(2 * 100 + 3 * 500 + 10);
     expect(client.goneServers).toEqual([peers[0]?.address]);

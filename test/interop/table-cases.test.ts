@@ -17,7 +17,7 @@ const cases = (JSON.parse(readFileSync(FILE, "utf8")) as { readonly [key: string
 
 describe.skipIf(python === undefined)("the tables' cases through the wire", () => {
   let servers: DeclaredServers;
-  /** The cases with differences, by rule. */
+  /** The names of the cases whose differences a rule allows, by the name of the rule. */
   const used = new Map<string, string[]>();
   beforeAll(() => {
     servers = new DeclaredServers();

@@ -40,7 +40,7 @@ function columnOf([dtype, shape, data]: Leaf): Column {
   return new Column(new array(new Uint8Array(bytes).buffer) as Column["data"], [...shape]);
 }
 
-/** Returns leaves in Python's order. A named tuple defines its own order, also as a dict with the fields of Pair. */
+/** Returns the leaves in the order of Python: sorted by name, except in a named tuple (here a dict with the fields of Pair), which defines its own order. */
 function leavesOf(told: Told, nest: unknown): Leaf[] {
   if ("leaf" in told) return [leafOf(told.leaf[0], nest as Column)];
   if ("list" in told) return told.list.flatMap((part, i) => leavesOf(part, (nest as unknown[])[i]));
@@ -104,7 +104,7 @@ describe.skipIf(python === undefined)("variables beside Python's class", { timeo
     lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
     const { port, signatures: told } = await read();
     signatures = told as typeof signatures;
-    // The spec of an actor's client is that of its steps, not that of the variables.
+    // The client of an actor has the spec of the actor's steps, which differs from the spec of the variables.
     client = new ReverbClient(`127.0.0.1:${port}`, { spec: f32() }) as unknown as ReverbClient;
     container = new ReverbVariableContainer(client, { tableNames: names });
   });

@@ -252,7 +252,7 @@ test("many writers at once, each flushed, lose nothing", async () => {
     const writer = client.legacyWriter({ maxSequenceLength: 1 });
     await undefined;
     writer.append(BigInt(i));
-    // No item is waiting yet.
+    // No item is pending yet, so this flush has nothing to wait for.
     await writer.flush();
     writer.createItem(DIST, 1, 1);
     await writer.flush();

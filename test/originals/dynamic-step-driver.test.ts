@@ -83,7 +83,7 @@ test("one run of six steps fills a buffer with eight trajectories", () => {
   expect(all()).toEqual(EIGHT);
 });
 
-/** Continues with the state of the policy. The driver keeps the current time step of the environment. */
+/** Runs the driver again with a policy state, and returns the new policy state. The driver keeps the current time step of the environment. */
 function runOn(driver: { run(timeStep: undefined, policyState?: unknown): unknown }, policyState: unknown): unknown {
   return (driver.run(undefined, policyState) as { readonly policyState: unknown }).policyState;
 }

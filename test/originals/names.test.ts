@@ -46,7 +46,7 @@ function exported(): Map<string, ReadonlySet<string>> {
         ...(symbol.flags & ts.SymbolFlags.Type ? [checker.getDeclaredTypeOfSymbol(symbol)] : []),
         ...(symbol.valueDeclaration === undefined ? [] : [checker.getTypeOfSymbolAtLocation(symbol, symbol.valueDeclaration)]),
       ];
-      // Agents follow the main entry, because its `Table` is a different class.
+      // The entry of TF-Agents comes after the main entry, so the class `Table` of TF-Agents replaces the main entry's `Table`.
       found.set(one.name, new Set(types.flatMap((type) => checker.getPropertiesOfType(type).map(({ name }) => name))));
     }
   }

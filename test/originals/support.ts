@@ -18,14 +18,14 @@ export interface Sampled {
   sample(table: string, n: number, options: { readonly emitTimesteps: false }): AsyncIterable<ReplaySample>;
 }
 
-/** Returns items of a table, each drawn once. Without a number, draws all items. */
+/** Draws n samples from a table, by default as many as the table has items. Depending on the sampler, an item may be drawn several times. */
 export async function samples(client: Sampled, table: string, n = client.table(table).size, options: object = {}): Promise<ReplaySample[]> {
   const found: ReplaySample[] = [];
   if (n > 0) for await (const sample of client.sample(table, n, { emitTimesteps: false, ...options })) found.push(sample);
   return found;
 }
 
-/** Returns the columns of `samples` in the order of their names, without the infos. */
+/** Draws `samples` and returns their data as plain values, without the infos. */
 export async function contents(client: Sampled, table: string, n?: number, options?: object): Promise<unknown[]> {
   return (await samples(client, table, n, options)).map(({ data }) => plain(data));
 }

@@ -60,7 +60,7 @@ test("toTransition pairs each step with the next", () => {
   });
   expect(shown(timeStep.stepType)).toEqual(shown(types(FIRST, MID)));
   expect(shown(timeStep.observation)).toEqual(shown(row(10, 20)));
-  // These values are unknown.
+  // A trajectory does not contain the reward and discount of its own time step, so they are zeros.
   expect(shown(timeStep.reward)).toEqual(shown(row(0, 0)));
   expect(shown(timeStep.discount)).toEqual(shown(row(0, 0)));
   expect(shown(nextTimeStep.stepType)).toEqual(shown(types(MID, LAST)));

@@ -39,7 +39,7 @@ const sources = readdirSync(join(import.meta.dirname, "consumer"));
 const { exports, engines } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const entries = Object.keys(exports).filter((name) => typeof exports[name] === "object");
 
-/** Matches the packages in the documents whose declarations need the types of pages. */
+/** Matches files of other packages whose declarations need the types of pages. Errors in these files are ignored. */
 const OTHERS = /node_modules\/(@(tensorflow|jax-js|webgpu)|mediabunny|@types\/dom-[a-z-]+)\//;
 
 const require = createRequire(import.meta.url);

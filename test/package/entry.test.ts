@@ -29,7 +29,7 @@ test("types come first in each entry, as TypeScript asks for", () => {
   for (const entry of Object.values(manifest.exports)) if (typeof entry === "object") expect(Object.keys(entry as object)[0]).toBe("types");
 });
 
-/** The files that a program imports. */
+/** The entry files, which programs import. */
 const ENTRIES = ["index.js", "agents.js", "inspector.js", "pfrl.js", "remote.js", "reverb.js", "rlds.js", "storage.js", "jax.js", "tfjs.js"];
 
 test("classes have their own names in the bundle: consoles of browsers show no others", () => {

@@ -108,6 +108,6 @@ globalThis.gc();
 const isForgotten = forgotten.every((batch) => batch.deref() === undefined);
 const isFreed = gone.deref() === undefined && kept.every((batch) => batch.count > 0 && batch.toArray().length === batch.count);
 
-// Asks V8 whether an object is in dictionary mode. The function is created from a string, because its syntax is valid only with the flag.
+// Returns whether V8 stores an object in its fast form. The syntax is valid only with the flag, so the function is created from a string.
 const fast = new Function("object", "return %HasFastProperties(object)");
 console.log(JSON.stringify({ growth, isFreed, isForgotten, fast: [ruled, plain, replay.writer()].map((writer) => fast(writer.staged)) }));

@@ -129,12 +129,12 @@ test("what the page names is there, and so is each library and program", () => {
   for (const program of PROGRAMS) expect(existsSync(join(folder, "c", `${program}.c`))).toBe(true);
 });
 
-// A clone has no recordings.
+// A clone of the repository has no recorded screens, so programs that need them are left out.
 const programs = new Map(workloads.filter(({ task }) => !("screens" in task)).map((workload) => [workload.task.program, workload]));
 
 test.runIf(whole).each([...programs])("our process of %s answers", (_, { task, variants }) => {
   const ways = variants.flatMap(({ side, task: own, old }) => (side === "ours" && !old ? [own] : []));
-  // Samples use all ways, the other tasks only one.
+  // The program `uniform` runs with all of our variants, the other programs run with only one.
   for (const way of task.program === "uniform" ? ways : ways.slice(0, 1)) {
     const small = JSON.stringify({ ...task, ...way, steps: 2000, batch: 32 });
     const { stdout, stderr } = spawnSync(process.execPath, ["--expose-gc", join(folder, "ours/main.mjs"), small], { input: "3\n", encoding: "utf8" });

@@ -55,7 +55,7 @@ function checksum(bytes) {
   return ~crc >>> 0;
 }
 
-/** Returns the most frequent colors. */
+/** Returns the most frequent colors of all frames, at most `COLOURS`. */
 function paletteOf(frames) {
   const counts = new Map();
   for (const frame of frames) for (const colour of coloursOf(frame)) counts.set(colour, (counts.get(colour) ?? 0) + 1);
@@ -99,7 +99,7 @@ function changedBox(before, after, width, height) {
   return right < 0 ? { x: 0, y: 0, w: 1, h: 1 } : { x: left, y: top, w: right - left + 1, h: bottom - top + 1 };
 }
 
-/** Returns a frame without the unchanged pixels. */
+/** Returns a frame in which each unchanged pixel has the palette index `SAME`. */
 function differing(before, after) {
   return after.map((place, i) => (place === before[i] ? SAME : place));
 }

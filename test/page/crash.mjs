@@ -92,6 +92,6 @@ async function once(run) {
   playing.stop();
   await browser.kill(kind);
   await playing.ended;
-  // The change may have started after the page was last read.
+  // A deletion or selection may have started after the page was last read.
   if (playing.touched !== undefined) last = { ...last, touched: playing.touched };
 }

@@ -10,7 +10,7 @@ import { until as answered, type Served, serve } from "./support.ts";
 const here = runtimes();
 const required = process.env.REPRISE_RUNTIMES === "all" || process.env.REPRISE_PAGE === "all";
 const POLICY = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; connect-src 'self'; img-src data:";
-/** A policy under which no text can become markup or a program. A page that creates a worker has a policy for that. */
+/** A policy under which no text can become markup or a program. Pages that create a worker do not use it, because they need a Trusted Types policy. */
 const TRUSTED = `${POLICY}; require-trusted-types-for 'script'; trusted-types 'none'`;
 
 let served: Served;
@@ -89,7 +89,7 @@ describe.each(["chromium", "firefox"] as const)("%s", (name) => {
       await settled(page);
       expect(await inserted(page)).toBe(stepped);
 
-      // The key moves the value to 9.
+      // The arrow key raises the number of items to 9.
       await page.getByLabel("Items", { exact: true }).last().press("ArrowUp");
       await page.getByRole("button", { name: "Draw a batch" }).click();
       const batch = page.getByRole("table", { name: "A batch" });
@@ -104,7 +104,7 @@ describe.each(["chromium", "firefox"] as const)("%s", (name) => {
       expect(await item.locator("b").count()).toBe(0);
       expect(await page.locator("replay-inspector img").count()).toBe(0);
 
-      // For a key that has left or never existed, the inspector reports this.
+      // The inspector reports a key whose item has left the table or never existed.
       await page.getByLabel("Key").fill("123456789");
       await page.getByLabel("Key").press("Enter");
       await until(async () => (await text(item.locator("p"))).startsWith("It is no longer in the table"));

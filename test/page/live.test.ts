@@ -18,7 +18,7 @@ const press = (page: Page, name: string) => button(page, name).click();
 const looking = (page: Page, name: string) => page.locator("replay-inspector").getByRole("button", { name, exact: true });
 const speed = (page: Page, text: string) => page.locator(".segments label", { hasText: text }).click();
 
-/** Opens the room with an agent that has started. */
+/** Opens the room and waits until the agent has made its first step. */
 async function live(open: Open, path = "#live", options = {}): Promise<Page> {
   const { page } = await open(path, options);
   await until(
@@ -29,7 +29,7 @@ async function live(open: Open, path = "#live", options = {}): Promise<Page> {
   return page;
 }
 
-/** Returns the number of steps of a paused agent. */
+/** Waits until a paused agent has stopped, and returns its number of steps. */
 async function still(page: Page): Promise<number> {
   // The agent finishes its current work first.
   let last = await steps(page);
@@ -69,7 +69,7 @@ inBrowsers((open, name) => {
   it("learns: greedy episodes become several times as long as those it began with", async () => {
     const page = await live(open);
     await speed(page, "Full speed");
-    // Episodes of an untrained policy last 22 steps on average. How well it learns does not depend on the browser.
+    // Episodes of an untrained policy last 22 steps on average. The algorithm does not depend on the browser, so Firefox need not reach the same mean.
     const wanted = name === "chromium" ? 150 : 60;
     const greedy = await until(
       () => figure(page, "Greedy mean"),

@@ -9,7 +9,7 @@ import { openRlds } from "../../src/datasets/rlds/index.ts";
 import { choose, data, player, whole } from "./look-support.ts";
 import { inBrowsers, until } from "./support.ts";
 
-/** Presses F on episodes of the list. */
+/** Flags episodes with their buttons in the list. */
 async function flag(page: Page, ...episodes: readonly number[]): Promise<void> {
   for (const episode of episodes) await page.locator(`#look-episode-${episode} .flag`).click();
   await page.getByText(`${episodes.length} flagged`, { exact: false }).first().waitFor();
@@ -45,7 +45,7 @@ async function saved(page: Page, click: () => Promise<void>): Promise<Uint8Array
   return Buffer.from(found.slice(found.indexOf(",") + 1), "base64");
 }
 
-/** Returns the files of the downloaded zip, below its folder. */
+/** Returns the files of the downloaded zip by their paths relative to its folder. */
 async function exportedAs(page: Page, format: string, films = false): Promise<Map<string, Uint8Array>> {
   await region(page).getByLabel("Format").selectOption(format);
   const box = region(page).getByRole("checkbox");
@@ -56,7 +56,7 @@ async function exportedAs(page: Page, format: string, films = false): Promise<Ma
   return new Map(files.map(([name, bytes]) => [name.slice(`${folder}/`.length), bytes]));
 }
 
-/** Returns the number of exports on the private disk. */
+/** Returns the number of exports in the private file system of the page. */
 const zips = (page: Page) =>
   page.evaluate(async () => {
     const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle("look-exports");
@@ -113,7 +113,7 @@ inBrowsers((open, name) => {
     await exportedAs(page, "Parquet");
     const again = region(page).getByRole("button", { name: /^Save .* again$/ });
     await again.waitFor();
-    // The page offers the download for this time.
+    // The page keeps its newest export. It removes an older export a minute later, because a download may still read it.
     await page.clock.fastForward(61_000);
     await number(1, "the zip");
     await exportedAs(page, "JSON lines");
@@ -192,7 +192,7 @@ inBrowsers((open, name) => {
     const video = page.locator("figure video");
     await video.waitFor();
     await page.getByRole("button", { name: "One step on" }).click();
-    // Episode 2 follows two others of 24 frames. Its second step is a frame later.
+    // In the video, episode 2 follows two episodes of 24 frames each, so its second step is frame 49.
     await until(
       () => video.evaluate((element: HTMLVideoElement) => element.currentTime),
       (time) => Math.abs(time - 49 / 10) < 0.01,

@@ -271,7 +271,7 @@ inBrowsers((open, name) => {
     const path = join(mkdtempSync(join(tmpdir(), "look-")), "long.jsonl");
     writeFileSync(path, Array.from({ length: 9000 }, (_, i) => episode(i)).join("\n"));
     await page.getByLabel("Choose files").setInputFiles(path);
-    // Something is visible while the rest loads.
+    // The first episode is visible while the other episodes load.
     await player(page)
       .getByRole("heading", { name: /^Episode 0 / })
       .waitFor();
@@ -322,7 +322,7 @@ inBrowsers((open, name) => {
         (count) => count === 3,
         "episodes",
       );
-      // Its videos are not in the repository.
+      // The videos of this dataset are not in the repository.
       await player(page).getByText("This browser cannot decode videos/", { exact: false }).first().waitFor();
       for (let i = errors.length - 1; i >= 0; i--) if (/404|videos\//.test(errors[i] as string)) errors.splice(i, 1);
     } finally {

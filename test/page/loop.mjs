@@ -14,7 +14,7 @@ const MOST = 800_000;
 const LEARNING = { frames: 18, steps: 400, delayMs: 160 };
 /** The frames after that, at the speed of a real pole. */
 const BALANCED = { frames: 16, delayMs: 120 };
-/** The display time of the last frame. */
+/** The display time of the last frame in milliseconds. */
 const REST_MS = 1500;
 
 const { chromium: executablePath } = runtimes();

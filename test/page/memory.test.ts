@@ -22,7 +22,7 @@ const HELD_NOISE = (minutes < 2 ? 160 : 40) * 2 ** 20;
 interface Use {
   readonly name: string;
   readonly room: string;
-  /** The number of rounds that includes all kinds of rounds, and the approximate time of a round. */
+  /** The number of rounds that includes all kinds of rounds, and the approximate time of a round in seconds. */
   readonly cycle: number;
   readonly seconds: number;
   /** Runs before the measurement, and does once everything that a round does. */
@@ -120,7 +120,7 @@ async function record(page: Page, number: number): Promise<void> {
   await press(page, "Train a clone");
   await page.locator(".record .clone progress[value]").waitFor();
   await wait(page, 2000);
-  // It may be finished by then.
+  // The training may already be finished, so the button may be missing.
   await page
     .locator(".record .clone")
     .getByRole("button", { name: "Stop", exact: true })

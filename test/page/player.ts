@@ -59,7 +59,7 @@ export async function ending(page: Page, end: string): Promise<() => Promise<str
   return () => watched.evaluate(({ text }) => text);
 }
 
-/** Opens the room with its saved data. */
+/** Waits until the room has opened its store, so that the visitor can play. */
 export async function opened(page: Page): Promise<void> {
   await until(() => page.locator(".record .play").isEnabled(), Boolean, "the store");
 }

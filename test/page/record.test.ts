@@ -69,7 +69,7 @@ inBrowsers((open, name) => {
       [2, true],
       [1, false],
     ]);
-    // Numbers are never reused.
+    // The numbers of deleted episodes are never reused.
     await press(page, "Play");
     await waits(page, 4);
   });
@@ -359,7 +359,7 @@ inBrowsers((open, name) => {
     const page = await record(open);
     await three(page);
     await page.getByRole("link", { name: "Live" }).click();
-    // This takes a spare file, and no other can be created in its place.
+    // This removes a spare file. While the disk is full, no other file can be created in its place.
     await until(
       () =>
         page.evaluate(async () => {

@@ -102,7 +102,7 @@ inBrowsers((open, name) => {
     expect(outcome.ran).toBe(false);
     if (name === "chromium") expect(outcome.knowsTypes).toBe(true);
     if (outcome.knowsTypes) expect(outcome.markup).toBe(0);
-    // The browser reports the violations.
+    // The browser reports the violations as errors, which this test expects.
     expect(visit.errors.length).toBeGreaterThan(0);
     visit.errors.length = 0;
   });

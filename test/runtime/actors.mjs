@@ -15,7 +15,7 @@ function start(actor, steps) {
   return worker;
 }
 
-/** Returns whether the transitions of each actor begin with its steps in sequence. */
+/** Returns whether the transitions of each actor begin at steps 0, 1, 2, …, without gaps. */
 function inOrder({ memory }) {
   const { observation, steps } = memory.transitions({ gamma: 0.9 }).sample(memory.size, { replacement: false });
   const next = {};

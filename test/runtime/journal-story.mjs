@@ -4,7 +4,7 @@ import { decodeTagged, encodeTagged, Log } from "../../dist/storage.js";
 const GROUPS = 300;
 const VALUE = { text: "ü\ud800", list: [1n << 70n, -0, null, undefined], map: new Map([["a", new Set([1])]]), bytes: Float32Array.of(1.5), when: new Date(0) };
 
-/** Writes the log, group by group, through many small segments, and releases the first segment again. The last groups are only flushed. */
+/** Writes groups of sections through many small segments. Flushes the log at the end, and returns it without closing it. */
 export function write(directory) {
   const log = Log.open(directory, { about: { of: "a story" }, segmentBytes: 5000, durability: "manual" });
   for (let group = 0; group < GROUPS; group++) {

@@ -6,11 +6,11 @@ import { open } from "./open-story.mjs";
 
 self.onmessage = async ({ data }) => {
   try {
-    // Many segments are written without waiting.
+    // Many segments are written without waiting, so the directory needs many spare files.
     const directory = await opfs("runs/a", { spare: 60 });
     if (data === "write") {
       write(directory);
-      // A journal of the same worker is taken over.
+      // Opening a journal again in the same worker takes it over.
       const replays = await opfs("runs/replay", { spare: 60 });
       postMessage([read(await opfs("/runs/a/")), await open(replays), await migrate(replays)].join("\n"));
     } else if (data === "read") postMessage([read(directory), await reopen(await opfs("runs/replay", { spare: 60 }))].join("\n"));

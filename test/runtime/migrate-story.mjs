@@ -24,7 +24,7 @@ export async function migrate(directory) {
   return `migrated: ${before}`;
 }
 
-/** Returns a summary of the directory. Deno may be unable to record its machine in the lock, so this takes the lock over. */
+/** Opens the migrated journal again, and returns a summary. Deno may be unable to record its machine in the lock, so this takes the lock over. */
 export async function reopen(directory) {
   const replay = await Replay.open({ dir: directory, takeOver: true, ...OPTIONS, migrate: undefined, onMismatch: undefined, rename: undefined });
   const after = held(replay);

@@ -46,7 +46,7 @@ function transition(random: TestRandom, t: number) {
   return { state: state(), action: random.below(4), reward: random.next() - 0.5, nextState: state(), nextAction, isStateTerminal, envId: t % ENVIRONMENTS, t };
 }
 
-/** Returns buffers that continue from the saved state of these buffers. */
+/** Saves the buffers, and returns new buffers that have loaded the saved state. */
 function reopened(buffers: ReturnType<typeof make>): ReturnType<typeof make> {
   const directory = memory();
   const loaded = make();

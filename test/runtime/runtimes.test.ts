@@ -63,7 +63,7 @@ const frames = async (page: Page) => (await page.evaluate("measured()")) as { fr
 /** A program that hangs must exit before its test ends, because vitest cannot stop a test that waits for a process. */
 const MS = 50_000;
 
-/** Returns the output of a program. */
+/** Runs a program, which must succeed without error output. Returns its output. */
 function run(name: keyof typeof here, ...args: string[]): string {
   const { status, stdout, stderr, error } = spawnSync(here[name] ?? name, args, { cwd: root, encoding: "utf8", timeout: MS, killSignal: "SIGKILL" });
   expect({ status, stderr, error }, stdout).toEqual({ status: 0, stderr: "", error: undefined });

@@ -1,4 +1,7 @@
-/** Defines the Replays of the digest's script, and their steps. Together they cover every selector in both roles, every kind of leaf and every limit. */
+/**
+ * Defines the Replays of the digest's script, and their steps. Together they cover every selector except `recency` in both roles, every kind of leaf and every
+ * limit.
+ */
 import {
   bool,
   type ColumnSet,

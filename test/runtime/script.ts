@@ -32,7 +32,7 @@ class Player {
   #replay: Replay<Spec, string>;
   /** The keys that were last returned by any table. */
   #keys: Float64Array = Float64Array.of(0, 1, 2);
-  /** Batches for refilling. */
+  /** Batches that later draws with the same table and options refill. */
   readonly #batches = new Map<string, Batch<unknown>>();
   #time = 0;
 

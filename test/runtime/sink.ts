@@ -29,7 +29,7 @@ export class Sink {
     this.array(codes);
   }
 
-  /** Adds numbers, words, and objects of them, by key. */
+  /** Adds a number, a text or another primitive value, or the keys and values of an object, sorted by key. */
   value(value: unknown): void {
     if (typeof value === "number") this.number(value);
     else if (typeof value === "string") this.text(value);
@@ -42,7 +42,7 @@ export class Sink {
     }
   }
 
-  /** Adds nested arrays and values, by key. */
+  /** Adds nested typed arrays and primitive values, sorted by key. The keys themselves are not added. */
   nest(node: unknown): void {
     if (ArrayBuffer.isView(node)) this.array(node);
     else if (typeof node !== "object" || node === null) this.value(node);

@@ -81,7 +81,7 @@ static void judge(const char *call, int is_done, const char *text) {
   if (strstr(text, "trapped") != NULL) fail(call, text);
 }
 
-/* Allocates a buffer of exactly this size. */
+/* Allocates a buffer of exactly this size, filled with zeros. */
 static void *exact(size_t bytes) {
   uint8_t *memory = malloc(bytes);
   if (memory == NULL && bytes > 0) fail("malloc", "no memory");
@@ -207,7 +207,7 @@ static uint32_t sum_of(uint32_t sum, const uint8_t *bytes, size_t count) {
   return ~sum;
 }
 
-/* Recomputes the sums of all sections. A section has kind, …, bytes, sum, then the summed bytes. */
+/* Recomputes the checksums of all sections of a snapshot. A section has kind, …, bytes, sum, then the summed bytes. */
 static void seal(uint8_t *bytes, size_t count) {
   for (size_t at = 8; at + 16 <= count;) {
     uint32_t length;
@@ -280,7 +280,7 @@ static uint32_t address(reprise_replay *replay, uint32_t input, uint32_t bytes) 
   }
 }
 
-/* Calls embed.wasm directly with addresses that no host may have. A rejection has the text of the core. */
+/* Calls embed.wasm directly with addresses that no host should pass. A rejection has the text of the core. */
 static void of_page(slot *slot) {
   reprise_replay *replay = slot->replay;
   if (replay == NULL || replay->handle == 0) return;

@@ -1,4 +1,4 @@
-/* Checks that creating and freeing a Replay repeatedly leaks nothing, and that calls on a freed Replay are rejected. */
+/* Checks that creating and freeing a Replay repeatedly leaks nothing, and that calls with a freed Replay are rejected. */
 #define _DEFAULT_SOURCE
 #include "reprise.h"
 

@@ -62,7 +62,7 @@ await checks({
     for (const library of [join(OUT, "libreprise.a"), join(OUT, "libreprise.so")]) match(run(compiled("first", ["first.c", library]), []), /^(\d+\n){4}$/);
   },
   "the digest of the recorded operations is that of TypeScript"() {
-    // Builds a memory that moves as it grows, as on systems that cannot reserve address space.
+    // Compiles the library with a memory that moves when it grows, as on systems that cannot reserve address space.
     const moves = compiled("player-moves", [join(root, "embed/c/player.c"), join(OUT, "reprise.c")], ["-O1", "-DREPRISE_MOVES"]);
     for (const [name, digest] of [
       ["operations", EMBED],

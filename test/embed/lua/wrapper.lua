@@ -96,7 +96,7 @@ end
 refused("INVALID: the steps must be one step or a list", replay.append, replay, setmetatable({ step(5) }, nil) and { step(5), reward = 1 })
 refused("the list of steps must be numbered from 1", replay.append, replay, { step(1), [1.5] = step(2) })
 assert(replay:stats(0).live == held)
--- 64-bit integers keep their values, whatever leaf they are written to.
+-- 64-bit integers are not truncated: a leaf stores the value or rejects it.
 for _, wrong in ipairs { 2 ^ 40 + 3 + 0LL, 2147483648LL, -2147483649LL, 2147483648ULL, 18446744073709551615ULL } do
   refused('"action" must be a number that fits in int32_t', replay.append, replay, with("action", wrong))
 end

@@ -1,4 +1,4 @@
-// Runs actors over WebSockets: in Node, Deno and Bun with a server in the same runtime, in pages with a server in Node.
+// Runs actors over WebSockets: in Node, Deno and Bun with a server in the same runtime, and in pages with a server in Node.
 import { cpSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";

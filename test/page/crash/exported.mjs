@@ -51,7 +51,7 @@ export async function exported(page, folder, known) {
     steps += row.steps;
   }
   await data.close();
-  // The last step of an interrupted episode is only an observation.
+  // The last step of an interrupted episode is only an observation, so an interrupted episode of one step is not exported.
   const whole = rows.filter((row) => row.ending !== "cut" || row.steps > 1);
   if (episodes !== whole.length) throw new Error(`${episodes} episodes are in the export, and ${whole.length} in the list`);
   return { episodes, steps };
