@@ -92,7 +92,7 @@ class Intake:
         found = [self.replay.stats(table) for table in self.tables]
         if all(stats["size"] == 0 and stats["pending"] == 0 for stats in found):
             raise ReplayError(
-                "RATE_LIMITED: a call makes more items than the rate limiters and pending allow. Increase pending in the line of the table"
+                "RATE_LIMITED: a call creates more items than the rate limiters and pending allow. Increase pending in the line of the table"
             )
 
     def read(self, frame: Frame, frames: Frames, size: int, most: int) -> Block:

@@ -151,7 +151,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
       bytes += size;
       onProgress?.({ episodes: count, steps, bytes });
     }
-    if (count === 0) throw new RldsError("EMPTY", "the dataset has no episodes, and tensorflow_datasets cannot open such a dataset");
+    if (count === 0) throw new RldsError("EMPTY", "the dataset must have at least one episode, because tensorflow_datasets cannot open an empty dataset");
     losses.check(strict);
     const counts = shards.map((shard) => shard.episodes);
     const entry = splitOf(split, bytes - count * OVERHEAD, counts);
