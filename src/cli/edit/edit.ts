@@ -123,7 +123,7 @@ const OLDER = { lerobotVersion: "2.1" } as const;
 function ownPlace(to: string, options: EditOptions, reader: RldsReader, shares: object | undefined): Target {
   const { format = FORMATS.find((name) => name === reader.format) ?? formatOf(to, undefined) } = options;
   if (format !== (OWN_FORMATS[reader.format] ?? reader.format))
-    throw new UsageError(`${to} has the format ${reader.format}, which an edit in place keeps. Pass another OUT, or remove --format`);
+    throw new UsageError(`an edit in place cannot change the format ${reader.format} of ${to}. Pass another OUT, or remove --format`);
   if (!options.overwrite)
     throw new UsageError(`IN and OUT are both ${to}. Pass --overwrite to replace it once the new dataset is complete, or pass another OUT`);
   if (shares !== undefined) throw new UsageError(`--split-into writes several datasets. Pass an OUT other than IN`);

@@ -177,7 +177,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
 }
 
 function throwUnexpectedImage(): never {
-  throw new Error("no image was expected here");
+  throw new Error("the dataset has no images to encode");
 }
 
 /** Returns whether a file belongs to a dataset of tensorflow_datasets. Other files are not touched. */
