@@ -175,8 +175,7 @@ function checkUsage(options: PushVerbOptions): void {
   if ((dir === undefined) === (server === undefined)) throw new UsageError("push requires either --dir (a journal) or --server (a Reverb server)");
   const journalOption =
     server === undefined ? undefined : (Object.keys(JOURNAL_FLAGS) as (keyof typeof JOURNAL_FLAGS)[]).find((name) => options[name] !== undefined);
-  if (journalOption !== undefined)
-    throw new UsageError(`${JOURNAL_FLAGS[journalOption]} requires --dir, because a server already has its tables. Remove it`);
+  if (journalOption !== undefined) throw new UsageError(`${JOURNAL_FLAGS[journalOption]} requires --dir, because a server already has its tables. Remove it`);
   if (nStep !== undefined && priority !== undefined) throw new UsageError("--priority is not supported with --n-step. Remove one of them");
   if (new Set(table).size < table.length) throw new UsageError("--table has the same value twice. Pass each table once");
   if (nStep !== undefined && (episodes ?? sequenceLength ?? stride) !== undefined)

@@ -172,7 +172,7 @@ class Intake:
         known = self._new_frames(fields, body, frames)
         body.end()
         if any(has_priorities):
-            raise ReplayError("UNSUPPORTED: a Replay in Python does not support priorities with columns. Remove them, and set a priority in the rule")
+            raise ReplayError("UNSUPPORTED: a Replay in Python does not support priorities with columns. Omit the priorities, and set a priority in the rule")
         return Parts(columns, ends, final_columns, finals, known, np.empty((0, _CALL)), rows, weight)
 
     def _take_calls(self, block: Block) -> Generator[None, None, None]:
