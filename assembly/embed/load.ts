@@ -99,7 +99,7 @@ function withColumns(): i32 {
 }
 
 function noRoom(): i32 {
-  return Refusal.of(E_OUT_OF_MEMORY).put("there is no room for the Replay and its snapshot. Increase bytes in a line of the text").code;
+  return Refusal.of(E_OUT_OF_MEMORY).put("there is no room for the Replay and its snapshot. Increase bytes in the text").code;
 }
 
 /** Checks that every section exists and has the right checksum. The last section contains the number of sections. Returns 0, or the code of a refusal. */

@@ -111,7 +111,7 @@ export function numberIn(role: u32): i32 {
   const refusal = Refusal.of(SPEC_MISMATCH).put("the ").put(roleName(role));
   refusal.put(role == REWARD ? " must be a numeric leaf" : " must be one number per step");
   return refusal
-    .put(role == TERMINATED ? ", and not text or shared" : ", and not text, bool or shared")
+    .put(role == TERMINATED ? ", and must not be text or shared" : ", and must not be text, bool or shared")
     .put(", got the leaf ")
     .word(field.path, field.bytes).code;
 }

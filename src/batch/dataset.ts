@@ -51,7 +51,7 @@ export function datasetOf<B extends { readonly count: number; release?(): void }
     return epochsOf(draws, options as DatasetOptions & EpochOptions);
   }
   const lone = OF_EPOCHS.find((option) => options[option] !== undefined);
-  if (lone !== undefined) throw mustBe(TypeError, lone, "omitted without epochs", options[lone]);
+  if (lone !== undefined) throw mustBe(TypeError, lone, "omitted if epochs is omitted", options[lone]);
   const { batchSize, signal, timeoutMs, prefetch = 0, dropRemainder = false, ...others } = options;
   const { epochs: _, shuffle: __, seed: ___, state: ____, ...sample } = others;
   const n = integer("batchSize", batchSize, 1, MAX_LENGTH);

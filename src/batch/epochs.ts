@@ -218,7 +218,7 @@ export function epochsOf<B extends { readonly count: number; release?(): void }>
   if (since !== 0 || slots !== 0 || position !== 0) {
     engine.begin();
     if (!core.resumeEpoch(since, slots, position, place.shuffle ? SHUFFLED : 0))
-      throw mustBe(RangeError, "state", `the state of a dataset of table ${show(name)}, from this Replay or from the Replay that it was restored from`, state);
+      throw mustBe(RangeError, "state", `the state of a dataset of table ${show(name)}, from this Replay or the Replay from which it was restored`, state);
     engine.changed();
   }
   const walk = new Epochs(draws, n, epochs, drops, sample, place);

@@ -153,7 +153,7 @@ export function checkFormatOptions(to: string, format: Format, options: FormatOp
   for (const [option, { flag, formats }] of Object.entries(OF_FORMAT))
     if (options[option as keyof FormatOptions] !== undefined && !formats.includes(format))
       throw new UsageError(
-        `${flag} works only with ${formats.map((name) => TITLES[name]).join(" and ")}, but ${to} becomes ${TITLES[format]}. Pass another --format, or remove ${flag}`,
+        `${flag} works only with ${formats.map((name) => TITLES[name]).join(" and ")}, but ${to} would be written as ${TITLES[format]}. Pass another --format, or remove ${flag}`,
       );
 }
 

@@ -175,15 +175,14 @@ function checkUsage(options: PushVerbOptions): void {
   if ((dir === undefined) === (server === undefined)) throw new UsageError("push requires either --dir (a journal) or --server (a Reverb server)");
   const journalOption =
     server === undefined ? undefined : (Object.keys(JOURNAL_FLAGS) as (keyof typeof JOURNAL_FLAGS)[]).find((name) => options[name] !== undefined);
-  if (journalOption !== undefined)
-    throw new UsageError(`${JOURNAL_FLAGS[journalOption]} works only with --dir, because the server already has its tables. Remove it`);
-  if (nStep !== undefined && priority !== undefined) throw new UsageError("--priority works only with trajectories. Remove it, or remove --n-step");
+  if (journalOption !== undefined) throw new UsageError(`${JOURNAL_FLAGS[journalOption]} requires --dir, because a server already has its tables. Remove it`);
+  if (nStep !== undefined && priority !== undefined) throw new UsageError("--priority is not supported with --n-step. Remove one of them");
   if (new Set(table).size < table.length) throw new UsageError("--table has the same value twice. Pass each table once");
   if (nStep !== undefined && (episodes ?? sequenceLength ?? stride) !== undefined)
     throw new UsageError("--n-step turns each step into one transition. Remove --sequence-length, --stride and --episodes");
   if (episodes && (sequenceLength ?? stride) !== undefined)
     throw new UsageError("--episodes turns each whole episode into one item. Remove --sequence-length and --stride");
-  if (!episodes && maxLength !== undefined) throw new UsageError("--max-length works only with --episodes. Remove it, or pass --episodes");
+  if (!episodes && maxLength !== undefined) throw new UsageError("--max-length requires --episodes. Pass --episodes, or remove --max-length");
 }
 
 /** Opens the existing journal, or creates a new journal. @throws ReplayError SPEC_MISMATCH if the existing journal has another spec or other tables */

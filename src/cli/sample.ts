@@ -100,7 +100,7 @@ function noItemsError(table: Table): ReplayError {
   if (size === 0) return new ReplayError("EMPTY", `table ${table.name} has no items`);
   return new ReplayError(
     "RATE_LIMITED",
-    `the rate limiter of table ${table.name} allows no draw: the table needs at least ${minSize} items and enough inserts, but has ${size} items`,
+    `the rate limiter of table ${table.name} allows no draw: the table needs at least ${minSize} items and enough inserts, but has ${size} items. Append more steps`,
   );
 }
 

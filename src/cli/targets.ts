@@ -108,7 +108,7 @@ export function remedyText(remedy: string): string {
 
 async function asLeRobot(data: RldsDataset, reader: RldsReader, to: string, options: FormatOptions, common: WriteOptions & FilmOptions): Promise<WriteReport> {
   const { fps = reader.about.fps, task, taskLeaf, robotType = reader.about.robot_type, image, lerobotVersion } = options;
-  if (typeof fps !== "number") throw new UsageError("--fps is required for LeRobot, because the data does not state the steps per second");
+  if (typeof fps !== "number") throw new UsageError("--fps is required for LeRobot, because the data does not specify the number of steps per second");
   const names = namesOf(reader);
   return writeLeRobot(data, to, {
     ...common,

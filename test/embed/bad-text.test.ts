@@ -58,7 +58,7 @@ describe("a text", () => {
     ["leaf a f32\ntable __proto__ size 1", /^INVALID: line 2: the name of a table must not be empty, a whole number or __proto__, got "__proto__"$/],
     ["leaf a f32\nrole pilot a", /the role must be .*, got "pilot"/],
     ["leaf a f32\nrole reward b", /^NOT_FOUND: the role reward must be the path of a leaf, got "b"/],
-    ["leaf a bool 2\nrole reward a", /^SPEC_MISMATCH: the reward must be a numeric leaf, and not text, bool or shared/],
+    ["leaf a bool 2\nrole reward a", /^SPEC_MISMATCH: the reward must be a numeric leaf, and must not be text, bool or shared/],
     ["leaf a f32 2\nrole discount a", /^SPEC_MISMATCH: the discount must be one number per step/],
     ["leaf a f32\ntable t", /size is required for the table "t"/],
     ["leaf a f32\ntable 12 size 1", /the name of a table must not be empty, a whole number or __proto__, got "12"/],

@@ -237,7 +237,7 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
         """
         wanted = _keys(keys)
         with self._lock:
-            must(operator.index(view) in self._columns, f"OUT_OF_TURN: the columns of view {view} are not known yet. Sample or get a batch of it first")
+            must(operator.index(view) in self._columns, f"OUT_OF_TURN: the columns of view {view} are not known yet. Call sample() or get() with this view first")
             found, given = self._columns[operator.index(view)].found, np.asarray(values)
             must(column in found, f"NOT_FOUND: column must be one of {list(found)}, got {column!r}{did_you_mean(column, found)}")
             place = found[column]

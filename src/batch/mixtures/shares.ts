@@ -121,7 +121,7 @@ export class Shares {
     if (!Array.isArray(carry) || carry.length !== k)
       throw new ReplayError(
         "SPEC_MISMATCH",
-        `state belongs to a mixture of ${Array.isArray(carry) ? carry.length : "no"} sources, but this mixture has ${k}. Pass the state of a mixture of the same sources`,
+        `state belongs to a mixture of ${Array.isArray(carry) ? carry.length : "no"} sources, but this mixture has ${k}. Pass the state of a mixture with the same sources`,
       );
     if (!Array.isArray(random) || random.length !== RANDOM_BYTES / 4) throw mustBe(TypeError, "state.random", "an array of 8 numbers", random);
     integer("state.draw", draw, 0);

@@ -113,10 +113,10 @@ export class Goals {
     this.#reward = reward;
     this.#terminated = terminated;
     if ([limits.sampler, limits.remover].every(({ kind }) => SELECTOR_KINDS[kind].leaves === undefined)) {
-      const kinds = `${limits.sampler.kind} and ${limits.remover.kind}`;
+      const kinds = `the sampler ${limits.sampler.kind} and the remover ${limits.remover.kind}`;
       throw new ReplayError(
         "UNSUPPORTED",
-        `relabel requires a table that keeps the insertion order of its items, got the sampler and remover ${kinds} of table ${show(name)}. Pass remover: fifo()`,
+        `relabel requires a table that keeps the insertion order of its items, but table ${show(name)} has ${kinds}. Pass remover: fifo()`,
       );
     }
   }

@@ -47,9 +47,9 @@ export async function edit(from: string, to: string, options: EditOptions, host:
   if (kind !== undefined && options.format === undefined && !isFileName(to)) return editMemory(kind, from, to, options, host);
   checkNoMemoryOptions(from, options);
   const shares = options.splitInto === undefined ? undefined : sharesOf(options.splitInto);
-  if (options.seed !== undefined && shares === undefined) throw new UsageError("--seed works only with --split-into. Remove it, or pass --split-into");
+  if (options.seed !== undefined && shares === undefined) throw new UsageError("--seed requires --split-into. Pass --split-into, or remove --seed");
   if (options.sourceFps !== undefined && options.resampleFps === undefined)
-    throw new UsageError("--source-fps works only with --resample-fps. Remove it, or pass the new rate with --resample-fps");
+    throw new UsageError("--source-fps requires --resample-fps. Pass the new rate with --resample-fps, or remove --source-fps");
   const flagged = options.flags === undefined ? [] : (await flagsOf(options.flags)).flagged;
   const paths = [from, ...(options.concat ?? [])];
   for (const path of options.concat ?? []) if (!isUrl(path)) await recover(path);
@@ -61,7 +61,7 @@ export async function edit(from: string, to: string, options: EditOptions, host:
       const target = targetOf(from, to, options, readers[0] as RldsReader, shares);
       checkFormatOptions(to, target.format, writeOptionsOf(target.options));
       if (options.wholeFilms && target.format !== "lerobot")
-        throw new UsageError(`--whole-films works only with LeRobot, but ${to} becomes ${target.format}. Remove it`);
+        throw new UsageError(`--whole-films works only with LeRobot, but ${to} would be written as ${target.format}. Remove --whole-films`);
       const sources = readers.map((reader, k) => ({ name: paths[k] as string, reader }));
       replacement = await Replacement.begin(target.path, target.below);
       return await writeParts(sources, target, { shares, flagged, to, folder: replacement.to }, host).catch((error) => {
@@ -123,7 +123,7 @@ const OLDER = { lerobotVersion: "2.1" } as const;
 function ownPlace(to: string, options: EditOptions, reader: RldsReader, shares: object | undefined): Target {
   const { format = FORMATS.find((name) => name === reader.format) ?? formatOf(to, undefined) } = options;
   if (format !== (OWN_FORMATS[reader.format] ?? reader.format))
-    throw new UsageError(`${to} has the format ${reader.format}, which an edit in place keeps. Pass another OUT, or remove --format`);
+    throw new UsageError(`an edit in place cannot change the format ${reader.format} of ${to}. Pass another OUT, or remove --format`);
   if (!options.overwrite)
     throw new UsageError(`IN and OUT are both ${to}. Pass --overwrite to replace it once the new dataset is complete, or pass another OUT`);
   if (shares !== undefined) throw new UsageError(`--split-into writes several datasets. Pass an OUT other than IN`);
@@ -152,7 +152,7 @@ function isOlderLeRobot({ format, about }: RldsReader): boolean {
 const MINARI_FILES = ["data/metadata.json", "data/main_data.hdf5"];
 
 function belowError(to: string): UsageError {
-  return new UsageError(`the dataset is in a subfolder of ${to}, and would stay next to the new dataset. Pass that subfolder as IN and OUT`);
+  return new UsageError(`the dataset is in a subfolder of ${to}, and would remain next to the new dataset. Pass that subfolder as IN and OUT`);
 }
 
 /** Checks that no unread data would be deleted with the dataset. @throws UsageError */

@@ -17,7 +17,7 @@ export async function flagsOf(path: string): Promise<Flags> {
   if (!Array.isArray(flagged) || !flagged.every((number) => Number.isSafeInteger(number) && number >= 0))
     throw new RldsError(
       "CORRUPT",
-      'the file has no flags. Pass a file from "Save the flags" in the page\'s Look room, with content such as {"flagged": [3, 12]}',
+      'the file must contain a list of episode numbers, such as {"flagged": [3, 12]}. Pass a file saved with "Save the flags" in the page\'s Look room',
       {
         file: path,
       },

@@ -17,7 +17,7 @@ export class MemoryBudget {
     if (!(all <= this.#maxBytes))
       throw corruptFile(
         { file: this.#file },
-        `the file needs ${all} bytes in memory including ${purpose}, more than the ${this.#maxBytes} that maxBytes allows. Increase maxBytes`,
+        `the file needs ${all} bytes in memory, including ${purpose}, more than the ${this.#maxBytes} that maxBytes allows. Increase maxBytes`,
       );
     this.#used = all;
   }

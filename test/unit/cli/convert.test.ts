@@ -157,7 +157,7 @@ test.runIf(whole)("what was recorded as `final` is no action to LeRobot, and wha
 test("a format and its options must fit each other", async () => {
   const line = async (...words: string[]) => (await failure(2, "convert", CARTPOLE, ...words)).line;
   expect(await line(temp("b"), "--format", "lerobot")).toMatch(/--fps is required for LeRobot/);
-  expect(await line(temp("b"), "--format", "minari", "--fps", "5")).toMatch(/--fps works only with LeRobot, but .*b becomes Minari/);
+  expect(await line(temp("b"), "--format", "minari", "--fps", "5")).toMatch(/--fps works only with LeRobot, but .*b would be written as Minari/);
   expect(await line(temp("b.jsonl"), "--format", "minari")).toMatch(/ends with \.jsonl, but --format is minari/);
   expect((await reprise("convert", CARTPOLE, temp("b"), "--format", "webm")).status).toBe(2);
   expect((await reprise("convert", CARTPOLE, temp("b"), "--format", "lerobot", "--fps", "0")).status).toBe(2);
@@ -186,7 +186,7 @@ test("an ending that no format has is refused, but for folders", async () => {
 
 test("options that do not fit are wrong usage, and nothing is written", async () => {
   expect((await failure(2, "convert", CARTPOLE, temp("a.parquet"), "--shards", "2")).line).toMatch(
-    /--shards works only with TFDS, but .*a\.parquet becomes Parquet/,
+    /--shards works only with TFDS, but .*a\.parquet would be written as Parquet/,
   );
   expect((await reprise("convert", CARTPOLE, temp("a"), "--mode", "mend")).status).toBe(2);
   expect((await reprise("convert", CARTPOLE, temp("a"), "--shards", "0")).status).toBe(2);

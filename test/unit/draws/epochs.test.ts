@@ -342,7 +342,7 @@ describe("a dataset in epochs", () => {
       expectError(
         errorOf(() => table.dataset({ batchSize: 2, [option]: 1 } as never)),
         TypeError,
-        new RegExp(`^${option} must be omitted without epochs`),
+        new RegExp(`^${option} must be omitted if epochs is omitted`),
       );
     const used = new Replay({ spec: u32(), tables: { t: { maxSize: 4, maxTimesSampled: 2 }, q: { maxSize: 4, rateLimiter: queueLimiter(2) } } });
     expectRefused(used, () => used.tables.t.dataset({ batchSize: 2, epochs: 1 }), "UNSUPPORTED", /^epochs require a table without maxTimesSampled/);

@@ -237,7 +237,7 @@ describe.each(["numbers", "frames"] as const)("a recording of %s", (kind) => {
     const step = sections.find(({ kind: of, episode, file }) => of === STEP && episode === 4 && file !== sections.at(-1)?.file) as Section;
     const { losses } = await readAll(altered(step.file, flip(step.from + 20, 1)), true);
     expect(losses.map(({ reason }) => reason).join("\n")).toMatch(
-      /the checksum of a section does not match\. Bytes \d+ to \d+ are lost, and 1 step with them.*\n.*recorded episode 4 (is cut off after|has lost its first)/,
+      /the checksum of a section does not match\. Bytes \d+ to \d+ are lost, and 1 step with them.*\n.*recorded episode 4 (is cut off after|is missing its first)/,
     );
   });
 });

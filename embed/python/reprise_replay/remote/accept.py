@@ -56,7 +56,7 @@ async def accept(
     """
     number, rules = operator.index(writer), (limits or Limits()).checked()
     intake = Intake(replay, number)
-    must(confirm == "memory", f'UNSUPPORTED: confirm must be "memory", because a Replay in Python has no journal, got {confirm!r}. Accept in Node or Deno for "disk"')
+    must(confirm == "memory", f'UNSUPPORTED: confirm must be "memory", because a Replay in Python has no journal, got {confirm!r}. To use "disk", accept the writer in Node or Deno')
     most = whole(max_in_flight, "max_in_flight", 1)
     must(session_ttl >= 0, f"INVALID: session_ttl must be 0 seconds or more, got {session_ttl}")
     for name, value in (("keep_alive", keep_alive), ("keep_alive_timeout", keep_alive_timeout)):

@@ -89,7 +89,7 @@ class Conversation:
             told = self.told()
             must(
                 self.link is not None or self._while_offline == "wait" or is_part or entry.kind == Kind.BYE,
-                'IO: the connection is broken, and while_offline is "fail". Try again once `connected` is true, or pass while_offline="wait"',
+                'IO: the connection is broken, and while_offline is "fail". Try again when `connected` is true, or pass while_offline="wait"',
             )
             if not entry.is_block or self.backlog.has_room(told):
                 break

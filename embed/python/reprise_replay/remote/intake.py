@@ -92,7 +92,7 @@ class Intake:
         found = [self.replay.stats(table) for table in self.tables]
         if all(stats["size"] == 0 and stats["pending"] == 0 for stats in found):
             raise ReplayError(
-                "RATE_LIMITED: a call makes more items than the rate limiters and pending allow. Increase pending in the line of the table"
+                "RATE_LIMITED: a call creates more items than the rate limiters and pending allow. Increase pending in the line of the table"
             )
 
     def read(self, frame: Frame, frames: Frames, size: int, most: int) -> Block:
@@ -172,7 +172,7 @@ class Intake:
         known = self._new_frames(fields, body, frames)
         body.end()
         if any(has_priorities):
-            raise ReplayError("UNSUPPORTED: a Replay in Python does not support priorities with columns. Remove them, and set a priority in the rule")
+            raise ReplayError("UNSUPPORTED: a Replay in Python does not support priorities with columns. Omit the priorities, and set a priority in the rule")
         return Parts(columns, ends, final_columns, finals, known, np.empty((0, _CALL)), rows, weight)
 
     def _take_calls(self, block: Block) -> Generator[None, None, None]:

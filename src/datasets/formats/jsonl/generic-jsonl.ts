@@ -38,7 +38,8 @@ export class GenericJsonl {
     const place = { file: file.name, offset: first.at };
     const records = new SelectedRecords(first.value, place, options.selection, options.areSteps);
     const types = { rows: new RowTypes(), metadata: new ValueTypes(true) };
-    if (records.of(first.value, place).steps.length === 0) throw new RldsError("EMPTY", "the first episode has no steps from which to infer the spec", place);
+    if (records.of(first.value, place).steps.length === 0)
+      throw new RldsError("EMPTY", "the first episode has no steps from which to infer the spec. Begin the file with an episode that has steps", place);
     const add = (group: StepGroup) => {
       for (const step of group.steps) types.rows.add(step, place);
       if (records.areEpisodes) types.metadata.add(group.metadata);

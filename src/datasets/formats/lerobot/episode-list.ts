@@ -44,7 +44,7 @@ export async function listEpisodes(folder: SourceFolder, info: LeRobotInfo, vide
   if (invalidIndex >= 0)
     throw corruptFile(
       { file, episode: invalidIndex },
-      `row ${invalidIndex} must be episode ${invalidIndex} with its length, got episode ${entries[invalidIndex]?.index} with length ${entries[invalidIndex]?.length}`,
+      `row ${invalidIndex} must contain episode ${invalidIndex} and its length, got episode ${entries[invalidIndex]?.index} with length ${entries[invalidIndex]?.length}`,
     );
   if (entries.length !== info.episodes) throw corruptFile({ file }, `the list has ${entries.length} episodes, but meta/info.json declares ${info.episodes}`);
   return { episodes: entries, metadataSpec };

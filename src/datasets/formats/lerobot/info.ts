@@ -39,7 +39,7 @@ export const INFO = "meta/info.json";
 /** Returns the checked content of meta/info.json. @throws RldsError CORRUPT if a field is invalid · UNSUPPORTED if the major version is neither 2 nor 3 */
 export function leRobotInfo(json: unknown): LeRobotInfo {
   const where = { file: INFO };
-  if (typeof json !== "object" || json === null) throw corruptFile(where, "the file must be a JSON object");
+  if (typeof json !== "object" || json === null) throw corruptFile(where, "the file must contain a JSON object");
   const {
     codebase_version,
     total_episodes,

@@ -139,7 +139,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, folder
 }
 
 function throwUnexpectedImage(): never {
-  throw new Error("no image was expected here");
+  throw new Error("the dataset has no images to encode");
 }
 
 /** Lists the files of an existing dataset, which a new dataset replaces. */

@@ -139,7 +139,7 @@ export class Records {
       if (schema === undefined && channel.schemaId !== 0)
         throw corruptFile(
           { file: this.#file, offset },
-          `a message of ${channel.topic} refers to schema ${channel.schemaId}, which is not defined before the message`,
+          `a message of ${channel.topic} refers to the schema ${channel.schemaId}, which is not defined before the message`,
         );
       yield { channel, schema, logTime, publishTime, data, offset };
     }

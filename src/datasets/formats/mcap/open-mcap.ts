@@ -242,7 +242,10 @@ async function* cutsOf(recording: Recording, form: StepForm, options: MessageOpt
         const leaf = expected.get(path);
         const [is, was] = [leafOf(found), leaf].map((leaf) => leaf && `${leaf.dtype} of shape [${leaf.shape.join(", ")}]`);
         if (leaf !== undefined && is !== was)
-          throw new RldsError("SPEC_MISMATCH", `${path} is ${is} in a message of ${topic}, but ${was} in the first message`, { file, offset: message.offset });
+          throw new RldsError("SPEC_MISMATCH", `${path} is ${is} in a message of ${topic}, but was ${was} in the first message`, {
+            file,
+            offset: message.offset,
+          });
       }
       episode ??= new EpisodeSteps(form, time, { file, episode: number() });
       for (const { i, value: found } of values) episode.add(i, time, found);

@@ -120,7 +120,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: P
       bytes += table.file.bytes + about.bytes;
       onProgress?.({ episodes: count, steps: rows, bytes });
     }
-    if (count === 0) throw new RldsError("EMPTY", "the dataset has no episodes, and Minari cannot open such a dataset");
+    if (count === 0) throw new RldsError("EMPTY", "the dataset must have at least one episode, because Minari cannot open an empty dataset");
     const text = await staging.create();
     await text.write(new TextEncoder().encode(pythonJson(createMetadata(all, schema, { count, steps, bytes, losses }))));
     losses.check(strict);

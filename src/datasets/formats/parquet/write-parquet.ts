@@ -83,7 +83,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, parsed
   const existing = (await staging.list()).filter((path) => single === undefined || path === single);
   const foreign = single === undefined ? existing.find((path) => path.endsWith(".parquet") && !PART_NAME.test(path)) : undefined;
   if (foreign !== undefined)
-    throw new RldsError("IO", "the folder contains another .parquet file, which would be read as a part of the dataset. Use another folder", {
+    throw new RldsError("IO", "the folder contains another .parquet file, which would be read as part of the dataset. Use another folder", {
       file: `${folder.name}/${foreign}`,
     });
   if (existing.length > 0 && !overwrite) {

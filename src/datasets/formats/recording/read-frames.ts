@@ -129,7 +129,7 @@ export class PendingFrames {
     if (this.#decode !== undefined) {
       const head = imageHead(bytes);
       if (head.format !== "png" || head.height !== height || head.width !== width)
-        throw new Error(`${path} is a ${head.format} of ${head.height} × ${head.width} instead of a png of ${height} × ${width}`);
+        throw new Error(`${path} is a ${head.format} image of ${head.height} × ${head.width} pixels instead of a png image of ${height} × ${width}`);
       pixels = this.#decode(bytes, { type: "u8", channels }, Math.max(this.#maxBytes, 8 * size)) as Uint8Array;
     }
     if (pixels.length !== size) throw new Error(`${path} has ${pixels.length} bytes of pixels instead of ${size}`);

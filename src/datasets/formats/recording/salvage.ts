@@ -57,7 +57,7 @@ export async function salvageRecording(folder: RecordingFolder, { signal, losses
   const episodes = new SalvagedEpisodes(partsOf(slots), statedContents(slots), new RowLayout(about.spec));
   for (const error of episodes.losses()) losses.add(error);
   const last = segments.at(-1);
-  if (last?.isSealed) losses.add(corruptFile({ file: fileOf(last.id + 1) }, "the file is missing, but the file before it refers to it"));
+  if (last?.isSealed) losses.add(corruptFile({ file: fileOf(last.id + 1) }, "the file is missing, but the previous file refers to it"));
   const listed = slots.map(({ id, segment }) => ({
     ...{ id, bytes: segment?.size ?? 0, sum: segment?.sum ?? 0 },
     stretches: (segment?.parts ?? []).flatMap((part) => (isStretch(part) ? [{ start: part.start, to: part.to }] : [])),

@@ -109,7 +109,7 @@ export class SalvagedEpisodes {
       const before = stepsOf(read, hit.place);
       const behind = stepsOf(read) - before;
       const place = { file: hit.lost.file, offset: hit.lost.at };
-      const what = before === 0 ? "has lost its first steps" : `is cut off after ${countText(before)}`;
+      const what = before === 0 ? "is missing its first steps" : `is cut off after ${countText(before)}`;
       return [corruptFile(place, `recorded episode ${number} ${what}${behind === 0 ? "" : `, and ${countText(behind)} after the damage cannot be read`}`)];
     });
     return [...gaps, ...episodes];

@@ -76,7 +76,7 @@ export class SourceDirectory implements Directory, RecordingFolder {
 
   open(name: string): StorageFile {
     const size = this.#sizes.get(name);
-    if (size === undefined) throw Object.assign(new Error("no such file"), { code: "ENOENT" });
+    if (size === undefined) throw Object.assign(new Error("there is no such file"), { code: "ENOENT" });
     const readOnly = () => {
       throw unsupportedFile({ file: name }, "the recording was opened only for reading");
     };

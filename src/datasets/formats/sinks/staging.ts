@@ -160,7 +160,10 @@ export async function attempt<T>(file: string, task: () => Promise<T>): Promise<
   } catch (cause) {
     if (cause instanceof RldsError) throw cause;
     const code = (cause as { code?: string } | null)?.code;
-    const reason = code === "ENOSPC" ? "the disk is full" : `the file cannot be written: ${cause instanceof Error ? cause.message : String(cause)}`;
+    const reason =
+      code === "ENOSPC"
+        ? "the disk is full. Free space on it, and write the dataset again"
+        : `the file cannot be written: ${cause instanceof Error ? cause.message : String(cause)}`;
     throw new RldsError("IO", reason, { file }, { cause });
   }
 }

@@ -44,7 +44,9 @@ function encodingOf({ path, leaf, size }: LeafEntry, images: ReadonlySet<string>
   if (images.has(path)) {
     const [height = 0, width = 0, channels = 0] = leaf.shape;
     if (leaf.dtype === "u8" && leaf.shape.length === 3 && height > 0 && width > 0 && [1, 3, 4].includes(channels)) return "png";
-    throw new RangeError(`images must be u8 leaves with shape [height, width, 1, 3 or 4], got ${path}: ${leaf.dtype} of shape [${leaf.shape.join(", ")}]`);
+    throw new RangeError(
+      `images must be u8 leaves of shape [height, width, channels] with 1, 3 or 4 channels, got ${path}: ${leaf.dtype} of shape [${leaf.shape.join(", ")}]`,
+    );
   }
   if (isText(leaf)) return "text";
   if (size > 0) return leaf.dtype === "f64" ? "bytes" : "none";

@@ -95,7 +95,7 @@ export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions 
     async *[Symbol.asyncIterator](): AsyncGenerator<ReadEpisode<S>, void, undefined> {
       let episode = 0;
       for await (const { bytes, offset, file: name } of records(parts)) {
-        if (closed) throw new RldsError("CLOSED", "the reader is closed", { episode });
+        if (closed) throw new RldsError("CLOSED", "the reader is closed. Open the dataset again", { episode });
         const place = { file: name, offset, episode: episode++ };
         if (losses === undefined) {
           yield schema.episode<S>(bytes, place, stepSpec);

@@ -151,7 +151,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
       bytes += size;
       onProgress?.({ episodes: count, steps, bytes });
     }
-    if (count === 0) throw new RldsError("EMPTY", "the dataset has no episodes, and tensorflow_datasets cannot open such a dataset");
+    if (count === 0) throw new RldsError("EMPTY", "the dataset must have at least one episode, because tensorflow_datasets cannot open an empty dataset");
     losses.check(strict);
     const counts = shards.map((shard) => shard.episodes);
     const entry = splitOf(split, bytes - count * OVERHEAD, counts);
@@ -177,7 +177,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
 }
 
 function throwUnexpectedImage(): never {
-  throw new Error("no image was expected here");
+  throw new Error("the dataset has no images to encode");
 }
 
 /** Returns whether a file belongs to a dataset of tensorflow_datasets. Other files are not touched. */

@@ -85,7 +85,7 @@ export async function openTfrecord<S = RldsStep>(from: Source, options: Tfrecord
           try {
             while (!records.atEnd) {
               signal?.throwIfAborted();
-              if (closed) throw new RldsError("CLOSED", "the reader is closed", { episode });
+              if (closed) throw new RldsError("CLOSED", "the reader is closed. Open the dataset again", { episode });
               try {
                 const bytes = await records.next();
                 ended = collector.add(decoder.decode(bytes, { file: source.name, offset: records.offset, episode }), episode, records.offset);
@@ -134,7 +134,7 @@ function checkStatedSpec(spec: Spec): void {
   if (field === undefined) return;
   const shape = leaves.find(({ keys }) => keys.join(".") === field)?.shape;
   const value = shape === undefined ? "nested leaves" : `a leaf of shape [${shape.join(", ")}]`;
-  throw new ReplayError("SPEC_MISMATCH", `spec of ${field} must be a single number, got ${value}`);
+  throw new ReplayError("SPEC_MISMATCH", `the spec of ${field} must be a single number, got ${value}`);
 }
 
 /** Returns the names of step types that are not a single number. */

@@ -52,7 +52,7 @@ describe("an archive of NumPy's", () => {
     const bytes = flagged(...NAMES);
     await expect(openNpz(new Blob([bytes]), { maxBytes: 6 * ROWS + 1000 })).rejects.toMatchObject({
       code: "CORRUPT",
-      message: expect.stringMatching(/the file needs .* bytes in memory including is_first, more than the .* that maxBytes allows. Increase maxBytes/),
+      message: expect.stringMatching(/the file needs .* bytes in memory, including is_first, more than the .* that maxBytes allows. Increase maxBytes/),
     });
     const one = (descr: string, elements: number) => archive({ name: "reward.npy", header: npyHeader(descr, "(1000,)"), elements });
     await expect(openNpz(new Blob([one("<f2", 2000)]), { maxBytes: 3000 })).rejects.toMatchObject({

@@ -92,7 +92,7 @@ describe("openTfrecord", () => {
 
   it("refuses step types that are no single number", async () => {
     const failure = await errorFrom(openTfrecord(await files(), { spec: { ...TRAJECTORY, stepType: f32(2) } as Spec }));
-    expect(failure).toMatchObject({ code: "SPEC_MISMATCH", message: "spec of stepType must be a single number, got a leaf of shape [2]" });
+    expect(failure).toMatchObject({ code: "SPEC_MISMATCH", message: "the spec of stepType must be a single number, got a leaf of shape [2]" });
   });
 });
 
