@@ -70,7 +70,8 @@ export function replay_epoch(handle: u32, view: u32, n: u32, state: usize): i32 
   if (load<f64>(state, SINCE_AT) == 0) {
     if (!t.limiter().canSample(min(n, t.count), t.count)) return notReady(v, min(n, t.count), 0);
     const since = table_epoch_begin(options.handle);
-    if (since == 0) return Refusal.of(E_KEYS_EXHAUSTED).put("the table has no keys left to distinguish the items of this epoch from newer items. Create a new Replay").code;
+    if (since == 0)
+      return Refusal.of(E_KEYS_EXHAUSTED).put("the table has no keys left to distinguish the items of this epoch from newer items. Create a new Replay").code;
     store<f64>(state, 0, POSITION_AT);
     store<f64>(state, since, SINCE_AT);
     store<f64>(state, t.slots().high, SLOTS_AT);
