@@ -20,8 +20,8 @@ export interface Directory {
   rename?(name: string, to: string): void;
   /**
    * Locks the directory for one owner. Returns a function that releases the lock. First calls `onTakeover` of the previous owner in this process.
-   * @param takeOver whether to take the directory even from an owner whose state is unknown
-   * @throws ReplayError LOCKED if another process owns the directory
+   * @param takeOver whether to take the directory from an owner whose state Reprise cannot detect. Default: false
+   * @throws ReplayError LOCKED if another process or thread owns the directory
    */
   lock(onTakeover: () => void, takeOver?: boolean): () => void;
   /** Resolves when the platform has confirmed that all synced data is safe. Until then, no output that depends on the synced data may leave the program. */

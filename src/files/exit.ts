@@ -2,7 +2,7 @@
  * Makes registered calls when the process ends, whether normally, through `process.exit` or with an uncaught error. No calls are made if the process is killed.
  */
 
-/** The part of `process` that Reprise uses, in Node, Deno and Bun. Pages have no such object. */
+/** The part of `process` that this file uses. Node, Deno and Bun have this object, but pages do not. */
 interface Host {
   on?(event: "exit", listener: () => void): void;
 }

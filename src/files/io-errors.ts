@@ -43,7 +43,10 @@ export function ioError(message: string, cause: unknown): ReplayError {
   return error;
 }
 
-/** Returns the reason for a failed call: the explanation of a known code followed by the code, or else the message of the error. */
+/**
+ * Returns the reason for a failed call: the explanation of a known code followed by the code, or else the message of the error. If the runtime denied the
+ * permission, the reason may also include a remedy.
+ */
 export function reasonOf(cause: unknown): string {
   const { code, name, message = String(cause) } = (cause ?? {}) as { code?: unknown; name?: unknown; message?: string };
   const knownCode = [code, name].find((word) => typeof word === "string" && Object.hasOwn(MEANING, word)) as string | undefined;

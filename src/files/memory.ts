@@ -38,7 +38,7 @@ export interface MemoryDirectory extends Directory {
   readonly unsynced: number;
   /**
    * Returns a new directory with the contents of the disk after a crash. The disk contains all synced data, and the effects of the unsynced operations in
-   * order, up to `unsyncedBytes` written bytes.
+   * order, up to `unsyncedBytes` written bytes. Default: 0, so that all unsynced operations are lost.
    */
   crash(unsyncedBytes?: number): MemoryDirectory;
 }

@@ -27,7 +27,7 @@ export interface FolderLock {
 
 /**
  * Locks an existing folder.
- * @param takeOver whether to lock the folder even if the state of the holder is unknown
+ * @param takeOver whether to lock the folder even if Reprise cannot detect whether the holder still runs
  * @throws ReplayError LOCKED if another process or thread owns the folder, or if others keep opening it at the same time
  */
 export function lockFolder(builtins: Builtins, folder: string, onTakeover: () => void, takeOver: boolean): FolderLock {

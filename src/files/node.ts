@@ -6,7 +6,8 @@ import { withIoErrors } from "./io-errors.ts";
 import { type FolderLock, lockFolder } from "./node-lock.ts";
 
 /**
- * Returns a directory on the disk. The folder is created when it is locked or first written.
+ * Returns a directory on the disk. The folder is created when it is locked, or when the first file is created in it.
+ * @throws TypeError if the path is not a non-empty string
  * @throws ReplayError UNSUPPORTED if the runtime cannot access the file system
  */
 export function node(path: string): Directory {

@@ -7,7 +7,7 @@ import type { Directory, StorageFile } from "./directory.ts";
 import { PoolFile, type SyncHandle } from "./pool-file.ts";
 
 export interface OpfsOptions {
-  /** The number of spare files that are kept open for future segments. Default: 4. */
+  /** The number of spare files that are kept open for future segments, from 1 to 1000. Default: 4. Ignored if the folder is already open. */
   readonly spare?: number;
 }
 
@@ -35,6 +35,7 @@ const directories = new Map<string, Promise<Opfs>>();
 
 /**
  * Opens a folder, and creates it if necessary. Repeated calls with the same path return the same directory.
+ * @throws TypeError, RangeError if an argument is invalid
  * @throws ReplayError LOCKED if another worker or page has the folder open
  * @throws ReplayError UNSUPPORTED if the runtime has no such file system, or if the caller is not a worker
  */

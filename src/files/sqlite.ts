@@ -13,11 +13,11 @@ export interface SqliteStorage {
 }
 
 export interface SqliteOptions {
-  /** The name of the directory, which distinguishes the directories of one object. Default: "reprise". */
+  /** The name of the directory, which distinguishes the directories in the storage of one object. Not empty. Default: "reprise". */
   readonly name?: string;
 }
 
-/** The maximum size of a row that appends extend, in bytes. SQLite writes whole pages, so extending a row within a page costs no more than inserting one. */
+/** The maximum size in bytes of a row after an append extends it. SQLite writes whole pages, so extending a row within a page costs no more than an insert. */
 const PAGE = 4096;
 /** The maximum number of bytes in a row. Cloudflare allows 2 MB. */
 const MAX_ROW_BYTES = 1 << 20;
@@ -56,6 +56,7 @@ const directories = new WeakMap<SqliteStorage, Map<string, Sqlite>>();
  * `sync` does nothing. The platform holds back responses and socket messages until earlier writes are confirmed, and restarts the object if they fail.
  * `replay.flush()` resolves after `storage.sync()`. A row stores up to 1 MiB, and a file up to 4 GiB.
  * @param storage `ctx.storage` of an object whose class has SQLite storage
+ * @throws TypeError if an argument is invalid
  */
 export function sqlite(storage: SqliteStorage, options: SqliteOptions = {}): Directory {
   const { name = "reprise" } = onlyKeys("sqlite", options, "name");

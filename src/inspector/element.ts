@@ -1,6 +1,7 @@
 /**
- * Implements the element `<replay-inspector>`, which shows a Replay in this page (`replay`), or at the other end of a port (`port`). Each frame either takes a
- * survey or draws one plot, regardless of the size of the Replay. Without a page, as in Node or a worker, the class is empty.
+ * Implements the element `<replay-inspector>`, which shows a Replay in this page (`replay`), or at the other end of a port (`port`). Each frame
+ * requests at most one survey or draws at most one plot, so the work per frame does not depend on the size of the Replay. Without a page, as in Node or a
+ * worker, the class is empty.
  */
 import { mustBe, type ReplayError } from "../base/error.ts";
 import { isPort, type PortLike } from "../remote/channels/port.ts";
@@ -45,14 +46,14 @@ export class InspectorElement extends Base {
   #about: About | undefined;
   #table: string | undefined;
   #paused = false;
-  /** The time until which the view refreshes although the inspector is paused. */
+  /** The time, as of `performance.now()`, until which the view refreshes although the inspector is paused. */
   #refreshUntil = 0;
   /** Whether one more survey is needed. If frames are late, the refresh time may end before the next survey. */
   #needsSurvey = false;
   #isWaiting = false;
   /** Whether the other end has stopped answering, so that the view is frozen. */
   #isDisconnected = false;
-  /** The time until which the status shows an error; 0 if it shows no error. */
+  /** The time, as of `performance.now()`, until which the status shows an error; 0 if it shows no error. */
   #errorUntil = 0;
   #lastSurvey = 0;
   /** The index of the next plot to draw; the number of plots if all are drawn. */
@@ -233,7 +234,7 @@ export class InspectorElement extends Base {
     if (table !== undefined) this.#request({ kind: "draw", table, n }, (preview) => this.#draw.show(preview));
   }
 
-  /** Sends a question to the source, and ignores late answers. */
+  /** Sends a question to the source. Ignores the answer if the source has been replaced in the meantime. Shows an error in the status. */
   #request<K extends Kind>(question: Questions[K] & { readonly kind: K }, onAnswer: (answer: Answers[K]) => void): void {
     const generation = this.#generation;
     this.#source?.ask<K>(
@@ -248,7 +249,7 @@ export class InspectorElement extends Base {
     );
   }
 
-  /** Stops sending questions, and keeps the current view. */
+  /** Stops the surveys, disables the controls, and shows the text in the status. The current view stays visible. */
   #end(text: string): void {
     this.#isDisconnected = true;
     this.#showStatus(text);

@@ -103,7 +103,10 @@ export class EpisodeLog {
     return episodes;
   }
 
-  /** Drops open episodes after missed items, since they may lack steps. */
+  /**
+   * Drops the open episodes, because items were missed and the episodes may lack steps. @param newest the largest number of an episode that a writer continues;
+   * episodes up to this number are ignored from now on
+   */
   dropOpen(newest: number): void {
     this.#open.clear();
     this.#lastPartial = Math.max(this.#lastPartial, this.#newest, newest);

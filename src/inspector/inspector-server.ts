@@ -20,7 +20,7 @@ export class InspectorServer {
     this.#replay = replay;
   }
 
-  /** @throws RangeError for an invalid number · ReplayError NOT_FOUND if the table does not exist, CLOSED */
+  /** Answers a question. @throws RangeError for an invalid number · ReplayError NOT_FOUND if the table does not exist, CLOSED if the Replay was disposed of */
   answer(question: Question): Answer {
     switch (question.kind) {
       case "about":

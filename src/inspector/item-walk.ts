@@ -51,7 +51,7 @@ export class ItemWalk {
   }
 
   /**
-   * Reads up to `items` new items, and half as many older items. Returns the episodes that were found.
+   * Reads up to `items` new items and, until enough episodes were found in older items, half as many older items. Returns the episodes that were found.
    * @param anySlot returns the slot of a random live item; 0 if it found no item
    */
   next(items: number, anySlot: () => number): readonly Episode[] {
@@ -100,7 +100,10 @@ export class ItemWalk {
     return new EpisodeLog(this.#options.rows, this.#options.reward !== undefined, newest);
   }
 
-  /** Reads up to `max` items after a slot into a log; the first `skip` items only determine the open episodes. Returns the key of the last item read. */
+  /**
+   * Reads up to `max` items after a slot into a log. The first `skip` items only determine the open episodes. Returns the key of the last item read, and the
+   * number of items read.
+   */
   #read(log: EpisodeLog, start: number, max: number, remaining: number, skip = 0): { readonly key: number; readonly read: number } {
     const { probe } = this.#options;
     let slot = start;

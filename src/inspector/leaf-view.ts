@@ -73,12 +73,12 @@ export interface Lines {
   readonly series: readonly string[];
 }
 
-/** The maximum number of lines in a plot, and the number of steps up to which the lines run over elements instead of steps. */
+/** The maximum number of lines in a plot, the number of steps up to which the lines run over elements instead of steps, and the maximum points per line. */
 const MAX_LINES = 8;
 const MIN_STEPS = 4;
 const MAX_POINTS = 2048;
 
-/** Returns the lines of a leaf; undefined if there are no numbers, or so few that text is easier to read. */
+/** Returns the lines of a leaf; undefined if its values were not read, or are so few that text is easier to read. */
 export function linesOf({ data, shape, steps }: LeafValues): Lines | undefined {
   const size = shape.reduce((product, n) => product * n, 1);
   if (data === undefined || size * steps <= MAX_LINES * MIN_STEPS) return undefined;
@@ -94,7 +94,7 @@ export function linesOf({ data, shape, steps }: LeafValues): Lines | undefined {
   return { over: "elements", x, series, ys: series.map((_, step) => x.map((element) => at(step, element))) };
 }
 
-/** Returns the values as text, with one row per step. */
+/** Returns one row of text per step: the index of the step, then its values. */
 export function rowsOf({ data, shape, steps }: LeafValues): string[][] {
   const size = shape.reduce((product, n) => product * n, 1);
   const text = (value: unknown) => (typeof value === "number" ? numberText(value) : String(value));

@@ -56,7 +56,7 @@ export class Plot {
     this.root = make("figure", { class: "panel" }, make("figcaption", {}, options.title), this.#canvas, this.#summary, this.#details);
   }
 
-  /** Redraws the plot. O(numbers) */
+  /** Shows new content. The cost is proportional to the number of plotted values. */
   show(content: PlotContent): void {
     this.#content = content;
     const { x, ys, summary, range, isLog = false } = content;

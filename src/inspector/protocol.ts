@@ -55,9 +55,9 @@ export interface Sample {
   readonly probabilities: Float64Array;
   readonly timesSampled: Uint32Array;
   readonly lengths: Uint32Array;
-  /** The number of newer items; NaN if this number is unknown. */
+  /** For each item, the number of newer items; NaN if this number is unknown. */
   readonly ages: Float64Array;
-  /** The number of episodes that started after the item's episode. */
+  /** For each item, the number of episodes that started after its episode; NaN if this number is unknown. */
   readonly episodeAges: Float64Array;
 }
 
@@ -76,7 +76,7 @@ export interface TableSurvey {
 export interface Survey {
   readonly steps: number;
   readonly bytes: number;
-  /** The packed frames by name: the bytes of their entries, and of the unpacked frames. */
+  /** The packed frames by name. `bytes` is the size of their compressed entries, and `rawBytes` is the size of the same frames without compression. */
   readonly packed: readonly { readonly name: string; readonly bytes: number; readonly rawBytes: number }[];
   readonly writers: number;
   readonly tables: readonly TableCounts[];

@@ -24,7 +24,7 @@ export interface InspectedReplay {
 /**
  * Answers the inspector at the other end of a port: `inspector.port = port`. The Replay does not change.
  * @param port a MessagePort; inside a worker, also the global scope, or `parentPort`
- * @throws TypeError if `port` is not a port
+ * @throws TypeError if `replay` is not a Replay, or `port` is not a port
  */
 export function serveInspector(replay: Replay, port: PortLike): InspectedReplay {
   if (typeof (replay as Partial<Replay> | undefined)?.stats !== "function") throw mustBe(TypeError, "replay", "a Replay", replay);

@@ -59,7 +59,7 @@ export class TableView {
     return SELECTOR_KINDS[this.#table.options.remover.kind].leaves !== undefined;
   }
 
-  /** Returns a survey of the current state. */
+  /** Returns a survey of the table's current state, with the episodes that were found since the last survey. */
   survey(): TableSurvey {
     const { name } = this.#table;
     const slots = this.#sampleSlots();

@@ -23,7 +23,7 @@ import { StepDecoder } from "./wire/wire.ts";
 
 /** The options of an accepted writer. `lanes` is missing, because the actor sets it. */
 export interface AcceptOptions<TableName extends string = string, Columns = object> extends Omit<WriterOptions<TableName, Columns>, "lanes">, WaitOptions {
-  /** The maximum number of unconfirmed steps of the actor, and of unconfirmed items per table. At the limit, the actor waits. Default: 1024. */
+  /** The maximum number of unconfirmed steps of the actor, and of unconfirmed items per table; at least 1. At the limit, the actor waits. Default: 1024. */
   readonly maxInFlight?: number;
   /**
    * The place in which a step must be stored to count as confirmed: "memory", or "disk" for a Replay from `Replay.open`. With "disk", a restart neither loses
@@ -72,8 +72,9 @@ interface Checked {
 export type Preparation = (wait: { readonly signal: AbortSignal }) => Promise<void>;
 
 /**
- * @param prepare if passed, is called after the options are checked @throws the errors of `replay.acceptWriter`. If an option is wrong, the port or socket is
- * unchanged
+ * Accepts an actor at the other end of a port or a socket. Resolves when the actor has connected.
+ * @param prepare if passed, is called after the options are checked
+ * @throws the errors of `replay.acceptWriter`. If an option is wrong, the port or socket is unchanged
  */
 export async function accept(arrival: Arrival, host: Host, options: AcceptOptions, prepare?: Preparation): Promise<AcceptedWriter> {
   const { signal, timeoutMs, ...rest } = onlyKeys("acceptWriter", options, OPTIONS);
@@ -97,7 +98,7 @@ export async function accept(arrival: Arrival, host: Host, options: AcceptOption
   }
 }
 
-/** @throws TypeError, RangeError, ReplayError UNSUPPORTED */
+/** Returns the options with their defaults. @throws TypeError, RangeError if an option is invalid · ReplayError UNSUPPORTED if the host does not support one */
 function check(options: Omit<AcceptOptions, "signal" | "timeoutMs">, host: Host): Checked {
   const { maxInFlight = MAX_IN_FLIGHT, confirm = "memory", sessionTtlMs = SESSION_TTL_MS, limits, ...others } = options;
   const { keepAliveMs = KEEP_ALIVE_MS, keepAliveTimeoutMs = KEEP_ALIVE_TIMEOUT_MS, ...writerOptions } = others;

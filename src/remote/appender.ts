@@ -55,7 +55,7 @@ const isColumnsMessage = fieldsOf({
   priorities: listOf(isCount),
 });
 
-/** Checks the form of a block or of columns. @throws ReplayError CORRUPT */
+/** Checks the form of a block or of columns. @throws ReplayError CORRUPT if a field is missing or has another type */
 export function checkSteps(message: BlockMessage | ColumnsMessage): void {
   if (!(message.kind === "block" ? isBlock(message) : isColumnsMessage(message))) throw foreignMessage();
 }

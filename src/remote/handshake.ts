@@ -42,7 +42,7 @@ export function makeSession(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Checks a message, and returns it as a welcome. @throws ReplayError CORRUPT */
+/** Checks a message, and returns it as a welcome. @throws ReplayError CORRUPT if the message is not a valid welcome for these leaves */
 export function checkWelcome(message: unknown, leaves: readonly FoundLeaf[]): WelcomeMessage {
   const welcome = message as WelcomeMessage;
   if (!isWelcome(message) || !namesKnownLeaves(leaves.length, welcome)) throw malformed("an answer", "acceptWriter");
@@ -57,7 +57,7 @@ function namesKnownLeaves(leaves: number, { reward = 0, ends, shared = [] }: Wel
 /** The properties that must not change within a session. */
 const LASTING = ["keep", "across", "ends", "reward", "tables", "rules", "maxInFlight"] as const;
 
-/** @throws ReplayError SPEC_MISMATCH if the Replay's end now has another writer */
+/** Compares the welcomes of a session. @throws ReplayError SPEC_MISMATCH if the writer at the Replay's end has other properties than before */
 export function checkSameWelcome(first: WelcomeMessage, next: WelcomeMessage): void {
   const changed = LASTING.find((name) => JSON.stringify(first[name]) !== JSON.stringify(next[name]));
   if (changed === undefined) return;
@@ -67,7 +67,7 @@ export function checkSameWelcome(first: WelcomeMessage, next: WelcomeMessage): v
   );
 }
 
-/** @throws ReplayError UNSUPPORTED if an actor has more lanes than limits.lanes */
+/** Checks the number of an actor's lanes. @throws ReplayError UNSUPPORTED if it exceeds `limits.lanes` */
 export function checkLanes(lanes: number, max: number): void {
   if (lanes > max)
     throw new ReplayError(
@@ -76,7 +76,10 @@ export function checkLanes(lanes: number, max: number): void {
     );
 }
 
-/** Checks a hello, and compares the specs. @throws ReplayError UNSUPPORTED, CORRUPT, SPEC_MISMATCH */
+/**
+ * Checks a hello, compares the specs, and returns the hello. @throws ReplayError UNSUPPORTED if the protocol has another version · CORRUPT if the hello is
+ * malformed · SPEC_MISMATCH if the specs differ
+ */
 export function checkHello(message: unknown, memory: readonly LeafDescription[]): HelloMessage {
   const { version, leaves } = (message ?? {}) as HelloMessage;
   if (typeof version === "number" && version !== VERSION)
@@ -116,7 +119,7 @@ export function portClosed(): ReplayError {
   return new ReplayError("CLOSED", "the port was closed, or its worker has ended");
 }
 
-/** @param code the close code of the socket, if there is a code */
+/** Returns the error for a closed socket. @param code the close code of the socket, if there is a code */
 export function socketClosed(code: number | undefined, reason = ""): ReplayError {
   const why = code === undefined ? "" : ` with code ${code}${reason === "" ? "" : `, ${JSON.stringify(reason)}`}`;
   return new ReplayError("CLOSED", `the socket was closed${why}`);

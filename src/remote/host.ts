@@ -16,7 +16,7 @@ export interface HostEngine {
   /** The objects to close when the engine is disposed of. */
   readonly closers: Set<{ close(): void }>;
   readonly closed: boolean;
-  /** @throws ReplayError CLOSED, or an earlier write error of a journal */
+  /** Prepares a change. @throws ReplayError CLOSED after the engine was disposed of · an earlier write error of the journal */
   begin(): void;
 }
 
@@ -24,8 +24,8 @@ export interface HostEngine {
 export interface HostWriter {
   readonly options: Pick<ResolvedWriterOptions, "lanes" | "items" | "name">;
   /**
-   * @returns the number of rows @throws ReplayError RATE_LIMITED if the rows have to wait. In that case, nothing has changed. The other methods throw this
-   * error under the same condition
+   * Appends rows, and returns their number. @throws ReplayError RATE_LIMITED if the rows have to wait for a rate limiter. In that case, nothing has changed.
+   * The other methods that change tables throw this error under the same condition
    */
   appendColumns(columns: ColumnsOf<Spec>, options: BlockOptions): number;
   createItem(table: string, options: ItemOptions): unknown;
@@ -48,7 +48,7 @@ export interface Host {
   resolve(options: WriterOptions): ResolvedWriterOptions;
   /** Resolves when a call that the rate limiters of these tables rejected may have room. @throws ReplayError RATE_LIMITED if there can never be room */
   waitForRoom(tables: readonly string[], signal: AbortSignal): Promise<unknown>;
-  /** @throws ReplayError OUT_OF_TURN if a writer of this run has the name */
+  /** Checks that a name is free. @throws ReplayError OUT_OF_TURN if a writer of this run has the name */
   mustBeFree(name: string | undefined): void;
   /** Returns a new writer, which replaces a writer of an earlier run with the same name. */
   writer(options: WriterOptions): HostWriter;

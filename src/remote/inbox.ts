@@ -44,7 +44,7 @@ export class Inbox {
     this.#run();
   }
 
-  /** @throws ReplayError CORRUPT */
+  /** Receives a message, and ignores it if it arrived before. @throws ReplayError CORRUPT if the message is malformed */
   receive(message: UserMessage): void {
     if (!isUserMessage(message)) throw malformed("a message", "acceptWriter");
     const { number } = message;
@@ -88,7 +88,7 @@ export class Inbox {
   }
 }
 
-/** @throws ReplayError CORRUPT */
+/** Returns the data of a message. @throws ReplayError CORRUPT if a body of the type "json" is not valid JSON */
 function dataOf({ type, body }: UserMessage): unknown {
   if (type === "bytes") return body;
   try {

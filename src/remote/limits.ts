@@ -4,19 +4,22 @@ import { MAX_LANES } from "./wire/messages.ts";
 
 export interface AcceptLimits {
   /**
-   * The maximum number of bytes in a frame, and in its steps as columns. Memory is allocated only for received bytes. Also limit the size of messages in the
-   * socket server. Default: 4 MiB.
+   * The maximum number of bytes in a frame, and in its steps as columns, from 128 KiB to 1 GiB. Memory is allocated only for received bytes. Also limit the
+   * size of messages in the socket server. Default: 4 MiB.
    */
   readonly frameBytes?: number;
   /** The maximum number of unconfirmed bytes of frames, or of their steps as columns if the columns are larger. Default: 8 MiB. */
   readonly inFlightBytes?: number;
   /**
-   * The maximum average number of steps per second. `bytesPerSecond` limits the bytes of frames. Above a limit, blocks wait, and therefore the actor waits.
-   * Default: no limit.
+   * The maximum average number of steps per second, and of bytes of frames per second; at least 1 each. Above a limit, blocks wait, and therefore the actor
+   * waits. Default: no limit.
    */
   readonly stepsPerSecond?: number;
   readonly bytesPerSecond?: number;
-  /** The maximum number of lanes of an actor. A lane takes about 220 bytes, 4 bytes per step of `keep`, and the steps in its window. Default: 1024. */
+  /**
+   * The maximum number of lanes of an actor, at most 65,536. A lane takes about 220 bytes, 4 bytes per step of `keep`, and the steps in its window. Default:
+   * 1024.
+   */
   readonly lanes?: number;
   /**
    * The maximum number of sessions of a Replay, including the sessions of actors that may reconnect. At the limit, only known actors are accepted. Default:
@@ -31,7 +34,7 @@ export type ResolvedLimits = Required<AcceptLimits>;
 const MIN_FRAME_BYTES = 1 << 17;
 const MAX_FRAME_BYTES = 2 ** 30;
 
-/** @throws TypeError, RangeError */
+/** Returns the limits with their defaults. @throws TypeError, RangeError if a limit is invalid */
 export function resolveLimits(limits: AcceptLimits = {}): ResolvedLimits {
   const all = onlyKeys("limits", limits, "frameBytes, inFlightBytes, stepsPerSecond, bytesPerSecond, lanes, sessions");
   const { frameBytes = 4 << 20, inFlightBytes = 8 << 20, stepsPerSecond = Number.POSITIVE_INFINITY, bytesPerSecond = Number.POSITIVE_INFINITY } = all;

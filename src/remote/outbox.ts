@@ -129,7 +129,10 @@ export class Outbox {
     if (this.#options.failsOffline) this.#rejectFlushes(offlineError());
   }
 
-  /** Checks whether a step may be added. @throws ReplayError CLOSED, RATE_LIMITED, IO without a link, or the error of the Replay's end */
+  /**
+   * Checks that a step may be added. @throws ReplayError RATE_LIMITED if too many steps are in flight, CLOSED after `close`, IO if there is no link and calls
+   * must not wait, or the error of the Replay's end
+   */
   ready(): void {
     this.open();
     const steps = this.#inFlight[0] as number;
@@ -263,8 +266,8 @@ export class Outbox {
   }
 
   /**
-   * Resolves when the Replay has everything that was sent before the call, and no item is waiting. @throws ReplayError RATE_LIMITED if too many calls are
-   * waiting
+   * Resolves when the Replay has everything that was sent before the call, and no item is waiting. @throws ReplayError RATE_LIMITED if 999 calls, with steps
+   * between them, are waiting
    */
   async flush(options: WaitOptions): Promise<void> {
     this.send();

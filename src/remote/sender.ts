@@ -52,7 +52,7 @@ export class MessageSender {
   /**
    * Sends a message after all earlier messages.
    * @returns `undefined`, or, if too much is in flight, a promise to await
-   * @throws ReplayError RATE_LIMITED if such a promise was not awaited · CLOSED
+   * @throws ReplayError RATE_LIMITED if such a promise was not awaited · the error with which the sender was closed
    */
   send(message: EncodedMessage): Promise<void> | undefined {
     if (this.#error !== undefined) throw this.#error;

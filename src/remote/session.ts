@@ -87,7 +87,10 @@ export class Session {
     });
   }
 
-  /** Handles a reconnect of the session's actor, with the options of this call to `acceptWriter`. @throws ReplayError UNSUPPORTED */
+  /**
+   * Handles a reconnect of the session's actor, with the options of this call to `acceptWriter`. @throws ReplayError UNSUPPORTED if the options newly require
+   * `confirm: "disk"`, but the session's writer has no name
+   */
   resume({ reconnects }: HelloMessage, options: SessionOptions): void {
     const { maxInFlight } = this.welcome;
     const terms = termsOf({ ...options, maxInFlight }, reconnects);

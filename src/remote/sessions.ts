@@ -109,7 +109,10 @@ export class Sessions {
     return session;
   }
 
-  /** Resolves when everything done so far is on the disk. Requests in the same turn of the event loop share one write. @throws ReplayError IO */
+  /**
+   * Resolves when everything done so far is on the disk. Requests in the same turn of the event loop share one write.
+   * @throws ReplayError IO if the write failed
+   */
   sync(): Promise<void> {
     this.#syncing ??= new Promise<void>((resolve) => setTimeout(resolve, 0)).then(() => {
       this.#syncing = undefined;

@@ -51,10 +51,11 @@ export interface ReverbClientOptions<S extends Spec = Spec> {
   readonly keepAliveMs?: number;
   /** The time limit for the answer to a probe, in milliseconds. After this time, the connection counts as lost. Default: 20,000. */
   readonly keepAliveTimeoutMs?: number;
-  /** The maximum number of unconfirmed items in flight per writer. The chunks of these items are also limited, to 256 MiB. Default: 1,000. */
+  /** The maximum number of unconfirmed items in flight per writer. The chunks of these items are also limited, to about 256 MiB. Default: 1,000. */
   readonly maxInFlightItems?: number;
   /**
-   * The maximum size of one answer or one sample, in bytes. For a sample, the limit also applies to its chunks and columns after decompression. Default: 1 GiB.
+   * The maximum size of one answer or one sample, in bytes, from 1 to 2^32 - 1. For a sample, the limit also applies to its chunks and columns after
+   * decompression. Default: 1 GiB.
    */
   readonly maxMessageBytes?: number;
   /**

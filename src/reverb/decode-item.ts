@@ -17,7 +17,8 @@ export interface PackedItem {
 /**
  * Decodes a sample. O(bytes + slices)
  * @param maxBytes the maximum decompressed size of the sample
- * @throws ReplayError CORRUPT, UNSUPPORTED, OUT_OF_MEMORY. The message names the column
+ * @throws ReplayError CORRUPT if the data is inconsistent · UNSUPPORTED if Reprise cannot read a data type · OUT_OF_MEMORY if the sample exceeds `maxBytes`.
+ * The message names the column
  */
 export function decodeItem({ info: { item, probability, tableSize }, chunks }: PackedItem, signature: WireSignature | undefined, maxBytes: number): DrawnItem {
   const read = new Chunks(chunks, maxBytes);

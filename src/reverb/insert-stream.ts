@@ -104,7 +104,8 @@ export class InsertStream {
 
   /**
    * Waits until at most `max` items are unconfirmed. Returns undefined if that is already true.
-   * @throws RangeError · ReplayError TIMEOUT, the error that ended the stream, the signal's reason
+   * @throws RangeError if `max` is not a count · ReplayError TIMEOUT if the time limit ends the wait
+   * @throws the error that ended the stream · the signal's reason if the signal aborts
    */
   flush(max: number, options: WaitOptions): Promise<void> | undefined {
     integer("blockUntilNumItems", max, 0);

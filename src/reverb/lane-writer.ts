@@ -58,7 +58,10 @@ export class LaneWriter<S extends Spec = Spec> {
     return rows;
   }
 
-  /** @throws RangeError for more steps than are available · ReplayError UNSUPPORTED */
+  /**
+   * Creates an item of a lane's last steps. @throws RangeError if `lane` is invalid, or if the item needs more steps than are available
+   * @throws ReplayError UNSUPPORTED if `columns` is passed, or if a server does not support the priority
+   */
   createItem(table: string, { length, priority, lane = 0, columns }: ItemOptions): void {
     integer("lane", lane, 0, this.#lanes.length - 1);
     if (columns !== undefined) throw unsupported("the option columns of createItem", "The items of a server's table have every leaf in every step");

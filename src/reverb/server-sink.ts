@@ -320,7 +320,10 @@ export class ServerSink implements StepSink {
     this.#fits[k] = this.#fitsKnown(pattern.config.table, shapesOf(pattern));
   }
 
-  /** Returns whether the table is known and items with these columns fit the table. @throws ReplayError SPEC_MISMATCH */
+  /**
+   * Compares columns with their table if the table is known. Returns whether it is known. @throws ReplayError SPEC_MISMATCH if the columns do not fit the
+   * table's signature
+   */
   #fitsKnown(table: string, shapes: readonly ColumnShape[]): boolean {
     const known = this.#tables.cached(table);
     if (known !== undefined) this.#fit(table, known, [], shapes);

@@ -64,7 +64,7 @@ export class ShardedSource implements ItemSource {
 
   /**
    * @param make creates a sampler of one server's table, which fails immediately if the connection is lost
-   * @throws RangeError, TypeError
+   * @throws RangeError, TypeError if an option is invalid
    */
   constructor(
     servers: Servers,

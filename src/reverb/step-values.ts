@@ -16,7 +16,10 @@ export function placeLeaves(leaves: readonly FoundLeaf[]): PlacedLeaf[] {
 /** The value of a leaf in one step. */
 export type StepValue = AnyArray | string[];
 
-/** Returns a checked copy of a leaf's value. @throws ReplayError SPEC_MISMATCH, INVALID_DATA */
+/**
+ * Returns a checked copy of a leaf's value. @throws ReplayError SPEC_MISMATCH if the value has another form · INVALID_DATA if the value does not fit its dtype,
+ * or if a text is too long
+ */
 export function stepValue({ leaf, keys, shape, size }: MeasuredLeaf, input: unknown): StepValue {
   const { dtype } = leaf;
   const target = { dtype, shape, size };

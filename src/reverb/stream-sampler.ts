@@ -37,7 +37,7 @@ export class StreamSource implements ItemSource {
   #remaining: number;
   #error: unknown;
 
-  /** @throws RangeError, TypeError */
+  /** @throws RangeError, TypeError if an option is invalid */
   constructor(channel: Channel, table: string, options: SamplerOptions, reconnectTimeoutMs: number, signature: SignatureOf) {
     checkSampler(options);
     const { maxSamples = -1, rateLimiterTimeoutMs = -1, maxSamplesPerStream = -1 } = options;

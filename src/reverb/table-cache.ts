@@ -39,7 +39,8 @@ export class TableCache {
   /**
    * Queries every server. If no server can be reached, the query is retried until `timeoutMs`, or by default for as long as a lost connection is retried.
    * @returns the tables of all servers
-   * @throws ReplayError IO, TIMEOUT, CLOSED, or the signal's reason
+   * @throws ReplayError IO if no server can be reached · TIMEOUT if `timeoutMs` has passed · CLOSED if the client is closed
+   * @throws the signal's reason if the signal aborts
    */
   async queryAll({ signal, timeoutMs }: WaitOptions = {}): Promise<ReadonlyMap<string, TableEntry>> {
     const startedAt = performance.now();
@@ -76,7 +77,9 @@ export class TableCache {
   /**
    * Returns a table, and queries a server if the table is not cached.
    * @param closing also aborts the wait
-   * @throws ReplayError NOT_FOUND, IO, TIMEOUT, CLOSED, or a signal's reason
+   * @throws ReplayError NOT_FOUND if no server has the table · IO if no server can be reached · TIMEOUT if the time limit ends the wait · CLOSED if the client
+   * is closed
+   * @throws a signal's reason if the signal aborts
    */
   async get(name: string, options: WaitOptions = {}, closing?: AbortSignal): Promise<TableEntry> {
     const cachedTable = this.cached(name);
@@ -147,7 +150,7 @@ function tablesOf(bytes: Uint8Array): ReadonlyMap<string, TableEntry> {
 /**
  * Returns an item's columns in the order of the server's signature, if the table has a signature.
  * @param columns the columns in the order of their names, like `shapes`
- * @throws ReplayError SPEC_MISMATCH
+ * @throws ReplayError SPEC_MISMATCH if the columns do not fit the signature
  */
 export function orderColumns(
   table: string,

@@ -25,14 +25,14 @@ import { checkSpec, MIGRATION_PAGE } from "./spec-mismatch.ts";
 export interface JournalOptions {
   /** The path of a directory (Node, Deno, Bun), or a result of `opfs`, `sqlite` or `memory` from reprise/storage. */
   readonly dir: string | Directory;
-  /** The time at which the changes of a call are written to the disk. Default: within one second. */
+  /** The time at which the changes of a call are written to the disk. Default: `{ everyMs: 1000 }`, which is at most one second after the call. */
   readonly durability?: Durability;
   /**
    * The policy for evicted steps on the disk. "capacity" releases their space, and "all" keeps everything. Default: the setting with which the directory was
    * created, or "capacity" for a new directory.
    */
   readonly retain?: Retain;
-  /** The approximate size of a file in bytes. Default: 16 MiB. */
+  /** The approximate size of a file in bytes, at least 4096. Default: 16 MiB. */
   readonly segmentBytes?: number;
   /** Whether to continue with the data before damage in the middle of the files, and cut off the rest. Default: false. */
   readonly salvage?: boolean;
@@ -42,8 +42,8 @@ export interface JournalOptions {
    */
   readonly writers?: OpenWriters;
   /**
-   * Whether to take the directory from an owner that has certainly ended, although Reprise cannot detect that, such as an owner on another machine, in another
-   * container, or in a worker. Default: false.
+   * Whether to take the directory from an owner whose state Reprise cannot detect, such as an owner on another machine, in another container, or in a worker.
+   * Pass true only if the owner has certainly ended. Default: false.
    */
   readonly takeOver?: boolean;
   /**
@@ -58,7 +58,7 @@ export interface JournalOptions {
   /** Receives warnings, including the journal's warnings about data that a crash cut off or lost. Default: `console.warn`. Pass null to silence warnings. */
   readonly logger?: Logger | null;
   readonly signal?: AbortSignal;
-  /** Receives the progress of opening. */
+  /** Receives the number of bytes read so far, and the number of bytes to read. */
   readonly onProgress?: (progress: { readonly bytes: number; readonly of: number }) => void;
 }
 

@@ -38,7 +38,7 @@ export type OpenWriters = "keep" | "close";
 
 const OPEN_WRITERS = ["keep", "close"] as const;
 
-/** @throws RangeError */
+/** Returns the policy unchanged. @throws RangeError if it is neither "keep" nor "close" */
 export function checkWriters(writers: OpenWriters): OpenWriters {
   if (!OPEN_WRITERS.includes(writers)) throw mustBeOneOf(RangeError, "writers", OPEN_WRITERS, writers);
   return writers;

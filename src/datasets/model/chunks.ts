@@ -22,12 +22,12 @@ export interface ChunkOptions {
 
 /** The number of steps between two checks of the signal. */
 const STEPS_PER_CHECK = 1024;
-/** If the number of steps per chunk is limited, also the approximate maximum size of a chunk in bytes, for single steps and for lazy columns. */
+/** The approximate maximum size of a chunk in bytes. It applies only with the option `max`, and only to steps that arrive one by one and to lazy columns. */
 const PIECE_BYTES = 2 ** 24;
 
 /**
- * Yields the steps of an episode as chunks of columns. Columns that match the spec are sliced without a copy. Single steps are checked and copied. Yields
- * nothing if there are no steps.
+ * Yields the steps of an episode as chunks of columns. Columns that match the spec are sliced without a copy, and lazy columns are read. Single steps are
+ * checked and copied. Yields nothing if there are no steps.
  * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error includes the episode, the step and the leaf
  */
 export async function* readChunks(

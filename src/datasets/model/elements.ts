@@ -60,8 +60,8 @@ export function numberOf(value: unknown): number {
 }
 
 /**
- * Returns a value with the same structure in which every element is zero, or every element is one. The elements keep their types, such as 0, 0n or false. Text
- * always becomes empty.
+ * Returns a value with the same structure in which every element is one if `isOne` is true, and zero otherwise. The elements keep their types, such as 0, 0n or
+ * false. Text always becomes empty.
  */
 export function fillElements(value: unknown, isOne: boolean): unknown {
   if (typeof value === "boolean") return isOne;

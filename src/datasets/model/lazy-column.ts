@@ -7,7 +7,7 @@ export interface LazyValues {
   readonly rows: number;
   /** The number of elements per value. */
   readonly size: number;
-  /** Reads the values from … to - 1 as an array, which may be a view of memory that the source keeps. */
+  /** Reads the values from index `from` up to, but not including, `to`. The resulting array may be a view of memory that the source keeps. */
   read(from: number, to: number): AnyArray;
   /** Called before the whole column is read. @throws if the column takes too much memory */
   check(): void;
@@ -32,7 +32,10 @@ export class LazyColumn {
     return new LazyColumn(values) as unknown as ColumnData;
   }
 
-  /** Returns the elements from … to - 1: as an array if the whole column is cached or if they form a single value, otherwise as a lazy column. */
+  /**
+   * Returns the elements from index `from` up to, but not including, `to`: as an array if the whole column is cached or if they form a single value, otherwise
+   * as a lazy column.
+   */
   subarray(from: number, to: number): AnyArray {
     if (this.#all !== undefined) return (this.#all as NumberArray).subarray(from, to) as AnyArray;
     const { size } = this.#values;

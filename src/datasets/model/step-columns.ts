@@ -8,7 +8,7 @@ import { type LeafEntry, leavesOf } from "./leaves.ts";
 
 export type { ColumnData };
 
-/** Returns the elements from … to - 1 of a column, as a view of numbers or a new list of texts. */
+/** Returns the elements of a column from index `from` up to, but not including, `to`, as a view of numbers or a new list of texts. */
 export function slicedColumn(data: ColumnData, from: number, to: number): ColumnData {
   return Array.isArray(data) ? data.slice(from, to) : (data as Float32Array).subarray(from, to);
 }

@@ -106,7 +106,7 @@ export class Arrival {
   readonly #heldPort: HeldPort | undefined;
   #isTaken = false;
 
-  /** Starts to listen. @throws TypeError · ReplayError OUT_OF_TURN if the socket already has a writer */
+  /** Starts to listen. @throws TypeError if the target is not a port or a socket · ReplayError OUT_OF_TURN if the socket already has a writer */
   constructor(target: PortLike | Socket) {
     this.#target = target;
     if (isPort(target)) {

@@ -58,7 +58,7 @@ export function isSocket(value: unknown): value is SocketLike {
 /** The values accepted as channels, as messages list them. */
 export const CHANNEL_KINDS = "a WebSocket, or a ByteChannel with send, close and receive";
 
-/** Returns a ByteChannel itself, or a channel for a WebSocket. @param rule the accepted values, for the message @throws TypeError */
+/** Returns a ByteChannel itself, or a channel for a WebSocket. @param rule the accepted values, for the message @throws TypeError for any other value */
 export function channelOf(value: unknown, subject: string, rule: string): ByteChannel {
   if (isByteChannel(value)) return value;
   if (isSocket(value)) return new SocketChannel(value);

@@ -59,7 +59,7 @@ export async function connect<T>(
   }
 }
 
-/** Returns a function that makes sockets; undefined for a port or an existing socket. @throws TypeError */
+/** Returns a function that makes sockets; undefined for a port or an existing socket. @throws TypeError for a URL if the runtime has no WebSocket */
 function dialOf(target: WriterTarget): (() => unknown) | undefined {
   if (typeof target === "function") return target;
   if (typeof target !== "string" && !(target instanceof URL)) return undefined;

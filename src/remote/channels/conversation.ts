@@ -51,14 +51,17 @@ export class Conversation {
     };
   }
 
-  /** Checks a welcome. @throws ReplayError CORRUPT, SPEC_MISMATCH */
+  /** Checks a welcome. @throws ReplayError CORRUPT if it is malformed, SPEC_MISMATCH if the writer has other properties than in the first welcome */
   check(message: unknown): WelcomeMessage {
     const welcome = checkWelcome(message, this.#options.leaves);
     if (this.welcome !== undefined) checkSameWelcome(this.welcome, welcome);
     return welcome;
   }
 
-  /** Starts, or continues, over a link whose other end has sent this welcome. @throws ReplayError UNSUPPORTED, CORRUPT */
+  /**
+   * Starts, or continues, over a link whose other end has sent this welcome. @throws ReplayError UNSUPPORTED if a block may exceed the frame limit of the other
+   * end, CORRUPT if the Replay has lost confirmed blocks
+   */
   start(link: Link, welcome: WelcomeMessage): void {
     const isFirst = this.outbox === undefined;
     this.outbox ??= this.#options.makeOutbox(welcome, () => this.onDone(this.#error));

@@ -29,7 +29,7 @@ export interface Control {
 /** Events that report the end of a port: `close` of a MessagePort, and `exit` of a Node Worker. Not every browser reports the end. */
 const ENDS = ["close", "exit"] as const;
 
-/** @throws TypeError */
+/** @throws TypeError if the value is not a MessagePort or a Worker */
 export function checkPort(port: unknown): void {
   if (!isPort(port)) throw mustBe(TypeError, "port", "a MessagePort or a Worker", port);
 }

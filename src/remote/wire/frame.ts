@@ -58,7 +58,7 @@ export function makeFrame(name: KindName, fields: object, bodyBytes = 0): Frame 
   return { kind: name, fields, bytes, body };
 }
 
-/** Reads the head and the text of a frame, and leaves its body encoded. @throws ReplayError CORRUPT */
+/** Reads the head and the text of a frame, and leaves its body encoded. @throws ReplayError CORRUPT if the head or the text is malformed */
 export function readFrame(message: ArrayBuffer | Uint8Array): Frame {
   const bytes = aligned(message);
   if (bytes.length < HEAD_BYTES) throw corruptFrame(`has only ${bytes.length} bytes`);
@@ -79,7 +79,7 @@ export function readFrame(message: ArrayBuffer | Uint8Array): Frame {
   return { kind, fields, bytes, body: Math.min(body, bytes.length) };
 }
 
-/** @param what the fault of a frame */
+/** Returns the error for a frame that violates the protocol. @param what the fault of the frame */
 export function corruptFrame(what: string): ReplayError {
   return new ReplayError("CORRUPT", `a frame ${what}. The other end violates the protocol of remote writers`);
 }

@@ -154,7 +154,7 @@ export class StepDecoder extends StepWire {
     this.#rules = rules;
   }
 
-  /** @throws ReplayError CORRUPT */
+  /** Converts a frame to steps. @throws ReplayError CORRUPT if a field is missing, a size is inconsistent, or the steps exceed the limit */
   decode({ kind, fields, bytes, body }: Frame): BlockMessage | ColumnsMessage {
     if (kind === "block") {
       if (!isBlockFields(fields)) throw corruptFrame("of a block lacks a field");

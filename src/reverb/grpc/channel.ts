@@ -69,7 +69,7 @@ export class Channel {
 
   /**
    * Makes a call with one message in each direction.
-   * @throws RpcError, with DEADLINE_EXCEEDED after `timeoutMs`; the signal's reason
+   * @throws RpcError if the call fails, with DEADLINE_EXCEEDED after `timeoutMs` milliseconds · the signal's reason if the signal aborts
    */
   async unary(method: string, request: Uint8Array<ArrayBuffer>, { signal, timeoutMs }: WaitOptions = {}): Promise<Uint8Array> {
     signal?.throwIfAborted();
@@ -113,7 +113,7 @@ export class Channel {
     });
   }
 
-  /** Starts a call with any number of messages in both directions. @throws RpcError UNAVAILABLE if there is no connection · ReplayError CLOSED */
+  /** Starts a call with any number of messages in both directions. @throws RpcError UNAVAILABLE without a connection · ReplayError CLOSED after `close` */
   async call(method: string, handlers: CallHandlers): Promise<Call> {
     const connection = await this.#getConnection(method);
     try {

@@ -136,7 +136,7 @@ function putCopy(distance: number, length: number, start: number): number {
  * Decompresses a block. O(size)
  * @param size the expected number of bytes, which is compared before memory is allocated
  * @param taking is called before memory is allocated, and may throw
- * @throws ReplayError CORRUPT
+ * @throws ReplayError CORRUPT if the block is malformed, or if its size differs from `size`
  */
 export function uncompress(block: Uint8Array, size: number, taking?: () => void): Uint8Array<ArrayBuffer> {
   let at = 0;

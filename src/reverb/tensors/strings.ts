@@ -31,7 +31,11 @@ export function writeStrings(texts: readonly string[]): Uint8Array<ArrayBuffer> 
   return content;
 }
 
-/** Reads strings; invalid UTF-8 becomes U+FFFD. O(bytes) @param taking is called before memory is allocated, and may throw @throws ReplayError CORRUPT */
+/**
+ * Reads `count` strings. Invalid UTF-8 becomes U+FFFD. O(bytes)
+ * @param taking is called before memory is allocated, and may throw
+ * @throws ReplayError CORRUPT if the bytes are not exactly that many strings
+ */
 export function readStrings(content: Uint8Array, count: number, taking?: () => void): string[] {
   // Each text takes at least one byte, so a hostile count allocates nothing.
   if (count > content.length) throw corrupt(UNREADABLE, `${count} strings do not fit in ${content.length} bytes`);

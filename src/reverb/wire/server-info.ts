@@ -35,7 +35,7 @@ export interface RateLimiterMessage extends RateLimiter {
   readonly samples: number;
 }
 
-/** Reads the response to ServerInfo. @throws ReplayError CORRUPT */
+/** Reads the response to ServerInfo. @throws ReplayError CORRUPT if the message is malformed */
 export function readServerInfo(bytes: Uint8Array): ServerInfoMessage {
   const reader = new BytesReader(bytes, "ServerInfoResponse");
   let stateId: readonly [bigint, bigint] = [0n, 0n];

@@ -50,7 +50,7 @@ export function headLayout({ rowBytes, leaves }: Layout): StateHead["layout"] {
   };
 }
 
-/** @throws ReplayError UNSUPPORTED if the head has another version, CORRUPT if there is no head */
+/** Checks the version of a head, and returns the head. @throws ReplayError UNSUPPORTED if the head has another version, CORRUPT if there is no head */
 export function checkHead(what: string, head: unknown): StateHead {
   const { version } = (head ?? {}) as Partial<StateHead>;
   if (version === VERSION) return head as StateHead;

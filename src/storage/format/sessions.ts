@@ -65,7 +65,7 @@ export class SessionRecords {
     }
   }
 
-  /** Reads a section of an earlier run. Returns whether it is a section of sessions. */
+  /** Reads a section of an earlier run if it is a section of sessions. Returns whether it is. */
   take(kind: number, id: number, payload: Uint8Array): boolean {
     if (kind !== SESSIONS) return false;
     const records = decodeTagged(payload.slice()) as readonly (SessionRecord | undefined)[];

@@ -31,12 +31,12 @@ export function* layoutSections({ engine }: ReplayState): Generator<Section, voi
   }
 }
 
-/** Reads both kinds of sections. Only the newest section of each id counts. */
+/** Reads the sections of writers and of layouts. Only the newest section of writers, and the newest section of layouts with each id, count. */
 export class WritersReader {
   #writers: Uint8Array | undefined;
   readonly #layouts = new Map<number, Uint8Array>();
 
-  /** Reads a section. Returns whether it has one of these kinds. */
+  /** Reads a section if it contains writers or layouts. Returns whether it does. */
   take(kind: number, id: number, payload: Uint8Array): boolean {
     if (kind === WRITERS) this.#writers = payload.slice();
     else if (kind === LAYOUTS) this.#layouts.set(id, payload.slice());

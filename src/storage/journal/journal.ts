@@ -124,6 +124,7 @@ export class Journal {
    * neither.
    * @param value null, booleans, numbers, bigints, strings, typed arrays, Dates, and arrays, plain objects, Maps and Sets of them
    * @throws TypeError if the value contains anything else. The error names the path
+   * @throws ReplayError CLOSED if the journal was closed, or if its directory was opened again
    */
   keep(value: unknown): void {
     this.#open();
@@ -141,6 +142,7 @@ export class Journal {
   /**
    * Resolves when everything so far is on the disk and would survive a crash.
    * @throws ReplayError IO if the disk cannot be written. The state in memory is unaffected, and later calls and flushes try again
+   * @throws ReplayError CLOSED if the journal was closed, or if its directory was opened again
    */
   async flush(): Promise<void> {
     this.#open();
@@ -391,7 +393,7 @@ function closedError(): ReplayError {
   return new ReplayError("CLOSED", "this journal was closed, or its directory was opened again. A directory has only one owner");
 }
 
-/** @param broken whether the journal can no longer be written */
+/** Returns the error with which a call is rejected after a failed write. @param broken whether the journal can no longer be written */
 function refusalError({ code, message, cause }: ReplayError, broken: boolean): ReplayError {
   const remedy = broken ? "" : ". The journal is written as soon as possible. Repeat this call";
   const error = new ReplayError(code, `${message}. All earlier calls took effect in memory, but this call had no effect${remedy}`);

@@ -7,7 +7,7 @@ import { checkDurability, type Durability, EVERY_SECOND } from "./durability.ts"
 export interface LogOptions {
   /** The JSON value that the owner stores in a new directory. It never changes. */
   readonly about: object;
-  /** The number of bytes after which a segment ends. The group that exceeds this size still belongs to the segment. Default: 16 MiB. */
+  /** The number of bytes after which a segment ends, from 1 to 2^31. The group that exceeds this size still belongs to the segment. Default: 16 MiB. */
   readonly segmentBytes?: number;
   /** The time at which commits are written to the disk. Default: `{ everyMs: 1000 }`. */
   readonly durability?: Durability;
@@ -15,7 +15,7 @@ export interface LogOptions {
   readonly salvage?: boolean;
   /** Whether to only read. A read-only log changes nothing, not even a torn tail, and takes no lock. Default: false. */
   readonly readOnly?: boolean;
-  /** Whether to take the directory even from an owner whose state is unknown. The caller must know that the owner has ended. Default: false. */
+  /** Whether to take the directory from an owner whose state Reprise cannot detect. Pass true only if the owner has certainly ended. Default: false. */
   readonly takeOver?: boolean;
   /** Receives messages about damage, repairs and failed writes. Default: none. */
   readonly logger?: Logger | null;
@@ -27,7 +27,7 @@ export interface LogOptions {
 
 const OPTIONS = "about, segmentBytes, durability, salvage, readOnly, takeOver, logger, run, module";
 
-/** Returns the options with their defaults. @throws TypeError, RangeError */
+/** Returns the options with their defaults. @throws TypeError, RangeError if an option is invalid */
 export function resolveLogOptions(options: LogOptions) {
   onlyKeys("Log", options, OPTIONS);
   const { about, segmentBytes = SEGMENT_BYTES, durability = EVERY_SECOND, salvage = false, readOnly = false, takeOver = false, ...rest } = options;

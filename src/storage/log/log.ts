@@ -85,8 +85,8 @@ export class Log {
 
   /**
    * Opens an existing log, or creates a new log. With `readOnly`, the log shows the state at one moment, even if its owner continues to write.
-   * @throws ReplayError LOCKED if another process has opened the directory or, with `readOnly`, constantly creates and removes files, CORRUPT if the contents
-   * were altered, UNSUPPORTED if another version wrote the files, IO if a file cannot be read or written
+   * @throws ReplayError LOCKED if another process or thread has opened the directory or, with `readOnly`, constantly creates and removes files, CORRUPT if the
+   * contents were altered, UNSUPPORTED if another version wrote the files, IO if a file cannot be read or written
    */
   static open(directory: Directory, options: LogOptions): Log {
     if (options?.readOnly !== true || directory instanceof ReadOnlyDirectory) return new Log(directory, options);

@@ -16,7 +16,8 @@ export interface PeekOptions {
 /**
  * Opens a log for reading, and closes it. If the log is inconsistent, its owner may be writing, so the log is read again with the lock.
  * @returns undefined if the log or the folder does not exist. Never creates a folder
- * @throws ReplayError LOCKED if an owner has the log open · CORRUPT, UNSUPPORTED, IO
+ * @throws ReplayError LOCKED if the log is inconsistent and an owner has it open · CORRUPT if the log is damaged · UNSUPPORTED if another version wrote it · IO
+ * if it cannot be read
  */
 export function peekLog(directory: Directory, options: PeekOptions): Log | undefined {
   let failure: unknown;

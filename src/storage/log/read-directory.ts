@@ -36,7 +36,7 @@ export interface ScanResult {
 /**
  * Finds the valid contents of a directory.
  * @returns undefined if there is no log
- * @throws ReplayError CORRUPT · UNSUPPORTED if another version wrote the files
+ * @throws ReplayError CORRUPT if the contents are damaged, and `salvage` is false or cannot help · UNSUPPORTED if another version wrote the files
  */
 export function recover(directory: Directory, memory: SectionMemory, options: RecoverOptions): ScanResult | undefined {
   const names = withIoErrors("listing", directory, "", () => directory.list());

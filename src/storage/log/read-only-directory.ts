@@ -26,7 +26,7 @@ export class ReadOnlyDirectory implements Directory {
   readonly #sizes: Map<string, number>;
   readonly #overlay = memory();
 
-  /** @throws ReplayError LOCKED if the owner creates and removes files all the time · IO */
+  /** @throws ReplayError LOCKED if the owner creates and removes files all the time · IO if the directory cannot be read */
   constructor(of: string | Directory, { previous, isLazy = false }: ReadOnlyOptions = {}) {
     this.#source = typeof of === "string" ? node(of) : of;
     this.name = this.#source.name;

@@ -56,7 +56,7 @@ export interface SalvagedSegment<V> {
 /**
  * Reads a segment. After damage, it restarts after the next end of a group with a valid checksum.
  * @param lowest the smallest possible number of the segment's first group @param create returns the visitor of a stretch
- * @throws ReplayError UNSUPPORTED if another version wrote the file · IO
+ * @throws ReplayError UNSUPPORTED if another version wrote the file · IO if the file cannot be read
  */
 export function salvageSegment<V extends GroupVisitor>(
   directory: Directory,

@@ -3,7 +3,7 @@ import type { Directory, StorageFile } from "../../files/directory.ts";
 import { withIoErrors } from "../../files/io-errors.ts";
 import { fileOf } from "./segment-head.ts";
 
-/** @throws ReplayError IO */
+/** Returns the open file of a segment, and its size in bytes. @throws ReplayError IO if the file cannot be opened, or if its size cannot be read */
 export function openSegment(directory: Directory, segment: number): { readonly file: StorageFile; readonly size: number } {
   return withIoErrors("opening", directory, fileOf(segment), () => {
     const file = directory.open(fileOf(segment), false);

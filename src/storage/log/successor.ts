@@ -25,7 +25,7 @@ export class Successor {
   readonly #end: LogEnd;
   readonly #writer: SegmentWriter;
 
-  /** @param end the end of the old log, after its replay @param about the new manifest @throws ReplayError IO */
+  /** @param end the end of the old log, after its replay @param about the new manifest */
   constructor(directory: Directory, end: LogEnd, about: object, module: WebAssembly.Module | undefined) {
     this.#directory = directory;
     this.#end = end;
@@ -39,13 +39,16 @@ export class Successor {
     return this.#writer.bytes;
   }
 
-  /** @throws ReplayError IO */
+  /** Adds a section to the new log. Writes the waiting sections if there are many. @throws ReplayError IO if the write failed */
   write([kind, id, payload]: Section): void {
     this.#writer.add(kind, id, payload);
     if (this.#writer.pendingBytes >= FULL_BYTES) this.#writer.spill();
   }
 
-  /** Writes the new log to the disk, and removes the files of the old log. @throws ReplayError IO; the directory then has either the old log or the new log */
+  /**
+   * Writes the new log to the disk, and removes the files of the old log. @throws ReplayError IO if a write or a sync failed; the directory then has either the
+   * old log or the new log
+   */
   async commit(): Promise<void> {
     this.#writer.add(COMMIT, 0, numberBytes(this.#end.group));
     this.#writer.sync();

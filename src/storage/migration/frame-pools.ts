@@ -13,7 +13,10 @@ export class FramePools {
   /** The old leaf of each new shared leaf. */
   readonly leaves: ReadonlyMap<PlacedLeaf, PlacedLeaf>;
 
-  /** @throws ReplayError UNSUPPORTED if the old spec lacks a shared leaf, has the leaf in another form, or shares its frames with other leaves */
+  /**
+   * @throws ReplayError UNSUPPORTED if a leaf of the new spec is shared in only one of the two specs, or has another form, other packing, or other leaves that
+   * share its frames in the old spec
+   */
   constructor(before: Layout, after: Layout, names: LeafNames) {
     const leaves = new Map<PlacedLeaf, PlacedLeaf>();
     const olds = new Map<FramePool, FramePool>();

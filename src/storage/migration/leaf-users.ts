@@ -42,7 +42,10 @@ export class LeafUsers {
     this.#areLost = !before.every(({ path }) => hasPath(after, names.path(path)));
   }
 
-  /** Returns writers or layouts with the new names of leaves; undefined if some of their leaves are removed. In that case, `sections` decides at the end. */
+  /**
+   * Returns a section of writers or layouts with the new names of leaves; undefined if it uses removed leaves. In that case, `sections` later checks whether
+   * the final state still uses these leaves.
+   */
   renamed(kind: number, id: number, payload: Uint8Array): Uint8Array | undefined {
     if (!this.#areLost && this.#names.areSame) return payload;
     const renamed = this.#names.options(decodeTagged(payload));

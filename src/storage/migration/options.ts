@@ -49,7 +49,7 @@ export interface ResolvedMigration extends Omit<StateMigration, "migrate" | "spe
 
 export const MIGRATION_OPTIONS = "spec, rename, migrate, tables, transition, maxBytes";
 
-/** @throws TypeError, RangeError */
+/** Returns a checked copy of the options. @throws TypeError, RangeError if an option is invalid */
 export function resolveMigration({ spec, rename = {}, migrate, tables = {}, transition, maxBytes }: StateMigration): ResolvedMigration {
   if (migrate !== undefined && typeof migrate !== "function") throw mustBe(TypeError, "migrate", "a function that maps an old step to a new one", migrate);
   for (const [name, value] of Object.entries({ rename, tables, transition: transition ?? {} }))

@@ -96,8 +96,9 @@ export class SavedTable {
   }
 
   /**
-   * Returns the table with other options. @param rows the episodes of all rows @throws ReplayError CORRUPT, KEYS_EXHAUSTED · RangeError if there are more
-   * pending items than places for them
+   * Returns the table with other options. @param rows the episodes of all rows
+   * @throws ReplayError CORRUPT if the records are missing or inconsistent, KEYS_EXHAUSTED if the new options leave no unused keys
+   * @throws RangeError if more items are pending than the new `maxPending` allows
    */
   change(next: ResolvedTableOptions, rows: RowEpisodes): TableChange {
     if (this.#table?.length !== TABLE_BYTES || this.#draws === undefined) throw this.#corrupt();

@@ -45,7 +45,12 @@ export class StateMigrator {
   readonly #removed: { [table: string]: number } = {};
   readonly #newKeys: string[] = [];
 
-  /** @param what the subject of error messages @throws ReplayError UNSUPPORTED, NOT_FOUND · TypeError, RangeError if an option is invalid */
+  /**
+   * @param what the subject of error messages
+   * @throws ReplayError UNSUPPORTED if the rows have another layout, or if a shared or packed leaf would change
+   * @throws ReplayError NOT_FOUND if a renamed path, a table or a leaf of `transition` does not exist
+   * @throws TypeError, RangeError if an option is invalid, or if `storedBytes.max` of the old state has no room for a new step
+   */
   constructor(what: string, head: StateHead, options: ResolvedMigration, memory: SectionMemory, module: WebAssembly.Module | undefined) {
     const { options: saved } = head;
     const oldSpec = copySpec(saved.spec);

@@ -50,7 +50,10 @@ export class RowCodec {
     );
   }
 
-  /** Writes a step after the head of a record. @throws ReplayError SPEC_MISMATCH, INVALID_DATA; both errors name the leaf */
+  /**
+   * Writes a step after the head of a record. @throws ReplayError SPEC_MISMATCH if the step does not match the spec · INVALID_DATA if a value does not fit its
+   * dtype. Both errors name the leaf
+   */
   write(record: Uint8Array, step: unknown): void {
     const values = this.#flatten(step);
     for (const [i, { found, at }] of this.#places.entries()) writeValue(found, record, at, values[i]);

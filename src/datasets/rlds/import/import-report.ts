@@ -41,7 +41,7 @@ export interface Occurrences {
   readonly places: readonly Finding[];
 }
 
-/** The range of some values. If there are no values, or if the values are rewards that are not single numbers, all fields except the total are NaN. */
+/** The range of some values. If there are no values, the total is 0, and all other fields are NaN. If a value is NaN, all fields are NaN. */
 export interface Range {
   readonly min: number;
   readonly max: number;
@@ -56,7 +56,7 @@ export interface Totals {
   readonly transitions: number;
   /** The range of the number of steps per episode. */
   readonly lengths: Range;
-  /** The range of the sum of the rewards per episode, without final observations. */
+  /** The range of the sum of the rewards per episode, without final observations. The sum is NaN if a reward is not a single number. */
   readonly returns: Range;
 }
 

@@ -14,7 +14,7 @@ export interface EpisodeFacts {
   readonly nonFinite: ReadonlyMap<number, readonly NonFiniteLeaf[]>;
 }
 
-/** The steps from … to - 1 of the source episode, and the changes to them. */
+/** The steps of the source episode from index `from` up to, but not including, `to`, and the changes to them. */
 export interface Segment {
   readonly from: number;
   readonly to: number;

@@ -6,7 +6,7 @@ import { leavesOf } from "../../model/leaves.ts";
 import { type ColumnData, StepColumns, slicedColumn } from "../../model/step-columns.ts";
 import type { Segment } from "./repair.ts";
 
-/** Returns the steps from … to - 1 as views of the same columns. O(leaves) */
+/** Returns the steps from index `from` up to, but not including, `to`, as views of the same columns. O(leaves) */
 function slicedColumns<S>(steps: StepColumns<S>, from: number, to: number): StepColumns<S> {
   const data = leavesOf(steps.spec).map(({ size }, k) => slicedColumn(steps.parts[k] as ColumnData, from * size, to * size));
   return new StepColumns<S>(steps.spec, data, to - from);

@@ -119,7 +119,7 @@ export class EpisodeReader {
     return this.#checkRows(data, length, { episode, metadata, flagAt: (row, k) => flags[FLAGS.length * row + k] as boolean });
   }
 
-  /** Returns the rows from … to - 1 as columns, nested like the spec. */
+  /** Returns the rows from index `from` up to, but not including, `to`, as columns, nested like the spec. */
   rows({ data }: EpisodeColumns, from: number, to: number): unknown {
     return this.#pack(this.#leaves.map(({ size }, i) => readNow(slicedColumn(data[i] as ColumnData, from * size, to * size))));
   }

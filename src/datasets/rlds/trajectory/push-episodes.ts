@@ -54,7 +54,7 @@ export interface PushedEpisodes {
  * @throws RldsError EMPTY if there is no transition
  * @throws RldsError RATE_LIMITED if a rate limiter blocks an item and the table has no room for waiting items
  * @throws ReplayError OUT_OF_TURN if the writer has an open episode
- * @throws TypeError if the writer has several lanes
+ * @throws TypeError if the writer has several lanes or `autoreset: "nextStep"`, or if an option is invalid
  */
 export async function pushEpisodes(data: RldsDataset, writer: Writer | RemoteWriter, options: PushEpisodesOptions = {}): Promise<PushedEpisodes> {
   mustTake(writer);

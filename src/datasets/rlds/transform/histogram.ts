@@ -10,6 +10,7 @@ export interface Histogram {
 /**
  * Returns a histogram with bins of equal width from the smallest to the largest value, like `numpy.histogram`. If all values are equal, the range extends by
  * 0.5 to each side. If there are no values, the range is 0 … 1. Values that are not finite are ignored. Costs O(values).
+ * @param bins the number of bins, from 1 to 2^20. Default: 10
  * @throws TypeError, RangeError if an argument is invalid
  */
 export function histogram(values: ArrayLike<number>, bins = 10): Histogram {
