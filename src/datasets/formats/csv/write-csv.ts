@@ -15,7 +15,7 @@ import type { WriteOptions, WriteReport } from "../sinks/writer.ts";
 import { columnNames } from "./column-names.ts";
 import { numberText } from "./number-text.ts";
 
-/** The number of elements that are converted to text together. */
+/** The maximum number of elements that are converted to text at a time. */
 const CHUNK_ELEMENTS = 2 ** 16;
 const CHUNK_STEPS = 1024;
 const EPISODE_INDEX = "episode_index";
@@ -47,7 +47,7 @@ export function writeCsv(rlds: RldsDataset<unknown>, to: Sink, options: WriteOpt
     let [episodes, steps] = [0, 0];
     for await (const { steps: episodeSteps, ...metadata } of data.episodes) {
       losses.addSplits(metadata);
-      // Every row contains the kind of the last step, which is not known yet if steps arrive one by one.
+      // Every row contains the kind of the last step. If steps arrive one by one, it is not known yet, so the last step is assumed to have `is_last`.
       const kind = finalStepOf(metadata, lastFlagOf(episodeSteps) ?? true);
       const cells = table.metadataCells({ ...metadata, [FINAL_STEP]: kind }, episodes);
       let length = 0;
@@ -78,7 +78,7 @@ class Table {
   readonly #metadata: readonly TableLeaf[];
   readonly #metadataSpec: { readonly [name: string]: StepSpec };
 
-  /** @throws RldsError UNSUPPORTED */
+  /** @throws RldsError UNSUPPORTED if two columns would have the same name */
   constructor({ data: { stepSpec, metadataSpec }, losses }: FileTask) {
     this.#metadataSpec = finalStepSpec(metadataSpec);
     // In data that was read from such a table, `final_step` and `episode_index` are leaves. These leaves are left out, because the episode may now state
