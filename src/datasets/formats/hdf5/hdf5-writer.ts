@@ -10,9 +10,9 @@ import { type FileNode, freePath, h5wasm, type Instance } from "./h5wasm.ts";
 import { clearTimes } from "./header-times.ts";
 import type { H5wasm } from "./package.ts";
 
-/** The numbers of HDF5's type classes. */
+/** The numbers of the HDF5 type classes. */
 const [INTEGER, FLOAT, STRING] = [0, 1, 3] as const;
-/** The number of bytes of the file that are passed to the sink together. */
+/** The maximum number of bytes of the file that are passed to the sink at a time. */
 const PIECE_BYTES = 2 ** 20;
 /** The maximum number of bytes for the attributes of a group. It is the capacity of a group's head, minus the bytes that HDF5 itself needs. */
 export const MAX_ATTRIBUTE_BYTES = 60_000;
@@ -41,7 +41,7 @@ export class Hdf5Writer {
     if (this.#id < 0n) throw this.#error("the file", instance.lastMessage());
   }
 
-  /** The approximate size of the file so far. */
+  /** The approximate number of bytes in the file so far. */
   get bytes(): number {
     return this.#node.usedBytes;
   }
@@ -95,7 +95,10 @@ export class Hdf5Writer {
     }
   }
 
-  /** Copies elements into the library's memory while `use` runs. */
+  /**
+   * Copies elements into the memory of the library for the duration of `use`, which receives their address. @throws RldsError UNSUPPORTED if the memory cannot
+   * be allocated
+   */
   #withBytes(subject: string, data: ColumnData, use: (at: number) => number): number {
     const { buffer, byteOffset, byteLength } = data as unknown as Uint8Array;
     const { library } = this.#instance;
@@ -115,7 +118,10 @@ export class Hdf5Writer {
     if (status < 0) throw this.#error(subject, this.#instance.lastMessage());
   }
 
-  /** Runs a call into the library. If a trap breaks the library, the next file uses a new instance. */
+  /**
+   * Runs a call into the library. An exception breaks the instance of the library, so the next file uses a new instance. @throws RldsError IO instead of any
+   * other error
+   */
   #guard<T>(subject: string, call: () => T): T {
     try {
       return call();
@@ -131,7 +137,7 @@ export class Hdf5Writer {
   }
 }
 
-/** Returns the HDF5 type of a leaf's elements. Flags are stored as bytes, and half floats as f32, because h5wasm cannot create their types. */
+/** Returns the HDF5 type of the elements of a leaf. Flags are stored as bytes, and f16 and bf16 as f32, because h5wasm cannot create their types. */
 function typeOf(leaf: StepLeaf): TypeMetadata {
   if (isText(leaf)) return { type: STRING, size: 4, signed: false, vlen: true, littleEndian: true, cset: 1 };
   const { float, min, array } = DTYPES[arrayDtype(leaf.dtype) as Dtype];
