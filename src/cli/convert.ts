@@ -180,9 +180,9 @@ export function openOptionsOf({ fromSplit, open, topics, rate, mode, without, on
 }
 
 /**
- * Returns the format to write: the `format` option, otherwise the format of the ending of `to`, otherwise TFDS.
- * @throws UsageError if the ending belongs to another format than the option
- * @throws UsageError if the ending is unknown, the option is not set, and `to` is not an existing folder
+ * Returns the format to write: the given format, otherwise the format that the ending of `to` selects, otherwise TFDS.
+ * @throws UsageError if the ending belongs to a format other than the given one
+ * @throws UsageError if no format is given, the ending is unknown, and `to` is not an existing folder
  */
 export function formatOf(to: string, format: Format | undefined): Format {
   const ending = /\.[a-z][a-z0-9]*$/i.exec(to)?.[0].toLowerCase();

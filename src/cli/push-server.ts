@@ -29,6 +29,7 @@ export interface TableCounts {
  * @throws UsageError if the address of the server is invalid
  * @throws ReplayError NOT_FOUND if the server does not have one of the tables
  * @throws ReplayError IO if the server cannot be reached
+ * @throws ReplayError TIMEOUT if the server does not answer in time
  * @throws ReplayError SPEC_MISMATCH if a table has another signature than the data
  * @throws Interrupted if Ctrl-C ends the push
  */

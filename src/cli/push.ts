@@ -190,10 +190,10 @@ function checkUsage(options: PushVerbOptions): void {
  * Opens the existing journal, or creates a new journal.
  * @throws UsageError if a table of the existing journal already has items and --append is not set
  * @throws ReplayError NOT_FOUND if the existing journal lacks a table
- * @throws ReplayError SPEC_MISMATCH if the existing journal contains transitions instead of trajectories or vice versa, or has other table options or another
- * seed
+ * @throws ReplayError SPEC_MISMATCH if the existing journal contains transitions instead of trajectories, or vice versa
+ * @throws ReplayError SPEC_MISMATCH if the existing journal has another seed, or if a table has another size or sampler
  * @throws ReplayError SPEC_MISMATCH if the folder contains files that do not belong to a journal
- * @throws the errors of `Replay.open`
+ * @throws the errors of `createTrajectoryDataSpec`, `createTransitionSpec` and `Replay.open`
  */
 async function openJournal(data: RldsDataset, options: JournalOptions, { signal }: Host): Promise<OpenReplay> {
   const { dir, table, sampler, maxSize, maxTextBytes, seed, nStep, takeOver = false, append = false } = options;

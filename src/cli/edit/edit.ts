@@ -99,8 +99,8 @@ function isFileName(name: string): boolean {
 }
 
 /**
- * Returns the target of an edit. Without `--format`, a folder keeps the source's format if that is also a folder. @throws UsageError if OUT does not fit the
- * other options
+ * Returns the target of an edit. If OUT is a folder and --format is not set, OUT keeps the format of IN if that is TFDS, LeRobot or Minari. @throws UsageError
+ * if OUT does not fit the other options
  */
 function targetOf(from: string, to: string, options: EditOptions, reader: RldsReader, shares: object | undefined): Target {
   const isInPlace = existsSync(to) && existsSync(from) && realpathSync(from) === realpathSync(to);
@@ -118,7 +118,7 @@ function targetOf(from: string, to: string, options: EditOptions, reader: RldsRe
   return { format, path: join(to, ...below), below, options: keeps && isOlderLeRobot(reader) ? { ...OLDER, ...options } : options };
 }
 
-/** The formats whose datasets are folders. If OUT is a folder, and IN has one of these formats, OUT has the same format. */
+/** The formats whose datasets are folders. If OUT is a folder, it keeps such a format of IN. */
 const FOLDER_FORMATS: readonly Format[] = ["tfds", "lerobot", "minari"];
 /** The writable format of sources whose reader reports a more specific format. A robomimic dataset is an HDF5 file. */
 const OWN_FORMATS: { readonly [format: string]: string } = { robomimic: "hdf5" };

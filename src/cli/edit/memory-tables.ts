@@ -53,7 +53,7 @@ export function tableChangesOf(
 
 /**
  * Returns the result of `parse`.
- * @param message the message of the error if the text has the wrong form, for which `parse` returns undefined
+ * @param message the message of the error if `parse` returns undefined because the text has the wrong form
  * @throws UsageError if `parse` throws or returns undefined
  */
 function parsed(what: string, message: string, parse: () => unknown): unknown {

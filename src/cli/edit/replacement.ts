@@ -12,7 +12,7 @@ const OLD = "old";
 interface Places {
   /** The temporary folder to which writers write. */
   readonly to: string;
-  /** The folder that the user named, for which `to` stands in. */
+  /** The folder that the user named, which `to` represents during the edit. */
   readonly place: string;
   /** The path of the new target in `to`. */
   readonly staged: string;

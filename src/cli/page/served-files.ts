@@ -102,7 +102,10 @@ async function listFiles(top: string): Promise<Listing> {
   }
 }
 
-/** Returns the entries of a folder. If the folder cannot be listed, records its path and returns no entries. */
+/**
+ * Returns the entries of a folder. If a subfolder cannot be listed, records its path and returns no entries. @throws RldsError IO if the served folder itself
+ * cannot be listed
+ */
 async function entriesOf(top: string, folder: readonly string[], unreadable: string[]): Promise<Dirent[]> {
   try {
     return await readdir(join(top, ...folder), { withFileTypes: true });

@@ -58,7 +58,11 @@ export function withSalvageRemedy(error: unknown): unknown {
   return isDamage && !error.message.includes(SALVAGE) ? withEnding(error, SALVAGE) : error;
 }
 
-/** Records an error about damage. @throws the error if it does not report damage, or, with the option `salvage` as its remedy, if `losses` is undefined */
+/**
+ * Records an error about damage.
+ * @throws the error with the option `salvage` as its remedy if `losses` is undefined
+ * @throws the error itself if its code is not one for damaged or missing data
+ */
 export function addDamage(losses: Damage | undefined, error: unknown): void {
   if (losses === undefined) throw withSalvageRemedy(error);
   losses.add(error);

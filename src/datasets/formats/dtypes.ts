@@ -9,7 +9,7 @@ export interface FormatNames {
    * The storage type in Parquet, and the logical type of integers. Files that Reprise writes contain the logical type only if it differs from the storage type.
    */
   readonly parquet: { readonly type: "BOOLEAN" | "INT32" | "INT64" | "FLOAT" | "DOUBLE" | "FIXED_LEN_BYTE_ARRAY"; readonly integer?: IntegerName };
-  /** The wider dtype that stores the numbers without loss, if neither format has this dtype. The other names are then those of the wider dtype. */
+  /** The wider dtype that stores the numbers without loss, if neither NumPy nor Parquet has this dtype. The names are then those of the wider dtype. */
   readonly widened?: Dtype;
 }
 

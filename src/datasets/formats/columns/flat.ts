@@ -147,7 +147,7 @@ async function* flatRanges(table: FlatTable, options: FlatOptions, row: number):
       block = await readColumns(flags, from, to);
     } catch (error) {
       if (height <= Math.max(SLICE_ROWS, chunkRows)) throw error;
-      // A smaller block yields more of the episodes that come before the damaged flags.
+      // With smaller blocks, more of the episodes before the damaged flags can be yielded.
       height = Math.max(SLICE_ROWS, chunkRows);
       continue;
     }

@@ -43,7 +43,7 @@ export const FIELD_NAMES: { readonly [field in Field]: readonly string[] } = {
 
 const bare = (name: string) => name.replaceAll("_", "").toLowerCase();
 
-/** The field of each bare name, and the rank of the name among the names of that field. */
+/** The field of each name without underscores and capital letters, and the rank of the name among the names of that field. */
 const PLACES = new Map(
   Object.entries(FIELD_NAMES).flatMap(([field, names]) => names.map((name, rank) => [bare(name), { field: field as Field, rank }] as const)),
 );

@@ -69,7 +69,7 @@ export function leavesOfHeader(names: readonly string[], place: Place): TableLea
   return withoutGroups([...leaves]);
 }
 
-/** Splits no name at its dots and slashes if the part before one of them is also the path of a leaf. */
+/** Keeps a name such as `a.b` as a single key if `a` is also a leaf, because a leaf cannot contain other leaves. */
 function withoutGroups(leaves: readonly (readonly [name: string, leaf: TableLeaf])[]): TableLeaf[] {
   const paths = new Set(leaves.map(([, { keys }]) => keys.join("/")));
   return leaves.map(([name, leaf]) => (leaf.keys.some((_, i) => i > 0 && paths.has(leaf.keys.slice(0, i).join("/"))) ? { ...leaf, keys: [name] } : leaf));

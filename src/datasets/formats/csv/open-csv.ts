@@ -47,6 +47,7 @@ export interface CsvOptions extends ReadOptions {
  * @throws RldsError UNSUPPORTED if the columns cannot be recognized
  * @throws RldsError CORRUPT if a line is damaged
  * @throws RldsError SPEC_MISMATCH if a cell does not fit its column. The error includes the file, the byte and the line
+ * @throws TypeError, RangeError if an option is invalid
  */
 export async function openCsv<S = RldsStep>(from: Source, options: CsvOptions = {}): Promise<RldsReader<S>> {
   const known = onlyKeys("options", options, `stepSpec, finalObservation, fetch, ${READ_OPTIONS}`);

@@ -26,11 +26,11 @@ const EPISODE_INDEX = "episode_index";
  * `reward` for a single value. Numbers have the fewest digits that restore their value in their dtype. Flags are `true` and `false`. The rows are RLDS steps,
  * so final observations are also rows.
  *
- * If the path does not end with .csv, it is a folder, and the file is steps.csv. The same data produces the same bytes. About a thousand steps are in memory at
- * a time.
+ * If the path does not end with .csv, it is a folder, and the file is steps.csv. The same data produces the same bytes. At most 1024 steps are in memory at a
+ * time.
  * @throws TypeError if an option is invalid
  * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error includes the episode, the step and the leaf
- * @throws RldsError UNSUPPORTED if two columns would have the same name
+ * @throws RldsError UNSUPPORTED if two columns would have the same name, or if `strict` is set and data would be lost
  * @throws RldsError EMPTY if the dataset has neither a spec nor a step from which to infer it
  * @throws RldsError IO if the target cannot be written or already exists
  */

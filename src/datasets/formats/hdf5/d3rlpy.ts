@@ -53,9 +53,10 @@ export async function d3rlpyCount(hdf5: Hdf5File): Promise<number | undefined> {
 }
 
 /**
- * Returns the columns and rows of an episode, and the names of its datasets that have another number of rows.
+ * Returns the columns and rows of an episode. Datasets other than observations, actions and rewards are listed as unread if they do not have one row per
+ * action.
  * @param number the number of the episode
- * @throws RldsError CORRUPT if a dataset is missing or has the wrong number of rows
+ * @throws RldsError CORRUPT if the observations, actions or rewards are missing or have different numbers of rows
  * @throws RldsError UNSUPPORTED if a dataset has an unsupported type or filter
  */
 export async function d3rlpyEpisode(

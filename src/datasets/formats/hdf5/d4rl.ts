@@ -66,7 +66,7 @@ const NO_TIMEOUTS: Unread = {
  * @throws RldsError NOT_FOUND if the file or folder does not exist
  * @throws RldsError CORRUPT if a file is damaged
  * @throws RldsError UNSUPPORTED if the file has an unknown form, or if the package h5wasm is missing
- * @throws RangeError if an option is invalid
+ * @throws TypeError, RangeError if an option is invalid
  */
 export async function openD4rl<S = RldsStep>(from: Source, options: D4rlOptions = {}): Promise<RldsReader<S>> {
   parseOptions(options);

@@ -16,7 +16,7 @@ export interface Element {
   readonly dtype: StepLeaf["dtype"];
   /** The dimensions of an array type, which come after the dimensions of the dataset. */
   readonly shape: readonly number[];
-  /** The number of bytes per element in the memory of the library. An element of variable length consists of a pointer, and a length if it is bytes. */
+  /** The number of bytes per element as HDF5 returns it. For elements of variable length, this is the size of a pointer, or of a length and a pointer. */
   readonly bytes: number;
   /** Whether HDF5 allocates additional memory for each element, which must be freed after reading. */
   readonly allocates: boolean;

@@ -3,7 +3,7 @@ import type { Module } from "h5wasm";
 import { unsupportedFile } from "../../model/rlds-error.ts";
 import type { H5wasm } from "./package.ts";
 
-/** The methods of the file system of Emscripten that Reprise uses. */
+/** The methods of Emscripten's file system that Reprise uses. */
 export interface Files {
   createFile(parent: string, name: string, properties: object, canRead: boolean, canWrite: boolean): FileNode;
   createDevice(parent: string, name: string, input: undefined, output: (byte: number) => void): unknown;
@@ -37,7 +37,7 @@ export interface Instance {
   readonly library: Library;
   /** The error that broke the instance. Undefined if the instance works. */
   cause?: unknown;
-  /** The number of errors that the library has thrown. Each error leaks a small part of the stack of the library. */
+  /** The number of errors that the library has thrown. Each error leaks a little of its stack. */
   errorCount: number;
   /** Returns the message in the innermost line of the last error stack of HDF5, and clears all messages. */
   lastMessage(): string;

@@ -20,8 +20,8 @@ import type { H5wasm } from "./package.ts";
 const FILTERS = [1, 2, 3, 4, 5, 6];
 
 /**
- * The maximum number of errors that an instance of the library may throw before it is replaced. Each error leaks a small part of its stack, which has room for
- * many more errors.
+ * The maximum number of errors that an instance of the library may throw before it is replaced. Each error leaks a little of its stack, which has room for many
+ * more errors.
  */
 const MAX_THROWN = 100;
 

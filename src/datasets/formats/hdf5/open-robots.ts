@@ -43,7 +43,7 @@ const HAS_ATTRIBUTES: { readonly [format in RobotFormat]: boolean } = { robomimi
  * - files of robomimic, LIBERO, MimicGen and Isaac Lab (`data/demo_0`), whose `mask` contains splits that writeHdf5 keeps for each episode;
  * - files of robosuite, whose observations are the `states`;
  * - files of ManiSkill (`traj_0`), with the JSON file of the same name, whose seeds, control modes and successes become metadata of the episodes;
- * - files of ALOHA, of which each contains one episode, in a folder of `episode_0.hdf5` …;
+ * - files of ALOHA, each of which contains one episode, in a folder of `episode_0.hdf5` …;
  * - files of d3rlpy 2 (`observations_0`, `actions_0` …), but not of version 1, which are flat like those of D4RL.
  *
  * The final observation is read from `next_obs`. If there is one more observation than there are actions, the last observation is the final observation. In all
@@ -54,9 +54,10 @@ const HAS_ATTRIBUTES: { readonly [format in RobotFormat]: boolean } = { robomimi
  * paths that were not read. Keeps one episode in memory.
  * @throws RldsError NOT_FOUND if the file or folder does not exist
  * @throws RldsError CORRUPT if a file is damaged
- * @throws RldsError UNSUPPORTED if the layout of the file is unknown, or if the package h5wasm is missing
+ * @throws RldsError UNSUPPORTED if the layout of the file is unknown, if the file lacks the requested split, or if the package h5wasm is missing
  * @throws RldsError EMPTY if there are no episodes
  * @throws RldsError SPEC_MISMATCH if an episode differs in form from the first episode
+ * @throws TypeError, RangeError if an option is invalid
  */
 export async function openRobots<S = RldsStep>(from: Source, options: RobotOptions = {}): Promise<RldsReader<S>> {
   const { signal, fetch, maxBytes = MAX_SOURCE_BYTES } = parseOptions(options);

@@ -1,6 +1,6 @@
 /**
- * Defines the layouts of episodes in robot datasets in HDF5. The layouts are those of robomimic, ManiSkill, ALOHA and d3rlpy. LIBERO, MimicGen and Isaac Lab
- * also use the layout of robomimic, as does robosuite, with states instead of observations.
+ * Defines the layouts of episodes in robot datasets in HDF5, which are robomimic, ManiSkill, ALOHA and d3rlpy. LIBERO, MimicGen, Isaac Lab and robosuite also
+ * use the layout of robomimic. In robosuite, states replace the observations.
  */
 import { FINAL_STEP } from "../../model/final-step.ts";
 import { corruptFile, type RldsError, unsupportedFile } from "../../model/rlds-error.ts";
@@ -21,7 +21,7 @@ export type RobotFormat = "robomimic" | "maniskill" | "aloha" | "d3rlpy";
 export interface RobotEpisode {
   readonly tree: TransitionTree;
   readonly range: EpisodeRange;
-  /** The paths or names of the data in the episode that does not have one value per step or cannot be leaves. */
+  /** The paths or names of the data in the episode that does not have one value per step, or that cannot be leaves. */
   readonly unread: readonly string[];
 }
 

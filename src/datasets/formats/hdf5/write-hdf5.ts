@@ -22,8 +22,8 @@ import type { H5wasm } from "./package.ts";
 /** The options of `writeHdf5`. */
 export interface Hdf5WriteOptions extends WriteOptions {
   /**
-   * The arguments with which robomimic creates the environment, such as `env_name`, `type` and `env_kwargs`. Default: `env_args` of `about`, otherwise no
-   * environment.
+   * The arguments with which robomimic creates the environment, such as `env_name`, `type` and `env_kwargs`. Default: `env_args` of `about`, otherwise a Gym
+   * environment with the `env_name` of `about`, or with an empty name.
    */
   readonly envArgs?: { readonly [key: string]: unknown };
   /** The maximum size of the file in bytes. The file is created in memory. Default: 1 GiB. */
@@ -48,11 +48,12 @@ const GYM = 2;
  * that is a single leaf becomes `obs/state` or `obs/image`. Metadata of steps become datasets, and metadata of episodes become attributes. If the layout itself
  * uses the name of a leaf, such as `dones`, the leaf is renamed, for example to `dones_`, and `losses` reports this.
  *
- * If the path does not end with .hdf5, it is a folder, and the file is demo.hdf5. Requires h5wasm. The whole file, up to maxBytes, and one episode are in
- * memory.
+ * If the path does not end with .hdf5 or .h5, it is a folder, and the file is demo.hdf5. Requires h5wasm. The whole file, up to maxBytes, and one episode are
+ * in memory.
  * @throws TypeError, RangeError if an option is invalid
  * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error includes the episode, the step and the leaf
- * @throws RldsError UNSUPPORTED if h5wasm is missing, or if the file exceeds maxBytes
+ * @throws RldsError UNSUPPORTED if h5wasm is missing, if the file exceeds maxBytes, if the layout cannot store the reward or the discount, or if `strict` is
+ * set and data would be lost
  * @throws RldsError EMPTY if there are no transitions
  * @throws RldsError IO if the target cannot be written or already exists
  */
