@@ -42,8 +42,8 @@ export function repeatable(text: string, previous: readonly string[] | undefined
 export const WITH_EXPONENT = SELECTORS.filter((kind) => SELECTOR_KINDS[kind].takesExponent);
 
 /**
- * Parses a selector, such as `uniform`. A colon and an exponent may follow the name of a selector that takes an exponent, such as `prioritized:0.6`. Its
- * default is 1.
+ * Parses a selector: its name, such as `uniform`. If the selector takes an exponent, a colon and the exponent may follow, as in `prioritized:0.6`. The default
+ * exponent is 1.
  */
 export function selector(text: string): Selector {
   const [name, ...rest] = text.split(":");

@@ -132,6 +132,7 @@ export function lossesText(losses: readonly SourceLoss[] | undefined): string {
   return `Not read:\n${lines.join("")}${losses.length > MAX_SHOWN ? `  … and ${countText(losses.length - MAX_SHOWN, "more", "more")}\n` : ""}`;
 }
 
+/** The maximum number of losses to list. */
 const MAX_SHOWN = 20;
 
 /** The formats that commands read, for the help texts. */
@@ -228,6 +229,7 @@ function placeText({ episode, step, path }: { readonly episode?: number; readonl
   return parts.filter((part) => part !== "").join(", ");
 }
 
+/** The time in milliseconds between two pauses in which signals such as Ctrl-C are handled. */
 const YIELD_MS = 50;
 
 /**

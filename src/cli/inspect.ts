@@ -136,7 +136,7 @@ function specsText({ stepSpec, metadataSpec }: RldsReader): string {
   return `Each step:\n${specText(stepSpec)}${metadata}`;
 }
 
-/** Returns one line per part of the data that the reader does not read, with the option that reads the part. */
+/** Returns one line per part of the data that the reader does not read. Each line states the reason, or the option that reads the part. */
 function unreadText({ unread = [] }: RldsReader): string {
   return unread.map(({ what, remedy }) => `Not read: ${escapeText(what)}; ${remedyText(remedy)}\n`).join("");
 }

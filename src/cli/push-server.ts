@@ -9,6 +9,7 @@ import type { Host } from "./result.ts";
 import { countText } from "./text.ts";
 import { pushTrajectories, type TrajectoryOptions } from "./trajectories.ts";
 
+/** The time in seconds that a server has to describe its tables. */
 const RESPONSE_SECONDS = 10;
 
 export interface ServerOptions extends TrajectoryOptions {
@@ -46,7 +47,7 @@ export async function pushToServer(
   const { ReverbClient } = await import("../reverb/index.ts");
   const client = clientOf(() => new ReverbClient<Spec>(server, { spec }));
   let itemCounts: ReadonlyMap<string, number> = new Map();
-  // The observer does not expose its writer, so this client keeps the writer's counts of created items.
+  // The observer does not expose its writer, so this wrapper of the client keeps the counts of the items that the writer creates.
   const countingClient: StepClient = {
     spec,
     knows: (name) => client.knows(name),

@@ -129,10 +129,7 @@ function itemText({ key, priority, probability, timesSampled, length, steps }: I
   return `${head}\n${lines.map((line) => (line.length > width ? `${line.slice(0, width - 1)}…` : line)).join("\n")}`;
 }
 
-/**
- * Returns the columns of an item. If the steps do not have the structure of the spec, they are named columns, whose names are the paths and whose dtypes are
- * left empty.
- */
+/** Returns the columns of an item. If the table has named columns instead of the leaves of the spec, the names are the paths, and the dtypes are empty. */
 function columnsOf(spec: Spec, steps: unknown): { path: string; dtype: string; column: Column }[] {
   try {
     const columns = flatten(spec, steps) as Column[];
@@ -143,6 +140,7 @@ function columnsOf(spec: Spec, steps: unknown): { path: string; dtype: string; c
   }
 }
 
+/** The maximum number of values to print per leaf as text. */
 const MAX_VALUES = 64;
 
 function valuesText({ data }: Column): string {

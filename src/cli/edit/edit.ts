@@ -79,8 +79,8 @@ export async function edit(from: string, to: string, options: EditOptions, host:
 }
 
 /**
- * Opens all datasets, passes the readers to `use`, and closes the readers again. The second parameter contains the options for the first dataset, and the
- * options for all other datasets.
+ * Opens all datasets, passes the readers to `use`, and closes the readers again. The second argument contains the options for the first dataset and the options
+ * for all others.
  */
 async function withDatasets<T>(
   paths: readonly string[],

@@ -25,7 +25,7 @@ import { dtypesOf, type EditOptions, tasksOf } from "./options.ts";
 
 export interface EditedDataset {
   readonly data: RldsDataset;
-  /** Returns the import report of each source, in order. Reports are complete only after the data has been iterated. */
+  /** Returns the import report of each source, in order. Each report is complete only after the data has been iterated. */
   readonly reports: () => readonly ImportReport[];
   /** Returns the number of episodes so far whose last transition was left out. */
   readonly dropped: () => number;

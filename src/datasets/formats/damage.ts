@@ -37,7 +37,7 @@ export class Damage {
   }
 
   /**
-   * Returns a logger for opening a journal or its segments. The logger records each warning as damage, because each warning reports a part that was abandoned.
+   * Returns a logger for opening a journal or a recording. The logger records each warning as damage, because each warning reports a part that was abandoned.
    */
   logger(file: string): { warn(message: string): void } {
     return { warn: (reason) => this.#note({ file, code: "CORRUPT", reason }) };

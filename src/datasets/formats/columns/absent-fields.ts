@@ -1,4 +1,4 @@
-/** Supplies the rewards and discounts that a file lacks. Rewards are 0. Discounts are 1, or 0 at the end of an episode. */
+/** Supplies the rewards and discounts that a file lacks. Rewards are 0. Discounts are 1, or 0 at the end of an episode or where the environment terminated. */
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import type { FinalStep } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";

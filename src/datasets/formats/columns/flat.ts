@@ -49,8 +49,11 @@ export interface FlatIndex {
   readonly lengths: readonly number[];
 }
 
+/** The minimum number of rows per slice. */
 const SLICE_ROWS = 4096;
+/** The maximum number of bytes per slice. */
 const SLICE_BYTES = 2 ** 26;
+/** The number of flags that are read at a time. */
 const FLAG_ROWS = 2 ** 20;
 
 /** Returns the number of rows, which must be the same for all columns. @throws RldsError CORRUPT if a column has no rows or another number of rows */
@@ -208,7 +211,7 @@ interface Slice {
 class Slices {
   readonly #columns: readonly Column[];
   readonly #rows: number;
-  /** The number of rows per slice: at least 4096 rows and the largest chunk of a column, but at most as many rows as fit into 64 MiB. */
+  /** The number of rows per slice: at least SLICE_ROWS and the rows of the largest chunk, but at most as many rows as fit into SLICE_BYTES. */
   readonly height: number;
   #current: Slice = { from: 0, to: 0, data: [] };
 

@@ -9,7 +9,7 @@ import { unzstdPieces } from "./zstd.ts";
 export interface CompressedOptions {
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
-  /** Whether to read a truncated file up to the point where it ends. */
+  /** Whether to read a damaged or truncated file up to the damage. If false or undefined, damage throws. */
   readonly salvage?: boolean;
 }
 

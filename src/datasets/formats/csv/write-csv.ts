@@ -17,6 +17,7 @@ import { numberText } from "./number-text.ts";
 
 /** The maximum number of elements that are converted to text at a time. */
 const CHUNK_ELEMENTS = 2 ** 16;
+/** The maximum number of steps that are in memory at a time. */
 const CHUNK_STEPS = 1024;
 const EPISODE_INDEX = "episode_index";
 

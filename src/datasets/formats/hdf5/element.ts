@@ -1,4 +1,4 @@
-/** Maps the elements of HDF5 datasets to leaves, and their bytes to values. */
+/** Maps the element types of HDF5 datasets to leaves, and the bytes of elements to values. */
 import type { Metadata } from "h5wasm";
 import { DTYPES, isDtype } from "../../../schema/dtype.ts";
 import { widenHalves } from "../../../schema/half.ts";

@@ -1,6 +1,6 @@
 /**
- * Checks HDF5's global heaps, which store texts and bytes of variable length. On a damaged heap, the library would loop endlessly, so such a heap must not be
- * passed to it.
+ * Checks the global heaps of HDF5, which store texts and bytes of variable length. The library would loop endlessly on a damaged heap, so such a heap must not
+ * be passed to it.
  */
 import { dataView } from "../../../base/bytes.ts";
 

@@ -43,7 +43,7 @@ function jpegHead(bytes: Uint8Array): ImageHead {
   let scans = 0;
   for (let at = 2; at + 4 <= bytes.length; ) {
     const marker = bytes[at + 1] as number;
-    // The position is not at the beginning of a marker with a length.
+    // A byte that does not begin a marker with a length is skipped. It may be inside a scan or between markers.
     if (bytes[at] !== 0xff || marker === 0 || marker === 0xff || (marker >= 0xd0 && marker <= 0xd8)) {
       at++;
       continue;
