@@ -49,11 +49,11 @@ export interface FlatIndex {
   readonly lengths: readonly number[];
 }
 
-/** The minimum number of rows per slice. */
+/** The number of rows per slice, unless a chunk has more rows or the rows exceed SLICE_BYTES. */
 const SLICE_ROWS = 4096;
 /** The maximum number of bytes per slice. */
 const SLICE_BYTES = 2 ** 26;
-/** The number of flags that are read at a time. */
+/** The number of rows of flags that are read at a time, unless a chunk has more rows. */
 const FLAG_ROWS = 2 ** 20;
 
 /** Returns the number of rows, which must be the same for all columns. @throws RldsError CORRUPT if a column has no rows or another number of rows */
