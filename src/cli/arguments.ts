@@ -1,4 +1,4 @@
-/** Parses values on the command line. A value that does not parse is a usage error. */
+/** Parses the values of command line options. An invalid value is a usage error. */
 import { InvalidArgumentError } from "commander";
 import { SELECTORS, type Selector } from "../index.ts";
 import { SELECTOR_KINDS, selectorOf } from "../schema/selector.ts";
@@ -33,7 +33,7 @@ export function notNegative(text: string): number {
   return value;
 }
 
-/** Collects the values of an option that may be repeated. */
+/** Appends a value to the previous values of an option that may be repeated. */
 export function repeatable(text: string, previous: readonly string[] | undefined): readonly string[] {
   return [...(previous ?? []), text];
 }
@@ -41,7 +41,10 @@ export function repeatable(text: string, previous: readonly string[] | undefined
 /** The names of the selectors that take an exponent, for messages. */
 export const WITH_EXPONENT = SELECTORS.filter((kind) => SELECTOR_KINDS[kind].takesExponent);
 
-/** Parses the name of a selector, followed by a colon and an exponent if the selector takes an exponent. */
+/**
+ * Parses a selector: its name, such as `uniform`. If the selector takes an exponent, a colon and the exponent may follow, as in `prioritized:0.6`. The default
+ * exponent is 1.
+ */
 export function selector(text: string): Selector {
   const [name, ...rest] = text.split(":");
   const kind = SELECTORS.find((candidate) => candidate === name);

@@ -11,9 +11,9 @@ import { countText, escapeText } from "./text.ts";
 
 const FIRST_EXAMPLE = "  $ npx reprise check lerobot/pick_cube --without observation/image\n";
 
-/** The names of faults and warnings, as in the output of --json. */
+/** The names of all faults and warnings, as in the output of `--json`. */
 const KINDS: readonly string[] = [...CHECK_FAULTS, ...CHECK_WARNINGS];
-/** The word that stands for all warnings on the command line. */
+/** The value of `--ignore` that omits all warnings. */
 const WARNINGS = "warnings";
 
 const EXAMPLES = `
@@ -94,7 +94,7 @@ export function check(path: string, options: CheckCommandOptions, host: Host): P
   });
 }
 
-/** Returns a reader that Ctrl-C can stop between two episodes. It otherwise equals the given reader. */
+/** Returns the same reader, except that Ctrl-C can stop its iteration between two episodes. */
 function withPauses(reader: RldsReader, { signal }: Host): RldsReader {
   return new Proxy(reader, {
     get: (target, key) => (key === Symbol.asyncIterator ? () => withYields(target, signal) : Reflect.get(target, key, target)),
@@ -105,7 +105,7 @@ interface Kinds {
   readonly [kind: string]: CheckFindings;
 }
 
-/** Returns the kinds that have findings and are not ignored, in the words of the command line. */
+/** Returns the findings of the kinds that are not ignored and have findings. Their texts name flags of the command line instead of options. */
 function listed(kinds: Kinds, ignore: readonly string[]): Kinds {
   const found = Object.entries(kinds).filter(([kind, { count }]) => count > 0 && !ignore.includes(kind));
   return Object.fromEntries(found.map(([kind, findings]) => [kind, { ...findings, places: findings.places.map(inWords) }]));
@@ -115,7 +115,7 @@ function inWords(finding: CheckFinding): CheckFinding {
   return { ...finding, text: rephrase(finding.text) };
 }
 
-/** Returns one line per place. If a kind has more places than are listed, an additional line states their number. */
+/** Returns one line per listed finding and a line with the totals. If a kind has more findings than are listed, an additional line states how many more. */
 function textOf({ episodes, steps, complete }: CheckReport, faults: Kinds, warnings: Kinds): string {
   const lines = [...linesOf("fault", faults), ...linesOf("warning", warnings)];
   const total = (kinds: Kinds) => Object.values(kinds).reduce((sum, { count }) => sum + count, 0);
@@ -130,7 +130,7 @@ function linesOf(level: string, kinds: Kinds): string[] {
   });
 }
 
-/** Returns the place of a finding, such as `episode 3, step 17: `. */
+/** Returns the place of a finding, such as `episode 3, step 17: `, or an empty text if the finding has no place. */
 function placeText({ episode, step }: CheckFinding): string {
   const parts = [episode === undefined ? "" : `episode ${episode}`, step === undefined ? "" : `step ${step}`].filter((part) => part !== "");
   return parts.length === 0 ? "" : `${parts.join(", ")}: `;

@@ -98,7 +98,7 @@ const ENDINGS: readonly (readonly [ending: string, format: Format])[] = [
 ];
 /** The file name endings of datasets that consist of one file. */
 export const FILES: readonly string[] = ENDINGS.map(([ending]) => ending);
-/** The formats that each option applies to. */
+/** The flag of each option, and the formats to which the option applies. */
 const OF_FORMAT: { readonly [option in keyof FormatOptions]-?: { readonly flag: string; readonly formats: readonly Format[] } } = {
   name: { flag: "--name", formats: ["tfds"] },
   version: { flag: "--version", formats: ["tfds"] },
@@ -148,7 +148,7 @@ export function convert(from: string, to: string, options: ConvertOptions, host:
   });
 }
 
-/** @throws UsageError for an option that does not apply to the format */
+/** Checks that every option applies to the format. @throws UsageError if an option does not apply */
 export function checkFormatOptions(to: string, format: Format, options: FormatOptions): void {
   for (const [option, { flag, formats }] of Object.entries(OF_FORMAT))
     if (options[option as keyof FormatOptions] !== undefined && !formats.includes(format))
@@ -157,14 +157,14 @@ export function checkFormatOptions(to: string, format: Format, options: FormatOp
       );
 }
 
-/** Returns the reason why no step is left. Returns an empty text if the report of the import does not show a reason. */
+/** Returns the end of an error message: the reason why no step is left. Returns an empty text if the report of the import does not show a reason. */
 export function emptyRemedy({ episodes, kept, faults }: ImportReport): string {
   if (episodes === 0 || kept.steps > 0) return "";
   const [fault] = Object.entries(faults).find(([, { count }]) => count > 0) ?? [];
   return fault === undefined ? "" : `, because all ${episodes} episodes have faults. List the faults with reprise inspect`;
 }
 
-/** Returns the options for opening the source. In this command, `--split` names the split of the target, not of the source. */
+/** Returns the options for opening the source. Here, `--split` names the split of the target, and `--from-split` names the split of the source. */
 export function openOptionsOf({ fromSplit, open, topics, rate, mode, without, only, rename, null: nulls }: SourceOptions): OpenOptions {
   return {
     mode,
@@ -179,11 +179,14 @@ export function openOptionsOf({ fromSplit, open, topics, rate, mode, without, on
   };
 }
 
-/** @throws UsageError if the name implies another format, or has an unknown ending */
+/**
+ * Returns the format to write: the given format, otherwise the format that the ending of `to` selects, otherwise TFDS.
+ * @throws UsageError if the ending belongs to a format other than the given one
+ * @throws UsageError if no format is given, the ending is unknown, and `to` is not an existing folder
+ */
 export function formatOf(to: string, format: Format | undefined): Format {
   const ending = /\.[a-z][a-z0-9]*$/i.exec(to)?.[0].toLowerCase();
   const byName = ENDINGS.find(([name]) => name === ending)?.[1];
-  // Parquet may also be a folder.
   if (format !== undefined && byName !== undefined && format !== byName)
     throw new UsageError(`${to} ends with ${ending}, but --format is ${format}. Pass a folder, or another --format`);
   if (format !== undefined) return format;

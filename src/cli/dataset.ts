@@ -53,7 +53,7 @@ export function finalStepsText({ repeated, dropped }: FinalStepCounts): string {
   return repeatedText + (dropped === 0 ? "" : `  no final observation in ${countText(dropped, "episode")}: the last transition is left out\n`);
 }
 
-/** The options that select and rename columns. */
+/** The options that select and rename columns and replace nulls. */
 export interface SelectOptions {
   readonly without?: readonly string[];
   readonly only?: readonly string[];
@@ -87,7 +87,7 @@ export function addOpen(command: Command): Command {
     );
 }
 
-/** Adds the options that select columns. A column has its name from the file or from a step, with dots or slashes. */
+/** Adds the options that select and rename columns and replace nulls. They refer to a column by its name in the file or in a step, with dots or slashes. */
 export function addSelect(command: Command): Command {
   return command
     .option("--without <column>", "a column to leave out without reading it, such as observation/instruction; may be repeated", repeatable)
@@ -100,7 +100,7 @@ export function addSelect(command: Command): Command {
     );
 }
 
-/** Returns the column options in the form that a reader takes. @throws UsageError */
+/** Returns the column options in the form that a reader takes. @throws UsageError if a value of --rename or --null does not have the form COLUMN=VALUE */
 export function selectionOf({ without, only, rename, null: nulls }: SelectOptions): SelectionOptions {
   const pairs = (flag: string, texts: readonly string[]) =>
     texts.map((text) => {
@@ -117,7 +117,7 @@ export function selectionOf({ without, only, rename, null: nulls }: SelectOption
   };
 }
 
-/** Parses a number, true or false. Any other value is a text. */
+/** Parses a number, true or false. Whole numbers of 16 to 20 digits become bigints. Any other value is a text. */
 function nullOf(text: string): number | bigint | boolean | string {
   if (/^-?\d{16,20}$/.test(text)) return BigInt(text);
   const number = Number(text);
@@ -125,20 +125,25 @@ function nullOf(text: string): number | bigint | boolean | string {
   return text === "true" || text === "false" ? text === "true" : text;
 }
 
-/** Returns one line per loss of data that could not be read, or an empty text if everything was read. */
+/** Returns one line per damaged part of the files that could not be read, but at most 20 lines. Returns an empty text if everything was read. */
 export function lossesText(losses: readonly SourceLoss[] | undefined): string {
   if (losses === undefined || losses.length === 0) return "";
   const lines = losses.slice(0, MAX_SHOWN).map(({ code, reason }) => `  ${code}: ${escapeText(reason)}\n`);
   return `Not read:\n${lines.join("")}${losses.length > MAX_SHOWN ? `  … and ${countText(losses.length - MAX_SHOWN, "more", "more")}\n` : ""}`;
 }
 
+/** The maximum number of losses to list. */
 const MAX_SHOWN = 20;
 
 /** The formats that commands read, for the help texts. */
 export const SOURCES =
   "TFDS, Minari, D4RL, LeRobot, robot HDF5, Parquet, JSONL, CSV, NPZ, Zarr, MCAP, TF-Agents TFRecord, a recording, a journal or a snapshot";
 
-/** Opens the dataset, runs `use` and closes the dataset again. */
+/**
+ * Opens the dataset, runs `use` and closes the dataset again.
+ * @throws UsageError if an option is invalid or is set twice
+ * @throws the errors of `openRlds` and `use`
+ */
 export async function withDataset<T>(path: string, options: OpenOptions, { signal }: Host, use: (reader: RldsReader) => Promise<T>): Promise<T> {
   const { split, open = [], mode, topics, rate } = options;
   const pairs = open.map(optionOf);
@@ -150,7 +155,7 @@ export async function withDataset<T>(path: string, options: OpenOptions, { signa
   const mcap = { ...(topics !== undefined && { topics: await topicsIn(topics) }), ...(rate !== undefined && { rate }) };
   const selected = { ...Object.fromEntries(pairs), ...mcap, ...selectionOf(options), ...(mode === "salvage" && { salvage: true }) };
   const reader = await openRlds(path, { ...selected, signal, ...(split !== undefined && { split }) }).catch((error) => {
-    // The path is always a string, so an argument of the wrong type must be an option.
+    // The path is always a string, so a TypeError can only be about an option.
     throw error instanceof TypeError ? new UsageError(error.message, { cause: error }) : error;
   });
   try {
@@ -174,7 +179,10 @@ async function topicsIn(path: string): Promise<{ readonly [leaf: string]: string
   }
 }
 
-/** Parses `maxEpisodeSteps=1000`. A value that is not JSON is a string. */
+/**
+ * Parses a value of `--open`, such as `maxEpisodeSteps=1000`. If the part after the equals sign is not JSON, it is used as a string. @throws UsageError if the
+ * value does not have the form OPTION=VALUE
+ */
 function optionOf(text: string): [name: string, value: unknown] {
   const at = text.indexOf("=");
   if (at < 1) throw new UsageError(`--open requires OPTION=VALUE, got ${JSON.stringify(text)}`);
@@ -186,7 +194,7 @@ function optionOf(text: string): [name: string, value: unknown] {
   }
 }
 
-/** Returns the checked episodes of a reader. Ctrl-C can stop the iteration between two episodes. */
+/** Returns the episodes of a reader. Faults are handled as `mode` requires. Ctrl-C can stop the iteration between two episodes. */
 export function importFrom(reader: RldsReader, { mode }: ModeOption, { signal }: Host): ImportedRlds {
   const { stepSpec, metadataSpec } = reader;
   return importRlds(
@@ -195,7 +203,10 @@ export function importFrom(reader: RldsReader, { mode }: ModeOption, { signal }:
   );
 }
 
-/** Returns the faults and repairs of an import, one per line, or an empty text if the import had none. */
+/**
+ * Returns one line per kind of fault with the number of faults and up to three places, and one line each for the repairs and for the dropped episodes and
+ * steps. Returns an empty text if there were none.
+ */
 export function reportText(report: ImportReport): string {
   const faults = Object.entries(report.faults).filter(([, { count }]) => count > 0);
   const lines = faults.map(
@@ -218,9 +229,13 @@ function placeText({ episode, step, path }: { readonly episode?: number; readonl
   return parts.filter((part) => part !== "").join(", ");
 }
 
+/** The time in milliseconds between two pauses in which signals such as Ctrl-C are handled. */
 const YIELD_MS = 50;
 
-/** Iterates over values and yields to the event loop from time to time. Without these pauses, Ctrl-C would have no effect before the end of a file. */
+/**
+ * Iterates over values and yields to the event loop from time to time. Without these pauses, Ctrl-C would have no effect before the end of a file.
+ * @throws the signal's reason if the signal aborts
+ */
 export async function* withYields<T>(iterable: AsyncIterable<T> | Iterable<T>, signal: AbortSignal): AsyncGenerator<T, void, undefined> {
   let next = performance.now() + YIELD_MS;
   for await (const value of iterable) {

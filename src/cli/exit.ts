@@ -10,7 +10,7 @@ export const INTERRUPTED = 130;
 /** Reports wrong usage of the command line, such as an invalid option, or options that cannot be combined. */
 export class UsageError extends Error {}
 
-/** Reports Ctrl-C. The message describes the state of the work. */
+/** Reports that Ctrl-C ended the command. The message states what was written before. */
 export class Interrupted extends Error {
   constructor(message = "nothing was written") {
     super(message);
@@ -21,7 +21,7 @@ export class Interrupted extends Error {
 export function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
   if (error instanceof Interrupted) return INTERRUPTED;
-  // A RangeError means that a value from the command line is out of range.
+  // In the command line, a RangeError means that the value of an option or argument is out of range.
   return error instanceof UsageError || error instanceof RangeError ? WRONG_USAGE : WRONG_DATA;
 }
 
@@ -34,7 +34,7 @@ export function lineOf(error: unknown): string {
   return `reprise: ${code === undefined ? "" : `${code}: `}${lines.join(" ")}`;
 }
 
-/** Returns a failure as `{error: {code, message, file, offset, episode, step, pushed}}`. Fields whose values are unknown are omitted. */
+/** Returns a failure as `{error: {code, message, file, offset, episode, step, pushed}}`. Unknown fields are undefined, so JSON omits them. */
 export function failureValue(error: unknown): object {
   const { message = String(error), file, offset, episode, step, pushed } = (error ?? {}) as { [key: string]: unknown };
   return { error: { code: codeOf(error), message: rephrase(String(message)), file, offset, episode, step, pushed } };
@@ -49,7 +49,7 @@ function codeOf(error: unknown): string | undefined {
   return typeof code === "string" ? code : undefined;
 }
 
-/** Phrases in messages of the package, with their replacements. */
+/** Phrases in error messages of the package that name options or functions, with the replacements for the command line. */
 const PHRASES: readonly (readonly [original: string, replacement: string])[] = [
   ["overwrite: true", "--overwrite"],
   ["salvage: true", "--mode salvage"],
@@ -73,7 +73,7 @@ const PHRASES: readonly (readonly [original: string, replacement: string])[] = [
   ["shards and shardBytes cannot", "--shards and shardBytes cannot"],
 ];
 
-/** Patterns for messages that contain names of options, with replacements that name flags instead. */
+/** Patterns in error messages of the package that name options or functions, with replacements that name flags instead. */
 const OPTION_PATTERNS: readonly (readonly [original: RegExp, replacement: string])[] = [
   [/\b[Ll]eave (it|the array|them) out (?:by|with) mapSteps/g, "Leave $1 out with --without"],
   [/bytes that maxBytes allows\. Increase maxBytes, or write Parquet/, "bytes that this format may take. Write Parquet instead"],

@@ -2,7 +2,7 @@
 import { number } from "./text.ts";
 
 export interface Bin {
-  /** The bin contains values >= from and < to. The last bin, and a bin with from = to, also contains the value `to`. */
+  /** A bin contains the values from `from` up to, but not including, `to`. The last bin also contains the value `to`. */
   readonly from: number;
   readonly to: number;
   readonly count: number;
@@ -42,7 +42,7 @@ export function histogramOf(numbers: readonly number[]): Histogram | undefined {
   return { min, max, mean, bins: counts.map((n, i) => ({ from: min + i * width, to: i === count - 1 ? max : min + (i + 1) * width, count: n })) };
 }
 
-/** Returns one line per bin, with a bar. */
+/** Returns a title line with the minimum, maximum and mean, and one line per bin, with a bar. Returns an empty text if there is no histogram. */
 export function histogramText(title: string, histogram: Histogram | undefined): string {
   if (histogram === undefined) return "";
   const { min, max, mean, bins } = histogram;

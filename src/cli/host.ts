@@ -1,11 +1,11 @@
-/** Connects a command to the terminal. Handles Ctrl-C, the progress and the width. */
+/** Connects a command to the terminal. Handles Ctrl-C, shows the progress and determines the width of the terminal. */
 import { SingleBar } from "cli-progress";
 import type { Host, Progress } from "./result.ts";
 import { number } from "./text.ts";
 
 const WIDTH = 120;
 
-/** @returns the host, and `release`, which stops handling Ctrl-C. A second Ctrl-C ends the program immediately. */
+/** Returns the host of a command. The first Ctrl-C aborts its signal, and a second Ctrl-C ends the program immediately. `release` stops handling Ctrl-C. */
 export function terminalHost(parts: Pick<Host, "version" | "program" | "show">): { readonly host: Host; release(): void } {
   const interrupt = new AbortController();
   const onSignal = () => interrupt.abort();

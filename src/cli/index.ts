@@ -1,4 +1,4 @@
-/** Starts the command line, `npx reprise`. */
+/** Starts the command line program, `npx reprise`. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { run } from "./program.ts";

@@ -32,7 +32,7 @@ export interface InspectOptions extends OpenOptions {
   readonly stats?: true;
 }
 
-/** Inspects a dataset. An MCAP file without a mapping has no steps yet, so its topics are shown instead. */
+/** Inspects a dataset. If an MCAP file is read without a mapping of topics to leaves, it has no steps yet, so the result lists its topics instead. */
 export async function inspect(path: string, options: InspectOptions, host: Host): Promise<Result> {
   try {
     return await inspectSteps(path, options, host);
@@ -114,7 +114,10 @@ class EpisodeCollector {
   }
 }
 
-/** Returns the sum of all rewards, except the rewards of final observations. Returns undefined if a reward is not a single number. */
+/**
+ * Returns the sum of the rewards of an episode, without the reward of a final observation. Returns undefined if the steps lack rewards or `is_last`, or if a
+ * reward is not a single number.
+ */
 function returnOf({ steps, final_step }: ReadEpisode): number | undefined {
   const { reward, is_last } = steps.columns as { readonly [field: string]: { readonly data?: ArrayLike<number | bigint> } | undefined };
   if (reward?.data?.length !== steps.length || is_last?.data?.length !== steps.length) return undefined;
@@ -133,7 +136,7 @@ function specsText({ stepSpec, metadataSpec }: RldsReader): string {
   return `Each step:\n${specText(stepSpec)}${metadata}`;
 }
 
-/** Returns the data that the files contain or should contain, but that these options do not read. */
+/** Returns one line per part of the data that the reader does not read. Each line states the reason, or the option that reads the part. */
 function unreadText({ unread = [] }: RldsReader): string {
   return unread.map(({ what, remedy }) => `Not read: ${escapeText(what)}; ${remedyText(remedy)}\n`).join("");
 }

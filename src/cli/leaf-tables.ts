@@ -4,7 +4,7 @@ import { leaves } from "../schema/nest.ts";
 import { shapeText, table } from "./text.ts";
 
 export interface NamedLeaf {
-  /** The path in the form of RLDS tools, such as `observation/image`. */
+  /** The path with slashes, as in RLDS tools, such as `observation/image`. */
   readonly path: string;
   readonly dtype: string;
   readonly shape: readonly number[];

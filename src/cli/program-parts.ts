@@ -1,6 +1,6 @@
 /**
- * Exports the parts of the package that the command line needs in addition to the public entry. All parts are in one module, so each error class exists only
- * once.
+ * Exports the parts of the package that the command line needs in addition to the public entry. All parts are in one module, so that the built package contains
+ * each error class only once.
  */
 
 export { filmReferences } from "../datasets/formats/film-references.ts";

@@ -23,7 +23,11 @@ Every command has --json and --help. Exit codes: 0 done, 1 the data or a file is
 
 type Verb = (path: string, ...rest: never[]) => Promise<Result | undefined>;
 
-/** Runs the command line. @param folder the folder of the program @returns the exit code */
+/**
+ * Runs the command line and prints its result or its failure.
+ * @param folder the folder that contains the built program
+ * @returns the exit code
+ */
 export async function run(args: readonly string[], version: string, folder: string): Promise<number> {
   const asJson = args.includes("--json");
   const verbose = args.includes("--verbose");
@@ -45,7 +49,10 @@ export async function run(args: readonly string[], version: string, folder: stri
   }
 }
 
-/** @param finish called with the result of the command that ran */
+/**
+ * Returns the program with all of its commands.
+ * @param finish receives the result of the command that ran, or undefined if the command printed its results itself
+ */
 function programOf(version: string, folder: string, finish: (result: Result | undefined) => void): Command {
   const program = new Command("reprise").description("Reads reinforcement learning datasets and replay journals.").version(version).addHelpText("after", HELP);
   program.configureOutput({ writeErr: (text) => process.stderr.write(escapeLines(text)) });
@@ -71,7 +78,7 @@ function programOf(version: string, folder: string, finish: (result: Result | un
   return program;
 }
 
-/** Adds the nearest choice to the error of an option with choices. */
+/** Adds the most similar choice to the error message for an invalid value of an option with choices. */
 function suggestWords(command: Command): void {
   for (const option of command.options) {
     const { argChoices: words, parseArg } = option;
@@ -84,7 +91,7 @@ function suggestWords(command: Command): void {
   }
 }
 
-/** Makes a second value of an option a usage error, unless the option may be repeated. By default, Commander would silently use the last value. */
+/** Makes a second value of an option a usage error, unless the option may be repeated. Without this check, Commander would silently use the last value. */
 function refuseSecondValues(command: Command): void {
   for (const option of command.options) {
     if (option.isBoolean() || option.parseArg === repeatable) continue;
@@ -112,7 +119,10 @@ async function execute(command: Command, verb: Verb, args: readonly unknown[], o
   }
 }
 
-/** Writes a text and waits until it is written, because the program may end immediately afterwards. */
+/**
+ * Writes a text with a final line break and with control characters escaped. Waits until the text is written, because the program may end immediately
+ * afterwards.
+ */
 function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
   return new Promise((resolve) => {
     stream.write(escapeLines(text.endsWith("\n") ? text : `${text}\n`), () => resolve());

@@ -9,6 +9,7 @@ import type { Host } from "./result.ts";
 import { countText } from "./text.ts";
 import { pushTrajectories, type TrajectoryOptions } from "./trajectories.ts";
 
+/** The time in seconds that a server has to describe its tables. */
 const RESPONSE_SECONDS = 10;
 
 export interface ServerOptions extends TrajectoryOptions {
@@ -18,12 +19,21 @@ export interface ServerOptions extends TrajectoryOptions {
 /** The counts of a table on the server. */
 export interface TableCounts {
   readonly name: string;
-  /** The number of items that this push has created. */
+  /** The number of items that this push created for the table. */
   readonly inserted: number;
   readonly size: number;
 }
 
-/** @param of the number of steps in the data, if it is known @throws ReplayError NOT_FOUND, IO, SPEC_MISMATCH */
+/**
+ * Pushes trajectories into existing tables of a server.
+ * @param of the number of steps in the data, if it is known
+ * @throws UsageError if the address of the server is invalid
+ * @throws ReplayError NOT_FOUND if the server does not have one of the tables
+ * @throws ReplayError IO if the server cannot be reached
+ * @throws ReplayError TIMEOUT if the server does not answer in time
+ * @throws ReplayError SPEC_MISMATCH if a table has another signature than the data
+ * @throws Interrupted if Ctrl-C ends the push
+ */
 export async function pushToServer(
   server: string,
   data: RldsDataset,
@@ -33,11 +43,11 @@ export async function pushToServer(
 ): Promise<{ readonly pushed: number; readonly tables: readonly TableCounts[] }> {
   const { table, maxTextBytes } = options;
   const spec: Spec = await createTrajectoryDataSpec(data, undefined, { ...(maxTextBytes !== undefined && { maxTextBytes }) });
-  // The client is loaded only here, because a push into a journal does not need it.
+  // The module of the client is loaded only here, because a push into a journal does not need it.
   const { ReverbClient } = await import("../reverb/index.ts");
   const client = clientOf(() => new ReverbClient<Spec>(server, { spec }));
   let itemCounts: ReadonlyMap<string, number> = new Map();
-  // This client counts the steps and items, because the observer's writer is private.
+  // The observer does not expose its writer, so this wrapper of the client keeps the counts of the items that the writer creates.
   const countingClient: StepClient = {
     spec,
     knows: (name) => client.knows(name),

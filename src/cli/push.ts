@@ -144,8 +144,8 @@ async function pushToJournal({ steps, losses }: RldsReader, options: JournalOpti
     return resultOf(options.dir, { pushed, transitions, finalSteps: transitions ?? finals.finalSteps, losses }, counts, replay.journal.stats, data.report);
   } catch (error) {
     replay.dispose();
-    // A new journal is removed, because the corrected call may need other tables or another spec. In addition, items that were pushed before the failure would
-    // exist twice.
+    // A new journal is removed after a failure, because the corrected call may need other tables or another spec, and would push the same items again. After
+    // Ctrl-C, the journal is kept.
     if (isNew && !host.signal.aborted) removeJournal(options.dir);
     throw error;
   } finally {
@@ -185,7 +185,15 @@ function checkUsage(options: PushVerbOptions): void {
   if (!episodes && maxLength !== undefined) throw new UsageError("--max-length requires --episodes. Pass --episodes, or remove --max-length");
 }
 
-/** Opens the existing journal, or creates a new journal. @throws ReplayError SPEC_MISMATCH if the existing journal has another spec or other tables */
+/**
+ * Opens the existing journal, or creates a new journal.
+ * @throws UsageError if a table of the existing journal already has items and --append is not set
+ * @throws ReplayError NOT_FOUND if the existing journal lacks a table
+ * @throws ReplayError SPEC_MISMATCH if the existing journal contains transitions instead of trajectories, or vice versa
+ * @throws ReplayError SPEC_MISMATCH if the existing journal has another seed, or if a table has another size or sampler
+ * @throws ReplayError SPEC_MISMATCH if the folder contains files that do not belong to a journal
+ * @throws the errors of `createTrajectoryDataSpec`, `createTransitionSpec` and `Replay.open`
+ */
 async function openJournal(data: RldsDataset, options: JournalOptions, { signal }: Host): Promise<OpenReplay> {
   const { dir, table, sampler, maxSize, maxTextBytes, seed, nStep, takeOver = false, append = false } = options;
   if (isJournal(dir)) {
@@ -215,7 +223,7 @@ async function openJournal(data: RldsDataset, options: JournalOptions, { signal 
   return Replay.open<Spec, string>({ dir, spec, tables, ...(seed !== undefined && { seed }), takeOver, logger: null, signal });
 }
 
-/** Returns the largest table size, a power of ten up to one million items, whose steps fit into the largest possible memory. */
+/** Returns the largest table size whose steps fit into the largest possible Replay. The size is a power of ten, from 1 to one million items. */
 function largest(bytesOf: (maxSize: number) => number): number {
   let size = MAX_SIZE;
   while (size > 1 && bytesOf(size) > MAX_REPLAY_BYTES) size /= 10;
@@ -236,7 +244,7 @@ function checkTable(existing: TableOptions, { sampler, maxSize }: Partial<TableO
 }
 
 interface PushCounts {
-  /** The number of trajectories or transitions. */
+  /** The number of pushed trajectories or transitions. */
   readonly pushed: number;
   readonly transitions: PushedEpisodes | undefined;
   readonly finalSteps: FinalStepCounts;
@@ -258,7 +266,7 @@ ${tableText([["table", "new items", "items"], ...rows])}${finalStepsText(finalSt
   return { value: { dir, pushed, transitions, finalSteps, tables, journal: { bytes: size, segments }, losses: counts.losses, report }, text };
 }
 
-/** Returns only the counts of final steps. Counts of transitions are reported separately. */
+/** Returns only the counts of final steps, because the argument may be a `PushedEpisodes`, whose other counts are reported separately. */
 function countsOf({ repeated, dropped }: FinalStepCounts): FinalStepCounts {
   return { repeated, dropped };
 }

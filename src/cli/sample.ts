@@ -68,7 +68,7 @@ export async function sample(dir: string, { table: name, number: n, mode, ...sel
       const item = whole && { ...whole, steps: selectNest(whole.steps, isColumn, selection) };
       if (item === undefined) break;
       values += valuesIn(spec, item.length);
-      // The first item is checked immediately. Later items may be longer.
+      // The limit also applies to n items of this length, so an excessive -n usually fails at the first item.
       if (Math.max(values, valuesIn(spec, item.length) * n) > MAX_PRINTED)
         throw new UsageError(`-n ${n} would print more than ${MAX_PRINTED} values, ${valuesIn(spec, item.length)} per item. Pass a smaller -n`);
       items.push(item);
@@ -82,7 +82,9 @@ export async function sample(dir: string, { table: name, number: n, mode, ...sel
   }
 }
 
-/** Returns the number of values in an item, including its info. */
+/**
+ * Returns the approximate number of values that are printed for an item. The properties of the item itself, such as its key and priority, count as 8 values.
+ */
 function valuesIn(spec: Spec, length: number): number {
   return 8 + length * leavesIn(spec).reduce((sum, { shape }) => sum + sizeOf(shape), 0);
 }
@@ -104,7 +106,7 @@ function noItemsError(table: Table): ReplayError {
   );
 }
 
-/** Returns the columns of one item as nested arrays, whose first dimension is time. */
+/** Returns the columns of one item as nested arrays. The first dimension is time. */
 function nestedSteps(steps: unknown): unknown {
   return zip([steps], isColumn, ([column]) => {
     const { data, shape } = column as Column;
@@ -118,7 +120,7 @@ function nestArrays(data: ArrayLike<unknown>, shape: readonly number[], from = 0
   return Array.from({ length }, (_, i) => nestArrays(data, rest, from + i * sizeOf(rest)));
 }
 
-/** Returns one line per leaf, cut to the width of the terminal. */
+/** Returns a heading and one line per leaf. The lines are cut to the width of the terminal. */
 function itemText({ key, priority, probability, timesSampled, length, steps }: Item, index: number, spec: Spec, width: number): string {
   const head = `Item ${index + 1}: key ${key}, priority ${number(priority)}, probability ${number(probability)}, sampled ${timesSampled}×, ${length} steps`;
   const columns = columnsOf(spec, steps);
@@ -127,7 +129,7 @@ function itemText({ key, priority, probability, timesSampled, length, steps }: I
   return `${head}\n${lines.map((line) => (line.length > width ? `${line.slice(0, width - 1)}…` : line)).join("\n")}`;
 }
 
-/** Returns the columns of an item. If the item has named columns, these names are used as paths. */
+/** Returns the columns of an item. If the table has named columns instead of the leaves of the spec, the names are the paths, and the dtypes are empty. */
 function columnsOf(spec: Spec, steps: unknown): { path: string; dtype: string; column: Column }[] {
   try {
     const columns = flatten(spec, steps) as Column[];
@@ -138,6 +140,7 @@ function columnsOf(spec: Spec, steps: unknown): { path: string; dtype: string; c
   }
 }
 
+/** The maximum number of values to print per leaf as text. */
 const MAX_VALUES = 64;
 
 function valuesText({ data }: Column): string {

@@ -1,4 +1,4 @@
-/** `reprise serve-page`: opens the page on a dataset, journal or snapshot of this machine, until Ctrl-C. */
+/** `reprise serve-page`: serves the page that shows a dataset, journal or snapshot on this machine, until Ctrl-C. */
 import type { Command } from "commander";
 import { wholeNumber } from "./arguments.ts";
 import { UsageError } from "./exit.ts";

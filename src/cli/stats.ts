@@ -85,7 +85,11 @@ async function snapshotStats(path: string, options: OpenOptions, { signal }: Hos
   }
 }
 
-/** Returns the statistics that journals and snapshots have in common. @throws RangeError for a column that no step has */
+/**
+ * Returns the statistics that both journals and snapshots have.
+ * @throws RangeError if an option names a column that the steps do not have
+ * @throws UsageError if a value of --rename or --null does not have the form COLUMN=VALUE
+ */
 function memoryStats(replay: Replay, options: OpenOptions) {
   const { steps, bytes: memory } = replay.stats();
   const { spec: wholeSpec } = replay.options;
@@ -119,8 +123,8 @@ function memoryStats(replay: Replay, options: OpenOptions) {
 }
 
 /**
- * Returns statistics of the priorities of all items. Returns undefined if there are no items, or if the rate limiter allows no draw. This function draws items,
- * so the Replay must be a copy.
+ * Returns statistics of the priorities of all items. Returns undefined if the table is empty or has more items than a batch can hold, if the steps have no
+ * leaf, or if the rate limiter does not allow the draw. This function draws items, which changes the table, so the Replay must be a copy in memory.
  */
 function prioritiesOf(table: Table, spec: Spec): { readonly min: number; readonly max: number; readonly mean: number } | undefined {
   const { size } = table;

@@ -1,4 +1,4 @@
-/** Chooses the options for the writer of each format, to keep as much of the source as the format allows. */
+/** Chooses the options for the writer of each format, so that the target keeps as much of the source as the format allows. */
 import { basename } from "node:path";
 import {
   type LeRobotVersion,
@@ -43,10 +43,16 @@ export interface FormatOptions {
 /** The options that all writers take. */
 export type CommonOptions = Pick<WriteOptions, "signal" | "overwrite" | "strict" | "onProgress">;
 
-/** The options for LeRobot films, which encode leaves of pixels and cut existing films. */
+/** The options for the films of a LeRobot target: which image leaves to encode as films, the encoder, and the function that cuts existing films. */
 export type FilmOptions = Pick<LeRobotWriteOptions, "videos" | "videoEncoder" | "cutFilm">;
 
-/** @param data the reader's episodes with all changes @param films the options for LeRobot films */
+/**
+ * Writes a dataset in a format.
+ * @param data the episodes to write
+ * @param reader the source of the metadata and of existing films
+ * @param films the options for LeRobot films. Other formats ignore them
+ * @throws UsageError if the format is LeRobot, and neither the options nor the source state the steps per second
+ */
 export async function write(
   format: Format,
   data: RldsDataset,
@@ -78,30 +84,33 @@ export async function write(
   }
 }
 
-/** The keys that a reader derives from a TFDS folder. */
+/**
+ * The metadata keys that a reader takes from the files of a TFDS dataset. They are not stored as additional metadata in a TFDS target, because its own files
+ * state them.
+ */
 const TFDS_KEYS = ["name", "version", "fileFormat", "file_format", "disableShuffling", "description"];
 
-/** Returns the source's metadata for the target. The tables of a Replay are left out. */
+/** Returns the source's metadata for the target. The metadata of a journal or snapshot describes its tables, so it is left out. */
 function aboutOf({ format, about }: RldsReader, target: Format): RldsReader["about"] {
   if (format === "journal" || format === "snapshot") return {};
-  // The list of unread data does not apply to the target.
+  // The list of data that was not read from the source does not describe the target.
   const { unread: _, ...kept } = about;
   return target === "tfds" ? Object.fromEntries(Object.entries(kept).filter(([name]) => !TFDS_KEYS.includes(name))) : kept;
 }
 
-/** Returns the data of the source that these options do not read, as losses. */
+/** Returns a loss for each part of the source that the reader does not read. */
 export function unreadLosses({ unread = [], about }: RldsReader): Loss[] {
   const named = unread.map(({ what, remedy }) => ({ what, reason: `not read from the source; ${remedyText(remedy)}` }));
   const others = unreadPaths(about).filter((path) => !unread.some(({ what }) => what === path));
   return [...named, ...others.map((what) => ({ what, reason: "not read from the source; no option reads it" }))];
 }
 
-/** Returns the paths within the files that the reader does not read. */
+/** Returns the paths of the data within the source files that the reader does not read. */
 export function unreadPaths(about: RldsReader["about"]): string[] {
   return Array.isArray(about.unread) ? about.unread.map(String) : [];
 }
 
-/** Returns a remedy in the words of the command line. */
+/** Returns a remedy in which `--open NAME=…` replaces `the option NAME=…`. */
 export function remedyText(remedy: string): string {
   return remedy.replace(/^the option (\w+=)/, "--open $1");
 }
@@ -123,7 +132,10 @@ async function asLeRobot(data: RldsDataset, reader: RldsReader, to: string, opti
   });
 }
 
-/** Returns the names of joints and similar values, in the form of LeRobot features. */
+/**
+ * Returns the names of the elements of each leaf, such as the names of joints, as a LeRobot source states them. Leaves without names that fit their shape are
+ * left out.
+ */
 function namesOf({ about, stepSpec }: RldsReader): NonNullable<LeRobotWriteOptions["names"]> {
   const features = (about.features ?? {}) as { readonly [name: string]: { readonly names?: unknown } | null };
   const isTexts = (value: unknown): value is string[] => Array.isArray(value) && value.every((text) => typeof text === "string");
@@ -140,7 +152,10 @@ function namesOf({ about, stepSpec }: RldsReader): NonNullable<LeRobotWriteOptio
   );
 }
 
-/** Returns the subfolders of the named folder in which a format stores the dataset. */
+/**
+ * Returns the names of the subfolders that lead from the folder that is passed to a writer to the folder of the dataset. Returns an empty list if the writer
+ * creates no subfolders.
+ */
 export function datasetFolders(
   format: Format,
   reader: RldsReader,
@@ -163,7 +178,7 @@ async function asMinari(data: RldsDataset, reader: RldsReader, to: string, optio
 async function asTfds(data: RldsDataset, reader: RldsReader, to: string, options: FormatOptions, common: WriteOptions): Promise<WriteReport> {
   const { name = nameOf(reader.name), version, split, shards, image } = options;
   const { description } = reader.about;
-  // The number of episodes determines the shard of each episode.
+  // The writer needs the number of episodes to choose the shard of each episode.
   const episodes = shards === undefined ? undefined : await countOf(data);
   const dataset = episodes === undefined ? data : withEpisodes(data, () => iterate(data), episodes);
   return writeTfds(dataset, to, {
@@ -187,7 +202,11 @@ async function* iterate(data: RldsDataset): AsyncGenerator<RldsEpisode, void, un
   yield* data as AsyncIterable<RldsEpisode>;
 }
 
-/** Returns the same episodes. If there are no steps, the iteration throws before anything is replaced. */
+/**
+ * Returns the same dataset, but its iteration ends with an error if no episode has a step. The writer then has not replaced any files yet.
+ * @param remedy returns the end of the error message
+ * @throws RldsError EMPTY during iteration if there are no steps
+ */
 export function nonEmpty(data: RldsDataset, remedy: () => string): RldsDataset {
   const episodes = async function* (): AsyncGenerator<RldsEpisode, void, undefined> {
     let hasSteps = false;
@@ -219,7 +238,7 @@ export function lossText({ what, reason, episodes }: Loss): string {
   return `${what}: ${reason}${episodes === undefined ? "" : ` (${countText(episodes, "episode")})`}`;
 }
 
-/** Returns a name that TFDS and Minari accept. */
+/** Converts the name of a source, which may be a path, to a name that TFDS and Minari accept. */
 function nameOf(name: string): string {
   let word = basename(name)
     .replace(/\.[a-z0-9]+$/i, "")

@@ -1,19 +1,19 @@
 /** Formats tables, numbers and sizes as text for people. */
 
 /**
- * Returns foreign text as one line. Characters that control a terminal are escaped as in JSON. These are C0, DEL, C1, and characters that reverse text or end
- * lines.
+ * Returns text that may come from a file or a server as one line. Escapes the characters that control a terminal as in JSON: C0, DEL, C1, and the characters
+ * that reverse text or end lines.
  */
 export function escapeText(text: string): string {
   return text.replace(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, (control) => `\\u${(control.codePointAt(0) as number).toString(16).padStart(4, "0")}`);
 }
 
-/** Escapes foreign text line by line. */
+/** Escapes each line of a text as `escapeText` does, and keeps the line breaks. */
 export function escapeLines(text: string): string {
   return text.split("\n").map(escapeText).join("\n");
 }
 
-/** Returns rows as aligned columns. Numbers are aligned to the right. The first row is the heading. */
+/** Returns rows as aligned columns. The first row is the heading. A column is aligned to the right if its cell in the second row is a number. */
 export function table(rows: readonly (readonly (string | number)[])[]): string {
   const cells = rows.map((row) => row.map((cell) => (typeof cell === "number" ? number(cell) : escapeText(cell))));
   const right = (rows[1] ?? []).map((cell) => typeof cell === "number");
@@ -26,7 +26,7 @@ export function table(rows: readonly (readonly (string | number)[])[]): string {
   return cells.map((row) => `  ${line(row)}\n`).join("");
 }
 
-/** Formats a number, such as `10,040`, `0.1234` or `-1.5e-7`. Numbers that are not whole have at most five significant digits. */
+/** Formats a number, such as `10,040`, `0.1234` or `-1.5e-7`. Fractions, and whole numbers of 10^15 or more, have at most five significant digits. */
 export function number(value: number): string {
   if (!Number.isFinite(value)) return String(value);
   if (Number.isInteger(value) && Math.abs(value) < 1e15) return value.toLocaleString("en-US");

@@ -21,8 +21,9 @@ const MAX_EPISODE_LENGTH = 10_000;
 /**
  * Pushes trajectories and closes the observer, so that no writer with an open episode remains in the journal.
  * @param of the number of steps in the data, if it is known
- * @param describeInterrupt returns the message after Ctrl-C, given the number of trajectories from whole episodes that were pushed so far
- * @returns the number of trajectories. All their items are in their tables
+ * @param describeInterrupt returns the message after Ctrl-C, given the number of trajectories from whole episodes that were pushed before
+ * @returns the number of trajectories. The promise resolves when all items of these trajectories are in their tables
+ * @throws Interrupted if Ctrl-C ends the push
  */
 export async function pushTrajectories(
   client: Replay<Spec, string> | StepClient,

@@ -17,6 +17,7 @@ export interface TransitionOptions {
 /**
  * Pushes episodes with an `nStep` rule and closes the writer, so that no writer with an open episode remains in the journal.
  * @param of the number of steps in the data, if it is known
+ * @throws Interrupted if Ctrl-C ends the push
  */
 export async function pushTransitions(
   replay: OpenReplay,
@@ -43,7 +44,7 @@ export async function pushTransitions(
   }
 }
 
-/** Returns the summary of a push. An episode of a single step has no transition. */
+/** Returns the summary of a push. Episodes of a single step have no transition, so they are counted as left out. */
 export function transitionsText({ episodes, steps, terminated, truncated }: PushedEpisodes, { kept }: ImportReport): string {
   const of = `${countText(steps, "transition")} of ${countText(episodes, "episode")} with ${countText(kept.steps, "step")}`;
   const shortText = kept.episodes > episodes ? `, ${countText(kept.episodes - episodes, "episode")} of a single step left out` : "";

@@ -28,12 +28,12 @@ import { type EditOptions, sharesOf } from "./options.ts";
 import { type EditedDataset, editedDataset } from "./pipeline.ts";
 import { Replacement, recover } from "./replacement.ts";
 
-/** The destination of the dataset. */
+/** The destination of an edited dataset. */
 interface Target {
   readonly format: Format;
-  /** The file or folder that is replaced. */
+  /** The path of the file or folder that is replaced. */
   readonly path: string;
-  /** The target's path relative to the folder that is passed to a writer. */
+  /** The names that lead from the folder that is passed to a writer to the target. */
   readonly below: readonly string[];
   /** The name of the file, if the target is a file. */
   readonly file?: string;
@@ -41,7 +41,7 @@ interface Target {
 }
 
 export async function edit(from: string, to: string, options: EditOptions, host: Host): Promise<Result> {
-  // A killed edit may have moved the source aside.
+  // An edit that was killed may have moved the source aside.
   if (!isUrl(from)) await recover(from);
   const kind = memoryKind(from);
   if (kind !== undefined && options.format === undefined && !isFileName(to)) return editMemory(kind, from, to, options, host);
@@ -68,7 +68,7 @@ export async function edit(from: string, to: string, options: EditOptions, host:
         throw withUnread(error, readers);
       });
     });
-    // The readers have released their files.
+    // At this point, all readers have closed their files, so the target may be one of the sources.
     await replacement?.commit();
     return result;
   } catch (error) {
@@ -78,7 +78,10 @@ export async function edit(from: string, to: string, options: EditOptions, host:
   }
 }
 
-/** @param options the options for the first dataset, and the options for the other datasets */
+/**
+ * Opens all datasets, passes the readers to `use`, and closes the readers again. The second argument contains the options for the first dataset and the options
+ * for all others.
+ */
 async function withDatasets<T>(
   paths: readonly string[],
   [first, others]: readonly [OpenOptions, OpenOptions],
@@ -90,12 +93,15 @@ async function withDatasets<T>(
   return open(0, []);
 }
 
-/** Returns whether a dataset with that name consists of one file. */
+/** Returns whether a name ends like a dataset that consists of one file. */
 function isFileName(name: string): boolean {
   return FILES.some((ending) => name.toLowerCase().endsWith(ending));
 }
 
-/** @throws UsageError */
+/**
+ * Returns the target of an edit. If OUT is a folder and --format is not set, OUT keeps the format of IN if that is TFDS, LeRobot or Minari. @throws UsageError
+ * if OUT does not fit the other options
+ */
 function targetOf(from: string, to: string, options: EditOptions, reader: RldsReader, shares: object | undefined): Target {
   const isInPlace = existsSync(to) && existsSync(from) && realpathSync(from) === realpathSync(to);
   if (isInPlace) return ownPlace(to, options, reader, shares);
@@ -107,19 +113,21 @@ function targetOf(from: string, to: string, options: EditOptions, reader: RldsRe
     throw new UsageError(`--split-into writes several datasets, but ${to} is one file. Pass a folder as OUT, and set --format ${format}`);
   if (shares !== undefined && options.split !== undefined) throw new UsageError("--split-into sets the names of the splits. Remove --split");
   if (isFile) return { format, path: to, below: [basename(to)], file: basename(to), options };
-  // Each part of a Minari dataset is a folder with a whole dataset.
+  // Except for TFDS, each part is a whole dataset with its own path below `to`, so `to` itself is the target.
   const below = shares !== undefined && format !== "tfds" ? [] : datasetFolders(format, reader, options);
   return { format, path: join(to, ...below), below, options: keeps && isOlderLeRobot(reader) ? { ...OLDER, ...options } : options };
 }
 
-/** The formats that are folders. If OUT is a folder, a source in one of these formats keeps its format. */
+/** The formats whose datasets are folders. If OUT is a folder, it keeps such a format of IN. */
 const FOLDER_FORMATS: readonly Format[] = ["tfds", "lerobot", "minari"];
-/** The formats to write for source formats that are written under another name. */
+/** The writable format of sources whose reader reports a more specific format. A robomimic dataset is an HDF5 file. */
 const OWN_FORMATS: { readonly [format: string]: string } = { robomimic: "hdf5" };
-/** The option for the older version of LeRobot. If the format is kept, a dataset of this version keeps its version. */
+/** The option that writes the older version of LeRobot. It is set for a source of version 2 whose format is kept. */
 const OLDER = { lerobotVersion: "2.1" } as const;
 
-/** Returns the target of an edit in place. @throws UsageError */
+/**
+ * Returns the target of an edit in place. @throws UsageError if the edit would change the format or delete other data, or if an option does not work in place
+ */
 function ownPlace(to: string, options: EditOptions, reader: RldsReader, shares: object | undefined): Target {
   const { format = FORMATS.find((name) => name === reader.format) ?? formatOf(to, undefined) } = options;
   if (format !== (OWN_FORMATS[reader.format] ?? reader.format))
@@ -136,7 +144,7 @@ function ownPlace(to: string, options: EditOptions, reader: RldsReader, shares: 
   if (statSync(to).isFile())
     throw new UsageError(`edit can read ${to}, but cannot write it, because its name does not end with ${FILES.join(", ")}. Pass another OUT`);
   if (format === "tfds") return ownVersion(to, options, reader);
-  // A reader also finds a dataset in a subfolder. The new dataset would then be written next to that subfolder.
+  // A reader also finds a dataset in a subfolder of `to`, but the new dataset would be written next to that subfolder.
   if (format === "minari" && !MINARI_FILES.some((name) => existsSync(join(to, name)))) throw belowError(to);
   if (format === "jsonl") throw new UsageError(`${to} is a folder with a file of JSON lines. Pass that file as IN and OUT`);
   const below = datasetFolders(format, reader, {});
@@ -148,14 +156,14 @@ function isOlderLeRobot({ format, about }: RldsReader): boolean {
   return format === "lerobot" && String(about.codebase_version).startsWith("v2");
 }
 
-/** Every folder of a Minari dataset contains one of these files. */
+/** The folder of a Minari dataset contains at least one of these files. */
 const MINARI_FILES = ["data/metadata.json", "data/main_data.hdf5"];
 
 function belowError(to: string): UsageError {
   return new UsageError(`the dataset is in a subfolder of ${to}, and would remain next to the new dataset. Pass that subfolder as IN and OUT`);
 }
 
-/** Checks that no unread data would be deleted with the dataset. @throws UsageError */
+/** Checks that the edit would not delete any data that the reader does not read. @throws UsageError if it would */
 function checkUnread(to: string, { open = [] }: EditOptions, { unread = [], about }: RldsReader): void {
   // A user who sets an option accepts that the option leaves data out.
   const lost = unread.filter(({ what }) => !open.some((option) => option.startsWith(`${what}=`)));
@@ -168,7 +176,7 @@ function checkUnread(to: string, { open = [] }: EditOptions, { unread = [], abou
   );
 }
 
-/** Adds the unread data to an error about a path that no leaf has. */
+/** Adds a list of the unread data to an error about a missing path, because the path may belong to that data. Returns any other error unchanged. */
 function withUnread(error: unknown, readers: readonly RldsReader[]): unknown {
   const unread = new Map(readers.flatMap((reader) => (reader.unread ?? []).map(({ what, remedy }) => [what, remedy] as const)));
   if (!(error instanceof RangeError) || unread.size === 0 || !/ must be (a condition on one of|a leaf of the steps) /.test(error.message)) return error;
@@ -179,7 +187,10 @@ function withUnread(error: unknown, readers: readonly RldsReader[]): unknown {
 /** A file in the folder of every version of a TFDS dataset. */
 const FEATURES = "features.json";
 
-/** Returns a target that is the TFDS version from which the reader reads. @throws UsageError */
+/**
+ * Returns the version of a TFDS dataset that the reader reads, as the target of an edit in place. @throws UsageError if --name or --version is set, if no
+ * single split is selected, or if the dataset is in a subfolder
+ */
 function ownVersion(to: string, options: EditOptions, reader: RldsReader): Target {
   if (options.name !== undefined || options.version !== undefined)
     throw new UsageError("--name and --version cannot be used when a dataset is edited in place. Remove them, or pass an OUT other than IN");
@@ -199,9 +210,9 @@ function writeOptionsOf({ task: _, ...options }: EditOptions) {
 interface Parts {
   readonly shares: { readonly [part: string]: number } | undefined;
   readonly flagged: readonly number[];
-  /** The path as the user named it. */
+  /** OUT as the user passed it. */
   readonly to: string;
-  /** The temporary folder that receives the files first. */
+  /** The temporary folder to which the writers write. */
   readonly folder: string;
 }
 
@@ -248,7 +259,7 @@ async function writeParts(
   return resultOf({ to, format, sources, edited, reports, unread });
 }
 
-/** The file name endings of the formats that are single files. All other formats are folders. */
+/** The file name endings of the formats whose parts are single files. The parts of all other formats are folders. */
 const PART_ENDINGS: { readonly [format: string]: string } = { jsonl: ".jsonl", npz: ".npz", hdf5: ".hdf5", csv: ".csv" };
 
 /** Returns the total number of episodes over all passes, or undefined if it is unknown. */
@@ -258,8 +269,9 @@ function totalOf(sources: readonly FilmSource[], passes: number): number | undef
 }
 
 /**
- * Returns the first reader with the changes applied. A writer takes the metadata from this reader.
- * @throws UsageError · RldsError UNSUPPORTED for films that cannot be joined
+ * Returns the first reader with the spec, frame rate and films of the edited dataset. Writers take the metadata from this reader.
+ * @throws UsageError if --fps differs from --resample-fps, or if the sources of a LeRobot dataset have different frame rates
+ * @throws RldsError UNSUPPORTED if the films of the sources cannot be joined
  */
 function changedReader(sources: readonly FilmSource[], { data }: EditedDataset, { resampleFps, fps }: EditOptions, format: Format): RldsReader {
   const [first] = sources as readonly [FilmSource];
@@ -270,13 +282,16 @@ function changedReader(sources: readonly FilmSource[], { data }: EditedDataset, 
   const { stepSpec = reader.stepSpec, metadataSpec = reader.metadataSpec } = data;
   const about = resampleFps === undefined ? reader.about : { ...reader.about, fps: resampleFps };
   const films = format === "lerobot" && sources.length > 1 ? concatFilms(sources) : reader.films;
-  // At this point, films that will be encoded again consist of pixels.
+  // Films that will be encoded again are already leaves of pixels in this spec.
   const isFilmed = filmReferences(stepSpec).some((keys) => films?.cameras.has(keys.join("/")));
   const { films: _, ...rest } = reader;
   return { ...rest, about, stepSpec, metadataSpec, ...(films && isFilmed && { films }) };
 }
 
-/** Returns the paths of the films that cannot be copied unchanged. @throws RldsError UNSUPPORTED, with these paths, if ffmpeg is not installed */
+/**
+ * Returns the paths of the films that cannot be copied, because they are resampled or their channels are swapped. @throws RldsError UNSUPPORTED, with these
+ * paths, if ffmpeg is not installed
+ */
 function encodedFilms({ films, stepSpec }: RldsReader, { resampleFps, swapChannels = [] }: EditOptions): readonly string[] {
   const paths = filmReferences(stepSpec)
     .map((keys) => keys.join("/"))
@@ -294,7 +309,7 @@ function encodedFilms({ films, stepSpec }: RldsReader, { resampleFps, swapChanne
   );
 }
 
-/** @throws UsageError if the sources state different frame rates, because a LeRobot dataset has only one */
+/** Checks that all sources have the same frame rate, because a LeRobot dataset has only one. @throws UsageError if the sources state different frame rates */
 function checkRates(sources: readonly FilmSource[]): void {
   const [first, ...others] = sources as readonly [FilmSource, ...FilmSource[]];
   const rate = first.reader.about.fps;
@@ -341,7 +356,7 @@ function resultOf({ to, format, sources, edited, reports, unread }: Outcome): Re
   };
 }
 
-/** Returns the error with the temporary path replaced by the path of the target. */
+/** Returns the error with temporary paths replaced by the paths of the target. */
 function withTarget(error: unknown, replacement: Replacement): unknown {
   if (!(error instanceof RldsError)) return error;
   const { file } = error;

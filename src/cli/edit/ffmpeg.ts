@@ -5,13 +5,13 @@ import { type FilmFrames, RldsError, type VideoEncoder, type VideoFormat } from 
 import { checkInside, isUrl } from "../program-parts.ts";
 
 export const PROGRAM = "ffmpeg";
-/** The container formats, by their names in ffmpeg. */
+/** The container formats that films may have, by their names in ffmpeg. */
 const FILM_FORMATS = "mov,mp4,matroska,webm,avi";
 /** The extra space in the output buffer, beyond the requested pixels, in bytes. */
 const SLACK = 1 << 20;
-/** The arguments for MP4. As in LeRobot, every second frame can be decoded without earlier frames. */
+/** The arguments for MP4. As in LeRobot, every second frame is a keyframe, which can be decoded without other frames. */
 export const MP4 = ["-g", "2", "-movflags", "frag_keyframe+empty_moov", "-f", "mp4"];
-/** The arguments for H.264. They forbid frames that refer to later frames, which would shift all times. */
+/** The arguments for H.264. They forbid frames that refer to later frames, because such frames would shift the times of all frames. */
 export const H264 = ["-c:v", "libx264", "-crf", "18", "-bf", "0"];
 const ENCODING = ["-pix_fmt", "yuv420p", ...H264, ...MP4];
 
@@ -20,9 +20,10 @@ export function hasFfmpeg(): boolean {
 }
 
 /**
- * Decodes frames to pixels, height × width × 3 each. Blocks until ffmpeg has ended.
- * @param folder the dataset: a path or a URL
- * @throws RldsError UNSUPPORTED if ffmpeg cannot decode the film, CORRUPT if the film lacks a requested frame
+ * Returns the pixels of frames, height × width × 3 bytes per frame. Blocks until ffmpeg has ended.
+ * @param folder the path or URL of the dataset
+ * @throws RldsError UNSUPPORTED if ffmpeg cannot decode the film
+ * @throws RldsError CORRUPT if the film lacks a requested frame, or if its path leads out of the folder
  */
 export function decodeFrames(folder: string, { path, times, fps, height, width }: FilmFrames): Uint8Array {
   const film = filmPlace(folder, path);
@@ -32,7 +33,7 @@ export function decodeFrames(folder: string, { path, times, fps, height, width }
   const distinct = [...new Set(numbers)].sort((a, b) => a - b);
   const select = distinct.map((number) => `eq(n,${number})`).join("+");
   const seek = first - 0.5 / fps;
-  // The time of a film's first frame may be rounded up, so ffmpeg does not seek to it.
+  // The time of the first frame in a film may be rounded up, so ffmpeg must not seek to it.
   const start = seek > 0 ? ["-ss", seek.toFixed(6)] : [];
   const args = ["-v", "error", "-nostdin", ...start, ...inputOf(film), "-map", "0:v:0", "-vf", `select='${select}'`, "-fps_mode", "passthrough"];
   const output = ["-frames:v", String(distinct.length), "-s", `${width}x${height}`, "-pix_fmt", "rgb24", "-f", "rawvideo", "-"];
@@ -51,17 +52,17 @@ export function decodeFrames(folder: string, { path, times, fps, height, width }
   return pixels;
 }
 
-/** Returns the encoder of one film, for `videoEncoder` of writeLeRobot. */
+/** Starts ffmpeg and returns an encoder for one film, for the option `videoEncoder` of writeLeRobot. */
 export async function ffmpegEncoder({ width, height, fps, write }: VideoFormat): Promise<VideoEncoder> {
   const input = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", `${width}x${height}`, "-r", String(fps), "-i", "-"];
-  // Colours have half the resolution, so odd dimensions are padded to even ones.
+  // The colours are stored at half the resolution, so odd dimensions are padded to even ones.
   const even = width % 2 === 0 && height % 2 === 0 ? [] : ["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2"];
   const child = spawn(PROGRAM, ["-v", "error", ...input, ...even, ...ENCODING, "-"], { stdio: ["pipe", "pipe", "pipe"] });
   let message = "";
   child.stderr.on("data", (chunk) => {
     message += chunk;
   });
-  // If the program ends too early, its exit code reports the failure.
+  // If ffmpeg ends before it has read all input, its exit status reports the failure.
   child.stdin.on("error", () => {});
   const written = (async () => {
     for await (const chunk of child.stdout) await write(chunk as Uint8Array);
@@ -72,7 +73,7 @@ export async function ffmpegEncoder({ width, height, fps, write }: VideoFormat):
     child.on("close", (code) => (code === 0 ? resolve() : fail(lastLine(message) || `its exit status is ${code}`)));
   });
   const all = Promise.all([written, ended]);
-  // The next call to `add` or `finish` throws the error.
+  // The next call to `add` or `finish` rejects with the error. Until then, this handler prevents an unhandled rejection.
   all.catch(() => {});
   return {
     codec: "h264",
@@ -91,7 +92,7 @@ export async function ffmpegEncoder({ width, height, fps, write }: VideoFormat):
   };
 }
 
-/** Returns the path or URL of a film. @throws RldsError CORRUPT for a path that leads out of the folder */
+/** Returns the path or URL of a film. @throws RldsError CORRUPT if the path leads out of the folder */
 export function filmPlace(folder: string, path: string): string {
   const inside = checkInside(path, "the path of a film");
   return isUrl(folder) ? new URL(inside, folder.endsWith("/") ? folder : `${folder}/`).href : join(folder, inside);

@@ -1,9 +1,9 @@
-/** Cuts films with ffmpeg, as the option `cutFilm` of writeLeRobot. */
+/** Cuts films with ffmpeg, for the option `cutFilm` of writeLeRobot. */
 import { spawn } from "node:child_process";
 import { type CutFilm, type FilmCut, RldsError } from "../../datasets/rlds/index.ts";
 import { filmPlace, H264, hasFfmpeg, inputOf, lastLine, MP4, PROGRAM } from "./ffmpeg.ts";
 
-/** The arguments for ffmpeg, by the codec's name in LeRobot. The quality is higher than in LeRobot, because the film is encoded a second time. */
+/** The arguments for ffmpeg, by the name of the codec in LeRobot. The quality is higher than in LeRobot, because the film is encoded for the second time. */
 const ENCODERS: { readonly [codec: string]: readonly string[] } = {
   h264: H264,
   hevc: ["-c:v", "libx265", "-crf", "20", "-x265-params", "bframes=0:log-level=error", "-tag:v", "hvc1"],
@@ -12,12 +12,15 @@ const ENCODERS: { readonly [codec: string]: readonly string[] } = {
 };
 
 export interface FilmCutterOptions {
-  /** The folders of the datasets: paths or URLs. If there are several folders, each film's path begins with the number of its folder. */
+  /** The folders of the datasets, as paths or URLs. If there are several folders, the path of each film begins with the index of its folder. */
   readonly folders: readonly string[];
   readonly signal: AbortSignal;
 }
 
-/** Returns a function that cuts a film and waits for ffmpeg. The function throws RldsError UNSUPPORTED if ffmpeg is not installed or cannot cut the film. */
+/**
+ * Returns a function that cuts a film and waits for ffmpeg. The function throws RldsError UNSUPPORTED if ffmpeg is not installed or cannot cut the film, and
+ * RldsError CORRUPT if the path of the film leads out of its folder.
+ */
 export function filmCutter({ folders, signal }: FilmCutterOptions): CutFilm {
   return async (cut) => {
     const [number = "", ...rest] = cut.path.split("/");
@@ -33,7 +36,7 @@ export function filmCutter({ folders, signal }: FilmCutterOptions): CutFilm {
   };
 }
 
-/** @throws RldsError UNSUPPORTED for another codec */
+/** Returns the arguments for ffmpeg. @throws RldsError UNSUPPORTED if Reprise cannot encode the codec of the film */
 function argumentsOf({ ranges, fps, codec = "h264", pixelFormat = "yuv420p" }: FilmCut, film: string): string[] {
   const encoder = ENCODERS[codec];
   if (encoder === undefined)
@@ -49,7 +52,11 @@ function argumentsOf({ ranges, fps, codec = "h264", pixelFormat = "yuv420p" }: F
   return [...input, "-vf", `select='${select}',setpts=N/(${fps}*TB)`, "-fps_mode", "cfr", "-r", String(fps), "-pix_fmt", pixelFormat, ...encoder, ...MP4, "-"];
 }
 
-/** @throws RldsError UNSUPPORTED if ffmpeg fails */
+/**
+ * Runs ffmpeg and writes its output.
+ * @throws RldsError UNSUPPORTED if ffmpeg fails
+ * @throws AbortError if the signal aborts
+ */
 async function encode(args: readonly string[], { write }: FilmCut, film: string, signal: AbortSignal): Promise<void> {
   // The AV1 encoder prints its progress unless it is silenced.
   const child = spawn(PROGRAM, args, { stdio: ["ignore", "pipe", "pipe"], signal, env: { ...process.env, SVT_LOG: "1" } });
@@ -62,7 +69,7 @@ async function encode(args: readonly string[], { write }: FilmCut, film: string,
     child.on("error", (error) => (signal.aborted ? reject(error) : fail(error.message)));
     child.on("close", (code, signalName) => (code === 0 ? resolve() : fail(lastLine(message) || `its exit status is ${code ?? signalName}`)));
   });
-  // The promise is awaited only after all output is written.
+  // The promise is awaited only after all output is written. Until then, this handler prevents an unhandled rejection.
   ended.catch(() => {});
   try {
     let size = 0;

@@ -1,4 +1,4 @@
-/** Reads flagged episodes from a JSON file, which the Look room of the page creates. */
+/** Reads the numbers of flagged episodes from a JSON file that the Look room of the page saves. */
 import { readFile } from "node:fs/promises";
 import { RldsError } from "../../datasets/rlds/index.ts";
 import { parseJson } from "../program-parts.ts";
@@ -8,7 +8,12 @@ export interface Flags {
   readonly flagged: readonly number[];
 }
 
-/** @throws RldsError NOT_FOUND · IO · CORRUPT if the file does not contain flags */
+/**
+ * Reads a file of flags.
+ * @throws RldsError NOT_FOUND if the file does not exist
+ * @throws RldsError IO if the file cannot be read
+ * @throws RldsError CORRUPT if the file does not contain flags
+ */
 export async function flagsOf(path: string): Promise<Flags> {
   const text = await readFile(path, "utf8").catch((cause: { readonly code?: string; readonly message: string }) => {
     throw new RldsError(cause.code === "ENOENT" ? "NOT_FOUND" : "IO", `the flags cannot be read: ${cause.message}`, { file: path }, { cause });

@@ -19,12 +19,17 @@ interface SavedOptions<T = object> {
 
 type Node = { [name: string]: unknown };
 
-/** @param saved the options of the snapshot or journal @throws UsageError */
+/**
+ * Returns the new spec and tables, and the function that converts each step.
+ * @param saved the options that the snapshot or journal stores
+ * @throws UsageError if an option does not fit the leaves or tables, or if the new tables need too much memory
+ * @throws RangeError if an option of a table is invalid
+ */
 export function changesOf(
   { spec: saved, tables: savedTables, maxBytes, storedBytes }: SavedOptions,
   { rename = [], without = [], only, cast = [], add = [], ...options }: EditOptions,
 ): StateMigration {
-  // A spec is plain data, so JSON is enough to copy it.
+  // A spec is plain data, so JSON can copy it.
   const spec = JSON.parse(JSON.stringify(saved)) as Node;
   const paths = leavesOf(saved).map(({ path }) => path);
   const renames = Object.fromEntries(rename.map((text) => pairOf("--rename", text, "OLD=NEW, such as act=action").map(pathOf) as [string, string]));
@@ -64,7 +69,11 @@ export function changesOf(
   return { spec: spec as Spec, rename: renames, migrate, tables };
 }
 
-/** Checks that the changed Replay can be opened. @throws UsageError; RangeError for an option of a table */
+/**
+ * Checks that the changed Replay fits into its memory limit.
+ * @throws UsageError if it needs more memory
+ * @throws RangeError if an option of a table is invalid
+ */
 function checkMemory({ spec, tables, maxBytes = MAX_REPLAY_BYTES, storedBytes }: SavedOptions<ResolvedTableOptions>): void {
   const { bytes } = planOf(layoutOf(leavesOf(spec)), tables, new Core(maxBytes), 0, undefined, storedBytes?.max);
   if (bytes <= maxBytes) return;

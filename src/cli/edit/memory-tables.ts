@@ -14,7 +14,7 @@ const EXPONENTS: { readonly [kind: string]: string } = { prioritized: "0.6", rec
 
 type Changes = { readonly [name: string]: Partial<TableOptions> };
 
-/** The constructors of rate limiters, each with the possible numbers of its arguments. */
+/** The constructors of rate limiters, each with the numbers of arguments that the command line accepts. */
 const LIMITERS: { readonly [kind: string]: { readonly counts: readonly number[]; readonly make: (...numbers: readonly number[]) => RateLimiter } } = {
   minSize: { counts: [1], make: (items) => minSize(items) },
   sampleToInsertRatio: {
@@ -24,7 +24,11 @@ const LIMITERS: { readonly [kind: string]: { readonly counts: readonly number[];
   queue: { counts: [1], make: (items) => queueLimiter(items as number) },
 };
 
-/** @param names the names of the existing tables @throws UsageError */
+/**
+ * Returns the options to change, by the name of the table.
+ * @param names the names of the existing tables
+ * @throws UsageError if a table does not exist, or if a value is invalid or set twice
+ */
 export function tableChangesOf(
   names: readonly string[],
   { maxSize = [], maxTimesSampled = [], sampler = [], remover = [], rateLimiter = [] }: EditOptions,
@@ -47,7 +51,11 @@ export function tableChangesOf(
   return tables;
 }
 
-/** @param message the message of the error if the text has the wrong form @throws UsageError */
+/**
+ * Returns the result of `parse`.
+ * @param message the message of the error if `parse` returns undefined because the text has the wrong form
+ * @throws UsageError if `parse` throws or returns undefined
+ */
 function parsed(what: string, message: string, parse: () => unknown): unknown {
   let value: unknown;
   try {
@@ -68,7 +76,9 @@ function selectorRule(kinds: readonly SelectorName[]): string {
   return `TABLE=KIND, where KIND is one of ${kinds.join(", ")}, or ${examples.join(" or ")} with an exponent`;
 }
 
-/** Parses a selector. @throws RangeError for an invalid exponent */
+/**
+ * Parses a selector, or returns undefined if the text has the wrong form. @throws RangeError if the text has an exponent, but the selector does not take one
+ */
 function selector(text: string, kinds: readonly SelectorName[]): Selector | undefined {
   const [name, exponent, ...more] = text.split(":") as [string, string?];
   const kind = kinds.find((one) => one === name);
@@ -79,7 +89,7 @@ function selector(text: string, kinds: readonly SelectorName[]): Selector | unde
   return selectorOf(kind, Number(exponent));
 }
 
-/** Parses a rate limiter. @throws TypeError, RangeError for an invalid number */
+/** Parses a rate limiter, or returns undefined if the text has the wrong form. @throws TypeError, RangeError if a number is out of range */
 function limiter(text: string): RateLimiter | undefined {
   const at = text.indexOf(":");
   const kind = text.slice(0, Math.max(0, at));
@@ -89,7 +99,11 @@ function limiter(text: string): RateLimiter | undefined {
   return make !== undefined && counts?.includes(parts.length) && areNumbers ? make(...parts.map(Number)) : undefined;
 }
 
-/** @param tables the tables after the changes @throws UsageError for a limiter that never allows a draw */
+/**
+ * Checks that the changed tables can reach the size at which their rate limiters allow draws.
+ * @param tables the tables after the changes
+ * @throws UsageError if a table cannot
+ */
 export function checkLimiters(changes: Changes, tables: { readonly [name: string]: Pick<TableOptions, "maxSize" | "rateLimiter"> }): void {
   for (const name of Object.keys(changes)) {
     const { maxSize, rateLimiter } = tables[name] as { readonly maxSize: number; readonly rateLimiter: RateLimiter };

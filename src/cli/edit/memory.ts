@@ -33,7 +33,7 @@ const OWN = ["add", "maxSize", "maxTimesSampled", "sampler", "remover", "rateLim
 const ALLOWED: readonly string[] = [...OWN, "rename", "without", "only", "cast", "overwrite", "json"];
 const CHUNK_BYTES = 1 << 20;
 
-/** Returns "snapshot" or "journal" if a path is one, otherwise undefined. */
+/** Returns the kind of the path, or undefined if the path is neither a snapshot nor a journal. */
 export function memoryKind(path: string): MemoryKind | undefined {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat?.isDirectory()) return isJournal(path) && !readdirSync(path).includes("features.json") ? "journal" : undefined;
@@ -48,7 +48,11 @@ export function memoryKind(path: string): MemoryKind | undefined {
   return new TextDecoder("latin1").decode(head) === MAGIC ? "snapshot" : undefined;
 }
 
-/** @throws UsageError · RldsError NOT_FOUND if the path does not exist, because a mistyped path may have been meant to be a snapshot */
+/**
+ * Checks that no option is set that works only with a snapshot or journal.
+ * @throws RldsError NOT_FOUND if such an option is set and the path does not exist, because the user may have mistyped the path of a snapshot or journal
+ * @throws UsageError if such an option is set and the path exists
+ */
 export function checkNoMemoryOptions(from: string, options: EditOptions): void {
   const name = OWN.find((key) => options[key] !== undefined);
   if (name !== undefined && !isUrl(from) && !existsSync(from)) throw new RldsError("NOT_FOUND", "there is no such file or folder", { file: from });
@@ -87,7 +91,7 @@ async function editSnapshot(from: string, to: string, options: EditOptions, host
   const replacement = await Replacement.begin(to, [basename(to)]);
   try {
     const path = join(replacement.to, basename(to));
-    // The path may be a link to the replaced file.
+    // The path may be a hard link to the replaced file, which must not be overwritten.
     rmSync(path, { force: true });
     const chunks = migrateSnapshot(chunksOf(from), changes);
     const file = await open(path, "wx");
@@ -116,7 +120,7 @@ async function editJournal(
   host: Host,
   onProgress: (done: number, of: number) => void,
 ): Promise<MigrationReport> {
-  // A journal is replaced as a whole. Until the new journal is complete, the folder contains the old journal.
+  // The migration itself replaces a journal as a whole. Until the new journal is complete, the folder contains the old journal.
   if (isInPlace) return migrateFolder(from, options, host, onProgress);
   const locks = [from, to].filter((path) => existsSync(path)).map((path) => node(path).lock(() => {}));
   let replacement: Replacement | undefined;
@@ -125,7 +129,7 @@ async function editJournal(
     const folder = join(replacement.to, basename(to));
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { recursive: true });
-    // Existing segments are only read, so links to them are enough.
+    // The migration only reads existing segments, so links to them are sufficient.
     for (const name of readdirSync(from)) if (segmentOf(name) > 0) linkOrCopy(join(from, name), join(folder, name));
     const report = await migrateFolder(folder, options, host, onProgress);
     for (const name of readdirSync(folder)) if (segmentOf(name) === 0) rmSync(join(folder, name), { recursive: true, force: true });
@@ -177,7 +181,11 @@ function* chunksOf(path: string): Generator<Uint8Array, void> {
   }
 }
 
-/** Returns the options in the head of a snapshot. @throws ReplayError CORRUPT, UNSUPPORTED */
+/**
+ * Returns the options in the head of a snapshot.
+ * @throws ReplayError CORRUPT if the snapshot has no intact head
+ * @throws ReplayError UNSUPPORTED if another version of Reprise wrote the snapshot
+ */
 function optionsIn(path: string): StateHead["options"] {
   const parser = new SectionParser(new SectionMemory());
   for (const chunk of chunksOf(path)) {

@@ -1,4 +1,4 @@
-/** Checks the options of `reprise edit`. */
+/** Defines the options of `reprise edit` and parses their values. */
 import { type Command, Option } from "commander";
 import { didYouMean } from "../../base/error.ts";
 import { SELECTORS } from "../../index.ts";
@@ -54,7 +54,7 @@ Examples:
   $ npx reprise edit runs/journal runs/queue --rate-limiter memory=queue:100 --max-times-sampled memory=1
 `;
 
-/** The forms of rate limiters on the command line. */
+/** The forms of the values of `--rate-limiter`, for messages. */
 export const LIMITER_FORMS = "minSize:ITEMS, sampleToInsertRatio:RATIO,ITEMS,BUFFER, queue:ITEMS";
 
 export function addEdit(command: Command): Command {
@@ -115,14 +115,14 @@ export function addEdit(command: Command): Command {
   return addFormatOptions(addOpen(addFinalStep(addMode(command)))).addHelpText("after", EXAMPLES);
 }
 
-/** Splits a text such as NAME=VALUE. @throws UsageError */
+/** Splits a text such as NAME=VALUE at the first equals sign. @throws UsageError if the name or the value is missing */
 export function pairOf(flag: string, text: string, what: string): [string, string] {
   const at = text.indexOf("=");
   if (at < 1 || at === text.length - 1) throw new UsageError(`${flag} requires ${what}, got ${JSON.stringify(text)}`);
   return [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** @throws UsageError */
+/** Returns the new dtype of each leaf. @throws UsageError if a text does not have the form LEAF=DTYPE */
 export function dtypesOf(casts: readonly string[]): { readonly [leaf: string]: Dtype } {
   return Object.fromEntries(
     casts.map((text) => {
@@ -138,7 +138,7 @@ export function dtypesOf(casts: readonly string[]): { readonly [leaf: string]: D
   );
 }
 
-/** Returns the share of each part, by name and in order. @throws UsageError */
+/** Returns the share of each part, by name and in order. @throws UsageError if the text is not a list of NAME=SHARE, or names a part twice */
 export function sharesOf(text: string): { readonly [part: string]: number } {
   const shares = new Map<string, number>();
   for (const part of text.split(",")) {
@@ -151,7 +151,7 @@ export function sharesOf(text: string): { readonly [part: string]: number } {
   return Object.fromEntries(shares);
 }
 
-/** The task of some episodes, or of all episodes. */
+/** A task, and the episodes to which it applies. */
 export interface TaskText {
   /** The episode numbers as the user passed them. Undefined for all episodes. */
   readonly episodes: string | undefined;

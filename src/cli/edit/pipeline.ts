@@ -1,4 +1,4 @@
-/** Builds the pipeline of `reprise edit` from functions of reprise/rlds. */
+/** Builds the pipeline of `reprise edit` from the functions of reprise/rlds. */
 
 import {
   castLeaves,
@@ -25,22 +25,22 @@ import { dtypesOf, type EditOptions, tasksOf } from "./options.ts";
 
 export interface EditedDataset {
   readonly data: RldsDataset;
-  /** Returns the report of each source, in order. A pass fills the reports. */
+  /** Returns the import report of each source, in order. Each report is complete only after the data has been iterated. */
   readonly reports: () => readonly ImportReport[];
-  /** Returns the number of episodes whose last transition was left out. */
+  /** Returns the number of episodes so far whose last transition was left out. */
   readonly dropped: () => number;
 }
 
 export interface PassSettings {
   readonly options: EditOptions;
-  /** The numbers of the episodes that are left out of the first source. */
+  /** The numbers of the flagged episodes, which are left out of the first source. */
   readonly flagged: readonly number[];
-  /** Whether steps refer to the combined films of all sources. */
+  /** Whether the steps refer to the films of all sources, joined in one dataset. */
   readonly joinsFilms: boolean;
-  /** The paths of films that are decoded to pixels and encoded again. */
+  /** The paths of the films that are decoded to pixels and encoded again. */
   readonly encoded: readonly string[];
   readonly host: Host;
-  /** Receives each episode that is read. */
+  /** Called for each episode that is read from a source. */
   readonly onEpisode: () => void;
 }
 
@@ -88,7 +88,7 @@ function countedEpisodes(reader: RldsReader, onEpisode: () => void): Episodes {
   } as never;
 }
 
-/** @throws TypeError, RangeError */
+/** Returns the episodes that the options select. @throws RangeError if an option is not a valid set of episode numbers */
 function chosenEpisodes(data: Episodes, { episodes, dropEpisodes }: EditOptions, flagged: readonly number[]): Episodes {
   if (episodes === undefined && dropEpisodes === undefined && flagged.length === 0) return data;
   const setsOf = (subject: string, numbers: EpisodeNumbers | undefined) => (numbers === undefined ? [] : [new EpisodeSet(subject, numbers)]);
@@ -107,7 +107,7 @@ function changedSteps(data: RldsDataset, { name, reader }: FilmSource, { options
   let changed: RldsDataset<unknown> = data;
   if (cast !== undefined) changed = castLeaves(changed, dtypesOf(cast));
   if (resampleFps !== undefined) changed = resampleSteps(changed, { fps: resampleFps, ...rateOf(reader, sourceFps) });
-  // Films are decoded at this point, so only the remaining frames are decoded.
+  // Films are decoded after the steps are resampled, so that frames of omitted steps are not decoded.
   if (encoded.length > 0) changed = withFilmPixels(changed, { films: reader.films as Films, paths: encoded, decode: (frames) => decodeFrames(name, frames) });
   if (images !== undefined) changed = swapChannels(changed, images);
   if (tasks.length > 0) changed = withTask(changed, (_, number) => tasks.find(({ set }) => set?.has(number) ?? true)?.text);
@@ -115,15 +115,16 @@ function changedSteps(data: RldsDataset, { name, reader }: FilmSource, { options
 }
 
 interface TaskRule {
-  /** The numbers of the episodes. Undefined for all episodes. */
+  /** The episodes to which the task applies. Undefined for all episodes. */
   readonly set: EpisodeSet | undefined;
   readonly text: string;
 }
 
 /**
- * Returns the rules in order of precedence. Rules for some episodes precede rules for all episodes, and later rules precede earlier rules.
- * @param isFirst whether the episode numbers refer to this dataset
- * @throws RangeError · UsageError
+ * Returns the task rules in order of precedence. Rules for some episodes precede rules for all episodes, and later rules precede earlier rules.
+ * @param isFirst whether the dataset is the first source, to which the episode numbers refer
+ * @throws RangeError if episode numbers are invalid or do not exist
+ * @throws UsageError if several tasks are set for all episodes
  */
 function taskRules(texts: readonly string[], { episodes: count }: RldsReader, isFirst: boolean): readonly TaskRule[] {
   const tasks = tasksOf(texts);

@@ -3,15 +3,16 @@ import { copyFile, link, lstat, mkdir, open, readdir, readlink, realpath, rename
 import { basename, dirname, join, resolve } from "node:path";
 import { attempt, lockFile } from "../program-parts.ts";
 
-/** The prefix that all writers use for incomplete files. Readers ignore such files. */
+/** The prefix that all writers use for the names of incomplete files. Readers ignore such files. */
 const PREFIX = ".incomplete-";
 /** The names of the new and the old target in the temporary folder of an edit. */
 const NEW = "new";
 const OLD = "old";
 
 interface Places {
-  /** The folder to which writers write. `place` is the folder that it replaces. */
+  /** The temporary folder to which writers write. */
   readonly to: string;
+  /** The folder that the user named, which `to` represents during the edit. */
   readonly place: string;
   /** The path of the new target in `to`. */
   readonly staged: string;
@@ -30,9 +31,11 @@ export class Replacement {
   readonly #release: () => Promise<void>;
 
   /**
-   * Starts a replacement with a copy of the target that consists of links to its files. Writers that add to the target thus find and keep its existing files.
-   * @param target the file or folder that is replaced, if it exists @param below the path of the target in `to`, or empty for `to` itself
-   * @throws RldsError IO if another edit is running, or if nothing can be written
+   * Starts a replacement. If the target exists, links to its files are created at its path in `to`, so that writers that add to the target find and keep its
+   * files.
+   * @param target the file or folder to replace
+   * @param below the names that lead from `to` to the target, or an empty list for `to` itself
+   * @throws RldsError IO if another edit of the target is running, if the target is a pipe or a device, or if nothing can be written
    */
   static async begin(target: string, below: readonly string[]): Promise<Replacement> {
     const path = await realpath(target).catch(() => resolve(target));
@@ -66,7 +69,10 @@ export class Replacement {
     this.#release = release;
   }
 
-  /** Moves the new target into place. A file is replaced in one system call. An old folder is moved aside, and removed after the new folder is in place. */
+  /**
+   * Moves the new target into place. A file is replaced in one system call. An old folder is moved aside, and is removed after the new folder is in place.
+   * @throws RldsError IO if the target cannot be replaced
+   */
   commit(): Promise<void> {
     return attempt(this.#target, async () => {
       const stat = await lstat(this.#target).catch(() => undefined);
@@ -85,12 +91,12 @@ export class Replacement {
     });
   }
 
-  /** Removes the written files. Never throws, because it follows a failure. */
+  /** Removes the written files and releases the lock. Never throws, because it follows a failure. */
   async discard(): Promise<void> {
     await this.#end().catch(() => {});
   }
 
-  /** Returns the text with temporary paths replaced by the paths of the target. */
+  /** Returns a text with temporary paths replaced by the final paths. */
   named(text: string): string {
     return text.replaceAll(this.#staged, this.#target).replaceAll(this.to, this.#place);
   }
@@ -101,7 +107,7 @@ export class Replacement {
   }
 }
 
-/** Restores a target that a killed process had moved aside. */
+/** Restores a target that a killed edit had moved aside. @throws RldsError IO if another edit of the target is running */
 export async function recover(path: string): Promise<void> {
   const target = resolve(path);
   if ((await exists(target)) || !(await exists(join(folderOf(target), OLD)))) return;
@@ -122,7 +128,7 @@ async function restore(target: string): Promise<void> {
   if (!(await exists(target)) && (await exists(old))) await rename(old, target);
 }
 
-/** Locks a target. @returns a function that releases the target and removes folders that are no longer needed */
+/** Locks a target, and creates the folder that contains it. @returns a function that releases the lock and removes the created folders if they are empty */
 async function locked(target: string): Promise<() => Promise<void>> {
   const folder = dirname(target);
   const firstCreated = await mkdir(folder, { recursive: true });
@@ -143,7 +149,7 @@ async function exists(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => undefined)) !== undefined;
 }
 
-/** Links files instead of copying them, because writers replace files and never change them. */
+/** Creates links to files instead of copying them, because writers replace files and never change them. If a file cannot be linked, it is copied. */
 async function copyLinks(from: string, to: string): Promise<void> {
   const stat = await lstat(from);
   if (stat.isSymbolicLink()) return symlink(await readlink(from), to);

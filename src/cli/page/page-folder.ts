@@ -7,10 +7,11 @@ import { UsageError } from "../exit.ts";
 const NAME = "reprise-page";
 
 /**
- * Returns the folder of the page whose version equals that of this program. This is the page built in a clone, or the installed package.
- * @param program the folder of the program
+ * Returns the folder of the page whose version equals that of this program. The page is either part of a built clone of Reprise, or an installed package.
+ * @param version the version of the program
+ * @param program the folder that contains the built program
  * @param user the folder in which the program was started
- * @throws UsageError if the package is not installed, or if only another version is installed
+ * @throws UsageError if the package is not installed, or is installed only in other versions
  */
 export function pageFolder(version: string, program: string, user: string = process.cwd()): string {
   const built = join(program, NAME, "package.json");

@@ -1,6 +1,6 @@
 /** Parses and checks the path and the range of a request. */
 
-/** Returns the decoded parts of a path, or undefined if the path is invalid. A trailing slash adds no part. */
+/** Returns the decoded parts of the path in a request URL, without the query. Returns undefined if the path is invalid. A trailing slash adds no part. */
 export function segmentsOf(url: string): string[] | undefined {
   const [path = ""] = url.split(/[?#]/, 1);
   if (!path.startsWith("/")) return undefined;
@@ -14,7 +14,9 @@ export function segmentsOf(url: string): string[] | undefined {
   }
 }
 
-/** Returns whether a part of a path is a plain name on every system, without a backslash or a drive. */
+/**
+ * Returns whether a part of a path is a plain file name on every system: not empty, not `.` or `..`, and without slashes, backslashes, NUL and drive letters.
+ */
 function isName(part: string): boolean {
   return part !== "" && part !== "." && part !== ".." && !/[/\\\0]|^[a-z]:/i.test(part);
 }
@@ -30,8 +32,8 @@ export function hostsOf(port: number): string[] {
 }
 
 /**
- * Returns the byte range of a Range header, `from` … `to` - 1. Returns "none" if the range lies beyond the end of the file. Returns undefined for the whole
- * file, which an unsupported header also requests.
+ * Returns the bytes that a Range header requests, from `from` up to, but not including, `to`. Returns "none" if the range contains no bytes of the file.
+ * Returns undefined if the header is missing or unsupported, so the whole file is sent.
  */
 export function byteRange(header: string | undefined, size: number): { readonly from: number; readonly to: number } | "none" | undefined {
   const [found, first = "", last = ""] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? "") ?? [];

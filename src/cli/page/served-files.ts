@@ -1,6 +1,6 @@
 /**
- * Lists and opens the files that a server may send, which are the files of a folder or a single file. Links that lead out of the folder, hidden files, pipes
- * and devices are excluded.
+ * Lists and opens the files that a server may send, which are a single file or the files of a folder. Links that lead out of the folder, links to folders,
+ * hidden files, pipes, devices and names with a backslash or a drive letter are excluded.
  */
 import type { Dirent } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
@@ -9,18 +9,18 @@ import { RldsError, type SourceFile, sourceOf } from "../../datasets/rlds/index.
 import { isServable } from "./request.ts";
 
 export interface ServedFile {
-  /** The path, with slashes. */
+  /** The path relative to the served folder, with slashes. */
   readonly path: string;
   readonly size: number;
 }
 
-/** The paths of files and folders that exist but are not served. Hidden files are not listed. */
+/** The paths of links, folders and files that exist but are not served. Hidden files, pipes, devices and links to folders are not listed here. */
 export interface Exclusions {
-  /** Links that lead out of the folder, or to a missing file. */
+  /** Links that lead out of the folder, to a hidden file, or to a missing file. */
   readonly links: readonly string[];
-  /** Folders and files that may not be read. */
+  /** Subfolders that cannot be listed. */
   readonly unreadable: readonly string[];
-  /** Names that readers reject, such as those with a backslash. */
+  /** Files and folders whose names contain a backslash or a drive letter, which readers reject. */
   readonly names: readonly string[];
 }
 
@@ -32,13 +32,18 @@ export interface Listing {
 export interface ServedFiles {
   /** The name of the file, if only one file is served. */
   readonly singleFile?: string;
-  /** @throws RldsError IO if the folder cannot be listed. Subfolders that cannot be listed are left out */
+  /** Returns the served files and the exclusions. Subfolders that cannot be listed are left out. @throws RldsError IO if the folder itself cannot be listed */
   list(): Promise<Listing>;
-  /** @throws RldsError NOT_FOUND, CORRUPT, IO */
+  /**
+   * Opens a file.
+   * @throws RldsError NOT_FOUND if the file does not exist or is not served
+   * @throws RldsError CORRUPT if the file is a Git LFS pointer
+   * @throws RldsError IO if the file cannot be opened
+   */
   open(path: string): Promise<SourceFile>;
 }
 
-/** @throws RldsError NOT_FOUND */
+/** Returns the files to serve for a path, which may be a folder or a single file. @throws RldsError NOT_FOUND if the path does not exist */
 export async function servedFiles(path: string): Promise<ServedFiles> {
   // The path that the user passed may be a link.
   const root = await realpath(path).catch((cause) => {
@@ -66,7 +71,7 @@ async function openFile(top: string, name: string): Promise<SourceFile> {
   return file;
 }
 
-/** Returns whether a real path is in the folder and not hidden. Links must be resolved first, because a link may lead to a hidden file. */
+/** Returns whether a path without links lies in the folder and is not hidden. The caller must resolve links first, because a link may lead to a hidden file. */
 function isServedPath(top: string, target: string): boolean {
   return isServable(relative(top, target).split(sep));
 }
@@ -97,7 +102,10 @@ async function listFiles(top: string): Promise<Listing> {
   }
 }
 
-/** Returns the entries of a folder. If the folder cannot be listed, records its path and returns no entries. */
+/**
+ * Returns the entries of a folder. If a subfolder cannot be listed, records its path and returns no entries. @throws RldsError IO if the served folder itself
+ * cannot be listed
+ */
 async function entriesOf(top: string, folder: readonly string[], unreadable: string[]): Promise<Dirent[]> {
   try {
     return await readdir(join(top, ...folder), { withFileTypes: true });

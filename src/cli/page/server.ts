@@ -1,12 +1,12 @@
 /**
  * Serves the page and the files of one folder over the loopback interface, to browsers that have the token.
  *
- * - `/…`: the page, which has no secrets
+ * - `/…`: the page, which contains no secrets
  * - `/TOKEN/data/index.json`: the list of all files, `[{ path, size }]`
  * - `/TOKEN/data/PATH`: a file, or a range of its bytes
  *
- * Other sites cannot read the files. They do not have the token, and without CORS headers, browsers block their requests. A foreign host name that resolves to
- * this machine fails the check of the Host header.
+ * Other sites cannot read the files. They do not know the token, and browsers do not let them read responses without CORS headers. A request to a foreign host
+ * name that resolves to this machine fails the check of the Host header.
  */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -18,22 +18,22 @@ import { type Exclusions, type ServedFiles, servedFiles } from "./served-files.t
 export interface PageServer {
   /** The address to open in a browser. */
   readonly address: string;
-  /** The files of the folder that are not served, as determined at the start. */
+  /** The links, folders and files that were not served when the server started. */
   readonly exclusions: Exclusions;
-  /** Ends all requests. */
+  /** Stops the server and ends all open requests. */
   close(): Promise<void>;
 }
 
 export interface PageServerOptions {
   /** The folder of the built page. */
   readonly page: string;
-  /** A file or folder of this machine. */
+  /** The path of the file or folder to serve. */
   readonly path: string;
   /** The port, or 0 for any free port. */
   readonly port: number;
 }
 
-/** The number of bytes per read. */
+/** The maximum number of bytes that are read from a file at a time. */
 const BLOCK = 1 << 20;
 
 const COMMON = {
@@ -44,20 +44,24 @@ const COMMON = {
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
 };
-/** The page itself sets a stricter policy for its resources, but only a header can forbid embedding in frames. */
+/** The content security policy of the page. The page itself sets a stricter policy for its resources, but only a header can forbid embedding in frames. */
 const PAGE_POLICY = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'";
-/** A served file may be a document, whose scripts must not run. */
+/** The content security policy of served files. A file may be an HTML document, whose scripts must not run. */
 const DATA_POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox";
 
 const TYPES: { readonly [ending: string]: string } = {
   ...{ html: "text/html; charset=utf-8", css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8", json: "application/json" },
   ...{ svg: "image/svg+xml", png: "image/png", txt: "text/plain; charset=utf-8", wasm: "application/wasm", woff2: "font/woff2" },
 };
-/** The types of files that the page loads by address to play or show. All other files are served as bytes. */
+/** The media types of the files that the page plays or shows by their addresses. All other files are served as plain bytes. */
 const DATA_TYPES: { readonly [ending: string]: string } = { mp4: "video/mp4", webm: "video/webm", png: "image/png", jpg: "image/jpeg", jpeg: "image/jpeg" };
 const BYTES = "application/octet-stream";
 
-/** Starts to serve. @throws RldsError NOT_FOUND, IO for a path that cannot be served */
+/**
+ * Starts the server.
+ * @throws RldsError NOT_FOUND if a path does not exist
+ * @throws RldsError IO if the folder cannot be listed, or if the port is not available
+ */
 export async function pageServer({ page, path, port }: PageServerOptions): Promise<PageServer> {
   const [pageFiles, data] = [await servedFiles(page), await servedFiles(path)];
   const { exclusions } = await data.list();
@@ -69,7 +73,7 @@ export async function pageServer({ page, path, port }: PageServerOptions): Promi
     server.once("error", (cause) => reject(new RldsError("IO", `listening on port ${port} of 127.0.0.1 failed: ${cause.message}`, {}, { cause })));
     server.listen(port, "127.0.0.1", resolve);
   });
-  // The name is encoded twice, once for the path and once for the hash.
+  // The file name is encoded twice: once for the path of the data, and once for the hash of the address.
   const from = `/${token}/data/${data.singleFile === undefined ? "" : encodeURIComponent(encodeURIComponent(data.singleFile))}`;
   return {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}/#look?from=${from}`,
@@ -125,7 +129,7 @@ async function sendListing(request: IncomingMessage, response: ServerResponse, d
   response.end(request.method === "HEAD" ? undefined : text);
 }
 
-/** Sends the whole file, or the requested range. */
+/** Sends the whole file or the requested range, and closes the file. */
 async function sendFile(request: IncomingMessage, response: ServerResponse, file: SourceFile, type: string): Promise<void> {
   try {
     const range = byteRange(request.headers.range, file.size);
@@ -143,7 +147,7 @@ async function sendFile(request: IncomingMessage, response: ServerResponse, file
     if (request.method === "GET")
       for (let at = from; at < to && !response.destroyed; at += BLOCK) {
         const block = await file.read(at, Math.min(BLOCK, to - at));
-        // The response to a disconnected client never emits a drain event.
+        // After the client disconnects, the response never emits a drain event.
         if (!response.write(block) && !response.destroyed) await untilDrained(response);
       }
     response.end();
@@ -162,7 +166,10 @@ function untilDrained(response: ServerResponse): Promise<void> {
   });
 }
 
-/** Responds to a failure with 404 if the file is not served, otherwise with 500. If the response has already begun, closes the connection. */
+/**
+ * Responds with status 500 to an IO error or an unexpected error, and with status 404 to any other error of a reader. If the response has already begun, closes
+ * the connection.
+ */
 function respondWithError(response: ServerResponse, error: unknown): void {
   if (response.headersSent) response.destroy();
   else if (error instanceof RldsError && error.code !== "IO") respondWithText(response, 404, "There is no such file.");
@@ -174,7 +181,7 @@ function respondWithText(response: ServerResponse, status: number, text: string)
   response.end(response.req.method === "HEAD" ? undefined : text);
 }
 
-/** Returns whether two texts are equal. The comparison takes constant time. */
+/** Returns whether two texts are equal. The time of the comparison does not reveal how many characters match. */
 function isSame(candidate: string, token: string): boolean {
   const [a, b] = [candidate, token].map((text) => createHash("sha256").update(text).digest()) as [Buffer, Buffer];
   return timingSafeEqual(a, b);

@@ -1,16 +1,19 @@
-/** Defines the metadata of a dataset, which Reprise stores as JSON in all formats. */
+/** Defines the metadata of a dataset, which Reprise stores as JSON in all formats that have room for it. */
 import { mustBe } from "../../base/error.ts";
 
 /** The metadata of a dataset, as a JSON object. */
 export type About = { readonly [key: string]: unknown };
 
-/** Returns the metadata as JSON. @throws TypeError if the value is not an object */
+/** Returns the metadata as plain JSON values. @throws TypeError if the metadata is not an object */
 export function mustBeAbout(about: unknown): About {
   if (typeof about !== "object" || about === null || Array.isArray(about)) throw mustBe(TypeError, "about", "a JSON object", about);
   return jsonOf(about) as About;
 }
 
-/** Converts a value to JSON. Typed arrays become lists, and integers beyond 2^53 become decimal strings. Values that JSON cannot represent are left out. */
+/**
+ * Converts a value to plain JSON values. Typed arrays become lists, and bigints become numbers, or decimal strings from 2^53 on. NaN and infinities become
+ * strings. Functions, symbols and undefined are left out of objects, and become null in lists.
+ */
 function jsonOf(value: unknown): unknown {
   if (typeof value === "bigint") return value > -(2n ** 53n) && value < 2n ** 53n ? Number(value) : String(value);
   if (typeof value === "number") return Number.isFinite(value) ? value : String(value);
@@ -21,7 +24,10 @@ function jsonOf(value: unknown): unknown {
   return Object.fromEntries(entries.filter(([, part]) => part !== undefined));
 }
 
-/** Returns the metadata under `about` in a file that Reprise wrote. The file may also contain metadata of its format. */
+/**
+ * Returns the metadata that Reprise stored under `about` in a file, apart from the metadata of the format itself. Returns an empty object if the value is not
+ * an object.
+ */
 export function nestedAbout(value: unknown): About {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as About) : {};
 }

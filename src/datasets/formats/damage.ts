@@ -1,4 +1,7 @@
-/** Records the damage that a salvaging reader finds in its files. The losses of a writer, which are data that a format cannot store, are in sinks/losses.ts. */
+/**
+ * Records the damage that a reader with the option `salvage` finds in its files. The losses of a writer, which are data that a format cannot store, are in
+ * sinks/losses.ts.
+ */
 import { flag } from "../../base/error.ts";
 import { type Place, RldsError, withEnding } from "../model/rlds-error.ts";
 
@@ -9,7 +12,7 @@ export interface SourceLoss extends Place {
   readonly reason: string;
 }
 
-/** The maximum number of damaged parts that are listed. In a file of garbage, every line may be damaged. */
+/** The maximum number of damaged parts that are listed. If a file is completely damaged, every line may count as a part. */
 const MAX_PARTS = 1000;
 /** The codes of errors for damaged or missing data. All other errors, such as a full disk or an invalid option, are thrown. */
 const CODES = ["CORRUPT", "NOT_FOUND", "SPEC_MISMATCH", "INVALID_DATA", "EMPTY"];
@@ -25,7 +28,7 @@ export class Damage {
     this.all = this.#losses;
   }
 
-  /** Records an error. @throws the error, unless it means damaged or missing data */
+  /** Records an error. @throws the error if its code is not one for damaged or missing data */
   add(error: unknown): void {
     if (!(error instanceof RldsError) || !CODES.includes(error.code)) throw error;
     const { file, offset, episode, step, message, code } = error;
@@ -33,7 +36,9 @@ export class Damage {
     this.#note({ ...place, ...(step !== undefined && { step }), code, reason: message });
   }
 
-  /** Returns a logger for a log. It records each warning as damage, because each warning reports an abandoned part. */
+  /**
+   * Returns a logger for opening a journal or a recording. The logger records each warning as damage, because each warning reports a part that was abandoned.
+   */
   logger(file: string): { warn(message: string): void } {
     return { warn: (reason) => this.#note({ file, code: "CORRUPT", reason }) };
   }
@@ -53,7 +58,11 @@ export function withSalvageRemedy(error: unknown): unknown {
   return isDamage && !error.message.includes(SALVAGE) ? withEnding(error, SALVAGE) : error;
 }
 
-/** Records the damage of a part if losses are allowed. @throws the error with the option `salvage` as its remedy otherwise */
+/**
+ * Records an error about damage.
+ * @throws the error with the option `salvage` as its remedy if `losses` is undefined
+ * @throws the error itself if its code is not one for damaged or missing data
+ */
 export function addDamage(losses: Damage | undefined, error: unknown): void {
   if (losses === undefined) throw withSalvageRemedy(error);
   losses.add(error);

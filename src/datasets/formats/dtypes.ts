@@ -5,9 +5,11 @@ import type { Dtype } from "../../schema/dtype.ts";
 export interface FormatNames {
   /** The name in NumPy, which tensorflow_datasets, LeRobot, Minari and Gymnasium also use. */
   readonly numpy: string;
-  /** The storage type in Parquet, and the logical integer type if it differs. Files of Reprise contain the logical type only if it adds information. */
+  /**
+   * The storage type in Parquet, and the logical type of integers. Files that Reprise writes contain the logical type only if it differs from the storage type.
+   */
   readonly parquet: { readonly type: "BOOLEAN" | "INT32" | "INT64" | "FLOAT" | "DOUBLE" | "FIXED_LEN_BYTE_ARRAY"; readonly integer?: IntegerName };
-  /** The wider dtype that stores the numbers without loss, if neither format has this dtype. The names are then those of the wider dtype. */
+  /** The wider dtype that stores the numbers without loss, if neither NumPy nor Parquet has this dtype. The names are then those of the wider dtype. */
   readonly widened?: Dtype;
 }
 
@@ -29,7 +31,7 @@ export const FORMAT_NAMES: { readonly [D in Dtype]: FormatNames } = {
   bf16: { numpy: "float32", parquet: { type: "FLOAT" }, widened: "f32" },
 };
 
-/** Returns the dtypes, by their names in one format. Dtypes that are stored as a wider dtype are omitted. */
+/** Returns the dtypes by their names in one format. Omits dtypes that are stored as a wider dtype. */
 export function dtypesBy(nameOf: (names: FormatNames) => string | undefined): { readonly [name: string]: Dtype } {
   const own = Object.entries(FORMAT_NAMES).filter(([, { widened }]) => widened === undefined);
   const pairs = own.map(([dtype, names]) => [nameOf(names), dtype] as const);

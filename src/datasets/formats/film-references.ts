@@ -12,7 +12,7 @@ export interface Camera {
   readonly feature: { readonly [key: string]: unknown };
 }
 
-/** The videos of an open dataset, which the LeRobot writer copies. */
+/** The videos of an open dataset. The LeRobot writer copies them. */
 export interface Films {
   /** The frame rate, in frames per second. */
   readonly fps: number | undefined;
@@ -27,7 +27,7 @@ export interface Films {
   /** Returns the frames of all source episodes in a video, in order. Returns undefined if the source does not list them. */
   spans?(path: string): readonly FilmSpan[] | undefined;
   /**
-   * Returns the statistics of a source episode, as in meta/episodes. The result has one list per statistic, with one element per channel. Returns undefined if
+   * Returns the statistics of a camera in a source episode, as in meta/episodes. Each statistic is a list with one element per channel. Returns undefined if
    * the source has no statistics.
    */
   statistics(camera: string, episode: number): Promise<CameraStatistics | undefined>;
@@ -46,7 +46,7 @@ export interface CameraStatistics {
   readonly values: { readonly [statistic: string]: readonly number[] };
 }
 
-/** Returns the keys of the leaves that refer to frames of a video. */
+/** Returns the keys of each group `{path, timestamp}` that refers to a frame of a video. */
 export function filmReferences(spec: StepSpec, keys: readonly string[] = []): string[][] {
   if (isLeaf(spec) || Array.isArray(spec)) return [];
   const { path, timestamp } = spec as { readonly [name: string]: StepSpec };
@@ -58,7 +58,7 @@ function isSingle(node: StepSpec | undefined, dtype: StepLeaf["dtype"]): boolean
   return isLeaf(node) && node.dtype === dtype && node.shape.length === 0;
 }
 
-/** Adds the losses of a format that stores only references to videos. */
+/** Records a loss for each reference to a video, for formats that store the references but not the videos. */
 export function addFilmLosses(losses: Losses, stepSpec: StepSpec): void {
   for (const keys of filmReferences(stepSpec)) losses.add(keys.join("/"), "films are not copied, and steps refer to them by their paths in the source");
 }

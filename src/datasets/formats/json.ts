@@ -2,10 +2,13 @@
 import { MAX_JSON_DEPTH } from "../../base/file-limits.ts";
 
 const QUOTE = 34;
-/** The words that Python writes for numbers that JSON cannot represent. */
+/** The words that Python writes for numbers that standard JSON cannot represent. */
 const LITERALS = ["NaN", "Infinity", "-Infinity"];
 
-/** Parses JSON in which NaN and Infinity may be words. Such words become strings. @throws SyntaxError if the text is not JSON or is nested too deeply */
+/**
+ * Parses JSON in which NaN and infinities may be words, as Python writes them. Such words become strings. @throws SyntaxError if the text is not JSON or is
+ * nested too deeply
+ */
 export function parseJson(text: string): unknown {
   checkDepth(text);
   try {
@@ -17,7 +20,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Characters from Unicode's private use area. One that does not occur in a text is used to mark the large integers of that text. */
+/** Characters from the private use area of Unicode. A character that does not occur in a text marks the large integers of that text while it is parsed. */
 const MARKS = ["e000", "e001", "e002", "e003"].map((hex) => ({ hex, mark: String.fromCharCode(Number.parseInt(hex, 16)) }));
 /** Matches a possible large integer, which cannot follow a decimal point. */
 const LARGE_INTEGER = /(?:^|[[:,\s-])\d{16}/;
@@ -25,7 +28,8 @@ const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const MINUS = 45;
 
 /**
- * Parses JSON like `parseJson`, but integers that numbers cannot represent become bigints, within the range of i64 and u64. @throws the errors of `parseJson`
+ * Parses JSON like `parseJson`, but integers that numbers cannot represent exactly become bigints, within the range of i64 and u64. @throws the errors of
+ * `parseJson`
  */
 export function parseExactJson(text: string): unknown {
   if (!LARGE_INTEGER.test(text)) return parseJson(text);
@@ -109,7 +113,9 @@ function endOfString(text: string, begin: number): number {
   return text.length;
 }
 
-/** Returns JSON as Python's json module writes it: NaN and infinities are words, bigints are integers, and elements of a Float64Array are floats. */
+/**
+ * Returns JSON as the json module of Python writes it. NaN and infinities are words, bigints are integers, and whole numbers in a Float64Array end with `.0`.
+ */
 export function pythonJson(value: unknown): string {
   if (typeof value === "bigint" || typeof value === "number") return String(value);
   if (value instanceof Float64Array) return `[${Array.from(value, (x) => (Number.isInteger(x) && Math.abs(x) < 1e21 ? `${x}.0` : String(x))).join(", ")}]`;

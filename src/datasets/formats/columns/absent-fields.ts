@@ -1,4 +1,4 @@
-/** Supplies the rewards and discounts that a file lacks. Rewards are 0. Discounts are 1, or 0 if the environment terminated the episode. */
+/** Supplies the rewards and discounts that a file lacks. Rewards are 0. Discounts are 1, or 0 at the end of an episode or where the environment terminated. */
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import type { FinalStep } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
@@ -15,20 +15,30 @@ export function absentReward(rows: number): Column {
   return new Column({ path: "reward", leaf: ABSENT, rows, rowBytes: 4, read: async (from, to) => new Float32Array(to - from) });
 }
 
-/** Returns the discounts of RLDS steps. The discount is 0 in a terminal step and in the step before it, whose action led to the terminal step. */
+/**
+ * Returns the discounts of RLDS steps. The discount is 0 in a step with `is_last` or `is_terminal`, and in the step before a terminal step, because its action
+ * led to that step. It is 1 in all other steps.
+ */
 export function discountsOf(isLast: ArrayLike<number>, isTerminal: ArrayLike<number>): Float32Array<ArrayBuffer> {
   const { length } = isTerminal;
   return Float32Array.from({ length }, (_, i) => (isLast[i] === 1 || isTerminal[i] === 1 || (i + 1 < length && isTerminal[i + 1] === 1) ? 0 : 1));
 }
 
-/** Returns a spec of RLDS steps with a reward and a discount, even if the file lacks them. Returns any other spec unchanged. */
+/**
+ * Returns a spec with the leaves of the reward and the discount added if they are missing. If the spec lacks any other field of RLDS steps, returns it
+ * unchanged.
+ */
 export function withAbsentFields(spec: StepSpec): StepSpec {
   const missing = STEP_FIELDS.filter((field) => !Object.hasOwn(spec, field));
   if (!missing.every((field) => ABSENT_FIELDS.includes(field))) return spec;
   return missing.length === 0 ? spec : { ...Object.fromEntries(missing.map((field) => [field, ABSENT])), ...(spec as { readonly [name: string]: StepSpec }) };
 }
 
-/** Returns the steps, and adds the reward and the discount if they are missing. @param finalStep the kind of the last step */
+/**
+ * Returns the steps with the reward and the discount added if they are missing.
+ * @param spec the spec of the result, from `withAbsentFields`
+ * @param finalStep the kind of the last step
+ */
 export function stepsWithAbsentFields<S>(steps: StepColumns<S>, spec: StepSpec, finalStep: FinalStep | "unknown" | undefined): StepColumns<S> {
   if (spec === steps.spec) return steps;
   const columns = new Map(leavesOf(steps.spec).map(({ path }, i) => [path, steps.parts[i] as ColumnData]));

@@ -15,11 +15,11 @@ export class Column {
   readonly rows: number | undefined;
   /** The number of bytes per row, which is an estimate for text without a fixed width. */
   readonly rowBytes: number;
-  /** The number of rows that are stored together as a chunk. If fewer rows are read at a time, a chunk is read repeatedly. */
+  /** The number of rows in a chunk, which the file stores as a unit. If fewer rows are read at a time, the same chunk is read repeatedly. */
   readonly chunkRows: number;
   /**
-   * Reads the rows from … to - 1. If the column is a single value, any range returns that value. @param target an array of the right length, which the column
-   * may fill and return instead of a new array
+   * Reads the rows from `from` to `to` - 1. If the column is a single value, returns that value for any range.
+   * @param target an array of the right length, which the column may fill and return instead of a new array
    */
   readonly read: (from: number, to: number, target?: ColumnData) => Promise<ColumnData>;
 
@@ -33,7 +33,7 @@ export class Column {
   }
 }
 
-/** Returns a column of zeros, in place of numbers that a file lacks. */
+/** Returns a column with one f32 zero per row, in place of numbers that a file lacks. */
 export function zeroColumn(path: string, rows: number): Column {
   return new Column({ path, leaf: { dtype: "f32", shape: [] }, rows, rowBytes: 4, read: async (from, to) => new Float32Array(to - from) });
 }
@@ -58,7 +58,7 @@ export function columnsOf(tree: ColumnTree): Column[] {
   return leaves(tree, isColumn).map(({ leaf }) => leaf);
 }
 
-/** Joins the pieces of a column. Adds blank rows up to a total of `rows`. */
+/** Joins the pieces of a column, and adds blank rows up to a total of `rows`. If the only piece is already complete, returns that piece itself. */
 export function joined(leaf: StepLeaf, chunks: readonly ColumnData[], rows: number): ColumnData {
   const [first] = chunks;
   const length = rows * sizeOf(leaf.shape);
@@ -72,7 +72,7 @@ export function joined(leaf: StepLeaf, chunks: readonly ColumnData[], rows: numb
   return all;
 }
 
-/** Copies elements into a column. @param at the index of the first element */
+/** Copies elements into a column. @param at the index in `to` of the first copied element */
 export function copyColumn(leaf: StepLeaf, to: ColumnData, at: number, elements: ColumnData): void {
   if (isText(leaf)) for (let i = 0; i < elements.length; i++) (to as (string | Uint8Array)[])[at + i] = (elements as readonly string[])[i] as string;
   else (to as Float32Array).set(elements as Float32Array, at);

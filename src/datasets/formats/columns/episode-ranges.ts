@@ -8,12 +8,12 @@ import { type EndedSteps, type Ending, episodeSteps, type TransitionSpec } from 
 
 /** The rows of an episode in the columns of a file. */
 export interface EpisodeRange {
-  /** The rows of the actions are from … to - 1. */
+  /** The rows of the actions are `from` to `to` - 1. */
   readonly from: number;
   readonly to: number;
   /** The row of the first observation. */
   readonly observedFrom: number;
-  /** Whether a final observation comes after the observations of the actions. */
+  /** Whether the episode has a final observation, in the row after the observations that belong to the actions. */
   readonly finalStep: boolean;
   readonly ending: Ending;
 }
@@ -31,7 +31,7 @@ export function transitionSpecOf(tree: TransitionTree): TransitionSpec {
   return rowSpec(tree as { readonly [name: string]: ColumnTree }) as unknown as TransitionSpec;
 }
 
-/** Copies the steps of one episode. @throws RldsError CORRUPT if the episode takes more than maxBytes */
+/** Reads the steps of one episode. @throws RldsError CORRUPT if the episode takes more than maxBytes */
 export async function rangeSteps(
   tree: TransitionTree,
   { from, to, observedFrom, finalStep, ending }: EpisodeRange,
@@ -46,7 +46,7 @@ export async function rangeSteps(
   const data: ColumnData[] = [];
   for (const [i, { keys }] of leavesOf(transition as unknown as StepSpec).entries()) {
     const column = columns[i] as Column;
-    // The metadata may also have a row for the final observation.
+    // A metadata column may also have a row for the final observation.
     const isLonger = finalStep && column.rows === to + 1;
     if (keys[0] === "observation") data.push(await column.read(observedFrom, observedFrom + length + Number(finalStep)));
     else data.push(await column.read(from, isLonger ? to + 1 : to));

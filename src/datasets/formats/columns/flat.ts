@@ -13,7 +13,7 @@ export interface FlatTable {
   readonly transition: { readonly observation: ColumnTree; readonly action: ColumnTree; readonly reward: ColumnTree; readonly [metadata: string]: ColumnTree };
   readonly terminals: Column;
   readonly timeouts?: Column;
-  /** Whether `terminals` mark every end of an episode, as `done` does. In that case, the rows after the last end are an open episode. */
+  /** Whether `terminals` marks every end of an episode, as `done` does. In that case, the rows after the last marked end are an open episode. */
   readonly areEnds?: boolean;
   readonly nextObservation?: ColumnTree;
 }
@@ -49,11 +49,14 @@ export interface FlatIndex {
   readonly lengths: readonly number[];
 }
 
+/** The number of rows per slice, unless a chunk has more rows or the rows exceed SLICE_BYTES. */
 const SLICE_ROWS = 4096;
+/** The maximum number of bytes per slice. */
 const SLICE_BYTES = 2 ** 26;
+/** The number of rows of flags that are read at a time, unless a chunk has more rows. */
 const FLAG_ROWS = 2 ** 20;
 
-/** Returns the number of rows, which must be the same for all columns. @throws RldsError CORRUPT if it differs */
+/** Returns the number of rows, which must be the same for all columns. @throws RldsError CORRUPT if a column has no rows or another number of rows */
 export function rowsOf(columns: readonly Column[], file: string): number {
   const [first] = columns;
   const mismatch = columns.find(({ rows }) => rows === undefined || rows !== first?.rows);
@@ -68,8 +71,10 @@ export function squeezeColumn(column: Column): Column {
 }
 
 /**
- * Iterates over the episodes of a table, and keeps at most one episode and one slice in memory. @param row the first row of an episode @throws RldsError
- * CORRUPT, UNSUPPORTED
+ * Yields the episodes of a table. Keeps at most one episode and one slice of rows in memory.
+ * @param row the first row of an episode, from which to start
+ * @throws RldsError CORRUPT if the columns have different numbers of rows, an episode takes more than maxBytes, or a column is damaged
+ * @throws RldsError UNSUPPORTED if the file uses a feature that Reprise cannot read
  */
 export async function* flatEpisodes(table: FlatTable, options: FlatOptions, row = 0): AsyncGenerator<EndedSteps, void, undefined> {
   const { file, transition: tree } = table;
@@ -89,7 +94,7 @@ export async function* flatEpisodes(table: FlatTable, options: FlatOptions, row 
     for (let at = from; at < to; ) {
       options.signal?.throwIfAborted();
       if (to - at >= slices.height && !slices.has(at)) {
-        // If all rows of a slice belong to one episode, they are read without a slice.
+        // A slice that lies completely in this episode is read directly into the episode.
         const end = at + slices.height;
         for (const [k, { size }] of leaves.entries()) await readInto(columns[k] as Column, at, end, data[k] as ColumnData, (at - from) * size, size);
         at = end;
@@ -110,7 +115,9 @@ export async function* flatEpisodes(table: FlatTable, options: FlatOptions, row 
   }
 }
 
-/** Returns the first rows and lengths of the episodes. Reads only the flags. O(rows) @throws RldsError CORRUPT if the flags are damaged */
+/**
+ * Returns the first row and the number of steps of each episode. Reads only the flags, and costs O(rows). @throws RldsError CORRUPT if the flags are damaged
+ */
 export async function flatIndex(table: FlatTable, options: FlatOptions): Promise<FlatIndex> {
   const hasNext = nextColumns(table.nextObservation, options).length > 0;
   const rows: number[] = [];
@@ -122,7 +129,7 @@ export async function flatIndex(table: FlatTable, options: FlatOptions): Promise
   return { rows, lengths };
 }
 
-/** The rows from … to - 1 of an episode. */
+/** The rows of an episode, from `from` to `to` - 1. */
 interface FlatRange {
   readonly from: number;
   readonly to: number;
@@ -143,7 +150,7 @@ async function* flatRanges(table: FlatTable, options: FlatOptions, row: number):
       block = await readColumns(flags, from, to);
     } catch (error) {
       if (height <= Math.max(SLICE_ROWS, chunkRows)) throw error;
-      // With smaller blocks, more episodes before the damaged flags can be read.
+      // With smaller blocks, more of the episodes before the damaged flags can be yielded.
       height = Math.max(SLICE_ROWS, chunkRows);
       continue;
     }
@@ -161,7 +168,10 @@ function flagsOf({ terminals, timeouts }: FlatTable): Column[] {
   return timeouts === undefined ? [terminals] : [terminals, timeouts];
 }
 
-/** Finds the rows of a slice after which an episode ends. @param openRows the rows of the open episode before the slice */
+/**
+ * Yields each end of an episode in a block of flags, as the number of rows from the beginning of the block.
+ * @param openRows the number of rows before the block that belong to the episode that is still open
+ */
 function* findEpisodeEnds(
   terminal: ColumnData,
   timeout: ColumnData | undefined,
@@ -177,7 +187,7 @@ function* findEpisodeEnds(
   }
 }
 
-/** Returns the ending of an episode that stops with the data. The episode is open, unless the file has no way to mark truncations. */
+/** Returns the ending of the episode with which the data stops. The episode is open, unless neither the file nor `maxEpisodeSteps` marks truncations. */
 function tailEnding(marksCuts: boolean, { maxEpisodeSteps }: FlatOptions): Ending {
   return !marksCuts && maxEpisodeSteps === undefined ? "truncated" : "open";
 }
@@ -190,18 +200,18 @@ function hasFinalStep(ending: Ending, hasNext: boolean, { finalObservation }: Fl
   return ending !== "open" && (hasNext || (finalObservation === "rlds" && ending === "terminated"));
 }
 
-/** The rows from … to - 1 of some columns. */
+/** The rows from `from` to `to` - 1 of several columns. */
 interface Slice {
   readonly from: number;
   readonly to: number;
   readonly data: readonly ColumnData[];
 }
 
-/** Reads columns slice by slice, so a slice with several episodes is read only once. */
+/** Reads columns in slices of consecutive rows, so that a slice with several episodes is read only once. */
 class Slices {
   readonly #columns: readonly Column[];
   readonly #rows: number;
-  /** The number of rows per slice. A slice consists of whole chunks, unless a chunk is too large. */
+  /** The number of rows per slice: at least SLICE_ROWS and the rows of the largest chunk, but at most as many rows as fit into SLICE_BYTES. */
   readonly height: number;
   #current: Slice = { from: 0, to: 0, data: [] };
 
@@ -227,12 +237,17 @@ class Slices {
   }
 }
 
-/** Returns the rows from … to - 1 of column k of a slice. */
+/** Returns the rows from `from` to `to` - 1 of column k of a slice. @param size the number of elements per row */
 function rowsIn(slice: Slice, k: number, from: number, to: number, size: number): ColumnData {
   return slicedColumn(slice.data[k] as ColumnData, (from - slice.from) * size, (to - slice.from) * size);
 }
 
-/** Reads rows into a column of an episode. @param at the index of the first element */
+/**
+ * Reads rows into the data of an episode.
+ * @param all the data of the whole episode for this column
+ * @param at the index in `all` of the first element
+ * @param size the number of elements per row
+ */
 async function readInto(column: Column, from: number, to: number, all: ColumnData, at: number, size: number): Promise<void> {
   const target = Array.isArray(all) ? undefined : slicedColumn(all, at, at + (to - from) * size);
   const data = await column.read(from, to, target);

@@ -1,4 +1,7 @@
-/** Maps the field names of other programs to those of RLDS. Every reader uses this table, and docs/reference/formats.md shows it. */
+/**
+ * Maps the field names of other programs to those of RLDS. All readers of formats without fixed field names use this table. It is also in
+ * docs/reference/formats.md.
+ */
 
 /** The field names of RLDS, and names for fields that RLDS lacks. */
 export type Field =
@@ -18,8 +21,8 @@ export type Field =
   | "lengths";
 
 /**
- * The names of each field, in the singular. Case and underscores do not matter. If a file has several names of a field, the name that is listed first here is
- * the field, and the other names are metadata.
+ * The names of each field, in the singular. Case and underscores do not matter. If a file has several names of a field, the name that is listed first here
+ * becomes the field, and the other names become metadata.
  */
 export const FIELD_NAMES: { readonly [field in Field]: readonly string[] } = {
   observation: ["observation", "obs", "state"],
@@ -40,7 +43,7 @@ export const FIELD_NAMES: { readonly [field in Field]: readonly string[] } = {
 
 const bare = (name: string) => name.replaceAll("_", "").toLowerCase();
 
-/** The field of each bare name, and the rank of the name among the names of that field. */
+/** The field of each name without underscores and capital letters, and the rank of the name among the names of that field. */
 const PLACES = new Map(
   Object.entries(FIELD_NAMES).flatMap(([field, names]) => names.map((name, rank) => [bare(name), { field: field as Field, rank }] as const)),
 );
@@ -51,16 +54,16 @@ function placeOf(name: string): { readonly field: Field; readonly rank: number }
 }
 
 /**
- * Returns the field of a name. For example, `observations`, `obs` and `Observation` are the observation. Returns undefined for metadata of a step, which keep
- * their name.
+ * Returns the field of a name. For example, `observations`, `obs` and `Observation` are names of the observation. Returns undefined for any other name, which
+ * is metadata of a step.
  */
 export function fieldOf(name: string): Field | undefined {
   return placeOf(name)?.field;
 }
 
 /**
- * Returns the fields of all names in one file or row. If several names match a field, only the first of these names in the table is the field. Different
- * spellings of that name all count as the field.
+ * Returns the fields of the names in one file or row. If several names match a field, only the one that is listed first in FIELD_NAMES becomes the field.
+ * Different spellings of that name all count as the field.
  */
 export function fieldsOf(names: readonly string[]): ReadonlyMap<string, Field> {
   const best = new Map<Field, number>();
@@ -73,7 +76,7 @@ export function fieldsOf(names: readonly string[]): ReadonlyMap<string, Field> {
 
 /**
  * Returns whether a name counts as a field only if no other name of that field exists. For example, rows of JSON may have a state in addition to the
- * observation. Two other names of one field contradict each other.
+ * observation. Two names of the same field that are not weak contradict each other.
  */
 export function isWeakName(name: string): boolean {
   return /^(next)?states?$/.test(bare(name));

@@ -10,18 +10,19 @@ import { ABSENT, discountsOf } from "./absent-fields.ts";
 import { type Column, type ColumnTree, columnsOf, rowSpec } from "./column.ts";
 import { squeezeColumn } from "./flat.ts";
 
-/** The rows from … to - 1. */
+/** The rows from `from` to `to` - 1. */
 export interface Range {
   readonly from: number;
   readonly to: number;
 }
 
-/** The number of flags that are checked before other tasks run. */
+/** The number of flags that are read before other tasks can run. */
 const SLICE_ROWS = 1 << 22;
 const FLAG = { dtype: "bool", shape: [] } as const;
 
 /**
- * The row ranges of episodes. An episode begins at `is_first` or after `is_last`. The ranges are computed during iteration, because each row may be an episode.
+ * The row ranges of episodes. An episode begins at `is_first` or after `is_last`. The ranges are computed during iteration, because a list of them would be too
+ * large if every row were an episode.
  */
 export class FlaggedRanges implements Iterable<Range> {
   readonly #rows: number;
@@ -54,7 +55,7 @@ export class FlaggedRanges implements Iterable<Range> {
   }
 }
 
-/** Returns one bool per row. @throws RldsError CORRUPT if a value is not a flag */
+/** Reads a column of flags, and returns 0 or 1 per row. @throws RldsError CORRUPT if a value is not a flag */
 export async function flagsOf(column: Column, file: string, signal?: AbortSignal): Promise<Uint8Array> {
   const { leaf, rows = 0, read, path } = squeezeColumn(column);
   const flagError = () => corruptFile({ file }, `${path} must have one flag per row, 0 or 1`);
@@ -74,7 +75,7 @@ export async function flagsOf(column: Column, file: string, signal?: AbortSignal
 
 /** The columns and flags of the steps in all episodes. */
 export interface StepTable {
-  /** The columns that are used unchanged. They are the observation, the action, the reward, metadata, and optionally the discount. */
+  /** The columns that are used unchanged: the observation, the action, the reward, metadata, and optionally the discount. */
   readonly tree: { readonly [name: string]: ColumnTree };
   readonly isFirst?: Uint8Array;
   readonly isLast?: Uint8Array;
@@ -86,7 +87,10 @@ export function stepTableSpec({ tree }: StepTable): StepSpec {
   return { discount: ABSENT, ...(rowSpec(tree) as { readonly [name: string]: StepSpec }), is_first: FLAG, is_last: FLAG, is_terminal: FLAG };
 }
 
-/** Returns a copy of the steps in a range of rows. */
+/**
+ * Returns a copy of the steps in a range of rows. If the table lacks `isFirst`, `isLast` or discounts, they are derived from the ends of the range and the
+ * other flags.
+ */
 export async function stepsOfRange(table: StepTable, spec: StepSpec, { from, to }: Range): Promise<StepColumns<RldsStep>> {
   const { tree, isTerminal } = table;
   const length = to - from;

@@ -1,4 +1,4 @@
-/** Lists the possible paths of the task text in a step or in metadata. The first nonempty text is used. */
+/** Lists the paths at which the text of a task may be stored, in a step or in metadata. The first path with a nonempty text is used. */
 export const TASKS: readonly string[] = [
   "task",
   "language_instruction",

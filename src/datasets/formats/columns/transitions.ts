@@ -7,7 +7,7 @@ import { leavesOf } from "../../model/leaves.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { joined } from "./column.ts";
 
-/** How an episode ends. The environment terminated it, a time limit or a similar cause truncated it, or the data stops before its end. */
+/** How an episode ends: the environment terminated it, a time limit or a similar cause truncated it, or the data stops while the episode is still open. */
 export type Ending = "terminated" | "truncated" | "open";
 
 /** The specs of the observation, the action, the reward and metadata, and optionally of a discount. */
@@ -20,14 +20,14 @@ export interface TransitionSpec {
 
 /** The transitions of one episode. */
 export interface Transitions {
-  /** One column per leaf of the TransitionSpec. If a column has one row fewer than the steps, a row of zeros is added. */
+  /** One column per leaf of the TransitionSpec. If a column has one row fewer than the steps, a blank row is added. */
   readonly data: readonly ColumnData[];
   /** The number of actions. */
   readonly length: number;
-  /** Whether a step with the final observation follows. */
+  /** Whether a step with the final observation follows the last transition. */
   readonly finalStep: boolean;
   readonly ending: Ending;
-  /** One flag per row, which is 1 if the environment terminated there, even in the middle of an episode. */
+  /** One flag per transition, which is 1 if the environment terminated there, even in the middle of an episode. Its discount is then 0. */
   readonly terminated?: ColumnData;
 }
 
@@ -45,8 +45,9 @@ export function stepSpecOf(transition: TransitionSpec): StepSpec {
 }
 
 /**
- * Returns the steps of an episode. If there is a final step, it has zeros, and the step before it has the last reward, with a discount of 0 if the environment
- * terminated. Existing discounts do not change. If there is no final step, the last transition is the last step and keeps its action and reward.
+ * Returns the steps of an episode. A final step has zeros for all values that `data` lacks, including the action and the reward. The last transition has a
+ * discount of 0 if the environment terminated. Discounts in `data` are not changed. If there is no final step, the last transition is the last step, and keeps
+ * its action and reward.
  */
 export function episodeSteps(transition: TransitionSpec, { data, length, finalStep, ending, terminated }: Transitions): EndedSteps {
   const steps = length + (finalStep ? 1 : 0);

@@ -9,7 +9,7 @@ import { unzstdPieces } from "./zstd.ts";
 export interface CompressedOptions {
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
-  /** Whether to read a truncated file up to the point where it ends. */
+  /** Whether to read a damaged or truncated file up to the damage. If false or undefined, damage throws. */
   readonly salvage?: boolean;
 }
 
@@ -21,13 +21,17 @@ const CODECS: readonly (readonly [magic: readonly number[], pieces: Pieces, endi
 ];
 const MAGIC_BYTES = 4;
 
-/** The number of bytes that determine whether a file is text. Only text is streamed, because no format that requires random access begins with text. */
+/**
+ * The number of bytes at the beginning of the content that determine whether it is text. Only text is streamed, because no format that requires random access
+ * begins with text.
+ */
 const HEAD_BYTES = 64;
 const BINARY_NAMES = ["PAR1", "REPRISE1", "PK\x03\x04", "PK\x05\x06"];
 
 /**
- * Returns the decompressed file, or undefined if the file is not compressed. Text is decompressed once to determine its size, and again while it is read. Other
- * content is decompressed into memory, up to maxBytes. Takes ownership of the file. @throws RldsError CORRUPT
+ * Returns the decompressed file, or undefined if the file is not compressed. The file is decompressed once to determine its size. Text is then decompressed
+ * again while it is read. Other content is decompressed into memory. Takes ownership of the file if it is compressed, unless an error is thrown.
+ * @throws RldsError CORRUPT if the file is damaged, or if its content is not text and takes more than maxBytes
  */
 export async function decompressedFile(file: SourceFile, options: CompressedOptions): Promise<SourceFile | undefined> {
   const head = await file.read(0, Math.min(file.size, MAGIC_BYTES));
@@ -48,7 +52,7 @@ export async function decompressedFile(file: SourceFile, options: CompressedOpti
   return bytesFile(name, bytes);
 }
 
-/** Reads the file once to determine the size of its content. */
+/** Decompresses the file once, and returns the size of its content and whether it is text. With `salvage`, the size of a damaged file ends at the damage. */
 async function measure(file: SourceFile, pieces: Pieces, { maxBytes, signal, salvage }: CompressedOptions): Promise<{ size: number; isText: boolean }> {
   let size = 0;
   let head = "";
@@ -82,10 +86,12 @@ function isTextual(head: string): boolean {
   return true;
 }
 
-/** The number of bytes that are kept before the newest bytes, because a reader inspects the beginning of the file before it reads from there. */
+/**
+ * The number of bytes that are kept before the end of the decompressed bytes, because a reader first inspects the beginning of the file and then returns to it.
+ */
 const MAX_BACK = 1 << 20;
 
-/** A decompressed file that is read forward. A read before the kept bytes restarts the decompression from the beginning. */
+/** A decompressed file that is meant to be read from the beginning to the end. A read before the kept bytes restarts the decompression. */
 class StreamedFile implements SourceFile {
   readonly name: string;
   readonly size: number;
@@ -93,11 +99,11 @@ class StreamedFile implements SourceFile {
   readonly #pieces: Pieces;
   readonly #signal: AbortSignal | undefined;
   #source: AsyncGenerator<Uint8Array, void, undefined> | undefined;
-  /** The kept pieces. `#keptFrom` is the offset of the first of them. */
+  /** The kept pieces. `#keptFrom` is the offset of the first piece, and `#end` is the end of the last piece. */
   #kept: Uint8Array[] = [];
   #keptFrom = 0;
   #end = 0;
-  /** The last read, after which the next read starts. */
+  /** The most recent read. The next read waits for it. */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(name: string, size: number, file: SourceFile, pieces: Pieces, signal: AbortSignal | undefined) {
@@ -128,7 +134,7 @@ class StreamedFile implements SourceFile {
     return this.#copy(at, length);
   }
 
-  /** Releases all pieces that end before a place. */
+  /** Releases all pieces that end at or before an offset. */
   #forget(place: number): void {
     let count = 0;
     while (count < this.#kept.length && this.#keptFrom + (this.#kept[count] as Uint8Array).length <= place) {

@@ -7,7 +7,11 @@ import { decompressedFile } from "./compressed-file.ts";
 /** A source in which a single file is presented in decompressed form. */
 export type DecompressedTarget = SourceTarget & { readonly wasCompressed: boolean };
 
-/** Opens a source, and decompresses its file if it is a single compressed file. @throws RldsError NOT_FOUND, CORRUPT · the errors of `sourceOf` */
+/**
+ * Opens a source. If the source is a single compressed file, decompresses that file.
+ * @throws RldsError CORRUPT if a compressed file is damaged, or if its content is not text and takes more than maxBytes
+ * @throws the errors of `sourceOf`
+ */
 export async function decompressedSource(from: Source, options: SourceOptions & { readonly salvage?: boolean } = {}): Promise<DecompressedTarget> {
   const { maxBytes = MAX_SOURCE_BYTES, signal, fetch, salvage } = options;
   const target = await sourceOf(from, { signal, fetch, maxBytes });

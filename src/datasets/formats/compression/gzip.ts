@@ -5,10 +5,11 @@ import { yieldToEventLoop } from "../../model/traversal.ts";
 import { crc32 } from "../npz/zip.ts";
 import type { SourceFile } from "../sources/source.ts";
 
-/** The number of bytes that are read together. `SLICE` bytes are inflated together, to at most 16 MiB. */
+/** The number of bytes that are read from the file at a time. */
 const BLOCK = 1 << 20;
+/** The number of bytes that are decompressed at a time, to at most about 16 MiB. */
 const SLICE = 1 << 14;
-/** The number of bytes between two pauses during which other tasks can run. */
+/** The number of compressed and decompressed bytes between two pauses, during which other tasks can run. */
 const BYTES_PER_PAUSE = 1 << 23;
 /** The number of bytes in a member's trailer, which contains the checksum and the size. */
 const TRAILER = 8;
@@ -18,12 +19,12 @@ interface Member {
   size: number;
 }
 
-/** Yields the decompressed bytes in pieces, and verifies the checksum and size of each member. @throws RldsError CORRUPT */
+/** Yields the decompressed bytes in pieces, and verifies the checksum and size of each member. @throws RldsError CORRUPT if the file is damaged or truncated */
 export async function* gunzipPieces(file: SourceFile, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
   const { Gunzip } = await import("fflate");
   let output: Uint8Array[] = [];
   let member: Member = { crc: 0, size: 0 };
-  /** The complete members, with the offsets of their ends. */
+  /** The complete members that were not verified yet, with the offsets of their ends. */
   let ended: { readonly member: Member; readonly end: number }[] = [];
   const gunzip = new Gunzip((chunk) => {
     member.crc = crc32(chunk, member.crc);
@@ -60,7 +61,7 @@ export async function* gunzipPieces(file: SourceFile, signal?: AbortSignal): Asy
       }
     }
   }
-  // The stream is only ended at this point, because all data before the cut has already been passed on.
+  // The decompressor is told only here that the stream ends, so all data before a truncation has already been yielded.
   push(new Uint8Array(0), file.size, true);
   yield* output;
   await checkMember(file, member, file.size);

@@ -1,12 +1,12 @@
-/** Detects Zstandard literals on which fzstd would not terminate, because their table of weights consumes no bits. */
+/** Detects Zstandard literals on which fzstd would loop endlessly, because the table of their Huffman weights consumes no bits. */
 
-/** The maximum number of bits of a state in a table of weights. */
+/** The maximum accuracy of a table of weights. The accuracy is the number of bits of a state. */
 const MAX_ACCURACY = 6;
 
-/** Returns whether a single symbol fills the table of a block's Huffman weights. @param block the content of a compressed block, without its head */
+/** Returns whether a single symbol fills the table of Huffman weights in a block. @param block the content of a compressed block, without its head */
 export function isEndlessTable(block: Uint8Array): boolean {
   const [head = 0] = block;
-  // Only one kind of literals contains a table.
+  // Only compressed literals (kind 2) contain a table.
   if ((head & 3) !== 2) return false;
   const format = (head >> 2) & 3;
   const at = format < 2 ? 3 : format === 2 ? 4 : 5;
@@ -15,7 +15,7 @@ export function isEndlessTable(block: Uint8Array): boolean {
   return hasOneSymbol(block.subarray(at + 1));
 }
 
-/** Returns whether one symbol fills the table. The decoder reports all other faults. */
+/** Returns whether one symbol fills the table. Returns false for tables with other faults, which the decoder itself reports. */
 function hasOneSymbol(bytes: Uint8Array): boolean {
   const bitsAt = (at: number) => (bytes[at >> 3] ?? 0) | ((bytes[(at >> 3) + 1] ?? 0) << 8) | ((bytes[(at >> 3) + 2] ?? 0) << 16);
   const accuracy = ((bytes[0] ?? 0) & 15) + 5;

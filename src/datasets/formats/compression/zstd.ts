@@ -7,9 +7,9 @@ import type { SourceFile } from "../sources/source.ts";
 import { isEndlessTable } from "./huffman-weights.ts";
 
 const MAGIC = 0xfd2fb528;
-/** The first of the 16 numbers that mark skippable frames. */
+/** The first of the 16 magic numbers that mark skippable frames. */
 const SKIPPABLE = 0x184d2a50;
-/** The maximum window size, in bytes, as in the command zstd. */
+/** The maximum window size in bytes, which is also the default maximum of the zstd command. */
 const MAX_WINDOW = 2 ** 27;
 const MAX_BLOCK = 2 ** 17;
 const CHECKSUM = 4;
@@ -21,6 +21,7 @@ const COMPRESSED = 2;
 
 /** The head of a frame. */
 interface Frame {
+  /** The bytes of the head, without the checksum flag. */
   readonly bytes: Uint8Array;
   /** The number of output bytes to which later blocks may refer. */
   readonly window: number;
@@ -29,7 +30,10 @@ interface Frame {
   readonly hasChecksum: boolean;
 }
 
-/** Yields the decompressed bytes in blocks of at most 128 KiB. @throws RldsError CORRUPT */
+/**
+ * Yields the decompressed bytes in blocks of at most 128 KiB. Verifies the size of each frame, but not its checksum. @throws RldsError CORRUPT if the file is
+ * damaged, or if a frame needs a dictionary or too large a window
+ */
 export async function* unzstdPieces(file: SourceFile, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
   const { Decompress } = await import("fzstd");
   const input = new ReadAhead(file, { signal });
@@ -78,7 +82,7 @@ export async function* unzstdPieces(file: SourceFile, signal?: AbortSignal): Asy
 
 type MakeError = (what: string, cause?: unknown) => RldsError;
 
-/** Returns the head of a frame, or undefined for a skippable frame. @throws RldsError CORRUPT */
+/** Returns the head of a frame, or undefined for a skippable frame. @throws RldsError CORRUPT if the head is invalid, or if the frame needs a dictionary */
 async function frameOf(input: ReadAhead, error: MakeError): Promise<Frame | undefined> {
   const magic = dataView(await input.read(4)).getUint32(0, true);
   if ((magic & ~15) >>> 0 === SKIPPABLE) {
@@ -99,7 +103,7 @@ async function frameOf(input: ReadAhead, error: MakeError): Promise<Frame | unde
   const size = sizeBytes === 0 ? undefined : sizeOf(rest.subarray(Number(!isSingle)), sizeKind === 1);
   const base = 2 ** (10 + (descriptor >> 3));
   const window = isSingle ? (size as number) : base + (base / 8) * (descriptor & 7);
-  // This module reads the checksum itself, so the decoder receives a head without the checksum flag.
+  // This module skips the checksum itself, so the decoder receives a head without the checksum flag.
   const bytes = Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, flags & ~4, ...rest);
   return { bytes, window, size, hasChecksum: (flags & 4) !== 0 };
 }
@@ -110,7 +114,7 @@ function sizeOf(bytes: Uint8Array, isBiased: boolean): number {
   return size + (isBiased ? 256 : 0);
 }
 
-/** Returns a block with its head. @throws RldsError CORRUPT */
+/** Returns a block with its head, and whether it is the last block of the frame. @throws RldsError CORRUPT if the block is damaged */
 async function blockOf(input: ReadAhead, error: MakeError): Promise<{ readonly block: Uint8Array; readonly last: boolean }> {
   const head = await input.read(3);
   const number = (head[0] as number) | ((head[1] as number) << 8) | ((head[2] as number) << 16);

@@ -11,7 +11,7 @@ export interface TableLeaf {
   readonly columns: readonly number[];
 }
 
-/** The name that pandas uses for an unnamed index. */
+/** The name for a column without a name. pandas writes an unnamed index as such a column. */
 const INDEX = "index";
 /** The patterns that match the last index in names such as `a/b.0.1`, `a_0`, `a[0]` and `a[0][1]`. */
 const PLACES = [/[._](\d{1,6})$/, /\[(\d{1,6})\]$/];
@@ -40,8 +40,10 @@ function partOf(name: string): Pick<Part, "base" | "place"> {
 }
 
 /**
- * Returns the leaves that the column names describe. @throws RldsError CORRUPT for a duplicate name · UNSUPPORTED for a line without names, or for too many
- * leaves
+ * Returns the leaves that the column names describe.
+ * @param place the place of the header, for messages
+ * @throws RldsError CORRUPT if a name occurs twice
+ * @throws RldsError UNSUPPORTED if the first line contains no names, or if there are too many leaves
  */
 export function leavesOfHeader(names: readonly string[], place: Place): TableLeaf[] {
   if (names.every((name) => /^\s*[-+.\d]/.test(name) || name === ""))
@@ -59,7 +61,7 @@ export function leavesOfHeader(names: readonly string[], place: Place): TableLea
   for (const part of parts) {
     const group = bases.get(part.base) ?? [];
     const array = part.place.length === 0 || single.has(part.base) ? undefined : arrayOf(group);
-    // If the indices do not form a complete range from 0, they are parts of the names.
+    // If the indices do not form a complete range from 0, they remain part of the names.
     const name = array === undefined ? part.name : part.base;
     if (!leaves.has(name)) leaves.set(name, array ?? { keys: keysOf(name), shape: [], columns: [part.column] });
   }
@@ -67,13 +69,13 @@ export function leavesOfHeader(names: readonly string[], place: Place): TableLea
   return withoutGroups([...leaves]);
 }
 
-/** Leaves a name unsplit if one of its parents is also a leaf. */
+/** Keeps a name such as `a.b` as a single key if `a` is also a leaf, because a leaf cannot contain other leaves. */
 function withoutGroups(leaves: readonly (readonly [name: string, leaf: TableLeaf])[]): TableLeaf[] {
   const paths = new Set(leaves.map(([, { keys }]) => keys.join("/")));
   return leaves.map(([name, leaf]) => (leaf.keys.some((_, i) => i > 0 && paths.has(leaf.keys.slice(0, i).join("/"))) ? { ...leaf, keys: [name] } : leaf));
 }
 
-/** Returns the leaf that a group of columns forms, or undefined if indices are missing. */
+/** Returns the leaf that a group of columns forms, or undefined if their indices do not form a complete array. */
 function arrayOf(group: readonly Part[]): TableLeaf | undefined {
   const dimensions = group[0]?.place.length ?? 0;
   if (group.some(({ place }) => place.length !== dimensions)) return undefined;

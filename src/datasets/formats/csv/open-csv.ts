@@ -47,6 +47,7 @@ export interface CsvOptions extends ReadOptions {
  * @throws RldsError UNSUPPORTED if the columns cannot be recognized
  * @throws RldsError CORRUPT if a line is damaged
  * @throws RldsError SPEC_MISMATCH if a cell does not fit its column. The error includes the file, the byte and the line
+ * @throws TypeError, RangeError if an option is invalid
  */
 export async function openCsv<S = RldsStep>(from: Source, options: CsvOptions = {}): Promise<RldsReader<S>> {
   const known = onlyKeys("options", options, `stepSpec, finalObservation, fetch, ${READ_OPTIONS}`);
@@ -92,7 +93,7 @@ export async function openCsv<S = RldsStep>(from: Source, options: CsvOptions = 
   }
 }
 
-/** Returns the only table in a folder. @throws RldsError UNSUPPORTED if the folder has no table or several tables */
+/** Returns the only .csv or .tsv file in a folder. @throws RldsError UNSUPPORTED if the folder has none or several of them */
 async function onlyFile(folder: SourceFolder): Promise<SourceFile> {
   const paths = (await folder.list())?.filter((path) => /\.(csv|tsv)$/i.test(path)) ?? [];
   const [path] = paths;
@@ -132,7 +133,7 @@ class CsvTable {
           for (const [i, { columns }] of leaves.entries()) for (const column of columns) (kinds[i] as CellKinds).add(row.cells[column] as string);
       }
     } catch (error) {
-      // The error is thrown again, with its place, when a reader reaches the row.
+      // When a reader reaches the row, it throws the error again with its place, or records it as a loss.
       if (leaves === undefined || !(error instanceof RldsError)) throw error;
     }
     if (leaves === undefined) throw new RldsError("EMPTY", "the file has no lines", { file: file.name });
@@ -173,7 +174,7 @@ class CsvTable {
         continue;
       }
       const { number, at, bytes } = row;
-      // A cell takes at least one byte, including its separator.
+      // The length must be at least the number of cells. Each cell takes at least one byte, including its separator, but the last row may lack its line break.
       yield { value: this.#step(row), number, at, bytes: bytes + 1, ...(isAfterLoss && { isAfterLoss }) };
       isAfterLoss = false;
     }
@@ -199,7 +200,7 @@ class CsvTable {
   }
 }
 
-/** Returns a flat list of values as nested lists of a shape. */
+/** Converts a flat list of values to nested lists of a shape. */
 function nested(values: readonly unknown[], shape: readonly number[]): unknown {
   let lists = values;
   for (const length of [...shape.slice(1)].reverse())

@@ -7,9 +7,9 @@ import type { SourceFile } from "../sources/source.ts";
 /** A row of a table. */
 export interface TableRow {
   readonly cells: readonly string[];
-  /** The number of the row's first line, counted from 1. */
+  /** The number of the first line of the row, counted from 1. */
   readonly number: number;
-  /** The row's offset in the file. `bytes` is its length. */
+  /** The offset of the row in the file, in bytes. `bytes` is its length. */
   readonly at: number;
   readonly bytes: number;
   /** Whether rows between the last complete row and this row were lost. */
@@ -33,7 +33,7 @@ const CHUNK_BYTES = 2 ** 18;
 const HEAD_BYTES = 2 ** 16;
 const DELIMITERS = [",", "\t", ";", "|"];
 
-/** Detects the separators of cells and rows at the beginning of the file. */
+/** Detects the separators of cells and rows from the beginning of the file. */
 export async function tableForm(file: SourceFile): Promise<TableForm> {
   const { Parser } = await import("./papaparse.ts");
   const head = new TextDecoder().decode(await file.read(0, Math.min(file.size, HEAD_BYTES)));
@@ -45,7 +45,11 @@ export async function tableForm(file: SourceFile): Promise<TableForm> {
   return { delimiter: DELIMITERS[widths.indexOf(Math.max(...widths))] as string, newline };
 }
 
-/** Yields the rows of a table, beginning with the header. @throws RldsError CORRUPT for invalid UTF-8, invalid quotes, or a row larger than maxBytes */
+/**
+ * Yields the rows of a table, beginning with the header. Skips blank rows.
+ * @throws RldsError CORRUPT for invalid UTF-8 or a row larger than maxBytes
+ * @throws RldsError CORRUPT for invalid quotes if `losses` is undefined. Otherwise, the row is recorded in `losses` and skipped
+ */
 export async function* tableRows(file: SourceFile, { delimiter, newline }: TableForm, options: RowOptions): AsyncGenerator<TableRow, void, undefined> {
   const { maxBytes, signal, losses } = options;
   const { Parser } = await import("./papaparse.ts");
@@ -54,7 +58,7 @@ export async function* tableRows(file: SourceFile, { delimiter, newline }: Table
   let number = 1;
   let begin = 0;
   let isAfterLoss = false;
-  /** The number of characters to wait for before the next attempt to parse. Without it, a long row would be parsed once per block. */
+  /** The number of characters that must be available before the next attempt to parse. Without this limit, a long row would be parsed again for each chunk. */
   let awaited = 0;
   const rows = function* (isLast: boolean): Generator<TableRow, void, undefined> {
     let done = 0;

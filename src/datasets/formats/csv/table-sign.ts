@@ -1,11 +1,11 @@
-/** Detects tables of comma-separated values by the file name or by the names in the first line. */
+/** Detects tables of comma-separated values by the file name or by the column names in the first line. */
 import { fieldsOf } from "../columns/names.ts";
 import type { SourceFile } from "../sources/source.ts";
 
 const HEAD_BYTES = 4096;
 const NAME = /\.(csv|tsv)$/i;
 
-/** Returns whether a file without the signature of another format is a table. */
+/** Returns whether a file is a table, given that the file does not have the signature of another format. */
 export async function isTable(file: SourceFile): Promise<boolean> {
   // The name decides first, because the texts in a table may contain any characters.
   if (NAME.test(file.name)) return true;

@@ -15,8 +15,9 @@ import type { WriteOptions, WriteReport } from "../sinks/writer.ts";
 import { columnNames } from "./column-names.ts";
 import { numberText } from "./number-text.ts";
 
-/** The number of elements that are converted to text together. */
+/** The maximum number of elements that are converted to text at a time. */
 const CHUNK_ELEMENTS = 2 ** 16;
+/** The maximum number of steps that are in memory at a time. */
 const CHUNK_STEPS = 1024;
 const EPISODE_INDEX = "episode_index";
 
@@ -26,11 +27,11 @@ const EPISODE_INDEX = "episode_index";
  * `reward` for a single value. Numbers have the fewest digits that restore their value in their dtype. Flags are `true` and `false`. The rows are RLDS steps,
  * so final observations are also rows.
  *
- * If the path does not end with .csv, it is a folder, and the file is steps.csv. The same data produces the same bytes. About a thousand steps are in memory at
- * a time.
+ * If the path does not end with .csv, it is a folder, and the file is steps.csv. The same data produces the same bytes. At most 1024 steps are in memory at a
+ * time.
  * @throws TypeError if an option is invalid
  * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error includes the episode, the step and the leaf
- * @throws RldsError UNSUPPORTED if two columns would have the same name
+ * @throws RldsError UNSUPPORTED if two columns would have the same name, or if `strict` is set and data would be lost
  * @throws RldsError EMPTY if the dataset has neither a spec nor a step from which to infer it
  * @throws RldsError IO if the target cannot be written or already exists
  */
@@ -47,7 +48,7 @@ export function writeCsv(rlds: RldsDataset<unknown>, to: Sink, options: WriteOpt
     let [episodes, steps] = [0, 0];
     for await (const { steps: episodeSteps, ...metadata } of data.episodes) {
       losses.addSplits(metadata);
-      // Every row contains the kind of the last step, which is not known yet if steps arrive one by one.
+      // Every row contains the kind of the last step. If steps arrive one by one, it is not known yet, so the last step is assumed to have `is_last`.
       const kind = finalStepOf(metadata, lastFlagOf(episodeSteps) ?? true);
       const cells = table.metadataCells({ ...metadata, [FINAL_STEP]: kind }, episodes);
       let length = 0;
@@ -78,7 +79,7 @@ class Table {
   readonly #metadata: readonly TableLeaf[];
   readonly #metadataSpec: { readonly [name: string]: StepSpec };
 
-  /** @throws RldsError UNSUPPORTED */
+  /** @throws RldsError UNSUPPORTED if two columns would have the same name */
   constructor({ data: { stepSpec, metadataSpec }, losses }: FileTask) {
     this.#metadataSpec = finalStepSpec(metadataSpec);
     // In data that was read from such a table, `final_step` and `episode_index` are leaves. These leaves are left out, because the episode may now state

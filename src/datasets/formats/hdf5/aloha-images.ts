@@ -1,4 +1,4 @@
-/** Reads the camera frames of ALOHA, which are pixels or JPEGs that are padded to the same length. */
+/** Reads the camera frames of ALOHA. A frame consists of pixels, or is a JPEG that is padded to the length of the other frames. */
 import { corruptFile } from "../../model/rlds-error.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
 import { imageHead } from "../images/image-head.ts";
@@ -7,7 +7,10 @@ import type { Hdf5File } from "./hdf5-file.ts";
 
 const CHANNELS = 3;
 
-/** Returns the columns with JPEG frames decoded to pixels. All frames must have the size of the first frame. @throws RldsError CORRUPT */
+/**
+ * Returns the columns with JPEG frames decoded to pixels. All frames of a camera must have the size of its first frame. @throws RldsError CORRUPT if the first
+ * frame of a camera is damaged or needs more than maxBytes. The columns throw the same error for later frames
+ */
 export async function alohaImages(hdf5: Hdf5File, tree: ColumnTree): Promise<ColumnTree> {
   if (tree instanceof Column || Array.isArray(tree)) return tree;
   const { images, ...others } = tree as { readonly [name: string]: ColumnTree };

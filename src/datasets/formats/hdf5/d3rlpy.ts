@@ -6,11 +6,11 @@ import { squeezeColumn } from "../columns/flat.ts";
 import type { Selection } from "../selection/selection.ts";
 import type { Hdf5File } from "./hdf5-file.ts";
 
-/** Matches `observations_0`, or `observations_0_1` for an observation that is a tuple. */
+/** Matches `observations_0`, or `observations_0_1` for one element of an observation that is a tuple. */
 const NAME = /^(.+?)_(\d{1,9})(?:_(\d{1,4}))?$/;
 const FIELDS: { readonly [name: string]: string } = { observations: "observation", actions: "action", rewards: "reward" };
 
-/** The names of the datasets of each field, by episode number. A tuple has several names. */
+/** The names of the datasets of each field, by episode number and field. A tuple has one name per element. */
 type Index = ReadonlyMap<number, ReadonlyMap<string, readonly string[]>>;
 
 const indices = new WeakMap<Hdf5File, Index>();
@@ -42,7 +42,7 @@ export async function d3rlpyEpisodes(hdf5: Hdf5File): Promise<string[]> {
   return numbers.sort((a, b) => a - b).map(String);
 }
 
-/** Returns the number of episodes that the file declares, or undefined. */
+/** Returns the number of episodes that the file declares, or undefined if it declares none. */
 export async function d3rlpyCount(hdf5: Hdf5File): Promise<number | undefined> {
   for (const path of ["/num_episodes", "/total_size"]) {
     if ((await hdf5.entry(path)) !== "dataset") continue;
@@ -52,7 +52,13 @@ export async function d3rlpyCount(hdf5: Hdf5File): Promise<number | undefined> {
   return undefined;
 }
 
-/** Returns the columns and rows of an episode. @param number the number of the episode @throws RldsError CORRUPT, UNSUPPORTED */
+/**
+ * Returns the columns and rows of an episode. Datasets other than observations, actions and rewards are listed as unread if they do not have one row per
+ * action.
+ * @param number the number of the episode
+ * @throws RldsError CORRUPT if the observations, actions or rewards are missing or have different numbers of rows
+ * @throws RldsError UNSUPPORTED if a dataset has an unsupported type or filter
+ */
 export async function d3rlpyEpisode(
   hdf5: Hdf5File,
   number: string,

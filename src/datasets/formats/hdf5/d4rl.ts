@@ -39,14 +39,14 @@ export interface D4rlOptions extends Hdf5Options {
   /** Whether the episodes contain the file's `metadata`. Default: true. */
   readonly metadata?: boolean;
   /**
-   * The time limit of the environment, in steps. The limit cuts the episodes of a file without `timeouts`. Default: no limit, so these episodes end only at
-   * `terminals` or at the end of the data.
+   * The time limit of the environment, in steps. In a file without `timeouts`, episodes are truncated after this number of steps. Default: no limit, so these
+   * episodes end only at `terminals` or at the end of the data.
    */
   readonly maxEpisodeSteps?: number;
 }
 
 const OPTIONS = `finalObservation, infos, metadata, maxEpisodeSteps, h5wasm, fetch, ${READ_OPTIONS}`;
-/** Reported for a file without timeouts, which does not show the episodes that a time limit cut. */
+/** The unread part that is reported for a file without timeouts. Such a file does not show which episodes a time limit truncated. */
 const NO_TIMEOUTS: Unread = {
   what: "timeouts",
   remedy: "the option maxEpisodeSteps=STEPS, the environment's time limit, stands for them, as the file has none",
@@ -66,7 +66,7 @@ const NO_TIMEOUTS: Unread = {
  * @throws RldsError NOT_FOUND if the file or folder does not exist
  * @throws RldsError CORRUPT if a file is damaged
  * @throws RldsError UNSUPPORTED if the file has an unknown form, or if the package h5wasm is missing
- * @throws RangeError if an option is invalid
+ * @throws TypeError, RangeError if an option is invalid
  */
 export async function openD4rl<S = RldsStep>(from: Source, options: D4rlOptions = {}): Promise<RldsReader<S>> {
   parseOptions(options);
@@ -80,7 +80,7 @@ function parseOptions(options: D4rlOptions): FinalObservation {
   return finalObservation;
 }
 
-/** Opens the dataset in an open file. Closes the file if it is not a D4RL dataset, or if an option is invalid. */
+/** Opens the dataset in an open file. If this fails, closes the file. @throws the errors of `openD4rl` */
 export async function d4rlOf({ hdf5 }: Hdf5Source, options: D4rlOptions): Promise<RldsReader> {
   try {
     const finalObservation = parseOptions(options);
@@ -164,7 +164,7 @@ class D4rlReader implements RldsReader {
 async function tableOf(hdf5: Hdf5Columns, { infos, finalObservation }: D4rlOptions): Promise<FlatTable> {
   const file = hdf5.name;
   const names = fieldsOf(await hdf5.names("/"));
-  /** Returns the path of a field under the name that the file uses. */
+  /** Returns the path of the dataset or group for a field. Returns undefined if the file has none. */
   const pathOf = (field: Field) => [...names].flatMap(([name, found]) => (found === field ? [`/${name}`] : []))[0];
   const needed = (field: Field, name: string) => {
     const path = pathOf(field);
@@ -203,7 +203,7 @@ async function tableOf(hdf5: Hdf5Columns, { infos, finalObservation }: D4rlOptio
   return { file, transition, terminals, timeouts, nextObservation: next };
 }
 
-/** Returns the spec of a single value that consists of all rows. */
+/** Returns the spec of metadata, in which all rows of a dataset form a single value. */
 function valueSpec(tree: ColumnTree): StepSpec {
   return mapColumns(tree, ({ leaf, rows }) => ({ ...leaf, shape: [...(rows === undefined ? [] : [rows]), ...leaf.shape] }));
 }

@@ -1,4 +1,4 @@
-/** Maps the leaves of a step to their places in a demonstration ("demo") of robomimic. */
+/** Maps the leaves of a step to their places in a robomimic demonstration (demo). */
 import { isLeaf, isText } from "../../../schema/leaf.ts";
 import type { StepSpec } from "../../model/dataset.ts";
 import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
@@ -12,28 +12,33 @@ export const ABOUT = "/about";
 
 /** A leaf of a step, and the HDF5 dataset that stores it in a demo. */
 export interface DemoLeaf extends LeafEntry {
-  /** The index among the leaves of a step. */
+  /** The index of the leaf among the leaves of a step. */
   readonly index: number;
-  /** The path relative to the demo, or relative to `obs` and `next_obs`. */
+  /** The path relative to the demo. If the leaf is an observation, the path relative to `obs` and `next_obs`. */
   readonly path: string;
   readonly isObservation: boolean;
-  /** Whether the leaf has no meaning in a final observation. */
+  /** Whether the leaf describes the transition, such as the action, so that it has no meaning in a final observation. */
   readonly isOutcome: boolean;
 }
 
 const FLAGS = ["is_first", "is_last", "is_terminal"];
 const OUTCOMES = ["action", "reward", "discount"];
-/** The names that the layout uses for other purposes. */
+/** The names that the layout uses itself, so no leaf may have them. */
 const RESERVED = ["obs", "next_obs", "actions", "rewards", "dones", "truncated"];
-/** Matches names that HDF5 would resolve to another place. */
+/** Matches empty names and names of dots, which HDF5 would resolve to another place. */
 const BAD_NAME = /^\.*$/;
 const BAD_LETTERS = /[/\0]/g;
-/** The name of the dataset with the simulator states of robomimic. If an episode has no observations, these states are its observations. */
+/**
+ * The name of the dataset in which robomimic stores the states of the simulator. If an episode has no observations, readers use these states as its
+ * observations.
+ */
 export const STATES = "states";
 
 /**
- * Returns the leaves of a demo. If the layout uses a leaf's name, or if HDF5 cannot store the name, the leaf is renamed and a loss is recorded. @throws
- * RldsError SPEC_MISMATCH, UNSUPPORTED
+ * Returns the leaves of a demo. A leaf whose name the layout uses itself, or HDF5 cannot store, is renamed. A leaf of bytes is left out. Both are recorded as
+ * losses.
+ * @throws RldsError SPEC_MISMATCH if the steps lack a required field
+ * @throws RldsError UNSUPPORTED if the reward is not a single leaf, or if the reward or the discount is a string
  */
 export function demoLeaves(spec: StepSpec, losses: Losses): DemoLeaf[] {
   const { reward } = mustBeStepSpec(spec);
@@ -66,7 +71,7 @@ export function demoLeaves(spec: StepSpec, losses: Losses): DemoLeaf[] {
   });
 }
 
-/** Replaces names that HDF5 does not allow. These are names that consist of dots, and names that contain slashes or NUL. */
+/** Replaces empty names and names of dots with `_`, and slashes and NULs in other names with `_`. */
 function tidy(name: string): string {
   return BAD_NAME.test(name) ? "_" : name.replace(BAD_LETTERS, "_");
 }

@@ -1,4 +1,4 @@
-/** Maps the elements of HDF5 datasets to leaves, and their bytes to values. */
+/** Maps the element types of HDF5 datasets to leaves, and the bytes of elements to values. */
 import type { Metadata } from "h5wasm";
 import { DTYPES, isDtype } from "../../../schema/dtype.ts";
 import { widenHalves } from "../../../schema/half.ts";
@@ -16,11 +16,11 @@ export interface Element {
   readonly dtype: StepLeaf["dtype"];
   /** The dimensions of an array type, which come after the dimensions of the dataset. */
   readonly shape: readonly number[];
-  /** The number of bytes per element, in the form that HDF5 returns. */
+  /** The number of bytes per element as HDF5 returns it. For elements of variable length, this is the size of a pointer, or of a length and a pointer. */
   readonly bytes: number;
-  /** Whether HDF5 allocates memory for the element, which must be freed after reading. */
+  /** Whether HDF5 allocates additional memory for each element, which must be freed after reading. */
   readonly allocates: boolean;
-  /** Whether `decode` returns numbers, in an array that may be a view of the bytes. */
+  /** Whether `decode` returns an array of numbers, which may be a view of the bytes. */
   readonly isNumeric?: boolean;
   decode(bytes: Uint8Array<ArrayBuffer>, library: Library): ColumnData;
 }
@@ -88,7 +88,7 @@ function pointedTexts(bytes: Uint8Array<ArrayBuffer>, { HEAPU8 }: Library, decod
   return Array.from(new Uint32Array(bytes.buffer), (at) => (at === 0 ? "" : decodeText(HEAPU8.subarray(at, HEAPU8.indexOf(0, at)))));
 }
 
-/** Decodes elements that consist of a length and a pointer. */
+/** Decodes elements that consist of a length and a pointer into the memory of the library. */
 function pointedBytes(bytes: Uint8Array<ArrayBuffer>, library: Library): Uint8Array[] {
   const words = new Uint32Array(bytes.buffer);
   return Array.from({ length: words.length / 2 }, (_, i) => {

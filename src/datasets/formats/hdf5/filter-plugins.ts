@@ -1,9 +1,9 @@
-/** Loads filters that h5wasm does not contain. They are HDF5 plugins from the package h5wasm-plugins, which the user installs. */
+/** Loads compression filters that h5wasm does not contain. They are HDF5 plugins from the package h5wasm-plugins, which the user installs. */
 import { unsupportedFile } from "../../model/rlds-error.ts";
 import { sourceOf } from "../sources/open-source.ts";
 import type { Library } from "./h5wasm.ts";
 
-/** The tested plugins, by the registered number of the filter. */
+/** The names of the tested plugins, by the registered number of their filter. */
 const PLUGINS: ReadonlyMap<number, string> = new Map([
   [307, "bz2"],
   [32000, "lzf"],
@@ -15,22 +15,22 @@ const PLUGINS: ReadonlyMap<number, string> = new Map([
   [32026, "blosc2"],
 ]);
 
-/** The alternative remedy in messages. */
+/** The remedy in messages for users who do not install a plugin. */
 const OTHERWISE = 'or write the file again with gzip, as h5py does with compression="gzip"';
 /** The first bytes of a plugin. Each plugin is a WebAssembly module. */
 const MAGIC = [0, 0x61, 0x73, 0x6d];
 
-/** The plugins that were loaded so far, which the next instance of the library reuses. */
+/** The bytes of the plugins that were loaded so far, by name. They are installed again if a new instance replaces a broken instance of the library. */
 const found = new Map<string, Uint8Array>();
 
-/** Returns the name of the plugin for a filter, or undefined. */
+/** Returns the name of the plugin for a filter number, or undefined if there is no tested plugin. */
 export function pluginOf(filter: number): string | undefined {
   return PLUGINS.get(filter);
 }
 
 /**
  * Installs a plugin in the folder that the library searches for plugins, unless the folder already contains the plugin.
- * @param subject the part of the file that needs the plugin, with which messages begin
+ * @param subject the beginning of messages, which names the part of the file that needs the plugin
  * @throws RldsError UNSUPPORTED if the plugin is not available
  */
 export async function installPlugin(library: Library, plugin: string, subject: string): Promise<void> {
@@ -39,7 +39,8 @@ export async function installPlugin(library: Library, plugin: string, subject: s
   const folders = library.get_plugin_search_paths();
   const path = folders.map((folder) => `${folder}/${name}`).find((one) => FS.analyzePath(one).exists);
   if (path !== undefined) {
-    // The program may have installed the plugin itself. The plugin is kept for the instance that will replace this instance after a trap.
+    // The program may have installed the plugin itself. Its bytes are kept for a later instance of the library, which replaces this instance if a trap breaks
+    // it.
     if (!found.has(plugin)) found.set(plugin, FS.readFile(path));
     return;
   }
@@ -74,7 +75,7 @@ async function packageFile(path: string, subject: string): Promise<Uint8Array> {
   }
 }
 
-/** Returns the URL of the package's folder. */
+/** Returns the URL of the folder of h5wasm-plugins. @throws RldsError UNSUPPORTED if the package is not installed */
 async function packageBase(subject: string): Promise<string> {
   try {
     const { base_url: base } = await import("h5wasm-plugins");

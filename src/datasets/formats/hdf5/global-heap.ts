@@ -1,16 +1,16 @@
 /**
- * Checks HDF5's global heaps, which store texts and bytes of variable length. On a damaged heap, the library would loop endlessly, so such a heap must not be
- * passed to it.
+ * Checks the global heaps of HDF5, which store texts and bytes of variable length. The library would loop endlessly on a damaged heap, so such a heap must not
+ * be passed to it.
  */
 import { dataView } from "../../../base/bytes.ts";
 
 const SIGNATURE = [0x47, 0x43, 0x4f, 0x4c]; // GCOL
 const HEAD = 16;
 
-/** The maximum size of a read that can be a heap. Larger reads are rows. */
+/** The maximum number of bytes of a read that can contain a heap. Larger reads contain rows. */
 const MAX = 65536;
 
-/** Returns the offsets in some bytes at which heaps begin. */
+/** Returns the offsets of the heaps that begin in a read, or no offsets if the read is too large to contain heaps. */
 export function heapsIn(bytes: Uint8Array): number[] {
   const addresses: number[] = [];
   if (bytes.length > MAX) return addresses;
@@ -19,7 +19,12 @@ export function heapsIn(bytes: Uint8Array): number[] {
   return addresses;
 }
 
-/** Returns whether the objects of a heap are consecutive and fill the heap exactly. The library itself detects an invalid head. */
+/**
+ * Returns whether the library can walk over the objects of a heap without looping endlessly or leaving the heap. Returns true for an invalid head, which the
+ * library itself detects.
+ * @param at the offset of the heap
+ * @param size the size of the file
+ */
 export function isWalkable(at: number, size: number, read: (at: number, length: number) => Uint8Array): boolean {
   if (at + HEAD > size) return true;
   const head = dataView(read(at, HEAD));

@@ -3,7 +3,7 @@ import type { Module } from "h5wasm";
 import { unsupportedFile } from "../../model/rlds-error.ts";
 import type { H5wasm } from "./package.ts";
 
-/** The part of Emscripten's file system that is used. */
+/** The methods of Emscripten's file system that Reprise uses. */
 export interface Files {
   createFile(parent: string, name: string, properties: object, canRead: boolean, canWrite: boolean): FileNode;
   createDevice(parent: string, name: string, input: undefined, output: (byte: number) => void): unknown;
@@ -17,7 +17,7 @@ export interface Files {
   writeFile(path: string, bytes: Uint8Array): void;
 }
 
-/** Returns an unused path. Paths are numbered, because another copy of this package may use the same library. */
+/** Returns an unused path. Paths are numbered, because another copy of this package may use the same instance of the library. */
 export function freePath(files: Files, prefix: string, suffix = ""): string {
   for (let n = 0; ; n++) if (!files.analyzePath(`${prefix}${n}${suffix}`).exists) return `${prefix}${n}${suffix}`;
 }
@@ -29,17 +29,17 @@ export interface FileNode {
   stream_ops: object;
 }
 
-/** The module, including exports that its types do not declare. */
+/** The WebAssembly module of h5wasm, including exports that the types of the package do not declare. */
 export type Library = Omit<typeof Module, "FS"> & { readonly FS: Files; _malloc(bytes: number): number; _free(at: number): void; readonly HEAPU8: Uint8Array };
 
-/** One instance of the library. A trap breaks the instance, which is then replaced. */
+/** One instance of the library. A trap breaks an instance, and a new instance then replaces it. */
 export interface Instance {
   readonly library: Library;
-  /** The error that broke the instance. */
+  /** The error that broke the instance. Undefined if the instance works. */
   cause?: unknown;
-  /** The number of errors that the library has thrown. Each of them leaks a little of the library's stack. */
+  /** The number of errors that the library has thrown. Each error leaks a little of its stack. */
   errorCount: number;
-  /** Returns the innermost line of the last error stack of HDF5. */
+  /** Returns the message in the innermost line of the last error stack of HDF5, and clears all messages. */
   lastMessage(): string;
 }
 
@@ -49,7 +49,7 @@ let instanceCount = 0;
 /**
  * Returns the instance that all files share, or a new instance if the shared instance is broken.
  * @param customPackage the package, if it cannot be imported by name
- * @throws RldsError UNSUPPORTED if the package is missing or cannot be loaded again
+ * @throws RldsError UNSUPPORTED if the package is missing, or cannot be loaded again after an instance broke
  */
 export function h5wasm(customPackage?: H5wasm): Promise<Instance> {
   const previous: Promise<Instance | undefined> = current?.catch(() => undefined) ?? Promise.resolve(undefined);
@@ -61,7 +61,7 @@ export function h5wasm(customPackage?: H5wasm): Promise<Instance> {
 async function instance(reason: unknown, customPackage: H5wasm | undefined): Promise<Instance> {
   const library = instanceCount++ === 0 ? await importLibrary(customPackage) : await createInstance(reason);
   const lines: string[] = [""];
-  // Without this setting, HDF5 and its plugins write their errors to the console.
+  // Without this device, HDF5 and its plugins would write their errors to the console.
   const { FS } = library;
   const stderrDevice = freePath(FS, "/dev/complaints-");
   FS.createDevice("/dev", stderrDevice.slice("/dev/".length), undefined, (byte) => {
@@ -98,7 +98,10 @@ async function importLibrary(customPackage?: H5wasm): Promise<Library> {
   }
 }
 
-/** Creates another instance with the package's factory. The instance can be garbage-collected when its users release it. */
+/**
+ * Creates another instance of the library, with a factory from the package. The instance can be garbage-collected after all files have released it. @throws
+ * RldsError UNSUPPORTED if the factory cannot be loaded
+ */
 async function createInstance(reason: unknown): Promise<Library> {
   try {
     // The function is detached, because webpack would treat a direct call to `import.meta.resolve` as an import. The detached function requires the base URL in

@@ -16,13 +16,16 @@ import { h5wasm, type Instance, type Library } from "./h5wasm.ts";
 import { type Mount, mount, readNow } from "./mount.ts";
 import type { H5wasm } from "./package.ts";
 
-/** The filters that are built into HDF5, which are deflate, shuffle, checksums, szip, n-bit and scale-offset. */
+/** The numbers of the filters that are built into HDF5: deflate, shuffle, checksums, szip, n-bit and scale-offset. */
 const FILTERS = [1, 2, 3, 4, 5, 6];
 
-/** The maximum number of errors that the library may throw per instance. Its stack has room for many more. */
+/**
+ * The maximum number of errors that an instance of the library may throw before it is replaced. Each error leaks a little of its stack, which has room for many
+ * more errors.
+ */
 const MAX_THROWN = 100;
 
-/** The number of bytes of rows that the library reads together. */
+/** The maximum number of bytes of rows that the library reads at a time, unless a single chunk is larger. */
 const PIECE_BYTES = 2 ** 20;
 
 /** A dataset and the storage of its rows. */
@@ -33,7 +36,7 @@ interface RowSource {
   readonly chunkRows: number;
 }
 
-/** The number of visited names. */
+/** The number of names that recursive calls have visited so far. */
 interface NameCount {
   value: number;
 }
@@ -60,7 +63,10 @@ export class Hdf5File {
 
   readonly #h5wasm?: H5wasm;
 
-  /** The plugins that the columns need, with the reason for each. They are installed in every instance of the library. */
+  /**
+   * The filter plugins that the columns need. Each value is the beginning of an error message, which names the column. The plugins are installed in every
+   * instance of the library.
+   */
   readonly #plugins = new Map<string, string>();
 
   private constructor(file: SourceFile, read: (at: number, length: number) => Uint8Array, { maxBytes, h5wasm }: { maxBytes: number; h5wasm?: H5wasm }) {
@@ -71,7 +77,11 @@ export class Hdf5File {
     this.#h5wasm = h5wasm;
   }
 
-  /** Opens an HDF5 file, and takes ownership of the source file. @throws RldsError CORRUPT, UNSUPPORTED */
+  /**
+   * Opens an HDF5 file, and takes ownership of the source file, even if an error is thrown.
+   * @throws RldsError CORRUPT if the file is damaged
+   * @throws RldsError UNSUPPORTED if h5wasm is missing, or if the file must be read from memory and exceeds maxBytes
+   */
   static async open(file: SourceFile, { signal, maxBytes, h5wasm }: ReadOptions & { maxBytes: number; h5wasm?: H5wasm }): Promise<Hdf5File> {
     try {
       const hdf5 = new Hdf5File(file, await readNow(file, maxBytes, signal), { maxBytes, h5wasm });
@@ -88,7 +98,7 @@ export class Hdf5File {
     await this.#file.close();
   }
 
-  /** Returns the names in a group, in file order. @throws RldsError CORRUPT */
+  /** Returns the names in a group, in file order. @throws RldsError CORRUPT if the group does not exist or is damaged */
   async names(group: string): Promise<string[]> {
     return this.#call(`the group ${group}`, ({ library, id }) => library.get_names(id, group, false));
   }
@@ -98,7 +108,11 @@ export class Hdf5File {
     return (await this.entry(path)) === "group" && (await this.names(path)).length > 0;
   }
 
-  /** Returns the entry at a path, or undefined. @throws RldsError UNSUPPORTED for links and types */
+  /**
+   * Returns the kind of the object at a path, or undefined if there is none.
+   * @throws RldsError UNSUPPORTED if the object is a broken link, an external link or a named type
+   * @throws RldsError CORRUPT if the file is damaged
+   */
   async entry(path: string): Promise<Entry | undefined> {
     return this.#call(path, ({ library, id }) => {
       const type = library.get_type(id, path);
@@ -111,12 +125,16 @@ export class Hdf5File {
 
   #countNames(names: readonly string[], count: NameCount, group: string): void {
     count.value += names.length;
-    // Links can give a few groups an unlimited number of paths.
+    // Links between groups can lead to an unlimited number of paths.
     if (count.value > MAX_LEAVES)
       throw unsupportedFile({ file: this.name }, `the links in ${group || "/"} lead to more than ${MAX_LEAVES} groups and datasets`);
   }
 
-  /** Returns the datasets below a group, by name. @throws RldsError CORRUPT, UNSUPPORTED */
+  /**
+   * Returns the paths of all datasets below a group. Each path is a list of names, relative to the group.
+   * @throws RldsError CORRUPT if the file is damaged
+   * @throws RldsError UNSUPPORTED if groups are nested too deeply, contain too many names, or contain links that Reprise cannot read
+   */
   async datasets(group = "", depth = 0, count: NameCount = { value: 0 }): Promise<string[][]> {
     if (depth > MAX_GROUP_DEPTH) throw unsupportedFile({ file: this.name }, `groups are nested more than ${MAX_GROUP_DEPTH} levels deep at ${group}`);
     const found: string[][] = [];
@@ -130,7 +148,12 @@ export class Hdf5File {
     return found;
   }
 
-  /** Returns a dataset, or a group of datasets. As in tuples of Minari, the names `_index_0`, `_index_1` … form an array. @throws RldsError */
+  /**
+   * Returns a dataset, or a group of datasets. As in tuples of Minari, the names `_index_0`, `_index_1` … form an array.
+   * @param keeps returns whether to read the dataset at a path. Does not apply to a dataset at `path` itself
+   * @throws RldsError CORRUPT if the path does not exist or is damaged
+   * @throws RldsError UNSUPPORTED if groups are nested too deeply, contain too many names, or contain objects that Reprise cannot read
+   */
   async tree(path: string, keeps: KeepColumn = () => true, depth = 0, count: NameCount = { value: 0 }): Promise<ColumnTree> {
     const entry = await this.entry(path);
     if (entry === undefined) throw corruptFile({ file: this.name }, `the file has no ${path}`);
@@ -148,7 +171,11 @@ export class Hdf5File {
     return nodes.size > 0 && tuple.every((node) => node !== undefined) ? tuple : Object.fromEntries(nodes);
   }
 
-  /** Returns a dataset as a column. @throws RldsError CORRUPT · UNSUPPORTED if its type or a filter is not supported */
+  /**
+   * Returns a dataset as a column.
+   * @throws RldsError CORRUPT if the dataset is damaged, or if a row or chunk exceeds maxBytes
+   * @throws RldsError UNSUPPORTED if its type, a filter or its kind of storage is not supported
+   */
   async column(path: string): Promise<Column> {
     try {
       return await this.#column(path);
@@ -188,7 +215,11 @@ export class Hdf5File {
     });
   }
 
-  /** Returns the attributes of a group, except attributes without a value. @throws RldsError */
+  /**
+   * Returns the attributes of a group, except attributes without a value.
+   * @throws RldsError CORRUPT if an attribute is damaged or exceeds maxBytes
+   * @throws RldsError UNSUPPORTED if the type of an attribute is not supported
+   */
   async attributes(path: string): Promise<Map<string, Attribute>> {
     const attributes = new Map<string, Attribute>();
     const names = await this.#call(`the attributes of ${path}`, ({ library, id }) => library.get_attribute_names(id, path));
@@ -209,7 +240,7 @@ export class Hdf5File {
     return attributes;
   }
 
-  /** Returns the open file. Opens it if it is not open, or if its instance of the library broke. */
+  /** Returns the open file in the library. Opens it if it is not open, or if its instance of the library is broken. */
   async #ready(): Promise<Hdf5Handle> {
     if (this.#handle !== undefined && this.#handle.instance.cause === undefined) return this.#handle;
     this.#release();
@@ -254,8 +285,9 @@ export class Hdf5File {
   }
 
   /**
-   * Runs a call into the library. An error that does not come from the library itself has passed through code that does not expect exceptions, so it breaks the
-   * instance.
+   * Runs a call into the library. An exception that the library did not throw itself, such as a trap, has interrupted its code, so it breaks the instance. Too
+   * many errors of the library itself also break the instance.
+   * @throws RldsError CORRUPT with the reason, instead of any other error
    */
   #guard<T>(subject: string, instance: Instance, call: () => T): T {
     try {
@@ -281,7 +313,7 @@ export class Hdf5File {
       throw corruptFile({ file: this.name }, `${path} needs ${bytes} bytes, more than the ${this.maxBytes} that maxBytes allows. Increase maxBytes`);
   }
 
-  /** Reads rows of a dataset. A large number of rows is read in pieces, because the library's memory never shrinks. */
+  /** Reads rows of a dataset. A large number of rows is read in pieces, because the memory of the library never shrinks. */
   async #rows({ path, shape, element, chunkRows }: RowSource, from: number, to: number, target?: AnyArray): Promise<ColumnData> {
     const rowBytes = sizeOf(shape.slice(1)) * element.bytes;
     this.#checkBytes(path, shape.length === 0 ? element.bytes : (to - from) * rowBytes);
@@ -315,7 +347,10 @@ export class Hdf5File {
     });
   }
 
-  /** Allocates n elements in the library's memory, reads and copies them, and frees the memory. @param target receives numbers that need no decoding */
+  /**
+   * Allocates n elements in the memory of the library, reads and copies them, and frees the memory. @param target receives the elements of a numeric type.
+   * Undefined to return a new array
+   */
   #elements(
     library: Library,
     subject: string,
@@ -329,7 +364,7 @@ export class Hdf5File {
     const at = bytes > library.MAXIMUM_MEMORY ? 0 : library._malloc(bytes);
     if (at === 0) throw corruptFile({ file: this.name }, `${subject} needs ${bytes} bytes, more than HDF5 can allocate`);
     try {
-      // The memory is cleared, because a read that fails halfway must not leave invalid pointers.
+      // The memory is cleared, because a read that fails halfway must not leave invalid pointers for `reclaim`.
       library.HEAPU8.fill(0, at, at + bytes);
       read(at);
       if (target === undefined) return element.decode(library.HEAPU8.slice(at, at + bytes) as Uint8Array<ArrayBuffer>, library);
@@ -342,7 +377,7 @@ export class Hdf5File {
   }
 }
 
-/** Returns the number of rows that are read together. They form whole chunks of up to PIECE_BYTES in total, or a single larger chunk. */
+/** Returns the number of rows that are read at a time: as many whole chunks as fit into PIECE_BYTES, but at least one chunk. */
 function pieceRowsOf(rowBytes: number, chunkRows: number): number {
   return chunkRows * Math.max(1, Math.floor(PIECE_BYTES / Math.max(rowBytes * chunkRows, 1)));
 }

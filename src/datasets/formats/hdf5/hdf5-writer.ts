@@ -10,11 +10,11 @@ import { type FileNode, freePath, h5wasm, type Instance } from "./h5wasm.ts";
 import { clearTimes } from "./header-times.ts";
 import type { H5wasm } from "./package.ts";
 
-/** The numbers of HDF5's type classes. */
+/** The numbers of the HDF5 type classes. */
 const [INTEGER, FLOAT, STRING] = [0, 1, 3] as const;
-/** The number of bytes of the file that are passed to the sink together. */
+/** The maximum number of bytes of the file that are passed to the sink at a time. */
 const PIECE_BYTES = 2 ** 20;
-/** The maximum number of bytes for the attributes of a group. It is the capacity of a group's head, minus the bytes that HDF5 itself needs. */
+/** The maximum number of bytes of an attribute. The head of a group contains its attributes and has room for 64 KiB, part of which HDF5 itself needs. */
 export const MAX_ATTRIBUTE_BYTES = 60_000;
 
 type TypeMetadata = Pick<Metadata, "type" | "size" | "signed" | "vlen" | "littleEndian"> & { readonly cset?: number };
@@ -27,7 +27,11 @@ export class Hdf5Writer {
   readonly #id: bigint;
   #isOpen = true;
 
-  /** Creates an empty file. @throws RldsError UNSUPPORTED if h5wasm is missing */
+  /**
+   * Creates an empty file.
+   * @throws RldsError UNSUPPORTED if h5wasm is missing or cannot be loaded
+   * @throws RldsError IO if the library cannot create the file
+   */
   static async of(customPackage: H5wasm | undefined): Promise<Hdf5Writer> {
     return new Hdf5Writer(await h5wasm(customPackage));
   }
@@ -41,7 +45,7 @@ export class Hdf5Writer {
     if (this.#id < 0n) throw this.#error("the file", instance.lastMessage());
   }
 
-  /** The approximate size of the file so far. */
+  /** The approximate number of bytes in the file so far. */
   get bytes(): number {
     return this.#node.usedBytes;
   }
@@ -50,7 +54,11 @@ export class Hdf5Writer {
     this.#check(path, () => this.#instance.library.create_group(this.#id, path, false));
   }
 
-  /** Adds a dataset of rows. The parent groups must exist. */
+  /**
+   * Adds a dataset of rows. The parent groups must exist.
+   * @throws RldsError IO if the library fails
+   * @throws RldsError UNSUPPORTED if the library cannot allocate enough memory
+   */
   dataset(path: string, leaf: StepLeaf, data: ColumnData, rows: number): void {
     const shape = [rows, ...leaf.shape].map(BigInt);
     const { library } = this.#instance;
@@ -61,7 +69,11 @@ export class Hdf5Writer {
     });
   }
 
-  /** Adds an attribute, which is a single value or an array, to a group. */
+  /**
+   * Adds an attribute, which is a single value or an array, to a group.
+   * @throws RldsError IO if the library fails
+   * @throws RldsError UNSUPPORTED if the library cannot allocate enough memory
+   */
   attribute(group: string, name: string, leaf: StepLeaf, data: ColumnData): void {
     const shape = leaf.shape.map(BigInt);
     const subject = `the attribute ${name} of ${group}`;
@@ -73,7 +85,7 @@ export class Hdf5Writer {
     });
   }
 
-  /** Closes the HDF5 file and copies its bytes to a file of the sink. @throws RldsError IO if the file cannot be written */
+  /** Closes the HDF5 file and copies its bytes to a file of the sink. @throws RldsError IO if the library fails, or if the file cannot be written */
   async copyTo(file: StagedFile): Promise<void> {
     this.#check("the file", () => this.#instance.library.close_file(this.#id));
     this.#isOpen = false;
@@ -95,7 +107,10 @@ export class Hdf5Writer {
     }
   }
 
-  /** Copies elements into the library's memory while `use` runs. */
+  /**
+   * Copies elements into the memory of the library for the duration of `use`, which receives their address. @throws RldsError UNSUPPORTED if the memory cannot
+   * be allocated
+   */
   #withBytes(subject: string, data: ColumnData, use: (at: number) => number): number {
     const { buffer, byteOffset, byteLength } = data as unknown as Uint8Array;
     const { library } = this.#instance;
@@ -115,7 +130,10 @@ export class Hdf5Writer {
     if (status < 0) throw this.#error(subject, this.#instance.lastMessage());
   }
 
-  /** Runs a call into the library. If a trap breaks the library, the next file uses a new instance. */
+  /**
+   * Runs a call into the library. An exception breaks the instance of the library, so the next file uses a new instance. @throws RldsError IO instead of any
+   * other error
+   */
   #guard<T>(subject: string, call: () => T): T {
     try {
       return call();
@@ -131,7 +149,7 @@ export class Hdf5Writer {
   }
 }
 
-/** Returns the HDF5 type of a leaf's elements. Flags are stored as bytes, and half floats as f32, because h5wasm cannot create their types. */
+/** Returns the HDF5 type of the elements of a leaf. Flags are stored as bytes, and f16 and bf16 as f32, because h5wasm cannot create their types. */
 function typeOf(leaf: StepLeaf): TypeMetadata {
   if (isText(leaf)) return { type: STRING, size: 4, signed: false, vlen: true, littleEndian: true, cset: 1 };
   const { float, min, array } = DTYPES[arrayDtype(leaf.dtype) as Dtype];

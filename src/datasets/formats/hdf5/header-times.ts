@@ -1,13 +1,13 @@
-/** Clears the times in the headers of HDF5 objects (HDF5 File Format Specification, IV.A.1.b). */
+/** Clears the times in the headers of HDF5 objects (HDF5 File Format Specification, section IV.A.1.b). */
 
-/** "OHDR" as a 4-byte number. */
+/** The signature "OHDR" of an object header, as a little-endian number of 4 bytes. */
 const SIGNATURE = 0x5244484f;
 const VERSION = 2;
 const [HAS_PHASES, HAS_TIMES] = [0x10, 0x20];
 
 /**
- * Sets the times of all objects to 0, so that the same data produces the same bytes. h5wasm has no option to omit the times. Data that looks like a header is
- * not changed, because only real headers have a valid checksum.
+ * Sets the times of all objects to 0, so that the same data produces the same bytes. h5wasm has no option to omit the times. Data that only looks like a header
+ * is not changed, because it does not have a valid checksum.
  */
 export function clearTimes(bytes: Uint8Array): void {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

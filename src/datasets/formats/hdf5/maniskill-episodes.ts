@@ -1,6 +1,6 @@
 /**
- * Reads the JSON file that ManiSkill writes next to its trajectories. It describes the environment, and the seed, the control mode and the success of each
- * episode.
+ * Reads the JSON file that ManiSkill writes next to its trajectories. The file describes the environment, and the seed, the control mode and the success of
+ * each episode.
  */
 import { MAX_METADATA_BYTES } from "../../../base/file-limits.ts";
 import { isLeaf } from "../../../schema/leaf.ts";
@@ -20,16 +20,20 @@ type Values = { readonly [name: string]: unknown };
 export interface ManiskillEpisodes {
   /** The spec of an episode's metadata. */
   readonly spec: { readonly [name: string]: StepSpec };
-  /** The metadata that apply to all episodes. */
+  /** The metadata that applies to all episodes. */
   readonly about: Values;
-  /** Returns the metadata of the trajectory with a number. Missing values are NaN, 0, "" or false. */
+  /** Returns the metadata of the trajectory with the number. Missing values are NaN, 0, "" or false, depending on their dtype. */
   valuesAt(number: number): object;
 }
 
-/** The names that an episode uses for other purposes. */
+/** The names in the file that cannot be metadata, because an episode uses them for other purposes. */
 const OTHER_NAMES = ["steps", "episode_id"];
 
-/** Reads the file without closing it. Returns undefined if it is another kind of JSON file. @throws RldsError CORRUPT, UNSUPPORTED */
+/**
+ * Reads the file, but does not close it. Returns undefined if it is another kind of JSON file.
+ * @throws RldsError CORRUPT if the file is not JSON or is too large
+ * @throws RldsError UNSUPPORTED if the metadata has too many leaves
+ */
 export async function maniskillEpisodes(file: SourceFile): Promise<ManiskillEpisodes | undefined> {
   const place = { file: file.name };
   if (file.size > MAX_METADATA_BYTES) throw corruptFile(place, `the file has ${file.size} bytes, more than the maximum of ${MAX_METADATA_BYTES}`);
@@ -76,7 +80,7 @@ function withoutNulls(value: Values): Values {
   return Object.fromEntries(entries.map(([name, part]) => [name, typeof part === "object" && !Array.isArray(part) ? withoutNulls(part as Values) : part]));
 }
 
-/** Removes names that are not in the spec, because no earlier episode had a value for them. */
+/** Removes the names of nested values that the spec does not contain. */
 function fitting(spec: StepSpec, value: unknown): unknown {
   if (isLeaf(spec) || Array.isArray(spec) || typeof value !== "object" || value === null) return value;
   const entries = Object.entries(value).filter(([name]) => Object.hasOwn(spec, name));

@@ -1,4 +1,7 @@
-/** Mounts a file in the file system of the library, which contains no other files. If the file refers to other files, they cannot be found. */
+/**
+ * Mounts a file in the file system of the library. This file system contains no other user files, so references from the file to other files cannot be
+ * followed.
+ */
 import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { heapsIn, isWalkable } from "./global-heap.ts";
@@ -10,14 +13,14 @@ type ReadNow = (at: number, length: number) => Uint8Array;
 /** A mounted file. */
 export interface Mount {
   readonly path: string;
-  /** The error of a failed read. It is stored here, because it must not pass through the library. */
+  /** The error of a failed read. It is stored here, because an exception must not pass through the code of the library. */
   failure?: unknown;
   unmount(): void;
 }
 
 const EIO = 29;
 
-/** Mounts a file under an unused path. @param bytes reads the bytes that HDF5 requests */
+/** Mounts a file under an unused path. @param bytes reads the bytes that the library requests */
 export function mount(library: Library, { name: file, size }: SourceFile, bytes: ReadNow): Mount {
   const directories = new Set<number>();
   const { FS } = library as unknown as { FS: Library["FS"] & { ErrnoError: new (code: number) => Error } };
@@ -54,12 +57,12 @@ export function mount(library: Library, { name: file, size }: SourceFile, bytes:
   return mount;
 }
 
-/** The size of the pieces in which a file is loaded, in bytes. */
+/** The maximum number of bytes that are loaded into memory at a time. */
 const CHUNK_BYTES = 2 ** 23;
 
 /**
- * Returns a function that reads synchronously from the file, or from a copy of the file in memory. @throws RldsError UNSUPPORTED if a copy would exceed
- * maxBytes
+ * Returns a function that reads synchronously from the file or, if the runtime cannot do that, from a copy of the file in memory. @throws RldsError UNSUPPORTED
+ * if the copy would exceed maxBytes
  */
 export async function readNow(file: SourceFile, maxBytes: number, signal?: AbortSignal): Promise<ReadNow> {
   if (file.readNow !== undefined) return file.readNow;

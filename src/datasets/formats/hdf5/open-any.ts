@@ -10,7 +10,10 @@ import { type RobotOptions, robotsOf } from "./open-robots.ts";
 import { alohaFiles, alohaPaths, oneFile } from "./robot-files.ts";
 import { type RobotFormat, robotFormatOf } from "./robot-layouts.ts";
 
-/** Opens a file as Minari if it has a group that is an episode, as robot data if it has a known layout, and otherwise as D4RL. @throws RldsError */
+/**
+ * Opens a file as Minari if the root contains a group of an episode, as robot data if the file has the layout of a robot dataset, and otherwise as D4RL. Opens
+ * a folder of several ALOHA files as one dataset. @throws the errors of `openMinari`, `openRobots` and `openD4rl`
+ */
 export async function openAnyHdf5(from: Source, options: MinariOptions & D4rlOptions & RobotOptions): Promise<RldsReader> {
   const { signal, fetch, maxBytes = MAX_SOURCE_BYTES } = options;
   const target = await decompressedSource(from, { signal, fetch, maxBytes });

@@ -10,7 +10,7 @@ import type { SourceFile, SourceFolder, SourceTarget } from "../sources/source.t
 import { Hdf5File } from "./hdf5-file.ts";
 import type { H5wasm } from "./package.ts";
 
-/** The options of readers of HDF5 files. */
+/** The options that all readers of HDF5 files have in common. */
 export interface Hdf5Options extends ReadOptions {
   /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;
@@ -24,16 +24,18 @@ export interface Hdf5Options extends ReadOptions {
 /** An open HDF5 file and its folder. */
 export interface Hdf5Source {
   readonly hdf5: Hdf5File;
-  /** The folder, if the dataset is a folder. `path` is the path of the HDF5 file in it. */
+  /** The folder that contains the HDF5 file, if the source is a folder. `path` is the path of the file in the folder. */
   readonly folder?: SourceFolder;
   readonly path?: string;
 }
 
 /**
  * Opens the HDF5 file of a source.
- * @param names the possible names of the file in a folder, in order of preference. If none of them exists, the only file whose path ends with one of them is
- * used
- * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED
+ * @param names the possible names of the file in a folder, in order of preference, and possible endings, such as `.h5`. If no file has one of these names, the
+ * only file whose path ends with one of them is used
+ * @throws RldsError NOT_FOUND if the source does not exist, or if the folder has no such file
+ * @throws RldsError CORRUPT if the file is damaged
+ * @throws RldsError UNSUPPORTED if several files match, if h5wasm is missing, or if the file must be read from memory and exceeds maxBytes
  */
 export async function openHdf5(from: Source, names: readonly string[], options: Hdf5Options): Promise<Hdf5Source> {
   const { signal, maxBytes = MAX_SOURCE_BYTES, fetch } = options;

@@ -35,7 +35,7 @@ export interface RobotOptions extends Hdf5Options {
   readonly split?: string;
 }
 
-/** Whether the attributes of episode groups are metadata. */
+/** Whether the attributes of the group of an episode are metadata of the episode. */
 const HAS_ATTRIBUTES: { readonly [format in RobotFormat]: boolean } = { robomimic: true, maniskill: true, aloha: false, d3rlpy: false };
 
 /**
@@ -43,7 +43,7 @@ const HAS_ATTRIBUTES: { readonly [format in RobotFormat]: boolean } = { robomimi
  * - files of robomimic, LIBERO, MimicGen and Isaac Lab (`data/demo_0`), whose `mask` contains splits that writeHdf5 keeps for each episode;
  * - files of robosuite, whose observations are the `states`;
  * - files of ManiSkill (`traj_0`), with the JSON file of the same name, whose seeds, control modes and successes become metadata of the episodes;
- * - files of ALOHA, of which each contains one episode, in a folder of `episode_0.hdf5` …;
+ * - files of ALOHA, each of which contains one episode, in a folder of `episode_0.hdf5` …;
  * - files of d3rlpy 2 (`observations_0`, `actions_0` …), but not of version 1, which are flat like those of D4RL.
  *
  * The final observation is read from `next_obs`. If there is one more observation than there are actions, the last observation is the final observation. In all
@@ -54,9 +54,10 @@ const HAS_ATTRIBUTES: { readonly [format in RobotFormat]: boolean } = { robomimi
  * paths that were not read. Keeps one episode in memory.
  * @throws RldsError NOT_FOUND if the file or folder does not exist
  * @throws RldsError CORRUPT if a file is damaged
- * @throws RldsError UNSUPPORTED if the layout of the file is unknown, or if the package h5wasm is missing
+ * @throws RldsError UNSUPPORTED if the layout of the file is unknown, if the file lacks the requested split, or if the package h5wasm is missing
  * @throws RldsError EMPTY if there are no episodes
  * @throws RldsError SPEC_MISMATCH if an episode differs in form from the first episode
+ * @throws TypeError, RangeError if an option is invalid
  */
 export async function openRobots<S = RldsStep>(from: Source, options: RobotOptions = {}): Promise<RldsReader<S>> {
   const { signal, fetch, maxBytes = MAX_SOURCE_BYTES } = parseOptions(options);
@@ -95,7 +96,7 @@ interface EpisodePlace {
   readonly group: string;
 }
 
-/** Opens the dataset in open files. Closes the files if they are not a dataset, or if an option is invalid. */
+/** Opens the dataset in open files. If this fails, closes the files. @throws the errors of `openRobots` */
 export async function robotsOf(files: EpisodeFiles, format: RobotFormat, options: RobotOptions): Promise<RldsReader> {
   try {
     parseOptions(options);
@@ -131,7 +132,7 @@ class RobotReader implements RldsReader {
   readonly #attributes: AttributeTypes;
   readonly #episodes: ManiskillEpisodes | undefined;
   readonly #options: RobotReadOptions;
-  /** The filters from which the splits of each episode are recorded, if they are recorded. */
+  /** The filters whose names are recorded as the splits of each episode. Undefined if splits are not recorded. */
   readonly #filters: Filters["splits"] | undefined;
 
   static async of(files: EpisodeFiles, format: RobotFormat, options: RobotReadOptions): Promise<RobotReader> {
@@ -209,7 +210,8 @@ class RobotReader implements RldsReader {
     this.#attributes = attributes;
     this.#episodes = episodes;
     this.#options = options;
-    // Splits are not recorded if one filter is selected, or if a single filter contains all episodes.
+    // Splits are not recorded if the option `split` is set, or if the only filter is `train` and contains all episodes, because these say nothing about a
+    // single episode.
     const hasAll = splits.size === 1 && places.every(({ group }) => splits.get("train")?.has(nameOf(group)));
     if (options.split === undefined && splits.size > 0 && !hasAll) this.#filters = splits;
   }
@@ -270,7 +272,10 @@ class RobotReader implements RldsReader {
   }
 }
 
-/** Checks the number of episodes that a d3rlpy file declares. @throws RldsError CORRUPT */
+/**
+ * Checks that a d3rlpy file contains as many episodes as it declares. Records a difference in `losses`. @throws RldsError CORRUPT if the numbers differ and
+ * `losses` is undefined
+ */
 async function checkCount(hdf5: Hdf5File, found: number, losses: Damage | undefined): Promise<void> {
   const count = await d3rlpyCount(hdf5);
   if (count === undefined || count === found) return;
@@ -279,7 +284,7 @@ async function checkCount(hdf5: Hdf5File, found: number, losses: Damage | undefi
   losses.add(error);
 }
 
-/** Reads the JSON file next to the trajectories. If the file cannot be read, the trajectories are still read. */
+/** Reads the JSON file next to the trajectories. If the file cannot be read, lists it as unread, so that the trajectories can still be read. */
 async function besidesOf(
   files: EpisodeFiles,
   losses: Damage | undefined,
@@ -298,7 +303,7 @@ async function besidesOf(
   }
 }
 
-/** Returns the first file, or the first file that can be opened if losses are allowed. */
+/** Returns the first file. If `losses` is set, returns the first file that can be opened, and records the damage of earlier files. */
 async function firstFile(files: EpisodeFiles, losses: Damage | undefined): Promise<Hdf5File> {
   for (let i = 0; ; i++) {
     try {
@@ -310,7 +315,7 @@ async function firstFile(files: EpisodeFiles, losses: Damage | undefined): Promi
   }
 }
 
-/** Returns whether any episode has observations or cannot be read. */
+/** Returns whether any episode has observations, or cannot be read, in which case it may have observations. */
 async function someObservations(files: EpisodeFiles, format: RobotFormat, places: readonly EpisodePlace[]): Promise<boolean> {
   for (const { file, group } of places) {
     const has = await files
@@ -322,7 +327,7 @@ async function someObservations(files: EpisodeFiles, format: RobotFormat, places
   return false;
 }
 
-/** Returns the first episode, or the first episode that can be read if losses are allowed. */
+/** Returns the first episode. If `losses` is set, returns the first episode that can be read, and records the damage of earlier episodes. */
 async function firstEpisode(
   files: EpisodeFiles,
   format: RobotFormat,
@@ -342,7 +347,7 @@ async function firstEpisode(
   throw new RldsError("EMPTY", "the dataset has no episodes", { file: name });
 }
 
-/** Returns the attributes of a group, except attributes whose names an episode uses for other purposes. */
+/** Returns the attributes of a group, except `steps`, because an episode uses this name for its steps. */
 async function leafAttributes(hdf5: Hdf5File, path: string): Promise<Map<string, Attribute>> {
   const attributes = await hdf5.attributes(path === "" ? "/" : path);
   attributes.delete("steps");
@@ -367,7 +372,7 @@ async function ownAbout(hdf5: Hdf5File): Promise<About> {
   }
 }
 
-/** Converts a value for JSON. A bigint becomes a number if the number is exact. */
+/** Converts a bigint to a number if the number is exact, so that JSON can represent it. Returns any other value unchanged. */
 function plain(value: unknown): unknown {
   return typeof value === "bigint" && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }
@@ -386,7 +391,12 @@ interface Filters {
 
 const NO_FILTERS: Filters = { splits: new Map(), unread: [] };
 
-/** @param split the requested filter @throws RldsError CORRUPT · UNSUPPORTED if the filter is not a list of names */
+/**
+ * Returns the filters in `mask`.
+ * @param split the filter that the options select. Other filters that cannot be read are listed as unread
+ * @throws RldsError CORRUPT if the selected filter is damaged
+ * @throws RldsError UNSUPPORTED if the selected filter is not a list of names
+ */
 async function filters(hdf5: Hdf5File, split: string | undefined, losses: Damage | undefined): Promise<Filters> {
   if ((await hdf5.entry("/mask")) !== "group") return NO_FILTERS;
   const splits = new Map<string, ReadonlySet<string>>();

@@ -1,4 +1,4 @@
-/** Finds the files of a robot dataset, which is one file with one episode per group, or a folder with one episode per file. */
+/** Finds the files of a robot dataset. The dataset is one file with one episode per group, or a folder with one episode per file. */
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { type Source, siblingOf, sourceOf } from "../sources/open-source.ts";
@@ -10,19 +10,19 @@ const ENDING = /\.(hdf5|h5)$/;
 /** Matches the file names of ALOHA's recorder. */
 const ALOHA_FILE = /(^|\/)episode_?\d+\.(hdf5|h5)$/;
 
-/** Returns the paths of an ALOHA dataset's files, in the order of their numbers. Returns no paths if the folder has other HDF5 files. */
+/** Returns the paths of the files of an ALOHA dataset, in the order of their numbers. Returns no paths if the folder also has other HDF5 files. */
 export async function alohaPaths(folder: SourceFolder): Promise<string[]> {
   const paths = ((await folder.list()) ?? []).filter((path) => ENDING.test(path));
   return paths.every((path) => ALOHA_FILE.test(path)) ? sortPaths(paths) : [];
 }
 
-/** The files that contain the episodes. Only one file is open at a time. */
+/** The files that contain the episodes of a dataset. Only one file is open at a time. */
 export interface EpisodeFiles {
   readonly name: string;
-  /** Opens the file that ManiSkill writes next to its trajectories, or returns undefined if it does not exist. */
+  /** Opens the JSON file that ManiSkill writes next to its trajectories. Returns undefined if the file does not exist. Absent in datasets of several files. */
   readonly beside?: () => Promise<SourceFile | undefined>;
   readonly count: number;
-  /** Opens file i. */
+  /** Opens file i, and closes any other open file. */
   open(i: number): Promise<Hdf5File>;
   close(): Promise<void>;
 }
@@ -36,7 +36,7 @@ export function oneFile({ hdf5, folder, path }: Hdf5Source, from: Source, { sign
       if (folder !== undefined && path !== undefined) return openIfExists(folder, path.replace(ENDING, ".json"));
       const source = siblingOf(from, ENDING, ".json");
       if (source === undefined) return undefined;
-      // Servers respond to a request for a missing file in many ways, so any RldsError counts as a missing file.
+      // Servers respond in many ways to a request for a missing file, so any RldsError counts as a missing file.
       const target = await sourceOf(source, { ...(signal && { signal }), ...(fetch && { fetch }) }).catch((error) => {
         if (error instanceof RldsError) return undefined;
         throw error;

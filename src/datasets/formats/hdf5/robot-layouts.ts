@@ -1,6 +1,6 @@
 /**
- * Defines the layouts of episodes in robot datasets in HDF5. The layouts are robomimic (also used by LIBERO, MimicGen, Isaac Lab, and robosuite with its
- * states), ManiSkill, ALOHA and d3rlpy.
+ * Defines the layouts of episodes in robot datasets in HDF5, which are robomimic, ManiSkill, ALOHA and d3rlpy. LIBERO, MimicGen, Isaac Lab and robosuite also
+ * use the layout of robomimic. In robosuite, states replace the observations.
  */
 import { FINAL_STEP } from "../../model/final-step.ts";
 import { corruptFile, type RldsError, unsupportedFile } from "../../model/rlds-error.ts";
@@ -21,7 +21,7 @@ export type RobotFormat = "robomimic" | "maniskill" | "aloha" | "d3rlpy";
 export interface RobotEpisode {
   readonly tree: TransitionTree;
   readonly range: EpisodeRange;
-  /** The names in the group whose values are not per step or cannot be leaves. */
+  /** The paths or names of the data in the episode that does not have one value per step, or that cannot be leaves. */
   readonly unread: readonly string[];
 }
 
@@ -54,7 +54,10 @@ type KeepColumn = (path: string) => boolean;
 const MANISKILL = /^traj_\d+$/;
 const ROBOMIMIC = /^demo_\d+$/;
 
-/** Returns the groups of the episodes, in the order of their numbers. A file of ALOHA contains a single episode. */
+/**
+ * Returns the paths of the groups that contain the episodes, in the order of their numbers. For d3rlpy, returns the numbers of the episodes. An ALOHA file
+ * contains a single episode, whose path is empty.
+ */
 export async function episodeGroups(hdf5: Hdf5File, format: RobotFormat): Promise<string[]> {
   if (format === "aloha") return [""];
   if (format === "d3rlpy") return d3rlpyEpisodes(hdf5);
@@ -64,7 +67,7 @@ export async function episodeGroups(hdf5: Hdf5File, format: RobotFormat): Promis
   return names.sort((a, b) => numberOf(a) - numberOf(b)).map((name) => `${parent}/${name}`);
 }
 
-/** The names in a group for the observations, the other fields of a step, and the flags. */
+/** The names of the observations, the other fields of a step, and the flags in the group of an episode. */
 interface Names {
   readonly observation: readonly string[];
   readonly nextObservation?: string;
@@ -88,8 +91,11 @@ const NAMES: { readonly [format in Exclude<RobotFormat, "d3rlpy">]: Names } = {
 };
 
 /**
- * Prepares an episode for reading. @param group the path of the group @param selection the selection, whose excluded names are not opened @throws RldsError
- * CORRUPT, UNSUPPORTED
+ * Prepares an episode for reading.
+ * @param group the path of the group, or the number of the episode for d3rlpy
+ * @param selection the selection. Datasets that it leaves out are not opened
+ * @throws RldsError CORRUPT if a field is missing, has the wrong number of rows, or is damaged
+ * @throws RldsError UNSUPPORTED if a field has an unsupported type or filter
  */
 export async function robotEpisode(hdf5: Hdf5File, format: RobotFormat, group: string, selection: Selection): Promise<RobotEpisode> {
   if (format === "d3rlpy") return d3rlpyEpisode(hdf5, group, selection);
@@ -98,7 +104,7 @@ export async function robotEpisode(hdf5: Hdf5File, format: RobotFormat, group: s
   const entries = await hdf5.names(group === "" ? "/" : group);
   const observedNames = names.observation.filter((name) => entries.includes(name));
   const keepsBeside = (path: string, observed: string) => selection.keysOf(stepKeys(path.slice(group.length + 1).split("/"), names, observed)) !== undefined;
-  // If states exist in addition to observations, they keep their own name.
+  // If an episode has states in addition to observations, the states keep their own name.
   selection.note(observedNames.slice(1).map((name) => [name]));
   const at = (name: string) => `${group}/${name}`;
   const error = (what: string) => corruptFile({ file }, `${group === "" ? "the file" : group} ${what}`);
@@ -145,7 +151,7 @@ export async function robotEpisode(hdf5: Hdf5File, format: RobotFormat, group: s
   return { tree, range, unread };
 }
 
-/** Returns whether an episode states that its last step is a transition. */
+/** Returns whether the attribute `final_step` of an episode states that its last step is a transition. */
 async function statesTransition(hdf5: Hdf5File, group: string): Promise<boolean> {
   const stated = (await hdf5.attributes(group)).get(FINAL_STEP);
   return stated?.data[0] === "transition";
@@ -153,7 +159,7 @@ async function statesTransition(hdf5: Hdf5File, group: string): Promise<boolean>
 
 const isBelow = (path: string, group: string) => path === group || path.startsWith(`${group}/`);
 
-/** Returns the path of a column in a step. @param observed the name of the observation */
+/** Returns the path in a step for a path in the group of an episode. @param observed the name of the group or dataset that contains the observations */
 function stepKeys([top = "", ...rest]: readonly string[], { nextObservation, action, reward }: Names, observed: string): readonly string[] {
   if (top === observed || top === nextObservation) return ["observation", ...rest];
   return [top === action ? "action" : top === reward ? "reward" : top, ...rest];
@@ -172,8 +178,8 @@ async function firstWithRows(
 }
 
 /**
- * Returns the columns of a group that have one value per step. Others are unread. For example, the initial states of Isaac Lab have only one value, and some
- * types cannot be leaves.
+ * Returns a dataset or group if all its columns have one value per step, and otherwise lists it as unread. For example, the initial states of Isaac Lab have
+ * only one value, and some types cannot be leaves.
  */
 async function stepTree(
   hdf5: Hdf5File,
@@ -207,7 +213,7 @@ function mapTree(tree: ColumnTree, change: (column: Column) => Column): ColumnTr
   return Object.fromEntries(Object.entries(tree).map(([name, part]) => [name, mapTree(part, change)]));
 }
 
-/** Returns whether any of several flags is set in the last row. */
+/** Returns whether any of several flags is set in the last row. @throws RldsError CORRUPT if a flag does not have one row per action */
 async function lastFlag(hdf5: Hdf5File, paths: readonly string[], rows: number): Promise<boolean> {
   for (const path of paths) {
     const { rows: flags, read } = await hdf5.column(path);
@@ -217,7 +223,10 @@ async function lastFlag(hdf5: Hdf5File, paths: readonly string[], rows: number):
   return false;
 }
 
-/** Returns the observations, followed by the last next observation. @throws RldsError CORRUPT */
+/**
+ * Returns the observations, followed by the last row of the next observations. @throws RldsError CORRUPT if the next observations differ in spec or number of
+ * rows
+ */
 function withFinal(observation: ColumnTree, next: ColumnTree, file: string): ColumnTree {
   const difference = specDifference(rowSpec(observation), rowSpec(next));
   if (difference !== undefined) throw corruptFile({ file }, `next_obs does not match the observations: ${difference}`);

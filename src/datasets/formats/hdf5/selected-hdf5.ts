@@ -5,10 +5,10 @@ import type { Column, ColumnTree } from "../columns/column.ts";
 import type { Selection } from "../selection/selection.ts";
 import type { Entry, Hdf5File } from "./hdf5-file.ts";
 
-/** The part of a file's interface that readers of flat columns need. */
+/** The part of the interface of `Hdf5File` that readers of flat columns need. */
 export type Hdf5Columns = Pick<Hdf5File, "name" | "names" | "entry" | "tree" | "column">;
 
-/** The group whose values are not per step. */
+/** The group whose values are not per step. The selection does not apply to it. */
 const METADATA = "metadata";
 
 /** Returns a view of the file with the selection applied. */

@@ -22,8 +22,8 @@ import type { H5wasm } from "./package.ts";
 /** The options of `writeHdf5`. */
 export interface Hdf5WriteOptions extends WriteOptions {
   /**
-   * The arguments with which robomimic creates the environment, such as `env_name`, `type` and `env_kwargs`. Default: `env_args` of `about`, otherwise no
-   * environment.
+   * The arguments with which robomimic creates the environment, such as `env_name`, `type` and `env_kwargs`. Default: `env_args` of `about`, otherwise a Gym
+   * environment with the `env_name` of `about`, or with an empty name.
    */
   readonly envArgs?: { readonly [key: string]: unknown };
   /** The maximum size of the file in bytes. The file is created in memory. Default: 1 GiB. */
@@ -35,7 +35,7 @@ export interface Hdf5WriteOptions extends WriteOptions {
 const I64 = { dtype: "i64", shape: [] } as const;
 const U8 = { dtype: "u8", shape: [] } as const;
 const TEXT = { dtype: "string", shape: [] } as const;
-/** The number that robomimic uses for Gym environments. */
+/** The environment type that robomimic uses for Gym environments. */
 const GYM = 2;
 
 /**
@@ -48,11 +48,12 @@ const GYM = 2;
  * that is a single leaf becomes `obs/state` or `obs/image`. Metadata of steps become datasets, and metadata of episodes become attributes. If the layout itself
  * uses the name of a leaf, such as `dones`, the leaf is renamed, for example to `dones_`, and `losses` reports this.
  *
- * If the path does not end with .hdf5, it is a folder, and the file is demo.hdf5. Requires h5wasm. The whole file, up to maxBytes, and one episode are in
- * memory.
+ * If the path does not end with .hdf5 or .h5, it is a folder, and the file is demo.hdf5. Requires h5wasm. The whole file, up to maxBytes, and one episode are
+ * in memory.
  * @throws TypeError, RangeError if an option is invalid
  * @throws RldsError SPEC_MISMATCH if a step does not match the spec. The error includes the episode, the step and the leaf
- * @throws RldsError UNSUPPORTED if h5wasm is missing, or if the file exceeds maxBytes
+ * @throws RldsError UNSUPPORTED if h5wasm is missing, if the file exceeds maxBytes, if the layout cannot store the reward or the discount, or if `strict` is
+ * set and data would be lost
  * @throws RldsError EMPTY if there are no transitions
  * @throws RldsError IO if the target cannot be written or already exists
  */
@@ -123,7 +124,10 @@ class DemoWriter {
   readonly #isLast: number;
   readonly #isTerminal: number;
 
-  /** @throws RldsError UNSUPPORTED, SPEC_MISMATCH */
+  /**
+   * @throws RldsError SPEC_MISMATCH if the steps lack a required field
+   * @throws RldsError UNSUPPORTED if the layout cannot store the reward or the discount, or if data would be lost and the option `strict` is set
+   */
   constructor({ data: { stepSpec, metadataSpec }, losses, signal, checkLosses }: FileTask, hdf5: Hdf5Writer) {
     this.#hdf5 = hdf5;
     this.#losses = losses;
@@ -132,7 +136,7 @@ class DemoWriter {
     this.#leaves = demoLeaves(stepSpec, losses);
     this.#metadataSpec = withoutFinalStep(metadataSpec);
     this.#attributes = leavesOf(this.#metadataSpec as StepSpec).flatMap(({ path, leaf }, index) => {
-      // The writer counts the rows itself.
+      // The writer counts the transitions itself.
       if (path === "num_samples") return [];
       if (leaf.dtype !== "bytes") return [{ path, leaf, index }];
       losses.add(path, "attributes store only numbers and strings");
@@ -176,7 +180,7 @@ class DemoWriter {
     for (const { path, leaf, index } of this.#attributes) this.#attribute(group, path, leaf, row[index] as ColumnData);
   }
 
-  /** @param groups the groups of the demo that already exist */
+  /** Writes a leaf of an episode. @param groups the groups of the demo that already exist, to which new groups are added */
   #write(
     demo: string,
     { leaf, size, path, isObservation, isOutcome }: DemoLeaf,
@@ -195,8 +199,8 @@ class DemoWriter {
       this.#hdf5.dataset(`${demo}/${name}`, leaf, values, count);
     };
     const part = (from: number, to: number) => slicedColumn(data, from * size, to * size);
-    // Values that also apply to the final observation have a row for it. The states of robomimic lack this row. If its values are zeros, it is omitted, because
-    // a missing row is read as zeros.
+    // Values that also apply to the final observation have an additional row for it. The states that robomimic itself writes have no such row. If that row of
+    // the states contains only zeros, it is left out, because readers fill a missing row with zeros.
     const isLastEmpty = () => (path === STATES || path.startsWith(`${STATES}/`)) && slicedColumn(data, rows * size, (rows + 1) * size).every((value) => !value);
     const count = isObservation || isOutcome || kind === "transition" || isLastEmpty() ? rows : rows + 1;
     put(isObservation ? `obs/${path}` : path, part(0, count), count);

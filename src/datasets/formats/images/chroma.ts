@@ -2,7 +2,7 @@
  * Converts the colors of a JPEG in the same way as libjpeg. Subsampled chrominance is interpolated ("fancy upsampling"), then converted to red, green and blue.
  */
 
-/** The sampling of a component relative to the other components. */
+/** The sampling factors of a component, horizontally and vertically, relative to the other components. */
 export interface Component {
   readonly h: number;
   readonly v: number;
@@ -16,10 +16,12 @@ interface Samples {
   readonly isYcc: boolean;
 }
 
-/** The minimum width of a plane that libjpeg interpolates. */
+/** The minimum width of a plane that libjpeg interpolates horizontally. */
 const MIN_WIDTH = 3;
 
-/** Converts components to colors in place, and returns the same array. @param data three components per pixel, with each sample repeated for its pixels */
+/**
+ * Converts components to colors in place, and returns the same array. @param data three components per pixel, with each sample repeated for all of its pixels
+ */
 export function colours(data: Uint8Array, { width, height, components, isYcc }: Samples): Uint8Array {
   const maxH = Math.max(...components.map(({ h }) => h));
   const maxV = Math.max(...components.map(({ v }) => v));
@@ -27,7 +29,7 @@ export function colours(data: Uint8Array, { width, height, components, isYcc }: 
     const [x, y] = [maxH / h, maxV / v];
     const plane = { width: Math.ceil(width / x), height: Math.ceil(height / y) };
     const isWide = x === 1 || plane.width >= MIN_WIDTH;
-    // At all other ratios, libjpeg repeats the samples, as the data already does.
+    // At all other ratios, libjpeg repeats the samples, as in the given data.
     if ((x === 2 || y === 2) && x <= 2 && y <= 2 && isWide && Number.isInteger(x) && Number.isInteger(y)) interpolate(data, i, { width, height, x, y });
   }
   if (isYcc) toRgb(data);
@@ -42,13 +44,14 @@ interface Ratio {
   readonly y: number;
 }
 
-/** Applies a triangle filter. In each direction, a pixel is three parts of its own sample and one part of the nearest other sample. */
+/** Applies a triangle filter. In each direction, a pixel is three parts of its own sample and one part of the other sample that is nearest to it. */
 function interpolate(data: Uint8Array, component: number, { width, height, x, y }: Ratio): void {
   const [columns, rows] = [Math.ceil(width / x), Math.ceil(height / y)];
   const plane = new Uint8Array(columns * rows);
   for (let row = 0; row < rows; row++)
     for (let column = 0; column < columns; column++) plane[row * columns + column] = data[3 * (row * y * width + column * x) + component] as number;
-  // The weighted sums of a row and its neighbor. The weights add up to 4 if there is a neighbor.
+  // If the samples are also interpolated vertically, these are the weighted sums of a row and its neighbor, whose weights add up to 4. Otherwise, they are the
+  // samples of the row.
   const sums = new Int32Array(columns);
   for (let pixelRow = 0; pixelRow < height; pixelRow++) {
     const row = y === 2 ? pixelRow >> 1 : pixelRow;
@@ -77,7 +80,7 @@ function interpolate(data: Uint8Array, component: number, { width, height, x, y 
   }
 }
 
-/** Fixed-point numbers with 16 fractional bits, as in libjpeg. */
+/** The factors of the color conversion, as fixed-point numbers with 16 fractional bits, as in libjpeg. */
 const RED = 91881;
 const GREEN = [22554, 46802] as const;
 const BLUE = 116130;

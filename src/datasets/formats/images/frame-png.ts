@@ -1,5 +1,6 @@
 /**
- * Encodes many frames of the same size as PNG, reusing memory. Uses the deflate of the host if it exists, because it takes only a third to half of the time.
+ * Encodes many frames of the same size as PNG, reusing memory. Uses the runtime's own deflate if it exists, because it takes only a third to half of the time
+ * that fflate takes.
  */
 import { zlibSync } from "fflate";
 import { builtin, hasBuiltins } from "../../../files/builtins/builtins.ts";
@@ -10,7 +11,7 @@ export type FrameEncoder = (pixels: Uint8Array, width: number, height: number, c
 
 type Deflate = (bytes: Uint8Array, options: { readonly level: 3 }) => Uint8Array;
 
-/** The compression level, which is that of fast-png. A higher level costs more time than the smaller output saves. */
+/** The compression level, which fast-png also uses. A higher level would take more time than its smaller output is worth. */
 const OPTIONS = { level: 3 } as const;
 const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 const HEAD_BYTES = 13;
@@ -18,7 +19,7 @@ const HEAD_BYTES = 13;
 const AROUND = 12;
 const COLOURS: { readonly [channels: number]: number } = { 1: 0, 3: 2, 4: 6 };
 
-/** Returns an encoder with its own buffers. */
+/** Returns an encoder with its own buffers, so several encoders can be used at the same time. */
 export async function frameEncoder(): Promise<FrameEncoder> {
   const zlib = hasBuiltins ? await builtin<{ deflateSync: Deflate }>("node:zlib").catch(() => undefined) : undefined;
   const deflate: Deflate = zlib?.deflateSync ?? zlibSync;
@@ -45,7 +46,7 @@ export async function frameEncoder(): Promise<FrameEncoder> {
     const head = SIGNATURE.length + 8;
     view.setUint32(head, width);
     view.setUint32(head + 4, height);
-    // There are 8 bits per channel. Compression, filter and interlace are 0.
+    // The bit depth is 8. The methods for compression, filter and interlace are 0.
     file.fill(0, head + 8, head + HEAD_BYTES);
     file[head + 8] = 8;
     file[head + 9] = COLOURS[channels] as number;

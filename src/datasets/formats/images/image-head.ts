@@ -31,9 +31,11 @@ function pngHead(bytes: Uint8Array): ImageHead {
 
 /** The maximum number of scans in a progressive image. Each scan takes time for the whole image, even if it has only a few bytes. */
 const MAX_SCANS = 100;
+/** The width and height of a block, in pixels. */
 const BLOCK = 8;
-/** The maximum number of blocks per byte. A block takes at least one bit per scan, and real images rarely have many scans of few bits. */
+/** The maximum number of blocks per byte of the file, because a block takes at least one bit. */
 const MAX_BLOCKS = 8;
+/** The maximum number of blocks in all scans together, per byte of the file. Real images rarely have many scans with few bits. */
 const MAX_VISITS = 16 * MAX_BLOCKS;
 
 function jpegHead(bytes: Uint8Array): ImageHead {
@@ -41,7 +43,7 @@ function jpegHead(bytes: Uint8Array): ImageHead {
   let scans = 0;
   for (let at = 2; at + 4 <= bytes.length; ) {
     const marker = bytes[at + 1] as number;
-    // This byte is inside a scan or between markers.
+    // A byte that does not begin a marker with a length is skipped. It may be inside a scan or between markers.
     if (bytes[at] !== 0xff || marker === 0 || marker === 0xff || (marker >= 0xd0 && marker <= 0xd8)) {
       at++;
       continue;

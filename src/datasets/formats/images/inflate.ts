@@ -2,10 +2,13 @@
 import { Unzlib, unzlibSync } from "fflate";
 import { dataView } from "../../../base/bytes.ts";
 
-/** The number of bytes that are inflated together. 16 KiB inflate to at most 16 MiB. */
+/** The number of compressed bytes that are inflated at a time, to at most about 16 MiB. */
 const SLICE = 1 << 14;
 
-/** Returns exactly `size` bytes with a valid checksum. Inflates at most 16 MiB more than that. @throws Error if the stream is damaged or its size differs */
+/**
+ * Returns exactly `size` bytes, and verifies their checksum. Inflates at most about 16 MiB more than `size`. @throws Error if the stream is damaged or its size
+ * differs
+ */
 export function inflateExactly(bytes: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
   const output = bytes.length <= SLICE ? inflateWhole(bytes, size) : inSlices(bytes, size);
   if (output.length !== size) throw sizeError(size, output.length);
@@ -28,7 +31,7 @@ function inSlices(bytes: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
 const BLOCK_BYTES = 3800;
 const MODULUS = 65521;
 
-/** Computes the checksum of zlib. */
+/** Computes the Adler-32 checksum, with which a zlib stream ends. */
 function adler32(bytes: Uint8Array): number {
   let low = 1;
   let high = 0;
@@ -49,7 +52,10 @@ function sizeError(size: number, actualSize: number): Error {
   );
 }
 
-/** Inflates a stream and returns the number of inflated bytes. @throws Error if the stream is damaged or inflates to more than `max` bytes */
+/**
+ * Inflates a stream, and returns the number of inflated bytes. @param onChunk receives each inflated chunk and its offset @throws Error if the stream is
+ * damaged or inflates to more than `max` bytes
+ */
 export function inflate(bytes: Uint8Array, max: number, onChunk: (chunk: Uint8Array, at: number) => void = () => undefined): number {
   let done = 0;
   const stream = new Unzlib((chunk) => {

@@ -3,7 +3,10 @@ import decode from "jpeg-js/lib/decoder.js";
 import { type Component, colours } from "./chroma.ts";
 import type { ImageHead } from "./image-head.ts";
 
-/** Returns the pixels with three channels, or with one channel for a gray image. @throws Error if the image is damaged or cannot have these channels */
+/**
+ * Returns the pixels with three channels, or with one channel for a gray image. @throws Error if the image is damaged or cannot have the requested number of
+ * channels
+ */
 export function decodeJpeg(bytes: Uint8Array, head: ImageHead, channels: number, maxBytes: number): Uint8Array {
   if (!(channels === 3 || (channels === 1 && head.channels === 1)))
     throw new Error(`a ${head.channels}-channel JPEG cannot be read as a ${channels}-channel image`);
@@ -22,7 +25,7 @@ export function decodeJpeg(bytes: Uint8Array, head: ImageHead, channels: number,
 }
 
 interface Frame {
-  /** The image without the markers that describe the components. With these markers, jpeg-js would convert the components to colors. */
+  /** The image. The color transform in its Adobe marker is set to 0, because jpeg-js would otherwise convert the components to colors itself. */
   readonly bytes: Uint8Array;
   readonly components: readonly Component[];
   readonly isYcc: boolean;
@@ -31,7 +34,10 @@ interface Frame {
 const ADOBE = [0x41, 0x64, 0x6f, 0x62, 0x65];
 const APP14 = 0xee;
 
-/** Returns the sampling of three components, and whether they are luminance and chrominance according to the rules of libjpeg. @throws Error */
+/**
+ * Returns the sampling of the three components, and whether they are luminance and chrominance according to the rules of libjpeg. @throws Error if the image
+ * has no frame before its first scan, or invalid sampling factors
+ */
 function frameOf(bytes: Uint8Array): Frame {
   let components: readonly (Component & { readonly id: number })[] = [];
   let isJfif = false;

@@ -5,15 +5,16 @@ import type { ImageHead } from "./image-head.ts";
 import { inflate } from "./inflate.ts";
 
 const IDAT = 0x49444154;
-/** The chunks IHDR, PLTE, IDAT, IEND and tRNS. Other chunks do not affect the pixels, and may inflate to a large size. */
+/** The types of the chunks that are decoded: IHDR, PLTE, IDAT, IEND and tRNS. Other chunks do not affect the pixels, and may inflate to a large size. */
 const COPIED_CHUNKS = new Set([0x49484452, 0x504c5445, IDAT, 0x49454e44, 0x74524e53]);
 /** The maximum compression ratio of deflate. */
 const MAX_RATIO = 1032;
 
-/** Returns the pixels with `channels` channels of 8 or 16 bits. @throws Error if the image is damaged or cannot have these channels */
+/** Returns the pixels with `channels` channels of 8 or 16 bits. @throws Error if the image is damaged or cannot have the requested number of channels */
 export function decodePng(bytes: Uint8Array, head: ImageHead, channels: number, maxBytes: number): Uint8Array | Uint16Array {
   const { pixels, compressed } = chunksOf(bytes);
-  // The limit is twice the size, because interlaced images have more and shorter lines. Data that may exceed the limit is measured before it is kept.
+  // The limit is twice the size, because interlaced images have more and shorter lines. Data that may need more than maxBytes is first inflated without being
+  // kept, to check the limit.
   const max = 2 * head.height * (2 + Math.ceil((head.width * head.channels * head.depth) / 8));
   if (2 * compressed * MAX_RATIO > maxBytes) inflateAll(bytes, max);
   const image = decode(pixels, { checkCrc: true });
@@ -29,7 +30,7 @@ export function decodePng(bytes: Uint8Array, head: ImageHead, channels: number, 
   return withChannels(data instanceof Uint8ClampedArray ? new Uint8Array(data.buffer) : data, stored, channels, image.depth === 16 ? 65535 : 255);
 }
 
-/** Returns the chunks that matter, and the number of pixel bytes. */
+/** Returns the image without the chunks that do not affect the pixels, and the number of bytes of compressed pixels. */
 function chunksOf(bytes: Uint8Array): { pixels: Uint8Array; compressed: number } {
   const parts: Uint8Array[] = [bytes.subarray(0, 8)];
   let compressed = 0;
@@ -55,7 +56,7 @@ function inflateAll(bytes: Uint8Array, max: number): void {
   inflate(concat(parts), max);
 }
 
-/** Converts gray to color, and adds or removes alpha, as TensorFlow does. */
+/** Converts gray to color, and adds or removes alpha, as TensorFlow does. @throws Error if color would become gray */
 function withChannels(data: Uint8Array | Uint16Array, from: number, to: number, opaque: number): Uint8Array | Uint16Array {
   if (from === to) return data;
   const [isGrey, wantsGrey] = [from <= 2, to <= 2];
