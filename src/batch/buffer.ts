@@ -113,7 +113,7 @@ export class BatchBuffer {
     this.batch = new layout.batch(this.lease) as Filled;
   }
 
-  /** Handles the release of the buffer's batch. */
+  /** Returns the buffer to its pool after its batch was released. */
   back(): void {
     this.home?.back(this);
   }
@@ -147,7 +147,7 @@ export class BatchBuffer {
     return 0;
   }
 
-  /** Returns the array of a field. */
+  /** Returns the array of a field, by the number of the field: strings for text, otherwise a typed array. */
   array(field: number): AnyArray | string[] {
     const { type, each, keys, shape } = this.layout.fields[field] as Field;
     if (type === undefined) return this.texts[field] as string[];
@@ -226,7 +226,7 @@ export class BatchBuffer {
     for (let i = 0; i < count; i++) windows.starts[i] = u32[first + i] as number;
   }
 
-  /** Copies `count` items out of scratch. */
+  /** Copies the first `count` items from scratch to the arrays of the batch. */
   copyOut(count: number): void {
     const memory = this.#memory;
     const copies = this.#copies;
@@ -246,7 +246,7 @@ export class BatchBuffer {
     return this.base + this.layout.head;
   }
 
-  /** Returns the address in scratch of the values of a field, gathered or computed. */
+  /** Returns the address in scratch of a field whose values are gathered or computed. */
   valueAt(field: number): number {
     return this.#valuesAt + (this.layout.fields[field] as Field).at;
   }
@@ -259,7 +259,7 @@ export class BatchBuffer {
     return this.listsAt + this.layout.temporary + stop;
   }
 
-  /** The address at which frames are unpacked; 0 without packed frames. */
+  /** The address in scratch at which packed frames are unpacked and half-precision numbers are widened; 0 if the layout has neither. */
   get windowAt(): number {
     return this.layout.window === 0 ? 0 : this.listsAt + this.layout.temporary + this.layout.stops;
   }
@@ -273,7 +273,7 @@ export class BatchBuffer {
     return this.extraAt + this.layout.extra;
   }
 
-  /** Returns the address in scratch of the values of a field. */
+  /** Returns the address in scratch of any field, including a column of the draw. */
   addressOf(field: number): number {
     return this.sourceOf(this.layout.fields[field] as Field);
   }
@@ -369,7 +369,10 @@ export class BatchBuffer {
   }
 }
 
-/** Checks before the draw that the fields of the batch other than its arrays are writable. @throws ReplayError SPEC_MISMATCH */
+/**
+ * Checks before the draw that the fields of the batch other than its arrays are writable. @throws TypeError if `into` is not an object · ReplayError
+ * SPEC_MISMATCH if a field is read-only
+ */
 function mustBeWritable(into: object, isBlockable: boolean): void {
   if (typeof into !== "object" || into === null) throw mustBe(TypeError, "into", "a batch to refill", into);
   for (const name of isBlockable ? ["count", "blocked"] : ["count"])
@@ -392,7 +395,7 @@ function detachedError({ path, each }: Field, n: number): Error {
 }
 
 const NOTHING = new Uint8Array(0);
-/** Represents a batch that was passed to the caller. */
+/** The placeholder for a batch that now belongs to the caller. */
 const NO_BATCH: Filled = Object.freeze({ count: 0 });
 
 /** The size in bytes above which glibc maps memory separately and unmaps it on free. The threshold rises when a larger mapping is freed. */

@@ -109,7 +109,7 @@ export interface LayoutOptions {
   readonly width: number;
   /** The content of items that batches show. Layouts with the same content object have the same columns, except for optional columns. */
   readonly content: object;
-  /** The optional contents as bits: WEIGHTS, RETURNS, MASK and SOURCE, and the number of components in the bits from COMPONENTS on. */
+  /** The optional contents as bits: WEIGHTS, RETURNS, MASK and SOURCE, and the number of components minus one in the bits from COMPONENTS on. */
   readonly holds: number;
   /** The class of the batches. */
   readonly batch: new (

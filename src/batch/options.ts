@@ -46,7 +46,8 @@ export interface SampleOptions<Path extends string = string, C = object> {
   /** The exponent of importance weights, (size × probability)^-beta. Default: none, for a batch without weights. */
   readonly beta?: number;
   /**
-   * The divisor of the weights: the largest weight in the batch ("batch"), the largest possible weight in the table ("table"), or 1 ("none"). Default: "batch".
+   * The divisor of the weights: the largest weight in the batch ("batch"), the largest possible weight in the table ("table"), or 1 ("none"). With a
+   * prioritized sampler, "table" requires its option `withMin`. Default: "batch".
    */
   readonly normalize?: "batch" | "table" | "none";
 }

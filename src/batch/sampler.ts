@@ -121,7 +121,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
   readonly #viewOf: (sampler: Sampler) => BatchView;
   /** The keys of the items to read instead of drawing. */
   #keys: Float64Array | undefined;
-  /** Whether a draw is open, and whether the last draw missed rewards. */
+  /** Whether a draw is open, and whether the last draw had rewards that no return includes. */
   #isOpen = false;
   #hasLost = false;
   #planned: BatchBuffer | undefined;
@@ -393,7 +393,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     return ahead;
   }
 
-  /** Returns the reason why the next draw is blocked. */
+  /** Returns the reason why the next draw is blocked; undefined if it is possible. */
   #blocked(): Filled["blocked"] {
     const ahead = this.#ahead;
     ahead.prepare(0, 1, 0);

@@ -79,7 +79,7 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
 
   /**
    * Returns a batch of n items immediately; undefined if the batch is not available now but may be later.
-   * @throws RangeError if the batch can never be available · ReplayError RATE_LIMITED if other draws must come first
+   * @throws RangeError if the batch can never be available · ReplayError RATE_LIMITED if the rate limiter permits neither n draws nor an insert
    */
   atOnce(n: number, options?: SampleOptions): B | undefined {
     this.table.engine.open();

@@ -162,10 +162,10 @@ export class Table<S = any, R = any> {
   /**
    * Draws n items, each as soon as the rate limiter allows it. The batch grows until it is full, and each item is copied when it is drawn. Draws that are
    * stratified or without replacement are made together, as soon as all of them are possible. Calls that wait for one table are served in call order. If items
-   * were drawn before the wait ended, the `batch` of the error contains these items. Such an error is a separate object, and the reason for the end of the
-   * wait is its `cause`.
+   * were drawn before the wait ended, the `batch` of the error contains these items. Such an error is a separate object, and the reason for the end of the wait
+   * is its `cause`.
    * @throws RangeError if the batch can never be full
-   * @throws ReplayError RATE_LIMITED if other draws must come first
+   * @throws ReplayError RATE_LIMITED if the rate limiter permits neither the remaining draws nor inserts, so that the wait could last forever
    * @throws ReplayError TIMEOUT if the time limit ends the wait
    * @throws ReplayError CLOSED if the Replay is disposed of during the wait
    * @throws the signal's reason if the signal aborts

@@ -54,7 +54,7 @@ export class MixedDraws implements DrawSource<AnyBatch> {
 
   /**
    * Returns a batch of n items if every source can provide its share now; undefined if that may become possible later. @throws RangeError if it is never
-   * possible · ReplayError RATE_LIMITED if other draws must come first
+   * possible · ReplayError RATE_LIMITED if the rate limiter of a source permits neither its share nor inserts
    */
   atOnce(n: number, options?: SampleOptions): AnyBatch | undefined {
     return this.#sample(n, options, false, WAIT);
@@ -82,7 +82,7 @@ export class MixedDraws implements DrawSource<AnyBatch> {
     return Math.min(...this.sources.list.map(({ draws }) => draws.most(prefetch)));
   }
 
-  /** Returns whether every source can provide its share of n rows now. @throws the same errors as `sample` */
+  /** Returns whether every source can provide its share of n rows now. @throws the errors of `sample`, except EMPTY, RATE_LIMITED and TOO_FEW */
   ready(n: number, options?: SampleOptions): boolean {
     this.sources.begin();
     this.sources.lock(true);

@@ -180,7 +180,7 @@ export class MixedSources {
     return new ReplayError(error.code, `source ${i} of the mixture: ${error.message}${remedy}`);
   }
 
-  /** @throws RangeError if a source can never provide its rows · ReplayError RATE_LIMITED if other draws must come first */
+  /** @throws RangeError if a source can never provide its rows · ReplayError RATE_LIMITED if its rate limiter also blocks inserts */
   checkComing(i: number, n: number): void {
     const { draws, sampler } = this.list[i] as Source;
     const { table } = draws;

@@ -19,7 +19,8 @@ import type { NStep, Output } from "../layout.ts";
 import type { SampledTable } from "../sampler.ts";
 
 /**
- * The steps of the relabelled returns. The columns have m rows, one per step. The next draw of the view refills the arrays, so copy the values that you keep.
+ * The steps of the relabelled returns. The columns have m rows, one per step. The next draw of the view may refill the arrays, so copy the values that you
+ * keep.
  */
 export interface RelabelledSteps {
   /** The goal that the step achieved: the leaf `achieved` at the following step. The shape is [m, ...shape of the leaf]. */
@@ -217,7 +218,7 @@ export class Goals {
     }
   }
 
-  /** Returns copies of the gathered values, for the caller. */
+  /** Returns copies of the gathered values, for the caller's functions. */
   #values(core: Core, draw: Draw, { goals, achieved }: Places, count: number): Omit<RelabelledSteps, "batch"> {
     const m = this.#count;
     const { leaf, shape, size, arrayBytes } = this.achieved;
@@ -255,7 +256,7 @@ function numbersAt(subject: string, leaves: readonly PlacedLeaf[], path: unknown
   return found;
 }
 
-/** @throws TypeError, RangeError, ReplayError INVALID_DATA */
+/** @throws TypeError, RangeError if the result is not a list of m numbers · ReplayError INVALID_DATA if a reward is not finite */
 function checkedRewards(returned: unknown, m: number): Numbers {
   const rewards = checkedNumbers("the result of relabel.reward", returned as Numbers, m);
   for (let i = 0; i < m; i++) if (!Number.isFinite(rewards[i])) throw mustBe("INVALID_DATA", `reward ${i} of ${m} from relabel.reward`, "finite", rewards[i]);
