@@ -30,7 +30,7 @@ export function elementsIn<T>(list: ArrayLike<T>): T[] {
 /**
  * Returns numbers that cannot change while they are copied: a typed array itself, or the elements of a plain array, which are each read once.
  * @param n the required number of elements
- * @throws TypeError, RangeError
+ * @throws TypeError if the input is not an array of numbers · RangeError if its length is wrong, or if its memory was transferred
  */
 export function checkedNumbers(subject: string, input: Numbers, n?: number): Numbers {
   const kind = kindOf(input);

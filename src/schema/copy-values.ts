@@ -220,7 +220,7 @@ function copyNumbers(to: NumberArray, values: readonly unknown[], max: number): 
   return true;
 }
 
-/** Returns whether any of n elements from `first` on is NaN. Checks every `stride`-th element. */
+/** Returns whether NaN is among the checked elements: every `stride`-th of the n elements from `first` on. */
 export function hasNaN(numbers: NumberArray, first: number, n: number, stride = 1): boolean {
   for (let i = first; i < first + n; i += stride) {
     const number = numbers[i] as number;

@@ -22,8 +22,11 @@ export function minSize(minSize = 1): RateLimiter {
 }
 
 /**
- * Returns a limiter that keeps the ratio of draws to inserts near `samplesPerInsert`.
+ * Returns a limiter that keeps the ratio of draws to inserts near `samplesPerInsert`. It limits a cursor: inserts × samplesPerInsert - draws. Draws wait until
+ * the table contains `minSize` items.
  * @param errorBuffer the maximum deviation of the cursor from `samplesPerInsert * minSize` in both directions, or the range [minDiff, maxDiff] of the cursor
+ * @throws TypeError, RangeError if an argument is invalid, or if the range is narrower than 2 × max(1, samplesPerInsert) or begins above samplesPerInsert ×
+ * minSize
  */
 export function sampleToInsertRatio(samplesPerInsert: number, minSize: number, errorBuffer: number | readonly [number, number]): RateLimiter {
   if (finite("samplesPerInsert", samplesPerInsert) <= 0) throw mustBe(RangeError, "samplesPerInsert", "> 0", samplesPerInsert);

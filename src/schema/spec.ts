@@ -100,7 +100,7 @@ export interface FoundLeaf {
   readonly shape: readonly number[];
 }
 
-/** Returns the leaves of a spec, in order. Errors name the path. */
+/** Returns the leaves of a spec, in order. @throws TypeError, RangeError if the spec is invalid; the error names the path */
 export function leavesOf(spec: Spec): FoundLeaf[] {
   const found: FoundLeaf[] = [];
   fold<RowLeaf, void>(
@@ -128,7 +128,7 @@ function deepFreeze<T>(node: T): T {
   return Object.freeze(node);
 }
 
-/** @throws TypeError, RangeError if the leaf is not valid; the error names the path */
+/** Returns a checked leaf with its path, size and shape. @throws TypeError, RangeError if the leaf is not valid; the error names the path */
 export function checkLeaf(keys: readonly string[], leaf: RowLeaf): FoundLeaf {
   const path = pathText(keys);
   const { dtype, shape: dimensions, stack, shared } = leaf;
