@@ -144,7 +144,7 @@ export class Engine {
     });
   }
 
-  /** Begins every public call. @throws ReplayError CLOSED, OUT_OF_TURN */
+  /** Begins every public call. @throws ReplayError CLOSED if the Replay is closed, OUT_OF_TURN if another call is reading its arguments */
   open(): void {
     if (this.locked) throw this.closed ? disposed() : reentrancyError();
   }

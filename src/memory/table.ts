@@ -218,7 +218,7 @@ export class CoreTable {
     this.engine.changed();
   }
 
-  /** Returns the numbers of the column layouts of slots. */
+  /** Returns, for the item in each slot, the number of its column layout; 0 for whole steps. */
   layoutsOf(slots: Uint32Array): number[] {
     const { core } = this.engine;
     const at = (core.x.table_layouts(this.handle) >>> 0) / 4;
