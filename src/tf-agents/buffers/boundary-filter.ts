@@ -16,7 +16,10 @@ const MAX_DRAWS = 64;
 /** If less than one in this many windows is usable, the usable windows are listed before the first draw. */
 const FEW = 32;
 
-/** Checks that a dataset can leave out the windows that cross a boundary. @throws ReplayError SPEC_MISMATCH, RangeError */
+/**
+ * Checks that a dataset can leave out the windows that cross a boundary. @throws ReplayError SPEC_MISMATCH if the spec has no `stepType` of one number ·
+ * RangeError if `numSteps` is less than 2, or if `sequencePreprocessFn` is set
+ */
 export function checkBoundaries<S>(spec: Spec, { numSteps, sequencePreprocessFn }: AsDatasetOptions<S>): void {
   const { stepType } = spec as { readonly stepType?: unknown };
   if (!isLeaf(stepType) || stepType.dtype === "string" || shapeOf(stepType as never).length > 0)

@@ -282,7 +282,10 @@ class CalledTable implements BufferTable {
   }
 }
 
-/** @param actual the text for the columns in an error @param isOf returns whether a column has a leaf's dtype @throws ReplayError SPEC_MISMATCH */
+/**
+ * Checks the columns of an item against the leaves of the data spec. @param actual the text for the columns in an error @param isOf returns whether a column
+ * has a leaf's dtype @throws ReplayError SPEC_MISMATCH
+ */
 function mustHaveColumns(
   table: string,
   leaves: readonly FoundLeaf[],
