@@ -111,7 +111,7 @@ function unwrap({ dtype, shape }: LeafTarget, input: object, { columns }: PutOpt
   return shape.length === 0 && dtype !== "bytes" && isTyped(dtype, value) && typedLength(value) === 1 ? value[0] : value;
 }
 
-/** @throws ReplayError SPEC_MISMATCH, INVALID_DATA; both name the leaf */
+/** Works like `put`, but throws the reason for a rejection. @throws ReplayError SPEC_MISMATCH, INVALID_DATA; both name the leaf */
 export function mustPut(target: LeafTarget, to: NumberArray, at: number, value: unknown, keys: readonly string[], options?: PutOptions): void {
   const misfit = put(target, to, at, value, options);
   if (misfit !== undefined) throw mismatchError(misfit.code, keys, misfit.rule, misfit.value);

@@ -147,7 +147,10 @@ export function isBoundary(trajectory: Typed): boolean | Uint8Array<ArrayBuffer>
   return mapStepTypes(trajectory, "stepType", (type) => type === LAST);
 }
 
-/** @param of the name of the field to read; `stepType` replaces a missing `nextStepType`, which time steps do not have */
+/**
+ * Tests the step types of a step, or of each row of a batch. @param of the name of the field to read; `stepType` replaces a missing `nextStepType`, which time
+ * steps do not have
+ */
 function mapStepTypes(step: Typed, of: keyof Typed, is: (type: number, row: number, next: Batched | ColumnLike) => boolean): boolean | Uint8Array<ArrayBuffer> {
   checkStep("step", step);
   const { stepType, nextStepType = stepType } = step;

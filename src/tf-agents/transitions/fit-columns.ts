@@ -45,7 +45,7 @@ export function fitColumns<S extends Spec>(spec: S, value: unknown, { subject, o
   return visit(spec, value, subject) as SpecColumns<S>;
 }
 
-/** @throws SPEC_MISMATCH */
+/** Returns a value as a column of a leaf. @throws ReplayError SPEC_MISMATCH if its shape or dtype differs */
 function columnOf(leaf: RowLeaf, value: unknown, outerShape: readonly (number | undefined)[], path: string): Column {
   const { dtype } = leaf;
   const shape = shapeOf(leaf);
