@@ -29,7 +29,7 @@ export type OuterShape = readonly number[];
 
 /**
  * Returns numbers as a column that has their shape. @throws TypeError if the value does not consist of numbers · ReplayError SPEC_MISMATCH if it does not match
- * its shape
+ * its shape, INVALID_DATA if a number does not fit the dtype
  */
 export function numbersIn(subject: string, value: unknown, dtype: Dtype): Column {
   if (isColumn(value)) return checkColumn(subject, value);

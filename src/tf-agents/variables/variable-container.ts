@@ -57,6 +57,7 @@ export class ReverbVariableContainer {
    * @throws TypeError, RangeError if an argument is invalid
    * @throws ReplayError NOT_FOUND if a table does not exist
    * @throws RangeError if the `maxSize` of a table is not 1
+   * @throws TypeError if a table has no signature
    * @throws ReplayError UNSUPPORTED if the client has several servers
    */
   constructor(client: VariableClient, options: VariableContainerOptions = {}) {

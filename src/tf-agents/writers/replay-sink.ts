@@ -356,7 +356,9 @@ export class ReplaySink<S extends Spec> implements StepSink {
     this.#items.push({ table, key });
   }
 
-  /** @throws RangeError, TypeError · ReplayError TIMEOUT, or the signal's reason */
+  /**
+   * Waits until at most `max` items of this sink wait. @throws TypeError, RangeError if an argument is invalid · ReplayError TIMEOUT, or the signal's reason
+   */
   #untilFew(max: number, options: WaitOptions): Promise<void> | undefined {
     integer("blockUntilNumItems", max, 0);
     return this.#engine.waiters.untilAtMost(() => this.#count(), options, max);
