@@ -370,7 +370,7 @@ function rangeOf(numbers: Uint32Array): string {
   return min === max ? String(min) : `${min} … ${max}`;
 }
 
-/** The draw's columns that `info` contains (without weights), and below those that `nStep` contains (without returns). */
+/** The draw's columns that the batch's `info` contains, except weights. N_STEP has the columns that the batch's `nStep` contains, except returns. */
 export const INFO = {
   keys: KEY,
   probabilities: PROBABILITY,

@@ -223,7 +223,10 @@ export class ItemView implements BatchView {
     return part.renew(engine, new Items(engine, { n, width, selections, isWhole: selections === this.#whole, holds, mayPick: true }));
   }
 
-  /** Returns the buffer of a batch to refill, or of a new part. @throws ReplayError SPEC_MISMATCH, TypeError */
+  /**
+   * Returns the buffer of a batch to refill, or of a new part. @throws TypeError if `into` is not a batch of this table · ReplayError SPEC_MISMATCH if an array
+   * of `into` is missing or too small
+   */
   #refilled(into: Into | undefined, n: number, width: number, selections: readonly Selection[], holds: number, isOpen = false): BatchBuffer {
     if (into !== undefined && (typeof into !== "object" || into === null)) throw mustBe(TypeError, "into", "a batch to refill", into);
     if (!(holds & SOURCE) && into !== undefined && (leaseOf(into)?.layout.holds ?? 0) & SOURCE)
@@ -264,7 +267,9 @@ export class ItemView implements BatchView {
     return jointOf(own, [own], width, before);
   }
 
-  /** Returns the number of steps per item in the caller's batch. @throws TypeError, RangeError */
+  /**
+   * Returns the number of steps per item in the caller's batch. @throws TypeError if it has no steps · RangeError if its number of steps is unknown or invalid
+   */
   #widthOf(into: Into, selections: readonly Selection[]): number {
     const known = into instanceof Part ? into.whole.layout.width : this.#layoutOf(into)?.width;
     if (known !== undefined) return known;

@@ -210,7 +210,7 @@ export function holdsOf(weighted: boolean, nStep: NStep | undefined, mask = fals
   return (weighted ? WEIGHTS : 0) + returns + MASK * flag("mask", mask);
 }
 
-/** @throws TypeError */
+/** Returns the checked option `recycle`. @throws TypeError if it is not a boolean or "detach", or if it is combined with `into` */
 function checkRecycle(recycle: unknown, into: unknown): Recycle {
   if (typeof recycle !== "boolean" && recycle !== "detach") throw mustBe(TypeError, "recycle", 'a boolean, or "detach"', recycle);
   if (recycle !== false && into !== undefined) throw mustBe(TypeError, "recycle", "omitted with into, which you refill yourself", recycle);

@@ -377,7 +377,10 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     return batch as object as B;
   }
 
-  /** Computes the result of a draw without drawing. @throws ReplayError SPEC_MISMATCH, UNSUPPORTED */
+  /**
+   * Computes the result of a draw without drawing. @throws ReplayError SPEC_MISMATCH if the items have different columns, UNSUPPORTED if the table does not
+   * support an option
+   */
   lookAhead(n: number, flags: number, among: number): Draw {
     const { engine, core } = this.table;
     const ahead = this.#ahead;

@@ -71,7 +71,10 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
     return core.guaranteedDraws(n, flags + this.#among.flags, among);
   }
 
-  /** Reads the option `among` for a table of this size. Returns the number of items to draw from; 0 for all items. @throws TypeError, RangeError */
+  /**
+   * Reads the option `among` for a table of this size. Returns the number of items to draw from; 0 for all items. @throws TypeError, RangeError if the option
+   * is invalid
+   */
   #amongOf(among: SampleOptions["among"], size: number): number {
     this.#among.read(among);
     return this.#among.of({ size });

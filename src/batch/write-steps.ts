@@ -127,7 +127,7 @@ function partsOf(table: SampledTable, batch: object, buffer: BatchBuffer | undef
 
 const outputsOf = ({ outputs, straight, texts }: BatchLayout): readonly Output[] => [...outputs, ...straight, ...texts];
 
-/** Returns the columns to write. @throws ReplayError NOT_FOUND, UNSUPPORTED */
+/** Returns the columns to write. @throws ReplayError NOT_FOUND if the batch has no such column, UNSUPPORTED if the values of a leaf cannot be written */
 function columnsOf({ layout, keys }: BatchParts, values: object): Column[] {
   const byField = new Map(outputsOf(layout).map((output) => [output.field, output]));
   // In batches of items, the columns are properties of `steps`.
@@ -177,7 +177,7 @@ function unknownIn(values: object, known: readonly (readonly string[])[], keys: 
   return undefined;
 }
 
-/** @throws ReplayError UNSUPPORTED */
+/** @throws ReplayError UNSUPPORTED if a leaf is shared or packed */
 function checkLeaf({ kind, leaf }: PlacedLeaf, path: readonly string[]): void {
   if (kind === NARROW || kind === WIDE) return;
   const how = leaf.packed === undefined ? "shared" : "packed";

@@ -284,7 +284,7 @@ export class Engine {
     this.sawNaN = true;
   };
 
-  /** Returns the values of the leaves of a step or of columns. @throws ReplayError SPEC_MISMATCH */
+  /** A function that returns the values of the leaves of a step or of columns. It throws SPEC_MISMATCH if the structure differs from the spec. */
   get flatten(): (value: unknown) => unknown[] {
     this.#flatten ??= flattener(this.spec);
     return this.#flatten;

@@ -53,7 +53,10 @@ export function isKey(value: unknown): value is number | bigint {
   return typeof value === "bigint" ? value >= 0n && value < SERVER_KEY_END : Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** Checks the class of a list of keys. Other typed arrays would lose bits of large keys, which would then refer to other items. @throws TypeError */
+/**
+ * Checks the class of a list of keys. Other typed arrays would lose bits of large keys, which would then refer to other items. @throws TypeError for an array
+ * of another class
+ */
 export function checkKeyArray(subject: string, input: unknown, alternative?: "BigUint64Array"): void {
   const kind = kindOf(input);
   if (kind === undefined || kind === "Float64Array" || kind === alternative) return;

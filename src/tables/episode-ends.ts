@@ -62,7 +62,7 @@ export function endRulesOf({ lanes, autoreset, items }: ResolvedWriterOptions, r
 
 const NEEDS_TERMINATED = "a boolean: true if the environment ended the episode, or false if it was cut off (this writer has an nStep or sequence rule)";
 
-/** Checks the options of `endEpisode`, and returns them. @throws TypeError, RangeError */
+/** Checks the options of `endEpisode`, and returns them. @throws TypeError, RangeError if an option is invalid or missing */
 export function checkEnd<S>(rules: EndRules, options: EndOptions<S>): EndOptions<S> {
   const { lane, final, terminated } = onlyKeys("endEpisode", options, "final, terminated, lane");
   const { lanes, hasTransitions } = rules;
@@ -76,7 +76,10 @@ export function checkEnd<S>(rules: EndRules, options: EndOptions<S>): EndOptions
   return { lane, final, terminated };
 }
 
-/** Checks the options of `discardEpisode`. Returns the lane; undefined for all lanes. @throws TypeError, RangeError, ReplayError UNSUPPORTED */
+/**
+ * Checks the options of `discardEpisode`. Returns the lane; undefined for all lanes. @throws TypeError, RangeError if the lane is invalid · ReplayError
+ * UNSUPPORTED if items may span episodes
+ */
 export function checkDiscard({ lanes, across }: { readonly lanes: number; readonly across: boolean }, options: { readonly lane?: number }): number | undefined {
   const { lane } = onlyKeys("discardEpisode", options, "lane");
   if (across)

@@ -104,7 +104,7 @@ export class Mixture<V extends MixtureView = MixtureView> {
    * @throws ReplayError SPEC_MISMATCH if columns differ
    * @throws ReplayError UNSUPPORTED if a source does not support an option
    * @throws ReplayError OUT_OF_MEMORY if memory runs out
-   * @throws RangeError if shares are negative, not finite or all 0
+   * @throws TypeError, RangeError if n or an option is invalid, or if shares are negative, not finite or all 0
    */
   sample<const P extends SampleOptionsOf<V>>(n: number, options?: P & Only<P, SampleOptionsOf<V>>): MixtureBatch<V, P> {
     return this.#draws.sample(n, options as SampleOptions | undefined) as unknown as MixtureBatch<V, P>;

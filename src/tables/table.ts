@@ -148,6 +148,7 @@ export class Table<S = any, R = any> {
    * Costs O(n × (log size + steps) + bytes), with the steps that the columns show. All steps of a window count if the window has 16 steps or fewer, if columns
    * show more than half of them, if items show different steps, if an episode ends within an item, or with `nStep`. If freed rows were reused, the steps of an
    * item may not be adjacent in memory. In that case, all steps up to the last step shown count.
+   * @throws TypeError, RangeError if n or an option is invalid
    * @throws ReplayError SPEC_MISMATCH if `into` has different columns or shapes, or if items have different columns
    * @throws ReplayError NOT_FOUND if an option names a leaf that does not exist
    * @throws ReplayError UNSUPPORTED if the table does not support an option
@@ -211,13 +212,21 @@ export class Table<S = any, R = any> {
     return writeSteps(table, batch, typeof batch === "object" && batch !== null ? table.filled.get(batch) : undefined, values);
   }
 
-  /** Returns batches for a `for` or `for await` loop. */
+  /**
+   * Returns batches for a `for` or `for await` loop, in epochs if `epochs` is set.
+   * @throws TypeError, RangeError if an option is invalid
+   * @throws ReplayError UNSUPPORTED if the table or another option excludes epochs
+   */
   dataset<const O extends DatasetOptions<PathOf<S>, ColumnSet<S>>>(options: O & Only<O, DatasetOptions>): DatasetOf<BatchOf<S, O>, O> {
     this.#engine.open();
     return datasetOf(this.#draws, options as DatasetOptions) as DatasetOf<BatchOf<S, O>, O>;
   }
 
-  /** Returns new arrays for n items of `length` steps each, to pass as `into`. */
+  /**
+   * Returns new arrays for n items of `length` steps each, to pass as `into`.
+   * @throws TypeError, RangeError if n or an option is invalid
+   * @throws ReplayError SPEC_MISMATCH if `columns` is omitted and items have different columns
+   */
   batch<const O extends Options<S> & { readonly length: number }>(n: number, options: O & Only<O, SampleOptions>): BatchOf<S, O> {
     this.#engine.open();
     return this.#view.batch(n, options as SampleOptions) as BatchOf<S, O>;
@@ -314,7 +323,7 @@ export class Table<S = any, R = any> {
     return { name: this.name, maxSize: this.options.maxSize, ...counters } as unknown as TableStats;
   }
 
-  /** Returns the state of an item by its key. Costs O(1). @throws RangeError if the number cannot be a key */
+  /** Returns the state of an item by its key. Costs O(1). @throws TypeError, RangeError if the value cannot be a key */
   explain(key: number): Explanation {
     const item = this.#open().item(key);
     if (item === undefined) return { key, state: "gone" };

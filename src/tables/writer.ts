@@ -294,7 +294,12 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     return items;
   }
 
-  /** Resolves when no item waits in the tables of the writer's rules, or in any table if the writer has no rules. Returns `undefined` if no item waits. */
+  /**
+   * Resolves when no item waits in the tables of the writer's rules, or in any table if the writer has no rules. Returns `undefined` if no item waits.
+   * @throws ReplayError TIMEOUT if the time limit ends the wait
+   * @throws ReplayError CLOSED if the Replay is disposed of during the wait
+   * @throws the signal's reason if the signal aborts
+   */
   flush(options: WaitOptions = {}): Promise<void> | undefined {
     this.#open();
     const names = this.#ends.tables;

@@ -63,7 +63,7 @@ export class MixedSources {
     return this.list.map(({ draws }) => show(draws.table.name)).join(", ");
   }
 
-  /** Rejects calls while one of the Replays is closed or busy. @throws ReplayError CLOSED, OUT_OF_TURN */
+  /** Checks that calls are allowed. @throws ReplayError CLOSED if a Replay is closed, OUT_OF_TURN if another call to a Replay is reading its arguments */
   open(): void {
     for (const engine of this.#engines) engine.open();
   }

@@ -263,7 +263,7 @@ function checkedRewards(returned: unknown, m: number): Numbers {
   return rewards;
 }
 
-/** @throws TypeError, RangeError */
+/** Returns flags as bytes of 0 and 1. @throws TypeError if the result is not a list · RangeError if it does not have m elements */
 function checkedFlags(returned: unknown, m: number): Uint8Array {
   const subject = "the result of relabel.terminated";
   if (!isList(returned)) throw mustBe(TypeError, subject, `an array of ${m} booleans or numbers`, returned);

@@ -95,7 +95,10 @@ function nextName(name: string): string {
   return `next${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
 }
 
-/** Returns a part of the spec without these leaves; undefined if no leaf remains. A list that lost elements becomes an object with the remaining indices. */
+/**
+ * Returns a part of the spec without the leaves in `used`; undefined if no leaf remains. A list that lost elements becomes an object with the remaining
+ * indices.
+ */
 function without(nest: Nest<RowLeaf>, path: string, used: ReadonlySet<string | undefined>): Spec | undefined {
   if (isLeaf(nest)) return used.has(path) ? undefined : (nest as RowLeaf);
   const names = Object.keys(nest);
