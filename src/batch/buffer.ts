@@ -165,7 +165,8 @@ export class BatchBuffer {
   }
 
   /**
-   * Prepares a draw in scratch memory. Every allocation that may fail happens here, before the table changes. @throws ReplayError OUT_OF_MEMORY, SPEC_MISMATCH
+   * Prepares a draw in scratch memory. Every allocation that may fail happens here, before the table changes. @throws ReplayError OUT_OF_MEMORY · the errors of
+   * `check`
    */
   prepare(): Draw {
     const { draw, layout } = this;
@@ -189,7 +190,7 @@ export class BatchBuffer {
     this.#generation = -1;
   }
 
-  /** Checks that the arrays still exist and are writable. @throws ReplayError SPEC_MISMATCH */
+  /** Checks that the batch can be filled. @throws ReplayError SPEC_MISMATCH if its memory was transferred, if a part of it is frozen, or if it was released */
   check(): void {
     const { n, isBlockable, fields } = this.layout;
     if (this.#memory?.length === 0) throw transferred();

@@ -46,7 +46,8 @@ interface Column {
  * Writes values to the stored steps that a batch shows.
  * @param buffer the buffer of a batch that was not made by Reprise
  * @throws TypeError if `batch` is not a batch · ReplayError NOT_FOUND if the batch has no such column, UNSUPPORTED if a leaf is stored once for several steps,
- * SPEC_MISMATCH or INVALID_DATA if the values do not fit the columns. Nothing is written if the call throws
+ * if a column is computed or relabelled, or if the batch belongs to a mixture, SPEC_MISMATCH or INVALID_DATA if the values do not fit the columns. Nothing is
+ * written if the call throws
  */
 export function writeSteps(table: SampledTable, batch: object, buffer: BatchBuffer | undefined, values: object): WrittenSteps {
   const { engine } = table;

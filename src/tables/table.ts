@@ -202,7 +202,8 @@ export class Table<S = any, R = any> {
    * @returns the number of values written, and the number of items that no longer exist, whose values are skipped
    * @throws TypeError if the batch does not belong to this table
    * @throws ReplayError NOT_FOUND if the batch has no such column
-   * @throws ReplayError UNSUPPORTED if a leaf is `shared` or `packed`, since several steps share its values
+   * @throws ReplayError UNSUPPORTED if a leaf is `shared` or `packed`, since several steps share its values, if a column is computed (such as returns) or
+   * contains relabelled goals, or if the batch belongs to a mixture
    * @throws ReplayError SPEC_MISMATCH if values have another shape, or if the batch was released
    * @throws ReplayError INVALID_DATA if a value does not fit its dtype
    */
