@@ -33,7 +33,7 @@ interface Piece {
   readonly to: number;
 }
 
-/** The pool that buffers return to when their batches are released. */
+/** The receiver of buffers whose batches were released: a pool, or an object that empties their arrays. */
 interface Home {
   back(buffer: BatchBuffer): void;
 }
@@ -41,9 +41,9 @@ interface Home {
 export class BatchBuffer {
   readonly engine: Engine;
   readonly layout: BatchLayout;
-  /** The draw that has filled the buffer since the last `prepare`. */
+  /** The draw that fills the buffer. Its data are valid from `prepare` until another call uses scratch. */
   readonly draw: Draw;
-  /** The pool that the buffer returns to when its batch is released. */
+  /** The receiver of the buffer when its batch is released; undefined if the batch is not lent. */
   home: Home | undefined = undefined;
   /** The core's arguments: the outputs and the lists of steps. `isPlanned` means that they are already in scratch. They stay there until another draw. */
   plan: Uint32Array = new Uint32Array(0);
@@ -113,7 +113,7 @@ export class BatchBuffer {
     this.batch = new layout.batch(this.lease) as Filled;
   }
 
-  /** Returns the buffer to its pool after its batch was released. */
+  /** Passes the buffer to its `home`, because its batch was released. */
   back(): void {
     this.home?.back(this);
   }

@@ -55,7 +55,7 @@ export class ItemView implements BatchView {
     this.#whole = wholeOf(sampler.table.engine.layout.leaves);
   }
 
-  /** Chooses columns, width and buffer for a call. @throws ReplayError, RangeError before anything is drawn */
+  /** Chooses columns, width and buffer for a call. @throws ReplayError, RangeError if the options do not fit the items; nothing is drawn in this case */
   choose(part: PartOf | undefined): BatchBuffer {
     const { options } = this.#sampler;
     const { engine, core } = this.#table;

@@ -317,7 +317,7 @@ export interface Windows {
   from: number;
   /** The step of each item at which the window begins, if it was chosen at random. */
   starts: Uint32Array | undefined;
-  /** The return at whose end columns bootstrap, and the table whose items the windows begin with (0 if there is none). */
+  /** The n-step return at whose end columns with `at: "bootstrap"` are read, and the table whose items the windows begin with (0 if there is none). */
   nStep: NStep | undefined;
   nStepTable: number;
 }

@@ -101,7 +101,7 @@ export class Mixture<V extends MixtureView = MixtureView> {
    * @throws ReplayError EMPTY if a source has no items
    * @throws ReplayError RATE_LIMITED if a rate limiter does not allow a share now
    * @throws ReplayError TOO_FEW if a source has too few distinct items
-   * @throws ReplayError SPEC_MISMATCH if columns differ
+   * @throws ReplayError SPEC_MISMATCH if the columns of the sources differ, or if `into` has different columns or shapes
    * @throws ReplayError UNSUPPORTED if a source does not support an option
    * @throws ReplayError OUT_OF_MEMORY if memory runs out
    * @throws TypeError, RangeError if n or an option is invalid, or if shares are negative, not finite or all 0
