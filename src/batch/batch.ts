@@ -338,7 +338,7 @@ export function sequencesClass(names: readonly string[]): typeof DrawnSequences 
   return SequenceBatch;
 }
 
-/** Returns an item of a batch that Reprise made, for the buffers and samples of reprise/tf-agents. */
+/** Returns an item of a batch that Reprise made, for the buffers and samples of reprise/agents. */
 export function itemOf(batch: unknown, i: number): BatchItem {
   const lease = leaseOf(batch) as Lease;
   const { itemLayouts } = lease;

@@ -150,7 +150,7 @@ export interface FittingWindows {
 
 /** A buffer from which windows are drawn. */
 export interface WindowSource<S> {
-  /** Draws from all windows. @throws ReplayError EMPTY, TOO_FEW */
+  /** Draws from all windows. @throws ReplayError EMPTY if there are no frames, TOO_FEW if a window is longer than the segments */
   draw(): Element<S>;
   /** Draws n of the given windows. The element has n windows, or is a single window if elements have no batch dimension. */
   drawAmong(fitting: FittingWindows, n: number): Element<S>;
@@ -158,7 +158,7 @@ export interface WindowSource<S> {
   clears(): number;
   /** Returns a counter that changes whenever the frames change. */
   version(): number;
-  /** Lists the windows that cross no boundary. O(frames) @throws ReplayError EMPTY, TOO_FEW */
+  /** Lists the windows that cross no boundary. O(frames) @throws the errors of `draw` */
   fitting(): FittingWindows;
 }
 

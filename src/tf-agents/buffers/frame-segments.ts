@@ -181,7 +181,7 @@ export class FrameSegments<S extends Spec> {
     return (sampleBatchSize === undefined ? unbatch(element) : element) as unknown as Element<S>;
   }
 
-  /** Lists the windows that cross no boundary. @throws ReplayError EMPTY, TOO_FEW */
+  /** Lists the windows that cross no boundary. @throws ReplayError EMPTY if there are no frames, TOO_FEW if a window is longer than the segments */
   #fitting(width: number): FittingWindows {
     const { steps } = this.#span();
     if (steps === 0) throw empty();

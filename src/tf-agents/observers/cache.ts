@@ -257,7 +257,10 @@ export abstract class CachedObserver<S extends Spec, C extends ClientLike<S>> ex
     return this.#cache.client as ClientOf<C>;
   }
 
-  /** The number of steps since the last reset, boundary or close, at most `maxSequenceLength`. */
+  /**
+   * The number of steps since the last reset or close, or since the step that ended the last episode. An episode observer counts at most `maxSequenceLength`
+   * steps.
+   */
   get cachedSteps(): number {
     return this.#cache.steps;
   }

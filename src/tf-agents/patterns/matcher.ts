@@ -17,8 +17,8 @@ export class Matcher {
   /** The leaves that at least one config names. */
   readonly #configLeaves: readonly number[];
   /**
-   * The number of the newest step, counted since the creation. `#first` is the number of the first available step, and `#index` the index of the newest step in
-   * its episode.
+   * The number of the newest step, counted since the matcher was created. `#first` is the number of the first available step, and `#index` the index of the
+   * newest step in its episode.
    */
   #step = NEVER;
   #first = 0;

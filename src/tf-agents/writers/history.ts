@@ -84,7 +84,7 @@ export class History implements ColumnSource {
     return this.#nested;
   }
 
-  /** Adds a step with these values. */
+  /** Records a new step, given its values, one per leaf. */
   add(values: Values): void {
     this.total++;
     const missing = values.includes(undefined) ? this.#leaves.map((leaf) => leaf.index).filter((leaf) => values[leaf] === undefined) : [];
