@@ -108,7 +108,7 @@ export class Waiters {
   }
 }
 
-/** @throws TypeError if `signal` is not an AbortSignal */
+/** Checks the option `signal`. @throws TypeError if `signal` is not an AbortSignal */
 export function checkSignal(signal: AbortSignal | undefined): void {
   if (signal === undefined || (typeof signal?.addEventListener === "function" && typeof signal.throwIfAborted === "function")) return;
   throw mustBe(TypeError, "signal", "an AbortSignal", signal);

@@ -132,7 +132,10 @@ class Epochs<B extends { readonly count: number; release?(): void }> {
     }
   }
 
-  /** @throws ReplayError RATE_LIMITED if the rate limiter of a table with items permits no insert either */
+  /**
+   * Checks, after a blocked draw, that inserts can unblock it. @throws ReplayError RATE_LIMITED if the rate limiter of a table with items permits no insert
+   * either
+   */
   checkStuck(): void {
     const { core, name } = this.#draws.table;
     if (core.size > 0 && !core.canInsert(1)) throw stuck(name);
@@ -178,8 +181,8 @@ function copyOf(place: Place): Place {
 const OPTIONS = ["among", "stratified", "beta", "normalize"] as const;
 
 /**
- * @throws ReplayError UNSUPPORTED if the table has `maxTimesSampled`, or an option excludes epochs · RangeError if the rate limiter never permits n draws
- * together
+ * Checks that epochs are possible with the table and the options. @throws ReplayError UNSUPPORTED if the table has `maxTimesSampled`, or an option excludes
+ * epochs · RangeError if the rate limiter never permits n draws together
  */
 function checkEpochs({ table }: Draws<{ readonly count: number }>, n: number, options: SampleOptions): void {
   const { maxTimesSampled, maxSize, rateLimiter } = table.limits;

@@ -344,8 +344,8 @@ export class ItemView implements BatchView {
   }
 
   /**
-   * @throws ReplayError SPEC_MISMATCH if the columns of a part differ from those of the first part, or if the whole batch does not fit into `into`. Nothing is
-   * drawn in this case
+   * Checks a part of a batch before it is drawn. @throws ReplayError SPEC_MISMATCH if the columns of a part differ from those of the first part, or if the
+   * whole batch does not fit into `into`. Nothing is drawn in this case
    */
   #checkPart({ n, options, first }: PartOf, holds: number, selections: readonly Selection[]): void {
     const { known } = this.#sampler.pool;

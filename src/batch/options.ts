@@ -217,7 +217,7 @@ function checkRecycle(recycle: unknown, into: unknown): Recycle {
   return recycle;
 }
 
-/** @throws ReplayError UNSUPPORTED if the table does not track its largest possible weight */
+/** Checks the option `normalize`. @throws ReplayError UNSUPPORTED if the table does not track its largest possible weight */
 export function checkNormalize(table: string, sampler: Selector, normalize: SampleOptions["normalize"]): void {
   if (normalize !== "table" || !SELECTOR_KINDS[sampler.kind].takesMin || sampler.withMin === true) return;
   throw new ReplayError("UNSUPPORTED", `normalize: "table" requires the sampler prioritized(exponent, { withMin: true }) in table ${show(table)}`);
@@ -237,7 +237,10 @@ export interface NStepOptions<Path extends string = string> {
   readonly nextState?: "following" | "own";
 }
 
-/** @throws TypeError, RangeError · ReplayError NOT_FOUND, SPEC_MISMATCH if a leaf cannot be a reward, discount or flag */
+/**
+ * Returns the core's arguments for n-step returns. @throws TypeError, RangeError if an option is invalid · ReplayError NOT_FOUND if a leaf does not exist,
+ * SPEC_MISMATCH if it cannot be a reward, discount or flag
+ */
 export function nStepOf(options: NStepOptions, leaves: readonly PlacedLeaf[]): NStep {
   const { n, gamma, reward, discount, terminal, nextState = "following" } = onlyKeys("nStep", options, "n, gamma, reward, discount, terminal, nextState");
   if (discount !== undefined && terminal !== undefined) throw mustBe(RangeError, "nStep", "an object with discount or terminal, but not both", options);

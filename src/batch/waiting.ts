@@ -133,7 +133,7 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
     }
   }
 
-  /** @throws RangeError if n draws are never possible: together if `atOnce` is true, otherwise one after the other */
+  /** Checks that n draws can ever be possible. @throws RangeError if n draws are never possible: together if `atOnce` is true, otherwise one after the other */
   check(n: number, options: SampleOptions | undefined, atOnce: boolean): void {
     const { maxSize, maxSteps, maxTimesSampled, rateLimiter } = this.table.limits;
     const { minSize, minDiff, maxDiff, samplesPerInsert } = rateLimiter;

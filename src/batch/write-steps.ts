@@ -178,7 +178,7 @@ function unknownIn(values: object, known: readonly (readonly string[])[], keys: 
   return undefined;
 }
 
-/** @throws ReplayError UNSUPPORTED if a leaf is shared or packed */
+/** Checks that the values of a leaf can be written. @throws ReplayError UNSUPPORTED if a leaf is shared or packed */
 function checkLeaf({ kind, leaf }: PlacedLeaf, path: readonly string[]): void {
   if (kind === NARROW || kind === WIDE) return;
   const how = leaf.packed === undefined ? "shared" : "packed";

@@ -162,7 +162,7 @@ export class CoreTable {
     this.#update(undefined, priorities, from, to);
   }
 
-  /** @param keys the keys of the items; undefined to only check the priorities */
+  /** Sets or only checks priorities. Returns how many of the items existed. @param keys the keys of the items; undefined to only check the priorities */
   #update(keys: Numbers | undefined, priorities: Numbers, from: number, to: number): number {
     const { core } = this.engine;
     const n = to - from;

@@ -319,7 +319,7 @@ function halfSetterOf(to: ViewTarget, dtype: HalfDtype, other?: LeafTarget): Vis
   };
 }
 
-/** @throws ReplayError INVALID_DATA if an element would become infinite as a half float */
+/** Converts or checks the elements of a view as half floats. @throws ReplayError INVALID_DATA if an element would become infinite as a half float */
 export function mustNarrow({ view, size, keys, leaf, narrow }: ViewTarget): void {
   const fitting = narrow?.() ?? countFitting(leaf.dtype as Dtype, view, 0, size);
   if (fitting < size) throw overflowError(leaf.dtype as Dtype, keys, view[fitting]);

@@ -150,7 +150,9 @@ export function checkLeaf(keys: readonly string[], leaf: RowLeaf): FoundLeaf {
   return { path: keys.join("."), keys, leaf, size, shape };
 }
 
-/** @throws RangeError if a frame is too small to benefit from packing or too large, if the ratio is below 1, or if the leaf is not shared */
+/**
+ * Checks a packed leaf. @throws RangeError if a frame is too small to benefit from packing or too large, if the ratio is below 1, or if the leaf is not shared
+ */
 function checkPacked(path: string, { shared, stack = 1, packed }: RowLeaf, bytes: number): void {
   finite(`the ratio of the packed leaf ${path}`, packed, 1);
   if (shared === undefined) throw new RangeError(`${path} has a packing ratio, but is not shared. Declare the leaf with packed(name, leaf)`);

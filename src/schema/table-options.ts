@@ -43,7 +43,7 @@ export function resolveTable(name: string, options: TableOptions): ResolvedTable
   return { maxSize, sampler: { ...sampler }, remover: { ...remover }, rateLimiter: { ...rateLimiter }, maxTimesSampled, maxSteps, maxPending };
 }
 
-/** @param value a selector, from a selector function or from a snapshot */
+/** Checks a sampler or a remover. @param value a selector, from a selector function or from a snapshot */
 function checkSelector(subject: string, value: Selector, removes: boolean): void {
   const { kind, exponent = 1 } = (value ?? {}) as Selector;
   if (!SELECTORS.includes(kind) || !Number.isFinite(exponent)) throw mustBe(TypeError, subject, "a selector, such as uniform()", value);

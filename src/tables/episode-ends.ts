@@ -162,7 +162,7 @@ export function endsAlready(lane: number): Error {
   return new ReplayError("INVALID_DATA", `${reason}. If your environments reset within the same step, use autoreset: "sameStep"`);
 }
 
-/** @param isFinalNext whether the lane's final step has not been appended yet */
+/** Returns the error for ending an episode that is not open. @param isFinalNext whether the lane's final step has not been appended yet */
 export function noEpisode(lane: number, isFinalNext: boolean): Error {
   const reason = isFinalNext ? finalNextText(lane) : "no step was appended since the last episode ended";
   return new ReplayError("OUT_OF_TURN", `no episode is open: ${reason}. Call endEpisode only after append`);

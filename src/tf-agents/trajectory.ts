@@ -112,7 +112,7 @@ export function replace<T extends Trajectory<unknown, unknown, unknown, unknown,
   return { ...trajectory, ...fields };
 }
 
-/** @throws TypeError if `step` is not an object */
+/** Checks the form of a step. @throws TypeError if `step` is not an object */
 function checkStep(name: string, step: unknown): void {
   if (typeof step !== "object" || step === null) throw mustBe(TypeError, name, "an object with stepType", step);
 }

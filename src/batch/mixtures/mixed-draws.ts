@@ -155,7 +155,9 @@ export class MixedDraws implements DrawSource<AnyBatch> {
     return this.sources.shares.state;
   }
 
-  /** @param otherwise what to do if a source cannot provide its share now: THROW, WAIT or SKIP */
+  /**
+   * Draws a batch of n rows; undefined if it is not available now. @param otherwise what to do if a source cannot provide its share now: THROW, WAIT or SKIP
+   */
   #sample(n: number, callOptions: SampleOptions | undefined, ahead: boolean, otherwise: number): AnyBatch | undefined {
     this.sources.begin();
     const { list: sources, shares } = this.sources;

@@ -90,7 +90,10 @@ export class Goals {
   #count = 0;
   #steps: Omit<RelabelledSteps, "batch"> | undefined;
 
-  /** @throws TypeError, RangeError · ReplayError NOT_FOUND, SPEC_MISMATCH, UNSUPPORTED if the table does not keep the insertion order of its items */
+  /**
+   * @throws TypeError, RangeError if an option is invalid · ReplayError NOT_FOUND if a leaf does not exist, SPEC_MISMATCH if the leaves differ in form,
+   * UNSUPPORTED if the table does not keep the insertion order of its items
+   */
   constructor(table: SampledTable, options: RelabelOptions) {
     const { goal, achieved, strategy = "future", share = 0.8, reward, terminated } = onlyKeys("relabel", options, OPTIONS);
     const { engine, limits, name } = table;

@@ -32,6 +32,7 @@ const OWN = "count, observation, nextObservation, action, returns, discounts, st
 );
 
 /**
+ * Returns the schema of a transition view.
  * @param next names of the batch's parts that are also shown at the bootstrap step
  * @param goal the leaf that is relabelled
  * @throws ReplayError NOT_FOUND if a role has no leaf, or `next` has an unknown name · SPEC_MISMATCH if a leaf has the name of a column of the view

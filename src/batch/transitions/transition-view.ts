@@ -221,7 +221,7 @@ export class TransitionView extends ColumnView {
     return this.table.engine.ruleLengths(this.table.name);
   }
 
-  /** @throws RangeError if no item, and no rule of an open writer, has more than n steps */
+  /** Checks the option `n`. @throws RangeError if no item, and no rule of an open writer, has more than n steps */
   #checkN(longest: number): void {
     const most = Math.max(longest, ...this.#ruled()) - 1;
     if (this.n !== undefined && this.n > most)

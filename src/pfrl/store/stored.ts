@@ -312,7 +312,7 @@ function emptyError(): ReplayError {
   return new ReplayError("EMPTY", "the buffer is empty. Call append() first");
 }
 
-/** @throws RangeError with the sizes if the capacity does not fit in memory */
+/** Checks that the capacity fits in memory. @throws RangeError with the sizes if the capacity does not fit in memory */
 function checkCapacity({ schema }: Steps, capacity: number, { maxBytes, module }: EngineOptions): void {
   const plan = Replay.plan({ spec: schema.row, tables: { items: { maxSize: Math.max(capacity, 1) } }, maxBytes, module });
   const max = maxBytes ?? 2 ** 32;

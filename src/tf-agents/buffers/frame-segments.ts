@@ -129,7 +129,7 @@ export class FrameSegments<S extends Spec> {
     return elementsOf(() => toElementSource(mapElements(this.#traverse(options), change)), options);
   }
 
-  /** @throws RangeError for a pass that could never contain an element */
+  /** Checks the options of a pass. @throws RangeError for a pass that could never contain an element */
   #checkPass(sampleBatchSize = 0, numSteps = 0): void {
     if (!this.#dropRemainder) return;
     if (sampleBatchSize > this.#batchSize)

@@ -150,7 +150,10 @@ export class Matcher {
     return Math.min(errors.weight * largest + (1 - errors.weight) * (sum / errors.ages.length), Number.MAX_VALUE);
   }
 
-  /** @param newest the values of the step that will be appended; undefined at the end of an episode */
+  /**
+   * Fills `matches` with the configs that apply, and returns their number. @param newest the values of the step that will be appended; undefined at the end of
+   * an episode
+   */
   #match(step: number, index: number, live: number, newest: Values | undefined, isWhole: boolean): number {
     let count = 0;
     const steps = step + 1 - this.#first;

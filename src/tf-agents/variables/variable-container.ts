@@ -202,7 +202,7 @@ export class ReverbVariableContainer {
     return (await this.#known).get(table) as Known;
   }
 
-  /** @param spec the spec of items without a signature */
+  /** Checks the container's tables, and returns their signatures. @param spec the spec of items without a signature */
   #check(tables: { readonly [name: string]: TableInfo }, spec: Spec | undefined): ReadonlyMap<string, Known> {
     const known = new Map<string, Known>();
     for (const name of this.#names) {

@@ -61,7 +61,7 @@ export interface ClientTables<S extends Spec> {
   answer<T>(call: () => Awaitable<T>): Awaitable<T>;
   /** Checks the name of a table. @throws TypeError if it is not a string · ReplayError NOT_FOUND if a Replay of this process does not have the table */
   mustBeTable(name: unknown): void;
-  /** @throws ReplayError NOT_FOUND if a table certainly does not exist */
+  /** Checks that tables exist, as far as the client can tell. @throws ReplayError NOT_FOUND if a table certainly does not exist */
   mustKnow(names: readonly string[]): void;
   sink(request: SinkRequest): StepSink;
   /**
@@ -70,7 +70,7 @@ export interface ClientTables<S extends Spec> {
    */
   leavesFor(table: string, leaves: readonly FoundLeaf[]): readonly PlacedLeaf[];
   insert(step: InsertedStep, options: WaitOptions): Awaitable<void> | undefined;
-  /** @param read converts an item of a table with this signature to the value that is returned for the item */
+  /** Iterates over `count` drawn items of a table. @param read converts an item of a table with this signature to the value that is returned for the item */
   samples(
     table: string,
     count: number,

@@ -336,7 +336,10 @@ export class ReplaySink<S extends Spec> implements StepSink {
     this.#step?.reset();
   }
 
-  /** @throws RangeError if a table does not accept a priority, for example because the priority is too large for the table's exponent */
+  /**
+   * Checks the constant priorities of patterns. @throws RangeError if a table does not accept a priority, for example because the priority is too large for the
+   * table's exponent
+   */
   #mustTake(patterns: readonly ItemPattern[]): void {
     patterns.forEach(({ config: { table, priority } }, i) => {
       const { value, leaf } = priority;
