@@ -238,7 +238,9 @@ export class Table<S = any, R = any> {
    * Create the view once, since each view keeps separate batches to refill.
    * @throws TypeError, RangeError if an option is invalid
    * @throws ReplayError NOT_FOUND if a role has no leaf, or if `next` has an unknown name
-   * @throws ReplayError SPEC_MISMATCH if a leaf has the name of a column of the view, or if a rule makes items of a single step
+   * @throws ReplayError SPEC_MISMATCH if a leaf has the name of a column of the view, if a rule makes items of a single step, or if the leaves of `relabel`
+   * differ in dtype or shape
+   * @throws ReplayError UNSUPPORTED if `relabel` is set and the table does not keep the insertion order of its items
    */
   transitions<const O extends TransitionOptions<NextName<S, R>, PathOf<S>>>(options: O & Only<O, TransitionOptions>): Transitions<S, R, O> {
     this.#open();

@@ -57,7 +57,9 @@ export interface RelabelOptions<Path extends string = string> {
    * not call the Replay. Pass "stored" if the rewards do not depend on the goal, or if you compute them yourself.
    */
   readonly reward: ((steps: RelabelledSteps) => Numbers) | "stored";
-  /** Returns whether the episode terminated at each step for its new goal, as m booleans or numbers. Default: the stored flags. */
+  /**
+   * Returns whether the episode terminated at each step for its new goal, as m booleans or numbers. Requires a function as `reward`. Default: the stored flags.
+   */
   readonly terminated?: (steps: RelabelledSteps) => ArrayLike<number | boolean>;
 }
 
