@@ -45,7 +45,7 @@ export interface DatasetOptions<Path extends string = string, C = object> extend
   readonly state?: EpochState;
 }
 
-/** The type of dataset for these options. */
+/** The type of the dataset that options produce: an EpochDataset if `epochs` is set, otherwise a Dataset. */
 export type DatasetOf<B, O> = [O] extends [{ readonly epochs: number }] ? EpochDataset<B> : Dataset<B>;
 const OF_EPOCHS = ["shuffle", "seed", "state"] as const;
 

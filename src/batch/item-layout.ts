@@ -8,7 +8,7 @@ import { arrayOf, type Batch, DrawnBatch, INFO, type Into, type ItemLayout, N_ST
 import { BatchBuffer } from "./buffer.ts";
 import { type ArraySpec, BatchLayout, COMPONENTS, type ColumnSpec, MASK, RETURNS, SOURCE, WEIGHTS } from "./layout.ts";
 
-/** The part of items that a batch has room for. */
+/** The form of a batch of items: its size, its columns, and its optional contents. */
 export interface ItemShape {
   /** The maximum number of items. */
   readonly n: number;

@@ -345,7 +345,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     this.#view.check(options);
   }
 
-  /** Counts a batch that was drawn ahead. */
+  /** Counts the items of a batch that was drawn ahead as sampled. */
   passed(batch: B): void {
     const { engine, core } = this.table;
     engine.begin();

@@ -57,7 +57,7 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
     return this.sure(n, options) >= n ? this.sampler.sample(n, options, true) : undefined;
   }
 
-  /** Counts a batch that was drawn ahead. */
+  /** Counts the items of a batch that was drawn ahead as sampled. */
   passed(batch: B): void {
     this.sampler.passed(batch);
   }

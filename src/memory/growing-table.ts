@@ -226,7 +226,7 @@ export class GrowingTable extends CoreTable {
     this.#free(this.handle, this.#capacity);
   }
 
-  /** Sets up newly allocated memory. */
+  /** Sets up the newly allocated memory of a table with this capacity. */
   #open(handle: number, capacity: number): void {
     const { x } = this.engine.core;
     const max = limitOf(this.#options);

@@ -13,7 +13,7 @@ const PAGE = 65536;
 
 export class SectionMemory {
   readonly x: Exports;
-  /** The address of the first byte of the memory. */
+  /** The address of the first byte that sections may use. */
   readonly base: number;
   u8!: Uint8Array<ArrayBuffer>;
   view!: DataView<ArrayBuffer>;

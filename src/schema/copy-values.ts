@@ -35,7 +35,7 @@ export interface ViewTarget extends LeafTarget {
 export interface PutOptions {
   /** Accepts typed arrays of any dtype, booleans and bigints as numbers. */
   readonly anyNumbers?: boolean;
-  /** Accepts `{data, shape}`. */
+  /** Accepts columns, which are objects `{data, shape}`. */
   readonly columns?: boolean;
 }
 

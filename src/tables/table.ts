@@ -103,7 +103,7 @@ export class Table<S = any, R = any> {
   readonly #sampler: Sampler<Batch>;
   readonly #view: ItemView;
   readonly #draws: Draws<Batch>;
-  /** The option `among` of `ready`. */
+  /** The parsed option `among` of calls to `ready`. */
   readonly #among = new CheckedAmong();
 
   static {

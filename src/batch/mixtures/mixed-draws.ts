@@ -65,7 +65,7 @@ export class MixedDraws implements DrawSource<AnyBatch> {
     return this.#sample(n, options, true, SKIP);
   }
 
-  /** Counts a batch that was drawn ahead. */
+  /** Counts the items of a batch that was drawn ahead as sampled. */
   passed(batch: AnyBatch): void {
     const [keys, source] = [keysOf(batch) as Float64Array, sourceIn(batch)];
     const times = (batch as unknown as MixedColumns).info?.timesSampled;

@@ -105,7 +105,7 @@ export class Shares {
     if (!this.#isExact) for (let i = 0; i < RANDOM_BYTES; i++) this.#nextRandom[i] = u8[at + i] as number;
   }
 
-  /** Counts the last split draw. */
+  /** Counts the draw that was last split, and keeps its remainders and random state. */
   count(): void {
     this.draw++;
     this.#carry.set(this.#nextCarry);
