@@ -19,7 +19,7 @@ function tables(): Uint32Array {
   return made;
 }
 
-/** Returns the checksum of bytes `from` … `to`. @param before the checksum of the preceding bytes */
+/** Returns the checksum of the bytes from index `from` up to, but not including, index `to`. @param before the checksum of the preceding bytes */
 export function crc32c(bytes: Uint8Array, from = 0, to = bytes.length, before = 0): number {
   let sum = ~before;
   let at = from;

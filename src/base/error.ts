@@ -190,7 +190,7 @@ export function onlyKeys<T>(subject: string, value: T, keys: string): T {
 
 const SEED_END = 2n ** 64n;
 
-/** @throws RangeError if the number does not fit into 64 unsigned bits, or is not exact · TypeError if it is not a whole number or a bigint */
+/** Checks a seed. @throws RangeError if the number does not fit into 64 unsigned bits, or is not exact · TypeError if it is not a whole number or a bigint */
 export function checkSeed(seed: unknown): void {
   if (typeof seed === "bigint" ? seed >= 0n && seed < SEED_END : Number.isSafeInteger(seed) && (seed as number) >= 0) return;
   // The remainder of an infinite number is NaN, so the number has the right type, but is out of range.

@@ -5,7 +5,7 @@ import { MAX_TIMEOUT_MS } from "./limits.ts";
 export interface WaitOptions {
   /** A signal that ends the wait. The promise rejects with the signal's reason. */
   readonly signal?: AbortSignal;
-  /** The maximum wait in milliseconds, after which the promise rejects with TIMEOUT. Default: no limit. */
+  /** The maximum wait in milliseconds, after which the promise rejects with TIMEOUT. At most 2^31 - 1, which is about 24 days. Default: no limit. */
   readonly timeoutMs?: number;
 }
 
@@ -108,7 +108,7 @@ export class Waiters {
   }
 }
 
-/** @throws TypeError if `signal` is not an AbortSignal */
+/** Checks the option `signal`. @throws TypeError if `signal` is not an AbortSignal */
 export function checkSignal(signal: AbortSignal | undefined): void {
   if (signal === undefined || (typeof signal?.addEventListener === "function" && typeof signal.throwIfAborted === "function")) return;
   throw mustBe(TypeError, "signal", "an AbortSignal", signal);

@@ -1,4 +1,7 @@
-/** Counts and logs warnings about valid calls that are probably mistakes. A Replay logs each kind once and counts every occurrence. */
+/**
+ * Counts and logs warnings about valid calls that are probably mistakes. A Replay logs each kind once (`ignoredPriorities` once per table), and counts every
+ * occurrence.
+ */
 import { escapeControls, mustBe, show } from "./error.ts";
 
 /** The target of warnings: a function, or an object with a method `warn`, such as `console`. The journal reports its actions to `info`, if it exists. */
@@ -14,7 +17,7 @@ export interface FullLogger {
  * - `emptyTable`: a draw from a table that never had an item, although steps were appended
  * - `barrenEpisodes`: episodes that ended without an item, although their writer has rules or makes items
  * - `shortReturns`: n-step returns of fewer than n steps, because every item is shorter
- * - `lostRewards`: n-step returns that miss the reward or the terminal flag of an episode's last step, because no final observation follows it
+ * - `lostRewards`: the reward or the terminal flag of an episode's last step, which no n-step return includes because no final observation follows the step
  * - `unseenEnds`: n-step returns of steps that contain their own next state, if endEpisode ended episodes as terminated but no leaf marks the end
  * - `nanValues`: NaN in float values: in every number and plain array, and in typed arrays as docs/reference/warnings.md describes
  * - `leftWriters`: a new writer, although unnamed writers of an earlier run were never continued
@@ -94,7 +97,7 @@ export class Warnings {
   }
 }
 
-/** Warns about episodes whose last step has a reward or a terminal flag that no return counts, because no final observation follows it. */
+/** Warns that the last step of some episode has a reward or a terminal flag that no return includes, because no final observation follows the step. */
 export function warnLostRewards(warnings: Warnings, table: string): void {
   if (!warnings.first("lostRewards")) return;
   const reason = "the episode ended without final, so the step only serves as the next state of the step before it";

@@ -23,7 +23,7 @@ export class CheckedAmong {
   /** The share; 0 if none is set. It is stored in an array, because V8 would allocate memory for a fraction in a field. */
   readonly #share = new Float64Array(1);
 
-  /** Reads the option of a call. Returns whether the option equals that of the previous call. @throws TypeError, RangeError */
+  /** Reads the option of a call. Returns whether the option equals that of the previous call. @throws TypeError, RangeError if the option is invalid */
   read(among: unknown): boolean {
     const { flags } = this;
     const count = this.#count;
@@ -64,7 +64,7 @@ export class CheckedAmong {
   }
 }
 
-/** @throws TypeError, RangeError */
+/** Returns a checked number of items. @throws TypeError if it is not an integer · RangeError if it is outside 1 … MAX_COUNT */
 function countOf(subject: string, value: unknown, form: string): number {
   if (value === 0) throw mustBe(RangeError, subject, [`an integer in 1 … ${MAX_COUNT}`, "Omit among to draw from all items"], value);
   if (typeof value !== "number") throw mustBe(TypeError, subject, form, value);

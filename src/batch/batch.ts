@@ -19,7 +19,7 @@ export type StepsOf<S, Lead extends readonly number[] = number[]> =
   // biome-ignore lint/suspicious/noExplicitAny: the spec is unknown
   IsAny<S> extends true ? any : S extends RowLeaf ? LeafColumn<S, Lead> : { readonly [K in keyof S]: StepsOf<S[K], Lead> };
 
-/** The steps of a batch from a caller: anything with `data` and `shape` is a column. */
+/** The steps of a batch that the caller passes. Any object with `data` and `shape` counts as a column. */
 export type StepsLike<S> =
   IsAny<S> extends true
     ? // biome-ignore lint/suspicious/noExplicitAny: the spec is unknown
@@ -76,11 +76,11 @@ export interface NStepColumns<Memory extends ArrayBufferLike = ArrayBuffer> {
    * are adjacent.
    */
   readonly returns: Float64Array<Memory>;
-  /** The factor of the value after step k: γ^k times the discounts of the k steps. 0 after a terminal step. */
+  /** The factor for the value of the state in which each return ends: γ^k times the discounts of its k steps; 0 if the episode terminated. */
   readonly discounts: Float64Array<Memory>;
-  /** The actual number of steps k. It equals n, or is less at the end of the item or episode. */
+  /** The number k of rewards in each return. It is n, or less if a terminal step, or the end of the episode or item, comes first. */
   readonly steps: Uint32Array<Memory>;
-  /** The terminal flag of each item: 1 if a terminal step ended the return. */
+  /** The terminal flag of each item: 1 if the episode terminated within the return, otherwise 0. */
   readonly terminated: Uint8Array<Memory>;
   /**
    * The truncation flag of each item: 1 if the return reaches the end of an episode that did not terminate. With `nextState: "following"`, such a return
@@ -210,7 +210,7 @@ function columnsOf(batch: LeasedBatch): { readonly [name: string]: unknown } {
   return Object.fromEntries(lease.layout.columns.map(({ name }, c) => [name, columnOf(lease, c)]));
 }
 
-/** Returns a column of a batch: views of its memory, nested. */
+/** Returns a column of a batch, as nested views of the memory of the batch. */
 export function columnOf({ layout, memory, texts, columns }: Lease, c: number): unknown {
   if (columns[c] !== undefined) return columns[c];
   const { n, fields, starts } = layout;
@@ -229,7 +229,7 @@ export function columnOf({ layout, memory, texts, columns }: Lease, c: number): 
   return columns[c];
 }
 
-/** Makes columns with these names visible to assertions and `for … in`, like fields. */
+/** Defines an enumerable getter for each column, so that assertions and `for … in` see the columns like fields. */
 function defineColumns({ prototype }: { readonly prototype: LeasedBatch }, names: readonly string[]): void {
   for (const name of names) {
     const get = function (this: LeasedBatch) {
@@ -293,14 +293,14 @@ export class DrawnSequences extends DrawnTransitions {
   }
 }
 
-/** Returns the columns of a view's batch, each as dtype and shape. */
+/** Returns the count of a view's batch, and its columns, each as dtype and shape. */
 function briefly(batch: DrawnTransitions): object {
   const { keys, parts } = partsOf(batch);
   const columns = zip([parts], isColumn, ([column]) => brief(column as Column)) as object;
   return { count: batch.count, ...columns, keys: brief({ data: keys, shape: [keys.length] }) };
 }
 
-/** Returns the columns of a view's batch without the bare array of keys. */
+/** Returns the keys of a view's batch, and separately its other columns. */
 function partsOf(batch: DrawnTransitions): { readonly keys: Float64Array; readonly parts: object } {
   const { keys, ...parts } = columnsOf(batch);
   return { keys: keys as Float64Array, parts };
@@ -338,7 +338,7 @@ export function sequencesClass(names: readonly string[]): typeof DrawnSequences 
   return SequenceBatch;
 }
 
-/** Returns an item of a batch that Reprise made, for the buffers and samples of reprise/tf-agents. */
+/** Returns an item of a batch that Reprise made, for the buffers and samples of reprise/agents. */
 export function itemOf(batch: unknown, i: number): BatchItem {
   const lease = leaseOf(batch) as Lease;
   const { itemLayouts } = lease;
@@ -370,7 +370,7 @@ function rangeOf(numbers: Uint32Array): string {
   return min === max ? String(min) : `${min} … ${max}`;
 }
 
-/** The draw's columns that `info` contains (without weights), and below those that `nStep` contains (without returns). */
+/** The draw's columns that the batch's `info` contains, except weights. N_STEP has the columns that the batch's `nStep` contains, except returns. */
 export const INFO = {
   keys: KEY,
   probabilities: PROBABILITY,
@@ -381,7 +381,7 @@ export const INFO = {
 const U32S: ReadonlySet<number> = new Set([TIMES_SAMPLED, TABLE_SIZE, LENGTH, STEPS]);
 export const N_STEP = { discounts: DISCOUNT, steps: STEPS, terminated: TERMINATED, truncated: TRUNCATED };
 
-/** The array class of a draw's column. */
+/** Returns the array class of a draw's column. */
 export function arrayOf(column: number): Float64ArrayConstructor | Uint32ArrayConstructor | Uint8ArrayConstructor {
   return U32S.has(column) ? Uint32Array : column === TERMINATED || column === TRUNCATED ? Uint8Array : Float64Array;
 }

@@ -33,7 +33,7 @@ interface Piece {
   readonly to: number;
 }
 
-/** The pool that buffers return to when their batches are released. */
+/** The receiver of buffers whose batches were released: a pool, or an object that empties their arrays. */
 interface Home {
   back(buffer: BatchBuffer): void;
 }
@@ -41,9 +41,9 @@ interface Home {
 export class BatchBuffer {
   readonly engine: Engine;
   readonly layout: BatchLayout;
-  /** The draw that has filled the buffer since the last `prepare`. */
+  /** The draw that fills the buffer. Its data are valid from `prepare` until another call uses scratch. */
   readonly draw: Draw;
-  /** The pool that the buffer returns to when its batch is released. */
+  /** The receiver of the buffer when its batch is released; undefined if the batch is not lent. */
   home: Home | undefined = undefined;
   /** The core's arguments: the outputs and the lists of steps. `isPlanned` means that they are already in scratch. They stay there until another draw. */
   plan: Uint32Array = new Uint32Array(0);
@@ -113,7 +113,7 @@ export class BatchBuffer {
     this.batch = new layout.batch(this.lease) as Filled;
   }
 
-  /** Handles the release of the buffer's batch. */
+  /** Passes the buffer to its `home`, because its batch was released. */
   back(): void {
     this.home?.back(this);
   }
@@ -147,7 +147,7 @@ export class BatchBuffer {
     return 0;
   }
 
-  /** Returns the array of a field. */
+  /** Returns the array of a field, by the number of the field: strings for text, otherwise a typed array. */
   array(field: number): AnyArray | string[] {
     const { type, each, keys, shape } = this.layout.fields[field] as Field;
     if (type === undefined) return this.texts[field] as string[];
@@ -165,7 +165,8 @@ export class BatchBuffer {
   }
 
   /**
-   * Prepares a draw in scratch memory. Every allocation that may fail happens here, before the table changes. @throws ReplayError OUT_OF_MEMORY, SPEC_MISMATCH
+   * Prepares a draw in scratch memory. Every allocation that may fail happens here, before the table changes. @throws ReplayError OUT_OF_MEMORY · the errors of
+   * `check`
    */
   prepare(): Draw {
     const { draw, layout } = this;
@@ -189,7 +190,7 @@ export class BatchBuffer {
     this.#generation = -1;
   }
 
-  /** Checks that the arrays still exist and are writable. @throws ReplayError SPEC_MISMATCH */
+  /** Checks that the batch can be filled. @throws ReplayError SPEC_MISMATCH if its memory was transferred, if a part of it is frozen, or if it was released */
   check(): void {
     const { n, isBlockable, fields } = this.layout;
     if (this.#memory?.length === 0) throw transferred();
@@ -226,7 +227,7 @@ export class BatchBuffer {
     for (let i = 0; i < count; i++) windows.starts[i] = u32[first + i] as number;
   }
 
-  /** Copies `count` items out of scratch. */
+  /** Copies the first `count` items from scratch to the arrays of the batch. */
   copyOut(count: number): void {
     const memory = this.#memory;
     const copies = this.#copies;
@@ -246,7 +247,7 @@ export class BatchBuffer {
     return this.base + this.layout.head;
   }
 
-  /** Returns the address in scratch of the values of a field, gathered or computed. */
+  /** Returns the address in scratch of a field whose values are gathered or computed. */
   valueAt(field: number): number {
     return this.#valuesAt + (this.layout.fields[field] as Field).at;
   }
@@ -259,7 +260,7 @@ export class BatchBuffer {
     return this.listsAt + this.layout.temporary + stop;
   }
 
-  /** The address at which frames are unpacked; 0 without packed frames. */
+  /** The address in scratch at which packed frames are unpacked and half-precision numbers are widened; 0 if the layout has neither. */
   get windowAt(): number {
     return this.layout.window === 0 ? 0 : this.listsAt + this.layout.temporary + this.layout.stops;
   }
@@ -273,7 +274,7 @@ export class BatchBuffer {
     return this.extraAt + this.layout.extra;
   }
 
-  /** Returns the address in scratch of the values of a field. */
+  /** Returns the address in scratch of any field, including a column of the draw. */
   addressOf(field: number): number {
     return this.sourceOf(this.layout.fields[field] as Field);
   }
@@ -369,7 +370,10 @@ export class BatchBuffer {
   }
 }
 
-/** Checks before the draw that the fields of the batch other than its arrays are writable. @throws ReplayError SPEC_MISMATCH */
+/**
+ * Checks before the draw that the fields of the batch other than its arrays are writable. @throws TypeError if `into` is not an object · ReplayError
+ * SPEC_MISMATCH if a field is read-only
+ */
 function mustBeWritable(into: object, isBlockable: boolean): void {
   if (typeof into !== "object" || into === null) throw mustBe(TypeError, "into", "a batch to refill", into);
   for (const name of isBlockable ? ["count", "blocked"] : ["count"])
@@ -392,7 +396,7 @@ function detachedError({ path, each }: Field, n: number): Error {
 }
 
 const NOTHING = new Uint8Array(0);
-/** Represents a batch that was passed to the caller. */
+/** The placeholder for a batch that now belongs to the caller. */
 const NO_BATCH: Filled = Object.freeze({ count: 0 });
 
 /** The size in bytes above which glibc maps memory separately and unmaps it on free. The threshold rises when a larger mapping is freed. */

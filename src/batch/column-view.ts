@@ -43,7 +43,7 @@ export abstract class ColumnView implements BatchView {
   protected abstract layoutOf(n: number, width: number, float: ArrayClass, holds: number): BatchLayout;
   /** Returns whether a buffer for windows of `has` steps fits windows of `width` steps. */
   protected abstract isWide(has: number, width: number): boolean;
-  /** Return the number of steps per window: `batchWidth` for new arrays, `wholeWidth` for a batch of several parts or for `into`. */
+  /** `batchWidth` returns the number of steps per window of new arrays. `wholeWidth` returns it for a batch of several parts, or for `into`. */
   protected abstract batchWidth(): number;
   protected abstract wholeWidth(into: Into | undefined, parts?: readonly BatchBuffer[]): number;
   abstract choose(part: PartOf | undefined): BatchBuffer;
@@ -119,7 +119,10 @@ export abstract class ColumnView implements BatchView {
     return recycle === false ? buffer : pool.lend(buffer, recycle);
   }
 
-  /** Returns the buffer of the caller's batch, or of a new part. @throws TypeError, ReplayError SPEC_MISMATCH */
+  /**
+   * Returns the buffer of the caller's batch, or of a new part. @throws TypeError if `into` has weights or sources that the call does not compute · ReplayError
+   * SPEC_MISMATCH if an array of `into` is missing or too small
+   */
   #refilled(n: number, width: number, holds: number, into?: object, float = this.float): BatchBuffer {
     const { known: buffers } = this.sampler.pool;
     const known = typeof into === "object" && into !== null ? buffers.get(into) : undefined;

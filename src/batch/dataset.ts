@@ -12,20 +12,26 @@ export interface DatasetOptions<Path extends string = string, C = object> extend
   readonly batchSize: number;
   /** A signal that ends the iteration. The iteration throws the signal's reason. */
   readonly signal?: AbortSignal;
-  /** The maximum wait of an async iteration for the next full batch, in milliseconds. The iteration then ends without an error. Default: no limit. */
+  /**
+   * The maximum wait of an async iteration for the next full batch, in milliseconds. The iteration then ends without an error, after a short batch with the
+   * items drawn so far, if there are any and `dropRemainder` is false. Default: no limit.
+   */
   readonly timeoutMs?: number;
-  /** Whether an async iteration drops a last batch that did not fill in time. Default: false. */
+  /**
+   * Whether an async iteration withholds a batch that did not fill in time. If the same iteration continues, its next batch begins with the withheld items.
+   * With `epochs`, a short batch at the end of an epoch is dropped. Default: false.
+   */
   readonly dropRemainder?: boolean;
   /**
    * The number of batches that an async iteration draws ahead. These batches show the table as it was when they were drawn, but count as samples only when the
    * loop receives them. Batches that the loop never receives change only the random state. Ignored with `into`. Nothing is drawn ahead from a table with
-   * `maxTimesSampled`, or with a rate limiter that counts draws. Default: 0.
+   * `maxTimesSampled`, or with a rate limiter that counts draws. At most 1024. Default: 0.
    */
   readonly prefetch?: number;
   /**
    * The number of epochs. Each epoch yields every item that is in the table at the start of the epoch once, in random order unless `shuffle` is false. The last
-   * batch of an epoch may be short. Epochs exclude `beta`, `among` and `stratified`, and tables with `maxTimesSampled`. Default: none, for an endless series of
-   * independent draws.
+   * batch of an epoch may be short. Epochs exclude `beta`, `normalize`, `among`, `stratified` and `replacement: true`, as well as mixtures and tables with
+   * `maxTimesSampled`. Default: none, for an endless series of independent draws.
    */
   readonly epochs?: number;
   /**
@@ -33,13 +39,13 @@ export interface DatasetOptions<Path extends string = string, C = object> extend
    * Default: true.
    */
   readonly shuffle?: boolean;
-  /** The seed of the random orders, with `epochs`. Default: 0. */
+  /** The seed of the random orders, with `epochs`: an integer from 0 to 2^32 - 1. Default: 0. */
   readonly seed?: number;
   /** A result of `state()` from which this dataset continues, with `epochs`. Default: the beginning. */
   readonly state?: EpochState;
 }
 
-/** The type of dataset for these options. */
+/** The type of the dataset that options produce: an EpochDataset if `epochs` is set, otherwise a Dataset. */
 export type DatasetOf<B, O> = [O] extends [{ readonly epochs: number }] ? EpochDataset<B> : Dataset<B>;
 const OF_EPOCHS = ["shuffle", "seed", "state"] as const;
 

@@ -88,7 +88,7 @@ function normalize(weights: AnyArray, n: number): void {
   for (let i = 0; i < n; i++) weights[i] = (weights[i] as number) / largest;
 }
 
-/** Returns the number of a column that is a single array; -1 if there is none. */
+/** Returns the number of the array of a column that has a single array; -1 if the batch has no such column. */
 function fieldAt({ columns }: BatchLayout, name: string): number {
   return columns.find((column) => column.name === name)?.fields[0] ?? -1;
 }

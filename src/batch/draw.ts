@@ -119,7 +119,10 @@ export class Draw {
     this.#engine.core.x.table_close_draw(table);
   }
 
-  /** Draws n distinct items of a prioritized table, the first `alike` of them uniformly. Returns the number of items drawn. */
+  /**
+   * Draws n distinct items of a prioritized table, the first `alike` of them uniformly. Returns the number of items drawn. @param ratio the fraction of uniform
+   * draws, from which probabilities are computed
+   */
   mixed(table: number, n: number, alike: number, ratio: number): number {
     return this.#engine.core.x.draw_mixed(this.handle, table, n, alike, ratio);
   }
@@ -129,7 +132,10 @@ export class Draw {
     this.#engine.core.x.draw_single(this.handle, table, stream.handle, n);
   }
 
-  /** Draws n windows of `width` steps from the streams of a set, and reads the rows of the windows. */
+  /**
+   * Draws n windows of `width` steps from the streams of a set, and reads the rows of the windows. @param weigh how streams are weighted: LEVEL, UNIFORM or
+   * BY_STEPS
+   */
   windows(set: StreamSet, n: number, width: number, weigh: number): void {
     this.#engine.core.x.streams_draw(set.handle, this.handle, n, width, weigh);
   }
@@ -182,14 +188,14 @@ export class Draw {
     this.#engine.core.x.draw_weights(this.handle, table, this.beta[0] as number, normalize);
   }
 
-  /** Computes weights as (probability / divisor)^-beta. */
+  /** Computes weights as (probability / divisor)^-beta. Divisor 0 means the smallest probability in the draw. If `bounded` is 1, weights are at most 1. */
   weighBy(divisor: number, options: { readonly beta: number }, bounded: number): void {
     this.#engine.core.x.draw_weights_by(this.handle, divisor, options.beta, bounded);
   }
 
   /**
-   * Computes n-step returns over the rows. Returns the number of returns that miss the reward or the end of an episode's last step. @param table the table, if
-   * the rows begin with its items
+   * Computes n-step returns over the rows. Returns how many of them bootstrap from the last step of an episode without a final observation, although that step
+   * has a reward or a terminal flag, which no return includes. @param table the handle of the table whose items the rows begin with; 0 if there is none
    */
   nStep(how: NStep, table = 0): number {
     const { core, pool } = this.#engine;
@@ -199,7 +205,7 @@ export class Draw {
 
   /**
    * Computes the columns of sequences per step of n items (assembly/draw/sequence.ts), in consecutive arrays. Returns the number of rewards that no return
-   * counts.
+   * includes.
    * @param items the capacity in items @param out the address of the arrays @param work the address of scratch memory for the computation
    * @param rewards the address of gathered rewards as f32; 0 to read the rewards from their rows
    */

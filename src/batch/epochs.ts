@@ -11,7 +11,10 @@ import { type Draws, stuck } from "./waiting.ts";
 const MAX_U32 = 0xffffffff;
 
 export interface EpochOptions {
-  /** The number of epochs. Each epoch yields every item that is in the table at its start once. Excludes `beta`, and tables with `maxTimesSampled`. */
+  /**
+   * The number of epochs. Each epoch yields every item that is in the table at its start once. Excludes `beta`, `normalize`, `among`, `stratified` and
+   * `replacement: true`, and tables with `maxTimesSampled`.
+   */
   readonly epochs: number;
   /** Whether the order of an epoch is random. Otherwise it is the order of slots, which is insertion order until an item is removed. Default: true. */
   readonly shuffle?: boolean;
@@ -92,7 +95,10 @@ class Epochs<B extends { readonly count: number; release?(): void }> {
     this.#place = place;
   }
 
-  /** Returns the next batch, or the end of the last epoch; undefined if the table is empty or its rate limiter blocks the draw. */
+  /**
+   * Returns the next batch, or the end of the last epoch; undefined if the table is empty or its rate limiter blocks the draw. @throws ReplayError
+   * KEYS_EXHAUSTED if no key is left that could mark the beginning of an epoch
+   */
   next(ahead: boolean): Step<B> | undefined {
     const { engine, core } = this.#draws.table;
     engine.begin();
@@ -126,7 +132,10 @@ class Epochs<B extends { readonly count: number; release?(): void }> {
     }
   }
 
-  /** @throws ReplayError RATE_LIMITED if neither this batch nor an insert can pass */
+  /**
+   * Checks, after a blocked draw, that inserts can unblock it. @throws ReplayError RATE_LIMITED if the rate limiter of a table with items permits no insert
+   * either
+   */
   checkStuck(): void {
     const { core, name } = this.#draws.table;
     if (core.size > 0 && !core.canInsert(1)) throw stuck(name);
@@ -171,7 +180,10 @@ function copyOf(place: Place): Place {
 
 const OPTIONS = ["among", "stratified", "beta", "normalize"] as const;
 
-/** @throws ReplayError UNSUPPORTED, TypeError, RangeError */
+/**
+ * Checks that epochs are possible with the table and the options. @throws ReplayError UNSUPPORTED if the table has `maxTimesSampled`, or an option excludes
+ * epochs · RangeError if the rate limiter never permits n draws together
+ */
 function checkEpochs({ table }: Draws<{ readonly count: number }>, n: number, options: SampleOptions): void {
   const { maxTimesSampled, maxSize, rateLimiter } = table.limits;
   const name = show(table.name);
@@ -186,7 +198,7 @@ function checkEpochs({ table }: Draws<{ readonly count: number }>, n: number, op
     throw mustBe(RangeError, "batchSize", `<= ${most}, because the rate limiter of table ${name} never allows more draws in one call`, n);
 }
 
-/** @throws TypeError, RangeError */
+/** Returns the position at which a dataset begins. @throws TypeError, RangeError if an option is invalid, or if `seed` or `shuffle` differs from the state */
 function placeOf({ shuffle, seed, state }: Partial<EpochOptions>): EpochPlace {
   if (state === undefined)
     return { shuffle: flag("shuffle", shuffle ?? true) === 1, seed: integer("seed", seed ?? 0, 0, MAX_U32), epoch: 0, position: 0, since: 0, slots: 0 };

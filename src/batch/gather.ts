@@ -11,8 +11,8 @@ import type { BatchBuffer } from "./buffer.ts";
 import { mayStop, type Output } from "./layout.ts";
 
 /**
- * Gathers the leaves of `count` items, and copies them and the columns of the draw out of scratch. O(bytes). @param replacement replaces or computes some
- * values
+ * Gathers the leaves of `count` items, and copies them and the columns of the draw out of scratch. O(bytes). @param replacement changes or computes values in
+ * scratch before they are copied
  */
 export function gather(buffer: BatchBuffer, count: number, replacement?: { put?(buffer: BatchBuffer, count: number): void }): void {
   const { engine, lists, base } = buffer;

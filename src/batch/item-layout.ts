@@ -8,7 +8,7 @@ import { arrayOf, type Batch, DrawnBatch, INFO, type Into, type ItemLayout, N_ST
 import { BatchBuffer } from "./buffer.ts";
 import { type ArraySpec, BatchLayout, COMPONENTS, type ColumnSpec, MASK, RETURNS, SOURCE, WEIGHTS } from "./layout.ts";
 
-/** The part of items that a batch has room for. */
+/** The form of a batch of items: its size, its columns, and its optional contents. */
 export interface ItemShape {
   /** The maximum number of items. */
   readonly n: number;
@@ -17,9 +17,12 @@ export interface ItemShape {
   readonly selections: readonly Selection[];
   /** Whether columns nest like the spec. Otherwise, each column is stored under its name. */
   readonly isWhole: boolean;
-  /** The optional contents as bits: WEIGHTS, RETURNS, MASK and SOURCE, and the number of components in the bits from COMPONENTS on. */
+  /** The optional contents as bits: WEIGHTS, RETURNS, MASK and SOURCE, and the number of components minus one in the bits from COMPONENTS on. */
   readonly holds: number;
-  /** Whether runs continue past their stops to the end of the window. True for a part of a batch, since the width of the whole batch is not known yet. */
+  /**
+   * Whether columns that end before the last step continue to the end of the window. True for a part of a batch, since the width of the whole batch is not
+   * known yet.
+   */
   readonly isOpen?: boolean;
   /** Whether draws may look up only the steps that columns name. */
   readonly mayPick?: boolean;

@@ -55,7 +55,7 @@ export class ItemView implements BatchView {
     this.#whole = wholeOf(sampler.table.engine.layout.leaves);
   }
 
-  /** Chooses columns, width and buffer for a call. @throws ReplayError, RangeError before anything is drawn */
+  /** Chooses columns, width and buffer for a call. @throws ReplayError, RangeError if the options do not fit the items; nothing is drawn in this case */
   choose(part: PartOf | undefined): BatchBuffer {
     const { options } = this.#sampler;
     const { engine, core } = this.#table;
@@ -223,7 +223,10 @@ export class ItemView implements BatchView {
     return part.renew(engine, new Items(engine, { n, width, selections, isWhole: selections === this.#whole, holds, mayPick: true }));
   }
 
-  /** Returns the buffer of a batch to refill, or of a new part. @throws ReplayError SPEC_MISMATCH, TypeError */
+  /**
+   * Returns the buffer of a batch to refill, or of a new part. @throws TypeError if `into` is not a batch of this table · ReplayError SPEC_MISMATCH if an array
+   * of `into` is missing or too small
+   */
   #refilled(into: Into | undefined, n: number, width: number, selections: readonly Selection[], holds: number, isOpen = false): BatchBuffer {
     if (into !== undefined && (typeof into !== "object" || into === null)) throw mustBe(TypeError, "into", "a batch to refill", into);
     if (!(holds & SOURCE) && into !== undefined && (leaseOf(into)?.layout.holds ?? 0) & SOURCE)
@@ -264,7 +267,9 @@ export class ItemView implements BatchView {
     return jointOf(own, [own], width, before);
   }
 
-  /** Returns the number of steps per item in the caller's batch. @throws TypeError, RangeError */
+  /**
+   * Returns the number of steps per item in the caller's batch. @throws TypeError if it has no steps · RangeError if its number of steps is unknown or invalid
+   */
   #widthOf(into: Into, selections: readonly Selection[]): number {
     const known = into instanceof Part ? into.whole.layout.width : this.#layoutOf(into)?.width;
     if (known !== undefined) return known;
@@ -339,8 +344,8 @@ export class ItemView implements BatchView {
   }
 
   /**
-   * @throws ReplayError SPEC_MISMATCH if the columns of a part differ from those of the first part, or if the whole batch does not fit into `into`. Nothing is
-   * drawn in this case
+   * Checks a part of a batch before it is drawn. @throws ReplayError SPEC_MISMATCH if the columns of a part differ from those of the first part, or if the
+   * whole batch does not fit into `into`. Nothing is drawn in this case
    */
   #checkPart({ n, options, first }: PartOf, holds: number, selections: readonly Selection[]): void {
     const { known } = this.#sampler.pool;

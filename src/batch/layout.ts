@@ -109,7 +109,7 @@ export interface LayoutOptions {
   readonly width: number;
   /** The content of items that batches show. Layouts with the same content object have the same columns, except for optional columns. */
   readonly content: object;
-  /** The optional contents as bits: WEIGHTS, RETURNS, MASK and SOURCE, and the number of components in the bits from COMPONENTS on. */
+  /** The optional contents as bits: WEIGHTS, RETURNS, MASK and SOURCE, and the number of components minus one in the bits from COMPONENTS on. */
   readonly holds: number;
   /** The class of the batches. */
   readonly batch: new (
@@ -317,7 +317,7 @@ export interface Windows {
   from: number;
   /** The step of each item at which the window begins, if it was chosen at random. */
   starts: Uint32Array | undefined;
-  /** The return at whose end columns bootstrap, and the table whose items the windows begin with (0 if there is none). */
+  /** The n-step return at whose end columns with `at: "bootstrap"` are read, and the table whose items the windows begin with (0 if there is none). */
   nStep: NStep | undefined;
   nStepTable: number;
 }

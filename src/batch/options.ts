@@ -46,7 +46,8 @@ export interface SampleOptions<Path extends string = string, C = object> {
   /** The exponent of importance weights, (size × probability)^-beta. Default: none, for a batch without weights. */
   readonly beta?: number;
   /**
-   * The divisor of the weights: the largest weight in the batch ("batch"), the largest possible weight in the table ("table"), or 1 ("none"). Default: "batch".
+   * The divisor of the weights: the largest weight in the batch ("batch"), the largest possible weight in the table ("table"), or 1 ("none"). With a
+   * prioritized sampler, "table" requires its option `withMin`. Default: "batch".
    */
   readonly normalize?: "batch" | "table" | "none";
 }
@@ -209,14 +210,14 @@ export function holdsOf(weighted: boolean, nStep: NStep | undefined, mask = fals
   return (weighted ? WEIGHTS : 0) + returns + MASK * flag("mask", mask);
 }
 
-/** @throws TypeError */
+/** Returns the checked option `recycle`. @throws TypeError if it is not a boolean or "detach", or if it is combined with `into` */
 function checkRecycle(recycle: unknown, into: unknown): Recycle {
   if (typeof recycle !== "boolean" && recycle !== "detach") throw mustBe(TypeError, "recycle", 'a boolean, or "detach"', recycle);
   if (recycle !== false && into !== undefined) throw mustBe(TypeError, "recycle", "omitted with into, which you refill yourself", recycle);
   return recycle;
 }
 
-/** @throws ReplayError UNSUPPORTED if the table does not track its largest possible weight */
+/** Checks the option `normalize`. @throws ReplayError UNSUPPORTED if the table does not track its largest possible weight */
 export function checkNormalize(table: string, sampler: Selector, normalize: SampleOptions["normalize"]): void {
   if (normalize !== "table" || !SELECTOR_KINDS[sampler.kind].takesMin || sampler.withMin === true) return;
   throw new ReplayError("UNSUPPORTED", `normalize: "table" requires the sampler prioritized(exponent, { withMin: true }) in table ${show(table)}`);
@@ -236,7 +237,10 @@ export interface NStepOptions<Path extends string = string> {
   readonly nextState?: "following" | "own";
 }
 
-/** @throws TypeError, RangeError · ReplayError NOT_FOUND, SPEC_MISMATCH if a leaf cannot be a reward, discount or flag */
+/**
+ * Returns the core's arguments for n-step returns. @throws TypeError, RangeError if an option is invalid · ReplayError NOT_FOUND if a leaf does not exist,
+ * SPEC_MISMATCH if it cannot be a reward, discount or flag
+ */
 export function nStepOf(options: NStepOptions, leaves: readonly PlacedLeaf[]): NStep {
   const { n, gamma, reward, discount, terminal, nextState = "following" } = onlyKeys("nStep", options, "n, gamma, reward, discount, terminal, nextState");
   if (discount !== undefined && terminal !== undefined) throw mustBe(RangeError, "nStep", "an object with discount or terminal, but not both", options);

@@ -104,7 +104,7 @@ function bytesOf({ type, each }: Field): number {
   return type === undefined ? 0 : each * (type as ArrayClass).BYTES_PER_ELEMENT;
 }
 
-/** @param difference the first difference, as text */
+/** Returns the error for sources with different columns. @param difference the first difference, as text */
 export function otherColumns(difference: string): ReplayError {
   return new ReplayError("SPEC_MISMATCH", `all sources of a mixture must have the same columns, but they differ in ${difference}`);
 }

@@ -4,7 +4,7 @@ import { DISTINCT, INSERTS, NEWEST, PENDING } from "../base/abi.ts";
 import { ReplayError, show } from "../base/error.ts";
 import type { SampledTable } from "./sampler.ts";
 
-/** @param form the rule that would make items for the view */
+/** Returns the error for a draw from an empty table. @param form the kind of rule that would make items for the view */
 export function emptyTable({ core, engine, name }: SampledTable, form: "nStep" | "sequence"): ReplayError {
   const lengths = engine.ruleLengths(name);
   const why =

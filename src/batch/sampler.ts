@@ -121,7 +121,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
   readonly #viewOf: (sampler: Sampler) => BatchView;
   /** The keys of the items to read instead of drawing. */
   #keys: Float64Array | undefined;
-  /** Whether a draw is open, and whether the last draw missed rewards. */
+  /** Whether a draw is open, and whether the last draw had rewards that no return includes. */
   #isOpen = false;
   #hasLost = false;
   #planned: BatchBuffer | undefined;
@@ -345,7 +345,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     this.#view.check(options);
   }
 
-  /** Counts a batch that was drawn ahead. */
+  /** Counts the items of a batch that was drawn ahead as sampled. */
   passed(batch: B): void {
     const { engine, core } = this.table;
     engine.begin();
@@ -377,7 +377,10 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     return batch as object as B;
   }
 
-  /** Computes the result of a draw without drawing. @throws ReplayError SPEC_MISMATCH, UNSUPPORTED */
+  /**
+   * Computes the result of a draw without drawing. @throws ReplayError SPEC_MISMATCH if the items have different columns, UNSUPPORTED if the table does not
+   * support an option
+   */
   lookAhead(n: number, flags: number, among: number): Draw {
     const { engine, core } = this.table;
     const ahead = this.#ahead;
@@ -393,7 +396,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     return ahead;
   }
 
-  /** Returns the reason why the next draw is blocked. */
+  /** Returns the reason why the next draw is blocked; undefined if it is possible. */
   #blocked(): Filled["blocked"] {
     const ahead = this.#ahead;
     ahead.prepare(0, 1, 0);

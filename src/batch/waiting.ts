@@ -57,7 +57,7 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
     return this.sure(n, options) >= n ? this.sampler.sample(n, options, true) : undefined;
   }
 
-  /** Counts a batch that was drawn ahead. */
+  /** Counts the items of a batch that was drawn ahead as sampled. */
   passed(batch: B): void {
     this.sampler.passed(batch);
   }
@@ -71,7 +71,10 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
     return core.guaranteedDraws(n, flags + this.#among.flags, among);
   }
 
-  /** Reads the option `among` for a table of this size. Returns the number of items to draw from; 0 for all items. @throws TypeError, RangeError */
+  /**
+   * Reads the option `among` for a table of this size. Returns the number of items to draw from; 0 for all items. @throws TypeError, RangeError if the option
+   * is invalid
+   */
   #amongOf(among: SampleOptions["among"], size: number): number {
     this.#among.read(among);
     return this.#among.of({ size });
@@ -79,7 +82,7 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
 
   /**
    * Returns a batch of n items immediately; undefined if the batch is not available now but may be later.
-   * @throws RangeError if the batch can never be available · ReplayError RATE_LIMITED if other draws must come first
+   * @throws RangeError if the batch can never be available · ReplayError RATE_LIMITED if the rate limiter permits neither n draws nor an insert
    */
   atOnce(n: number, options?: SampleOptions): B | undefined {
     this.table.engine.open();
@@ -130,7 +133,7 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
     }
   }
 
-  /** @throws RangeError if n draws are never possible: together if `atOnce` is true, otherwise one after the other */
+  /** Checks that n draws can ever be possible. @throws RangeError if n draws are never possible: together if `atOnce` is true, otherwise one after the other */
   check(n: number, options: SampleOptions | undefined, atOnce: boolean): void {
     const { maxSize, maxSteps, maxTimesSampled, rateLimiter } = this.table.limits;
     const { minSize, minDiff, maxDiff, samplesPerInsert } = rateLimiter;

@@ -43,9 +43,11 @@ interface Column {
 }
 
 /**
+ * Writes values to the stored steps that a batch shows.
  * @param buffer the buffer of a batch that was not made by Reprise
  * @throws TypeError if `batch` is not a batch · ReplayError NOT_FOUND if the batch has no such column, UNSUPPORTED if a leaf is stored once for several steps,
- * SPEC_MISMATCH or INVALID_DATA if the values do not fit the columns. Nothing is written if the call throws
+ * if a column is computed or relabelled, or if the batch belongs to a mixture, SPEC_MISMATCH or INVALID_DATA if the values do not fit the columns. Nothing is
+ * written if the call throws
  */
 export function writeSteps(table: SampledTable, batch: object, buffer: BatchBuffer | undefined, values: object): WrittenSteps {
   const { engine } = table;
@@ -126,7 +128,7 @@ function partsOf(table: SampledTable, batch: object, buffer: BatchBuffer | undef
 
 const outputsOf = ({ outputs, straight, texts }: BatchLayout): readonly Output[] => [...outputs, ...straight, ...texts];
 
-/** Returns the columns to write. @throws ReplayError NOT_FOUND, UNSUPPORTED */
+/** Returns the columns to write. @throws ReplayError NOT_FOUND if the batch has no such column, UNSUPPORTED if the values of a leaf cannot be written */
 function columnsOf({ layout, keys }: BatchParts, values: object): Column[] {
   const byField = new Map(outputsOf(layout).map((output) => [output.field, output]));
   // In batches of items, the columns are properties of `steps`.
@@ -176,7 +178,7 @@ function unknownIn(values: object, known: readonly (readonly string[])[], keys: 
   return undefined;
 }
 
-/** @throws ReplayError UNSUPPORTED */
+/** Checks that the values of a leaf can be written. @throws ReplayError UNSUPPORTED if a leaf is shared or packed */
 function checkLeaf({ kind, leaf }: PlacedLeaf, path: readonly string[]): void {
   if (kind === NARROW || kind === WIDE) return;
   const how = leaf.packed === undefined ? "shared" : "packed";

@@ -63,7 +63,10 @@ const FIRST_BLOCKS = 16;
 /** Receives the path of a leaf that has NaN among its values. */
 export type ReportNaN = (leaf: string) => void;
 
-/** @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY · RangeError */
+/**
+ * Checks the columns of a block, and places them in scratch memory. @throws ReplayError SPEC_MISMATCH, INVALID_DATA if a value does not fit its leaf,
+ * OUT_OF_MEMORY · RangeError if columns or flags have the wrong length
+ */
 export function placeBlock(
   host: { readonly core: BlockMemory & Pick<Core, "scratch">; readonly layout: Pick<Layout, "leaves">; readonly reportNaN?: ReportNaN; blocks?: number },
   lanes: number,
@@ -123,7 +126,10 @@ export function placeAddresses(core: Pick<Core, "u32">, at: number, addresses: r
   core.u32.set(addresses, at / 4);
 }
 
-/** Copies the end flags of `rows` rows, since the flags are read more than once. @throws TypeError, RangeError */
+/**
+ * Copies the end flags of `rows` rows, since the flags are read more than once. @throws TypeError, RangeError if a list is not an array of `rows` numbers or
+ * booleans
+ */
 export function copyEnds({ ends, terminated, truncated }: EpisodeEnds, rows: number): EpisodeEnds {
   return {
     ends: checkedFlags("ends", ends, rows),
@@ -175,7 +181,10 @@ export function placeFinal({ core, layout: { leaves, stagedBytes }, reportNaN }:
   return at;
 }
 
-/** @param array the place of half floats before they are narrowed. Default: `at`, which must have room for f32 values */
+/**
+ * Writes the values of a column to an address. @param array the place of half floats before they are narrowed. Default: `at`, which must have room for f32
+ * values
+ */
 export function placeColumn(
   core: Pick<BlockMemory, "u8" | "narrow">,
   { leaf, shape, keys }: PlacedLeaf,

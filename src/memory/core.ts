@@ -56,7 +56,7 @@ export class Core {
     for (const listener of this.listeners) listener.onMemoryMoved();
   }
 
-  /** Allocates zeroed memory. @throws ReplayError OUT_OF_MEMORY */
+  /** Allocates zeroed memory, and returns its address. @throws ReplayError OUT_OF_MEMORY */
   alloc(size: number): number {
     const at = size > MAX_REPLAY_BYTES ? 0 : this.x.arena_alloc(size) >>> 0;
     this.refreshIfMoved();
@@ -96,7 +96,10 @@ export class Core {
     return this.x.halves_narrow(to, from, n, dtype === "bf16" ? 1 : 0);
   }
 
-  /** Returns the region for data that lives no longer than a call. It moves when it grows. */
+  /**
+   * Returns the address of scratch, a region of at least `size` bytes for data that lives no longer than a call. The region moves when it grows. @throws
+   * ReplayError OUT_OF_MEMORY
+   */
   scratch(size: number, owner?: object): number {
     const old = this.#scratchBytes;
     this.owner = owner;

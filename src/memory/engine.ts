@@ -144,7 +144,7 @@ export class Engine {
     });
   }
 
-  /** Begins every public call. @throws ReplayError CLOSED, OUT_OF_TURN */
+  /** Begins every public call. @throws ReplayError CLOSED if the Replay is closed, OUT_OF_TURN if another call is reading its arguments */
   open(): void {
     if (this.locked) throw this.closed ? disposed() : reentrancyError();
   }
@@ -284,7 +284,7 @@ export class Engine {
     this.sawNaN = true;
   };
 
-  /** Returns the values of the leaves of a step or of columns. @throws ReplayError SPEC_MISMATCH */
+  /** A function that returns the values of the leaves of a step or of columns. It throws SPEC_MISMATCH if the structure differs from the spec. */
   get flatten(): (value: unknown) => unknown[] {
     this.#flatten ??= flattener(this.spec);
     return this.#flatten;

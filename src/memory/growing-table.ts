@@ -26,8 +26,8 @@ export interface GrowingTableOptions {
 }
 
 /**
- * The slots of a table's items (oldest first) and the free slots after them, and the number of slots ever used. Tables with the same arrangement make the same
- * draws.
+ * The slots of a table's items (oldest first) and the free slots after them, and the number of slots ever used. Tables with equal items, random states and
+ * arrangements make the same draws.
  */
 export interface Arrangement {
   readonly slots: Uint32Array;
@@ -192,7 +192,7 @@ export class GrowingTable extends CoreTable {
 
   /**
    * Sets new priorities of n items by key, computed from errors. Skips removed items, and returns how many items still existed. O(n log size)
-   * @throws RangeError before anything changes
+   * @throws RangeError if a key or an error is invalid; nothing changes in that case
    */
   updateErrors(errorPriorities: ErrorPriorities, keys: ArrayLike<number>, errors: ArrayLike<number>, n: number): number {
     const { core } = this.engine;
@@ -226,7 +226,7 @@ export class GrowingTable extends CoreTable {
     this.#free(this.handle, this.#capacity);
   }
 
-  /** Sets up newly allocated memory. */
+  /** Sets up the newly allocated memory of a table with this capacity. */
   #open(handle: number, capacity: number): void {
     const { x } = this.engine.core;
     const max = limitOf(this.#options);

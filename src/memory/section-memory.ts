@@ -13,7 +13,7 @@ const PAGE = 65536;
 
 export class SectionMemory {
   readonly x: Exports;
-  /** The address of the first byte of the memory. */
+  /** The address of the first byte that sections may use. */
   readonly base: number;
   u8!: Uint8Array<ArrayBuffer>;
   view!: DataView<ArrayBuffer>;
@@ -24,7 +24,7 @@ export class SectionMemory {
     this.#refreshViews();
   }
 
-  /** Makes room for `size` bytes from `base` on, and recreates the views. */
+  /** Makes room for `size` bytes from `base` on, and recreates the views. @throws ReplayError OUT_OF_MEMORY */
   reserve(size: number): void {
     const missing = this.base + size - this.u8.length;
     if (missing <= 0) return;

@@ -2,7 +2,7 @@
 import type { Core } from "./core.ts";
 
 const GRANULE = 4096;
-/** A larger block takes separate granules. */
+/** The maximum number of bytes of a block that shares a granule. A larger block takes separate granules. */
 const MAX_BYTES = GRANULE / 2;
 
 export class SmallBlocks {

@@ -189,7 +189,7 @@ function throwClosed(): never {
 interface LeafView extends ViewTarget {
   /** The address of the leaf's array. */
   readonly address: number;
-  /** An alternative form of the leaf's values. */
+  /** Another form of equal size that the leaf's values may have: with the dimension of lanes. Undefined if only one form is accepted. */
   readonly alternative: LeafTarget | undefined;
   /** The value of `#moves` when the array was last lent; undefined if it was not lent, or if a value was assigned after memory had moved. */
   borrowedAt: number | undefined;
@@ -265,7 +265,7 @@ export class Staging {
     memory.listeners.add(this);
   }
 
-  /** Returns the object that the user sees. */
+  /** Returns the object that the user sees, and records that the user has it. */
   use(): object {
     this.#isUsed = true;
     return this.#step;

@@ -23,12 +23,12 @@ export class CoreStream {
     return this.engine.core.x.stream_episode_steps(this.handle);
   }
 
-  /** The row of the last step; 0 if the next step must not be linked to it. */
+  /** The row of the last step, to which the next step will be linked; 0 if the next step will not be linked, such as after the end of an episode. */
   get newest(): number {
     return this.engine.core.x.stream_newest(this.handle) >>> 0;
   }
 
-  /** Returns the numbers of n rows from the `from`-th oldest on. */
+  /** Returns the numbers of n rows from index `from` on. Index 0 is the oldest row. */
   rows(from = 0, n: number = this.length - from): Uint32Array {
     const { core } = this.engine;
     const rows = new Uint32Array(n);

@@ -162,7 +162,7 @@ export class CoreTable {
     this.#update(undefined, priorities, from, to);
   }
 
-  /** @param keys the keys of the items; undefined to only check the priorities */
+  /** Sets or only checks priorities. Returns how many of the items existed. @param keys the keys of the items; undefined to only check the priorities */
   #update(keys: Numbers | undefined, priorities: Numbers, from: number, to: number): number {
     const { core } = this.engine;
     const n = to - from;
@@ -218,7 +218,7 @@ export class CoreTable {
     this.engine.changed();
   }
 
-  /** Returns the numbers of the column layouts of slots. */
+  /** Returns, for the item in each slot, the number of its column layout; 0 for whole steps. */
   layoutsOf(slots: Uint32Array): number[] {
     const { core } = this.engine;
     const at = (core.x.table_layouts(this.handle) >>> 0) / 4;

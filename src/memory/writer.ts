@@ -97,7 +97,7 @@ export class CoreWriter {
     });
   }
 
-  /** The number of episodes that ended before a rule made an item from their steps. */
+  /** The number of episodes that ended before a rule made an item from their steps. Items that `createItem` made do not count. */
   get barrenEpisodes(): number {
     return this.#x.writer_barren(this.#handle);
   }

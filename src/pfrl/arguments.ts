@@ -36,7 +36,10 @@ export function argumentsOf(
   return all;
 }
 
-/** Checks engine options early, because a buffer without a spec creates its engine only with the first transition. @throws TypeError, RangeError */
+/**
+ * Checks engine options early, because a buffer without a spec creates its engine only with the first transition. @throws TypeError, RangeError if an option is
+ * invalid
+ */
 export function checkEngine({ maxBytes, seed, packed: pack }: { readonly maxBytes?: unknown; readonly seed?: unknown; readonly packed?: unknown }): void {
   if (maxBytes !== undefined) integer("maxBytes", maxBytes, 1, 2 ** 32);
   if (seed !== undefined) checkSeed(seed);

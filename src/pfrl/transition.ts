@@ -28,7 +28,7 @@ export interface AppendedTransition {
   readonly [extra: string]: unknown;
 }
 
-/** Returns the environment of the step; null is a valid environment. @throws TypeError */
+/** Returns the environment of the step; null is a valid environment. @throws TypeError if it is an array */
 export function envIdOf({ envId = 0 }: AppendedTransition): unknown {
   if (typeof envId === "object") checkEnvId(envId);
   return envId;

@@ -30,8 +30,8 @@ export interface ReplayOptions<S extends Spec = Any, TableName extends string = 
    */
   readonly storedBytes?: StoredBytesOptions<NoInfer<TableName>>;
   /**
-   * The seed of all random draws: a whole number from 0, or a bigint below 2^64. The same seed and calls produce the same bytes. Default: 0, so two Replays
-   * without a seed make the same draws.
+   * The seed of all random draws: a whole number from 0 to 2^53 - 1, or a bigint below 2^64. The same seed and calls produce the same bytes. Default: 0, so two
+   * Replays without a seed make the same draws.
    */
   readonly seed?: number | bigint;
   /** Maps leaves to their roles in a transition, for `nStep` rules and transition views. Default: the leaves with the roles' own names. */
@@ -42,8 +42,8 @@ export interface ReplayOptions<S extends Spec = Any, TableName extends string = 
    */
   readonly module?: WebAssembly.Module;
   /**
-   * Receives each kind of warning once; `stats().warnings` counts all of them. Pass a function, an object with a method `warn`, or null to silence warnings.
-   * Snapshots do not contain the logger. Default: `console.warn`.
+   * Receives each kind of warning once, but `ignoredPriorities` once per table; `stats().warnings` counts all of them. Pass a function, an object with a method
+   * `warn`, or null to silence warnings. Snapshots do not contain the logger. Default: `console.warn`.
    */
   readonly logger?: Logger | null;
 }
@@ -81,7 +81,11 @@ export function resolveOptions(options: ReplayOptions, keys = OPTIONS): Resolved
   };
 }
 
-/** @param least the maximum number of bytes of one step, which the limit must allow */
+/**
+ * Checks the option `storedBytes`.
+ * @param least the maximum number of bytes of one step, which the limit must allow
+ * @throws TypeError, RangeError if `max` is not a finite number, or is less than `least` · ReplayError NOT_FOUND if `evictFrom` is not the name of a table
+ */
 export function checkStoredBytes({ max, evictFrom }: StoredBytesOptions, tables: object, least: number): void {
   finite("storedBytes.max", max, 0);
   if (max < least) throw mustBe(RangeError, "storedBytes.max", `at least ${least}, the size of a step whose frames cannot be packed`, max);

@@ -136,6 +136,7 @@ function heldRows(tables: readonly ResolvedTableOptions[], frameCounts: readonly
 }
 
 /**
+ * Returns the plan of a Replay with this layout and these tables.
  * @param itemSteps the number of steps of the longest items; undefined for the minimum, which is one new step per item of the largest table
  * @param maxStored the maximum number of bytes of steps
  * @param core a core for the computation, with change tracking if there are `places`. The computation allocates nothing in the core

@@ -49,7 +49,7 @@ export interface ReplayStats {
   readonly packed: { readonly [name: string]: PackedStats };
   readonly tables: { readonly [name: string]: TableStats };
   readonly writers: number;
-  /** The number of warnings of each kind. `logger` receives only the first warning of each kind. */
+  /** The number of warnings of each kind, including the warnings that `logger` does not receive. */
   readonly warnings: { readonly [K in WarningKind]: number };
 }
 

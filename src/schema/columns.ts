@@ -61,7 +61,7 @@ export function wholeOf(leaves: readonly PlacedLeaf[]): Selection[] {
   return leaves.map((leaf) => ({ keys: leaf.keys, leaf, start: 0, step: 1, squeezed: false }));
 }
 
-/** Returns the leaf at a path. @throws RangeError if there is no leaf at the path */
+/** Returns the leaf at a path. @throws ReplayError NOT_FOUND if there is no leaf at the path */
 export function leafAt(subject: string, leaves: readonly PlacedLeaf[], path: unknown): PlacedLeaf {
   const found = leaves.find((leaf) => leaf.path === path);
   if (found === undefined)
@@ -74,7 +74,9 @@ export function leafAt(subject: string, leaves: readonly PlacedLeaf[], path: unk
   return found;
 }
 
-/** Checks a set of columns against the leaves. @throws TypeError, RangeError */
+/**
+ * Checks a set of columns, and returns its selections. @throws TypeError, RangeError if a column is invalid · ReplayError NOT_FOUND if a leaf does not exist
+ */
 export function selectionsOf(columns: object, leaves: readonly PlacedLeaf[]): Selection[] {
   const selections = Object.entries(columns ?? {}).map(([name, column]: [string, ColumnOf]) => {
     const subject = `columns.${name}`;

@@ -36,7 +36,7 @@ export const bf16 = of("bf16");
 
 /**
  * Returns a leaf of text. `text({ maxBytes: 64 })` is one string, and `text({ maxBytes: 64 }, 2)` is an array of two strings. Every string takes maxBytes + 4
- * bytes in each step, regardless of its length. Use `shared` to store text only once if it stays the same over many steps.
+ * bytes, rounded up to a multiple of 4, in each step, regardless of its length. Use `shared` to store text only once if it stays the same over many steps.
  * @param options.maxBytes the maximum number of UTF-8 bytes of a string; a character takes 1 to 4 bytes
  * @throws TypeError, RangeError if maxBytes is not a whole number of at least 1
  */

@@ -30,7 +30,7 @@ export function elementsIn<T>(list: ArrayLike<T>): T[] {
 /**
  * Returns numbers that cannot change while they are copied: a typed array itself, or the elements of a plain array, which are each read once.
  * @param n the required number of elements
- * @throws TypeError, RangeError
+ * @throws TypeError if the input is not an array of numbers · RangeError if its length is wrong, or if its memory was transferred
  */
 export function checkedNumbers(subject: string, input: Numbers, n?: number): Numbers {
   const kind = kindOf(input);
@@ -53,7 +53,10 @@ export function isKey(value: unknown): value is number | bigint {
   return typeof value === "bigint" ? value >= 0n && value < SERVER_KEY_END : Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** Checks the class of a list of keys. Other typed arrays would lose bits of large keys, which would then refer to other items. @throws TypeError */
+/**
+ * Checks the class of a list of keys. Other typed arrays would lose bits of large keys, which would then refer to other items. @throws TypeError for an array
+ * of another class
+ */
 export function checkKeyArray(subject: string, input: unknown, alternative?: "BigUint64Array"): void {
   const kind = kindOf(input);
   if (kind === undefined || kind === "Float64Array" || kind === alternative) return;

@@ -35,7 +35,7 @@ export interface ViewTarget extends LeafTarget {
 export interface PutOptions {
   /** Accepts typed arrays of any dtype, booleans and bigints as numbers. */
   readonly anyNumbers?: boolean;
-  /** Accepts `{data, shape}`. */
+  /** Accepts columns, which are objects `{data, shape}`. */
   readonly columns?: boolean;
 }
 
@@ -111,7 +111,7 @@ function unwrap({ dtype, shape }: LeafTarget, input: object, { columns }: PutOpt
   return shape.length === 0 && dtype !== "bytes" && isTyped(dtype, value) && typedLength(value) === 1 ? value[0] : value;
 }
 
-/** @throws ReplayError SPEC_MISMATCH, INVALID_DATA; both name the leaf */
+/** Works like `put`, but throws the reason for a rejection. @throws ReplayError SPEC_MISMATCH, INVALID_DATA; both name the leaf */
 export function mustPut(target: LeafTarget, to: NumberArray, at: number, value: unknown, keys: readonly string[], options?: PutOptions): void {
   const misfit = put(target, to, at, value, options);
   if (misfit !== undefined) throw mismatchError(misfit.code, keys, misfit.rule, misfit.value);
@@ -220,7 +220,7 @@ function copyNumbers(to: NumberArray, values: readonly unknown[], max: number): 
   return true;
 }
 
-/** Returns whether any of n elements from `first` on is NaN. Checks every `stride`-th element. */
+/** Returns whether NaN is among the checked elements: every `stride`-th of the n elements from `first` on. */
 export function hasNaN(numbers: NumberArray, first: number, n: number, stride = 1): boolean {
   for (let i = first; i < first + n; i += stride) {
     const number = numbers[i] as number;
@@ -319,7 +319,7 @@ function halfSetterOf(to: ViewTarget, dtype: HalfDtype, other?: LeafTarget): Vis
   };
 }
 
-/** @throws ReplayError INVALID_DATA if an element would become infinite as a half float */
+/** Converts or checks the elements of a view as half floats. @throws ReplayError INVALID_DATA if an element would become infinite as a half float */
 export function mustNarrow({ view, size, keys, leaf, narrow }: ViewTarget): void {
   const fitting = narrow?.() ?? countFitting(leaf.dtype as Dtype, view, 0, size);
   if (fitting < size) throw overflowError(leaf.dtype as Dtype, keys, view[fitting]);

@@ -20,7 +20,10 @@ const U32 = new Uint32Array(F32.buffer);
 
 const MAGNITUDE = 0x7fffffff;
 const INFINITY = 0x7f800000;
-/** Bits of f32: the threshold that rounds to infinity as f16, the smallest normal f16, and the offset between the exponents of both. */
+/**
+ * Bits of f32: the threshold that rounds to infinity as f16, the smallest normal f16, and the offset between the exponents of both. Then, as a number, the
+ * smallest positive f16.
+ */
 const F16_OVERFLOW = 0x477ff000;
 const F16_NORMAL = 0x38800000;
 const F16_REBIAS = 0x38000000;
@@ -74,7 +77,7 @@ export function roundHalves(dtype: HalfDtype, numbers: Float32Array, at: number,
   for (let i = at; i < at + size; i++) bits[i] = bitsOf(halfOf(bits[i] as number, isBrain), isBrain);
 }
 
-/** Writes elements as half floats to an array of the same length. O(n) */
+/** Writes the bits of the nearest half floats to an array of the same length (by default, a new one), and returns the array. O(n) */
 export function narrowHalves(dtype: HalfDtype, from: Float32Array, to: Uint16Array<ArrayBuffer> = new Uint16Array(from.length)): Uint16Array<ArrayBuffer> {
   const isBrain = dtype === "bf16";
   const bits = new Uint32Array(from.buffer, from.byteOffset, from.length);

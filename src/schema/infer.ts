@@ -21,7 +21,7 @@ export interface InferRules<L> {
   errorFor(rule: string, at: ValuePlace): Error;
 }
 
-/** @param name the name of the value in messages @throws the errors of the rules */
+/** Returns the spec of a value. @param name the name of the value in messages @throws the errors of the rules */
 export function inferNest<L>(value: unknown, name: string, rules: InferRules<L>): Nest<L> {
   return inferAt(value, { key: name, value: undefined, parent: undefined, depth: 0 }, rules);
 }

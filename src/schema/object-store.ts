@@ -18,7 +18,7 @@ export class ObjectStore {
     return this.#values.size;
   }
 
-  /** Returns the values of a row in use. */
+  /** Returns the values of a row in use; undefined if the row has none. */
   get(row: number): readonly unknown[] | undefined {
     return this.#values.get(row);
   }

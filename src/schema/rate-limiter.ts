@@ -15,15 +15,21 @@ export interface RateLimiter {
 export const NO_LIMIT: RateLimiter = { samplesPerInsert: 1, minSize: 1, minDiff: -Number.MAX_VALUE, maxDiff: Number.MAX_VALUE };
 export const LIMITER_OPTIONS = Object.keys(NO_LIMIT) as readonly (keyof RateLimiter)[];
 
-/** Returns a limiter that makes draws wait until the table contains `minSize` items (1 by default). Inserts never wait. */
+/**
+ * Returns a limiter that makes draws wait until the table contains `minSize` items (1 by default). Inserts never wait. @throws TypeError, RangeError if
+ * `minSize` is not a whole number of at least 1
+ */
 export function minSize(minSize = 1): RateLimiter {
   integer("minSize", minSize, 1);
   return { ...NO_LIMIT, minSize };
 }
 
 /**
- * Returns a limiter that keeps the ratio of draws to inserts near `samplesPerInsert`.
+ * Returns a limiter that keeps the ratio of draws to inserts near `samplesPerInsert`. It limits a cursor: inserts × samplesPerInsert - draws. Draws wait until
+ * the table contains `minSize` items.
  * @param errorBuffer the maximum deviation of the cursor from `samplesPerInsert * minSize` in both directions, or the range [minDiff, maxDiff] of the cursor
+ * @throws TypeError, RangeError if an argument is invalid, or if the range is narrower than 2 × max(1, samplesPerInsert) or begins above samplesPerInsert ×
+ * minSize
  */
 export function sampleToInsertRatio(samplesPerInsert: number, minSize: number, errorBuffer: number | readonly [number, number]): RateLimiter {
   if (finite("samplesPerInsert", samplesPerInsert) <= 0) throw mustBe(RangeError, "samplesPerInsert", "> 0", samplesPerInsert);
@@ -41,6 +47,7 @@ export function sampleToInsertRatio(samplesPerInsert: number, minSize: number, e
 /**
  * Returns a limiter that makes the table a queue of `size` items. Inserts wait while the queue is full, and draws wait while the queue is empty. Use the
  * limiter with `maxTimesSampled: 1`.
+ * @throws TypeError, RangeError if `size` is not a whole number of at least 1
  */
 export function queueLimiter(size: number): RateLimiter {
   return { ...NO_LIMIT, minDiff: 0, maxDiff: integer("size", size, 1) };

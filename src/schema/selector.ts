@@ -86,6 +86,7 @@ export function recency(options: { readonly exponent?: number } = {}): Selector 
  * never drawn, unless all priorities are 0. In that case, all items are equally likely. Costs O(log n).
  * @param exponent a finite number. With 0, all items with a priority above 0 are equally likely. Default: 1
  * @param options.withMin whether to track the minimum weight, for `normalize: "table"`, at 3 bytes per item. Default: false
+ * @throws TypeError, RangeError if the exponent is not a finite number
  */
 export function prioritized(exponent = 1, options: { withMin?: boolean } = {}): Selector {
   hideFrames(prioritized);

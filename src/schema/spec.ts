@@ -100,7 +100,7 @@ export interface FoundLeaf {
   readonly shape: readonly number[];
 }
 
-/** Returns the leaves of a spec, in order. Errors name the path. */
+/** Returns the leaves of a spec, in order. @throws TypeError, RangeError if the spec is invalid; the error names the path */
 export function leavesOf(spec: Spec): FoundLeaf[] {
   const found: FoundLeaf[] = [];
   fold<RowLeaf, void>(
@@ -128,7 +128,7 @@ function deepFreeze<T>(node: T): T {
   return Object.freeze(node);
 }
 
-/** @throws TypeError, RangeError if the leaf is not valid; the error names the path */
+/** Returns a checked leaf with its path, size and shape. @throws TypeError, RangeError if the leaf is not valid; the error names the path */
 export function checkLeaf(keys: readonly string[], leaf: RowLeaf): FoundLeaf {
   const path = pathText(keys);
   const { dtype, shape: dimensions, stack, shared } = leaf;
@@ -150,7 +150,9 @@ export function checkLeaf(keys: readonly string[], leaf: RowLeaf): FoundLeaf {
   return { path: keys.join("."), keys, leaf, size, shape };
 }
 
-/** @throws RangeError if a frame is too small to benefit from packing or too large, if the ratio is below 1, or if the leaf is not shared */
+/**
+ * Checks a packed leaf. @throws RangeError if a frame is too small to benefit from packing or too large, if the ratio is below 1, or if the leaf is not shared
+ */
 function checkPacked(path: string, { shared, stack = 1, packed }: RowLeaf, bytes: number): void {
   finite(`the ratio of the packed leaf ${path}`, packed, 1);
   if (shared === undefined) throw new RangeError(`${path} has a packing ratio, but is not shared. Declare the leaf with packed(name, leaf)`);

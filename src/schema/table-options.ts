@@ -6,7 +6,7 @@ import { checkRateLimiter, minSize, type RateLimiter } from "./rate-limiter.ts";
 import { fifo, MAX_RECENCY, SELECTOR_KINDS, SELECTORS, type Selector, uniform } from "./selector.ts";
 
 export interface TableOptions {
-  /** The maximum number of items. When an insert exceeds this number, the remover chooses the item to evict. */
+  /** The maximum number of items, from 1 to 2^26 - 1. When an insert exceeds this number, the remover chooses the item to evict. */
   readonly maxSize: number;
   /** The selector of the items to draw. Default: uniform(). */
   readonly sampler?: Selector;
@@ -18,7 +18,7 @@ export interface TableOptions {
   readonly maxTimesSampled?: number;
   /** The maximum total number of steps of the items. Default: no limit. */
   readonly maxSteps?: number;
-  /** The maximum number of items that wait for the rate limiter. Default: 1,023. */
+  /** The maximum number of items that wait for the rate limiter. An insert that exceeds this number throws RATE_LIMITED. Default: 1,023. */
   readonly maxPending?: number;
 }
 
@@ -27,7 +27,7 @@ export type ResolvedTableOptions = Required<TableOptions>;
 const DEFAULT_PENDING = 1023;
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
-/** Returns the options of a table with their defaults. @throws TypeError, RangeError */
+/** Returns the options of a table with their defaults. @throws TypeError, RangeError if an option or the name is invalid */
 export function resolveTable(name: string, options: TableOptions): ResolvedTableOptions {
   if (name === "" || name === "__proto__") throw mustBe(RangeError, "the name of a table", "a non-empty string other than __proto__", name);
   const subject = `tables.${name}`;
@@ -43,7 +43,7 @@ export function resolveTable(name: string, options: TableOptions): ResolvedTable
   return { maxSize, sampler: { ...sampler }, remover: { ...remover }, rateLimiter: { ...rateLimiter }, maxTimesSampled, maxSteps, maxPending };
 }
 
-/** @param value a selector, from a selector function or from a snapshot */
+/** Checks a sampler or a remover. @param value a selector, from a selector function or from a snapshot */
 function checkSelector(subject: string, value: Selector, removes: boolean): void {
   const { kind, exponent = 1 } = (value ?? {}) as Selector;
   if (!SELECTORS.includes(kind) || !Number.isFinite(exponent)) throw mustBe(TypeError, subject, "a selector, such as uniform()", value);

@@ -57,7 +57,7 @@ export class Roles {
     return this.#leaves.filter((leaf) => leaf.path === path || leaf.path.startsWith(`${path}.`));
   }
 
-  /** Returns the leaves of a required role. @param caller the caller's name in messages @throws ReplayError NOT_FOUND */
+  /** Returns the leaves of a required role. @param caller the caller's name in messages @throws ReplayError NOT_FOUND if there are no leaves */
   required(role: TransitionRole, caller: string): readonly PlacedLeaf[] {
     const found = this.leaves(role);
     if (found.length > 0) return found;
@@ -83,7 +83,10 @@ export class Roles {
     throw mustBe("SPEC_MISMATCH", `transition.${role}`, rule, `${this.path(role)}, ${what}`);
   }
 
-  /** Returns the required leaf of the reward: one number per step, or several. @throws ReplayError NOT_FOUND, SPEC_MISMATCH */
+  /**
+   * Returns the required leaf of the reward: one number per step, or several. @throws ReplayError NOT_FOUND if there is no leaf, SPEC_MISMATCH if the leaf has
+   * another form
+   */
   rewards(caller: string): PlacedLeaf {
     this.required("reward", caller);
     return this.optional("reward") as PlacedLeaf;

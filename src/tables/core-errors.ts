@@ -7,7 +7,9 @@ import { priorityError } from "../schema/copy-numbers.ts";
 import { beginsWithFinal, beyondWindow, endsAlready, noEpisode, notFinite } from "./episode-ends.ts";
 import { noPriority, type ResolvedRule } from "./rules.ts";
 
-/** @param subject the rejected argument: `priority`, or an argument with values of several rows or lanes */
+/**
+ * Returns the error for an error code of a writer's call. @param subject the rejected argument: `priority`, or an argument with values of several rows or lanes
+ */
 export function coreError(engine: Engine, writer: CoreWriter, rules: readonly ResolvedRule[], code: number, subject = "priority", lane = 0): Error {
   const { core, roles } = engine;
   core.refreshIfMoved();

@@ -62,7 +62,7 @@ export function endRulesOf({ lanes, autoreset, items }: ResolvedWriterOptions, r
 
 const NEEDS_TERMINATED = "a boolean: true if the environment ended the episode, or false if it was cut off (this writer has an nStep or sequence rule)";
 
-/** Checks the options of `endEpisode`, and returns them. @throws TypeError, RangeError */
+/** Checks the options of `endEpisode`, and returns them. @throws TypeError, RangeError if an option is invalid or missing */
 export function checkEnd<S>(rules: EndRules, options: EndOptions<S>): EndOptions<S> {
   const { lane, final, terminated } = onlyKeys("endEpisode", options, "final, terminated, lane");
   const { lanes, hasTransitions } = rules;
@@ -76,7 +76,10 @@ export function checkEnd<S>(rules: EndRules, options: EndOptions<S>): EndOptions
   return { lane, final, terminated };
 }
 
-/** Checks the options of `discardEpisode`. Returns the lane; undefined for all lanes. @throws TypeError, RangeError, ReplayError UNSUPPORTED */
+/**
+ * Checks the options of `discardEpisode`. Returns the lane; undefined for all lanes. @throws TypeError, RangeError if the lane is invalid · ReplayError
+ * UNSUPPORTED if items may span episodes
+ */
 export function checkDiscard({ lanes, across }: { readonly lanes: number; readonly across: boolean }, options: { readonly lane?: number }): number | undefined {
   const { lane } = onlyKeys("discardEpisode", options, "lane");
   if (across)
@@ -159,7 +162,7 @@ export function endsAlready(lane: number): Error {
   return new ReplayError("INVALID_DATA", `${reason}. If your environments reset within the same step, use autoreset: "sameStep"`);
 }
 
-/** @param isFinalNext whether the lane's final step has not been appended yet */
+/** Returns the error for ending an episode that is not open. @param isFinalNext whether the lane's final step has not been appended yet */
 export function noEpisode(lane: number, isFinalNext: boolean): Error {
   const reason = isFinalNext ? finalNextText(lane) : "no step was appended since the last episode ended";
   return new ReplayError("OUT_OF_TURN", `no episode is open: ${reason}. Call endEpisode only after append`);

@@ -37,7 +37,7 @@ export interface MixtureSource<V extends MixtureView = MixtureView> extends Pick
 }
 
 export interface MixtureOptions {
-  /** The seed of the mixture's random state, which only `exact: false` uses. Default: 0. */
+  /** The seed of the mixture's random state, which only `exact: false` uses: a whole number from 0 to 2^53 - 1, or a bigint below 2^64. Default: 0. */
   readonly seed?: number | bigint;
   /**
    * Whether each batch has n × share rows of a source, rounded to whole rows. The largest remainder is rounded up first. Among equal remainders, the remainder
@@ -101,10 +101,10 @@ export class Mixture<V extends MixtureView = MixtureView> {
    * @throws ReplayError EMPTY if a source has no items
    * @throws ReplayError RATE_LIMITED if a rate limiter does not allow a share now
    * @throws ReplayError TOO_FEW if a source has too few distinct items
-   * @throws ReplayError SPEC_MISMATCH if columns differ
+   * @throws ReplayError SPEC_MISMATCH if the columns of the sources differ, or if `into` has different columns or shapes
    * @throws ReplayError UNSUPPORTED if a source does not support an option
    * @throws ReplayError OUT_OF_MEMORY if memory runs out
-   * @throws RangeError if shares are negative, not finite or all 0
+   * @throws TypeError, RangeError if n or an option is invalid, or if shares are negative, not finite or all 0
    */
   sample<const P extends SampleOptionsOf<V>>(n: number, options?: P & Only<P, SampleOptionsOf<V>>): MixtureBatch<V, P> {
     return this.#draws.sample(n, options as SampleOptions | undefined) as unknown as MixtureBatch<V, P>;
@@ -114,7 +114,7 @@ export class Mixture<V extends MixtureView = MixtureView> {
    * Draws n rows as soon as every source can provide its share. Draws nothing earlier, so a wait that ends without a batch changes no source. The call has no
    * place in the order of calls that wait for a table.
    * @throws RangeError if the batch can never be full
-   * @throws ReplayError RATE_LIMITED if other draws must come first
+   * @throws ReplayError RATE_LIMITED if the rate limiter of a source permits neither its share nor inserts, so that the wait could last forever
    * @throws ReplayError TIMEOUT if the time limit ends the wait
    * @throws ReplayError CLOSED if the Replay is disposed of during the wait
    * @throws the signal's reason if the signal aborts
@@ -146,7 +146,7 @@ export class Mixture<V extends MixtureView = MixtureView> {
    * the next draws are then computed.
    * @throws ReplayError UNSUPPORTED if a source does not support an option
    * @throws ReplayError SPEC_MISMATCH if the columns of the sources differ
-   * @throws RangeError if the tables can never provide the batch
+   * @throws RangeError if n, an option or a share is out of range
    */
   ready(n: number, options?: SampleOptionsOf<V>): boolean {
     return this.#draws.ready(n, options as SampleOptions | undefined);
@@ -182,9 +182,9 @@ type BatchOptionsOf<V> = V extends Transitions | Sequences
 
 /**
  * Returns a mixture of tables, or of views of their transitions or sequences. Each batch has rows of every source, in proportion to the shares. The sources
- * must have the same columns.
+ * must have the same columns. A mixture has 1 to 256 sources.
  * @throws TypeError, RangeError if an argument is invalid
- * @throws ReplayError SPEC_MISMATCH if a view has other columns than the first source, or if `state` belongs to other sources
+ * @throws ReplayError SPEC_MISMATCH if the columns of the sources differ, or if `state` belongs to a mixture with a different number of sources
  */
 export function mixture<V extends MixtureView>(sources: readonly MixtureSource<V>[], options: MixtureOptions = {}): Mixture<V> {
   const { seed = 0, exact = true, fallback, state } = onlyKeys("the options of mixture", options, "seed, exact, fallback, state");

@@ -243,7 +243,7 @@ export function noPriority({ table, priority }: ResolvedRule, value: unknown): E
   return mustBe("INVALID_DATA", (priority as LeafPriority).leaf, [rule, "Add an offset to the values"], value);
 }
 
-/** @throws TypeError, RangeError */
+/** Returns the checked options of a sequence, with defaults. @throws TypeError, RangeError if an option is invalid */
 function resolveSequence(sequence: SequenceOptions, subject: string): Pick<ResolvedRule, "length" | "stride"> & { readonly burnIn: number } {
   const { length, burnIn = 0, stride } = onlyKeys(subject, sequence, "length, burnIn, stride");
   integer(`${subject}.burnIn`, burnIn, 0, MAX_BURN_IN);
@@ -284,7 +284,7 @@ export interface ItemOptions<Columns = object> {
   readonly columns?: Columns;
 }
 
-/** Checks a priority or "max". @throws TypeError, RangeError */
+/** Checks a priority. @throws TypeError, RangeError if it is neither "max" nor a finite number of at least 0 */
 export function checkPriority(priority: number | "max"): void {
   if (typeof priority === "string" && priority !== "max") throw mustBe(TypeError, "priority", 'a finite number, or "max"', priority);
   if (priority !== "max") finite("priority", priority, 0);
@@ -292,7 +292,7 @@ export function checkPriority(priority: number | "max"): void {
 
 const ITEM_OPTIONS = { length: 0, priority: 0, lane: 0, columns: 0 };
 
-/** Checks the options of `createItem`, and returns them. Allocates nothing. @throws TypeError */
+/** Checks the options of `createItem`, and returns them. Allocates nothing. @throws TypeError if they are not an object, or have an unknown key */
 export function checkItemOptions<T>(options: T): T {
   const isObject = typeof options === "object" && options !== null;
   if (isObject) for (const key in options) if (!(key in ITEM_OPTIONS)) return onlyKeys("item", options, Object.keys(ITEM_OPTIONS).join(", "));

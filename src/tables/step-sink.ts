@@ -76,9 +76,9 @@ export interface StepSink {
   readonly open: readonly unknown[] | undefined;
   /** Whether a trajectory writer must reject other calls while the end of an episode waits for items. */
   readonly isExclusiveAtEnd: boolean;
-  /** @throws ReplayError CLOSED, OUT_OF_TURN, or the error that ended a stream */
+  /** Checks that the sink accepts calls. @throws ReplayError CLOSED, OUT_OF_TURN, or the error that ended a stream */
   check(): void;
-  /** @throws TypeError · ReplayError NOT_FOUND if the name is certainly wrong */
+  /** Checks the name of a table. @throws TypeError if it is not a string · ReplayError NOT_FOUND if the table certainly does not exist */
   mustKnow(table: unknown): void;
   /** Appends a step, or adds values to the open step. @param values one value per leaf, undefined for a missing value @param step the same values, nested */
   append(values: readonly unknown[], step: unknown, isPartial: boolean): Promise<void> | undefined;

@@ -103,7 +103,7 @@ export class Table<S = any, R = any> {
   readonly #sampler: Sampler<Batch>;
   readonly #view: ItemView;
   readonly #draws: Draws<Batch>;
-  /** The option `among` of `ready`. */
+  /** The parsed option `among` of calls to `ready`. */
   readonly #among = new CheckedAmong();
 
   static {
@@ -148,6 +148,7 @@ export class Table<S = any, R = any> {
    * Costs O(n × (log size + steps) + bytes), with the steps that the columns show. All steps of a window count if the window has 16 steps or fewer, if columns
    * show more than half of them, if items show different steps, if an episode ends within an item, or with `nStep`. If freed rows were reused, the steps of an
    * item may not be adjacent in memory. In that case, all steps up to the last step shown count.
+   * @throws TypeError, RangeError if n or an option is invalid
    * @throws ReplayError SPEC_MISMATCH if `into` has different columns or shapes, or if items have different columns
    * @throws ReplayError NOT_FOUND if an option names a leaf that does not exist
    * @throws ReplayError UNSUPPORTED if the table does not support an option
@@ -162,10 +163,10 @@ export class Table<S = any, R = any> {
   /**
    * Draws n items, each as soon as the rate limiter allows it. The batch grows until it is full, and each item is copied when it is drawn. Draws that are
    * stratified or without replacement are made together, as soon as all of them are possible. Calls that wait for one table are served in call order. If items
-   * were drawn before the wait ended, the `batch` of the error contains these items. Such an error is a separate object, and the reason for the end of the
-   * wait is its `cause`.
+   * were drawn before the wait ended, the `batch` of the error contains these items. Such an error is a separate object, and the reason for the end of the wait
+   * is its `cause`.
    * @throws RangeError if the batch can never be full
-   * @throws ReplayError RATE_LIMITED if other draws must come first
+   * @throws ReplayError RATE_LIMITED if the rate limiter permits neither the remaining draws nor inserts, so that the wait could last forever
    * @throws ReplayError TIMEOUT if the time limit ends the wait
    * @throws ReplayError CLOSED if the Replay is disposed of during the wait
    * @throws the signal's reason if the signal aborts
@@ -201,7 +202,8 @@ export class Table<S = any, R = any> {
    * @returns the number of values written, and the number of items that no longer exist, whose values are skipped
    * @throws TypeError if the batch does not belong to this table
    * @throws ReplayError NOT_FOUND if the batch has no such column
-   * @throws ReplayError UNSUPPORTED if a leaf is `shared` or `packed`, since several steps share its values
+   * @throws ReplayError UNSUPPORTED if a leaf is `shared` or `packed`, since several steps share its values, if a column is computed (such as returns) or
+   * contains relabelled goals, or if the batch belongs to a mixture
    * @throws ReplayError SPEC_MISMATCH if values have another shape, or if the batch was released
    * @throws ReplayError INVALID_DATA if a value does not fit its dtype
    */
@@ -211,13 +213,21 @@ export class Table<S = any, R = any> {
     return writeSteps(table, batch, typeof batch === "object" && batch !== null ? table.filled.get(batch) : undefined, values);
   }
 
-  /** Returns batches for a `for` or `for await` loop. */
+  /**
+   * Returns batches for a `for` or `for await` loop, in epochs if `epochs` is set.
+   * @throws TypeError, RangeError if an option is invalid
+   * @throws ReplayError UNSUPPORTED if the table or another option excludes epochs
+   */
   dataset<const O extends DatasetOptions<PathOf<S>, ColumnSet<S>>>(options: O & Only<O, DatasetOptions>): DatasetOf<BatchOf<S, O>, O> {
     this.#engine.open();
     return datasetOf(this.#draws, options as DatasetOptions) as DatasetOf<BatchOf<S, O>, O>;
   }
 
-  /** Returns new arrays for n items of `length` steps each, to pass as `into`. */
+  /**
+   * Returns new arrays for n items of `length` steps each, to pass as `into`.
+   * @throws TypeError, RangeError if n or an option is invalid
+   * @throws ReplayError SPEC_MISMATCH if `columns` is omitted and items have different columns
+   */
   batch<const O extends Options<S> & { readonly length: number }>(n: number, options: O & Only<O, SampleOptions>): BatchOf<S, O> {
     this.#engine.open();
     return this.#view.batch(n, options as SampleOptions) as BatchOf<S, O>;
@@ -228,7 +238,9 @@ export class Table<S = any, R = any> {
    * Create the view once, since each view keeps separate batches to refill.
    * @throws TypeError, RangeError if an option is invalid
    * @throws ReplayError NOT_FOUND if a role has no leaf, or if `next` has an unknown name
-   * @throws ReplayError SPEC_MISMATCH if a leaf has the name of a column of the view, or if a rule makes items of a single step
+   * @throws ReplayError SPEC_MISMATCH if a leaf has the name of a column of the view, if a rule makes items of a single step, or if the leaves of `relabel`
+   * differ in dtype or shape
+   * @throws ReplayError UNSUPPORTED if `relabel` is set and the table does not keep the insertion order of its items
    */
   transitions<const O extends TransitionOptions<NextName<S, R>, PathOf<S>>>(options: O & Only<O, TransitionOptions>): Transitions<S, R, O> {
     this.#open();
@@ -314,7 +326,7 @@ export class Table<S = any, R = any> {
     return { name: this.name, maxSize: this.options.maxSize, ...counters } as unknown as TableStats;
   }
 
-  /** Returns the state of an item by its key. Costs O(1). @throws RangeError if the number cannot be a key */
+  /** Returns the state of an item by its key. Costs O(1). @throws TypeError, RangeError if the value cannot be a key */
   explain(key: number): Explanation {
     const item = this.#open().item(key);
     if (item === undefined) return { key, state: "gone" };

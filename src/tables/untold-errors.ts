@@ -25,7 +25,7 @@ export class UntoldErrors {
     return !this.#errors.some(isUntold);
   }
 
-  /** @param answer the promise that reports the reason to its readers */
+  /** Keeps the reason why a call failed. @param answer the promise that reports the reason to its readers */
   add(reason: unknown, answer?: ItemPromise): void {
     answer?.noteRefusal(reason);
     this.#errors = this.#errors.filter(isUntold);
@@ -39,7 +39,7 @@ export class UntoldErrors {
     return untold.map(({ reason }) => reason);
   }
 
-  /** @throws the first unreported reason; all other reasons are forgotten */
+  /** Throws the first unreported reason, if there is one. @throws the first unreported reason; all other reasons are forgotten */
   throwFirst(): void {
     const reasons = this.take();
     if (reasons.length > 0) throw reasons[0];

@@ -44,7 +44,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   readonly #onClose: () => void;
   readonly #writer: CoreWriter;
   readonly #ends: WriterEnds;
-  /** The engine's information about this writer. */
+  /** The information about this writer that the engine's warnings use; undefined before it is registered. */
   #info: Parameters<Engine["forget"]>[0] | undefined;
   /** The staging record, which is a block of columns if the writer has several lanes. It also contains data that each step needs. */
   readonly #place: WriterRecord | undefined;
@@ -294,7 +294,12 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     return items;
   }
 
-  /** Resolves when no item waits in the tables of the writer's rules, or in any table if the writer has no rules. Returns `undefined` if no item waits. */
+  /**
+   * Resolves when no item waits in the tables of the writer's rules, or in any table if the writer has no rules. Returns `undefined` if no item waits.
+   * @throws ReplayError TIMEOUT if the time limit ends the wait
+   * @throws ReplayError CLOSED if the Replay is disposed of during the wait
+   * @throws the signal's reason if the signal aborts
+   */
   flush(options: WaitOptions = {}): Promise<void> | undefined {
     this.#open();
     const names = this.#ends.tables;
@@ -372,7 +377,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     return layout;
   }
 
-  /** Resolves when the newest item is admitted. */
+  /** Resolves when the rate limiter has admitted the table's newest item; undefined if it already has. */
   #whenAdmitted(table: AnyTable): Promise<void> | undefined {
     const key = this.#writer.newest(table.handle);
     return this.#engine.waiters.untilAtMost(() => Number(table.explain(key).state === "waiting"));

@@ -96,7 +96,7 @@ function unwritable(table: string, name: string, stored: string, { dtype, shape 
 
 /**
  * Checks that an item can fit both the signature of a table and the spec of its items. @param subject the name of the spec in errors
- * @throws ReplayError SPEC_MISMATCH
+ * @throws ReplayError SPEC_MISMATCH if the number of columns, a dtype or a shape differs
  */
 export function mustAgree(subject: string, signature: Signature, spec: Signature): void {
   const [tableLeaves, specLeaves] = [leaves(signature), leaves(spec)];

@@ -112,7 +112,7 @@ export function replace<T extends Trajectory<unknown, unknown, unknown, unknown,
   return { ...trajectory, ...fields };
 }
 
-/** @throws TypeError if `step` is not an object */
+/** Checks the form of a step. @throws TypeError if `step` is not an object */
 function checkStep(name: string, step: unknown): void {
   if (typeof step !== "object" || step === null) throw mustBe(TypeError, name, "an object with stepType", step);
 }
@@ -147,7 +147,10 @@ export function isBoundary(trajectory: Typed): boolean | Uint8Array<ArrayBuffer>
   return mapStepTypes(trajectory, "stepType", (type) => type === LAST);
 }
 
-/** @param of the name of the field to read; `stepType` replaces a missing `nextStepType`, which time steps do not have */
+/**
+ * Tests the step types of a step, or of each row of a batch. @param of the name of the field to read; `stepType` replaces a missing `nextStepType`, which time
+ * steps do not have
+ */
 function mapStepTypes(step: Typed, of: keyof Typed, is: (type: number, row: number, next: Batched | ColumnLike) => boolean): boolean | Uint8Array<ArrayBuffer> {
   checkStep("step", step);
   const { stepType, nextStepType = stepType } = step;

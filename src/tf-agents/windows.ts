@@ -106,7 +106,7 @@ export class Windows {
     this.streams.close();
   }
 
-  /** @throws ReplayError OUT_OF_MEMORY if the host cannot allocate arrays of the batch's size */
+  /** Returns a buffer for n windows. @throws ReplayError OUT_OF_MEMORY if the host cannot allocate arrays of the batch's size */
   #buffer(n: number, width: number, layout: WindowLayout): ItemBuffer {
     if (layout !== "apart") {
       const selections = layout === "single" ? this.#singleStep : this.#allSteps;

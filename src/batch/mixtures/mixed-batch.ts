@@ -5,7 +5,7 @@ import type { Numbers } from "../../schema/copy-numbers.ts";
 import type { BatchBuffer } from "../buffer.ts";
 import type { Field } from "../layout.ts";
 
-/** Returns the number of the array with the source of each row. */
+/** Returns the number of the array with the source of each row; -1 if there is none. */
 export function sourceField({ layout }: BatchBuffer): number {
   const { fields } = layout;
   for (let i = 0; i < fields.length; i++) {

@@ -54,7 +54,7 @@ export class MixedDraws implements DrawSource<AnyBatch> {
 
   /**
    * Returns a batch of n items if every source can provide its share now; undefined if that may become possible later. @throws RangeError if it is never
-   * possible · ReplayError RATE_LIMITED if other draws must come first
+   * possible · ReplayError RATE_LIMITED if the rate limiter of a source permits neither its share nor inserts
    */
   atOnce(n: number, options?: SampleOptions): AnyBatch | undefined {
     return this.#sample(n, options, false, WAIT);
@@ -65,7 +65,7 @@ export class MixedDraws implements DrawSource<AnyBatch> {
     return this.#sample(n, options, true, SKIP);
   }
 
-  /** Counts a batch that was drawn ahead. */
+  /** Counts the items of a batch that was drawn ahead as sampled. */
   passed(batch: AnyBatch): void {
     const [keys, source] = [keysOf(batch) as Float64Array, sourceIn(batch)];
     const times = (batch as unknown as MixedColumns).info?.timesSampled;
@@ -82,7 +82,7 @@ export class MixedDraws implements DrawSource<AnyBatch> {
     return Math.min(...this.sources.list.map(({ draws }) => draws.most(prefetch)));
   }
 
-  /** Returns whether every source can provide its share of n rows now. @throws the same errors as `sample` */
+  /** Returns whether every source can provide its share of n rows now. @throws the errors of `sample`, except EMPTY, RATE_LIMITED and TOO_FEW */
   ready(n: number, options?: SampleOptions): boolean {
     this.sources.begin();
     this.sources.lock(true);
@@ -155,7 +155,9 @@ export class MixedDraws implements DrawSource<AnyBatch> {
     return this.sources.shares.state;
   }
 
-  /** @param otherwise what to do if a source cannot provide its share now: THROW, WAIT or SKIP */
+  /**
+   * Draws a batch of n rows; undefined if it is not available now. @param otherwise what to do if a source cannot provide its share now: THROW, WAIT or SKIP
+   */
   #sample(n: number, callOptions: SampleOptions | undefined, ahead: boolean, otherwise: number): AnyBatch | undefined {
     this.sources.begin();
     const { list: sources, shares } = this.sources;

@@ -63,7 +63,7 @@ export class MixedSources {
     return this.list.map(({ draws }) => show(draws.table.name)).join(", ");
   }
 
-  /** Rejects calls while one of the Replays is closed or busy. @throws ReplayError CLOSED, OUT_OF_TURN */
+  /** Checks that calls are allowed. @throws ReplayError CLOSED if a Replay is closed, OUT_OF_TURN if another call to a Replay is reading its arguments */
   open(): void {
     for (const engine of this.#engines) engine.open();
   }
@@ -180,7 +180,10 @@ export class MixedSources {
     return new ReplayError(error.code, `source ${i} of the mixture: ${error.message}${remedy}`);
   }
 
-  /** @throws RangeError if a source can never provide its rows · ReplayError RATE_LIMITED if other draws must come first */
+  /**
+   * Checks that a source may be able to provide its rows later. @throws RangeError if a source can never provide its rows · ReplayError RATE_LIMITED if its
+   * rate limiter also blocks inserts
+   */
   checkComing(i: number, n: number): void {
     const { draws, sampler } = this.list[i] as Source;
     const { table } = draws;
@@ -199,7 +202,10 @@ export class MixedSources {
     return longest;
   }
 
-  /** @throws ReplayError UNSUPPORTED if several sources draw from a table with `maxTimesSampled`, and one of them has the option `among` */
+  /**
+   * Checks the option `among` of a source. @throws ReplayError UNSUPPORTED if several sources draw from a table with `maxTimesSampled`, and one of them has the
+   * option `among`
+   */
   checkAmong(i: number): void {
     const { sampler, draws, isRepeated } = this.list[i] as Source;
     if (isRepeated && sampler.options.among !== 0 && draws.table.limits.maxTimesSampled <= 0xffffffff) throw noAmong(draws.table.name);

@@ -59,7 +59,10 @@ export class Shares {
     this.#nextRandom = this.#random.slice();
   }
 
-  /** Reads the shares of the next draw, and calls the caller's functions. @throws RangeError, TypeError */
+  /**
+   * Reads the shares of the next draw, and calls the caller's functions. @throws TypeError, RangeError if a share is not a finite number of at least 0, or if
+   * all shares are 0
+   */
   read(): void {
     let sum = 0;
     for (let i = 0; i < this.#functions.length; i++) {
@@ -102,7 +105,7 @@ export class Shares {
     if (!this.#isExact) for (let i = 0; i < RANDOM_BYTES; i++) this.#nextRandom[i] = u8[at + i] as number;
   }
 
-  /** Counts the last split draw. */
+  /** Counts the draw that was last split, and keeps its remainders and random state. */
   count(): void {
     this.draw++;
     this.#carry.set(this.#nextCarry);
@@ -114,7 +117,10 @@ export class Shares {
     return { draw: this.draw, carry: [...this.#carry], random: [...words] };
   }
 
-  /** Continues from a state. @throws TypeError, RangeError, ReplayError SPEC_MISMATCH */
+  /**
+   * Continues from a state. @throws TypeError, RangeError if a number of the state is invalid · ReplayError SPEC_MISMATCH if the state has a different number
+   * of sources
+   */
   restore(state: MixtureState): void {
     const { draw, carry, random } = onlyKeys("state", state, "draw, carry, random");
     const k = this.rows.length;

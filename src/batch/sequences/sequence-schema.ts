@@ -19,6 +19,7 @@ export const NUMBERS = ["returns", "discounts", "bootstraps", "mask", "learningM
 const OWN = ["count", "observation", "action", "reward", ...NUMBERS, "weights", "keys", "toArray", "detached", "release"];
 
 /**
+ * Returns the schema of a sequence view.
  * @param state names of the batch's parts that show only the first step
  * @throws ReplayError NOT_FOUND if a role has no leaf, or `state` has an unknown name · SPEC_MISMATCH if a leaf has the name of a column of the view
  */

@@ -43,6 +43,7 @@ export class Sequences<S = any, R = any, O = any> {
   /**
    * Draws n items and copies their sequences into arrays. Never waits. With `into`, allocates nothing but strings. Costs O(n log size + n × steps × rewards of
    * a return + bytes).
+   * @throws TypeError, RangeError if n or an option is invalid
    * @throws ReplayError EMPTY if the table has no items
    * @throws ReplayError RATE_LIMITED if the rate limiter does not allow n draws now
    * @throws ReplayError TOO_FEW if there are too few distinct items

@@ -19,7 +19,8 @@ import type { NStep, Output } from "../layout.ts";
 import type { SampledTable } from "../sampler.ts";
 
 /**
- * The steps of the relabelled returns. The columns have m rows, one per step. The next draw of the view refills the arrays, so copy the values that you keep.
+ * The steps of the relabelled returns. The columns have m rows, one per step. The next draw of the view may refill the arrays, so copy the values that you
+ * keep.
  */
 export interface RelabelledSteps {
   /** The goal that the step achieved: the leaf `achieved` at the following step. The shape is [m, ...shape of the leaf]. */
@@ -56,7 +57,9 @@ export interface RelabelOptions<Path extends string = string> {
    * not call the Replay. Pass "stored" if the rewards do not depend on the goal, or if you compute them yourself.
    */
   readonly reward: ((steps: RelabelledSteps) => Numbers) | "stored";
-  /** Returns whether the episode terminated at each step for its new goal, as m booleans or numbers. Default: the stored flags. */
+  /**
+   * Returns whether the episode terminated at each step for its new goal, as m booleans or numbers. Requires a function as `reward`. Default: the stored flags.
+   */
   readonly terminated?: (steps: RelabelledSteps) => ArrayLike<number | boolean>;
 }
 
@@ -89,7 +92,10 @@ export class Goals {
   #count = 0;
   #steps: Omit<RelabelledSteps, "batch"> | undefined;
 
-  /** @throws TypeError, RangeError · ReplayError NOT_FOUND, SPEC_MISMATCH, UNSUPPORTED if the table does not keep the insertion order of its items */
+  /**
+   * @throws TypeError, RangeError if an option is invalid · ReplayError NOT_FOUND if a leaf does not exist, SPEC_MISMATCH if the leaves differ in form,
+   * UNSUPPORTED if the table does not keep the insertion order of its items
+   */
   constructor(table: SampledTable, options: RelabelOptions) {
     const { goal, achieved, strategy = "future", share = 0.8, reward, terminated } = onlyKeys("relabel", options, OPTIONS);
     const { engine, limits, name } = table;
@@ -217,7 +223,7 @@ export class Goals {
     }
   }
 
-  /** Returns copies of the gathered values, for the caller. */
+  /** Returns copies of the gathered values, for the caller's functions. */
   #values(core: Core, draw: Draw, { goals, achieved }: Places, count: number): Omit<RelabelledSteps, "batch"> {
     const m = this.#count;
     const { leaf, shape, size, arrayBytes } = this.achieved;
@@ -255,7 +261,7 @@ function numbersAt(subject: string, leaves: readonly PlacedLeaf[], path: unknown
   return found;
 }
 
-/** @throws TypeError, RangeError, ReplayError INVALID_DATA */
+/** @throws TypeError, RangeError if the result is not a list of m numbers · ReplayError INVALID_DATA if a reward is not finite */
 function checkedRewards(returned: unknown, m: number): Numbers {
   const rewards = checkedNumbers("the result of relabel.reward", returned as Numbers, m);
   for (let i = 0; i < m; i++)
@@ -263,7 +269,7 @@ function checkedRewards(returned: unknown, m: number): Numbers {
   return rewards;
 }
 
-/** @throws TypeError, RangeError */
+/** Returns flags as bytes of 0 and 1. @throws TypeError if the result is not a list · RangeError if it does not have m elements */
 function checkedFlags(returned: unknown, m: number): Uint8Array {
   const subject = "the result of relabel.terminated";
   if (!isList(returned)) throw mustBe(TypeError, subject, `an array of ${m} booleans or numbers`, returned);

@@ -32,6 +32,7 @@ const OWN = "count, observation, nextObservation, action, returns, discounts, st
 );
 
 /**
+ * Returns the schema of a transition view.
  * @param next names of the batch's parts that are also shown at the bootstrap step
  * @param goal the leaf that is relabelled
  * @throws ReplayError NOT_FOUND if a role has no leaf, or `next` has an unknown name · SPEC_MISMATCH if a leaf has the name of a column of the view
@@ -95,7 +96,10 @@ function nextName(name: string): string {
   return `next${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
 }
 
-/** Returns a part of the spec without these leaves; undefined if no leaf remains. A list that lost elements becomes an object with the remaining indices. */
+/**
+ * Returns a part of the spec without the leaves in `used`; undefined if no leaf remains. A list that lost elements becomes an object with the remaining
+ * indices.
+ */
 function without(nest: Nest<RowLeaf>, path: string, used: ReadonlySet<string | undefined>): Spec | undefined {
   if (isLeaf(nest)) return used.has(path) ? undefined : (nest as RowLeaf);
   const names = Object.keys(nest);

@@ -193,7 +193,10 @@ export class TransitionView extends ColumnView {
     return 1;
   }
 
-  /** Returns the number of rows of the longest transition. @throws the reason, if there is no transition */
+  /**
+   * Returns the number of rows of the longest transition. @throws ReplayError EMPTY if the table has no items · RangeError if the option `n` is too large for
+   * all items and rules
+   */
   #width(): number {
     const longest = this.table.core.counter(LONGEST);
     if (this.table.core.size === 0) throw emptyTable(this.table, "nStep");
@@ -218,7 +221,7 @@ export class TransitionView extends ColumnView {
     return this.table.engine.ruleLengths(this.table.name);
   }
 
-  /** @throws RangeError if n exceeds the steps of every item and rule */
+  /** Checks the option `n`. @throws RangeError if no item, and no rule of an open writer, has more than n steps */
   #checkN(longest: number): void {
     const most = Math.max(longest, ...this.#ruled()) - 1;
     if (this.n !== undefined && this.n > most)

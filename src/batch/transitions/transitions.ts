@@ -43,7 +43,8 @@ export class Transitions<S = any, R = any, O = any> {
    * @throws ReplayError SPEC_MISMATCH if an item has a single step or begins with the last step of an episode, or if `into` has different columns or shapes
    * @throws ReplayError UNSUPPORTED if the table does not support an option
    * @throws ReplayError OUT_OF_MEMORY if memory runs out
-   * @throws RangeError if no item can have `n` steps
+   * @throws TypeError, RangeError if n or an option is invalid
+   * @throws RangeError if the view's option `n` is too large for every item, and for every rule of an open writer
    */
   sample<const P extends SampleTransitions>(n: number, options?: P & Only<P, SampleTransitions>): TransitionBatch<S, R, O, P> {
     return this.#draws.sampler.sample(n, options as SampleOptions | undefined) as unknown as TransitionBatch<S, R, O, P>;

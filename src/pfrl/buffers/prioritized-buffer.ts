@@ -50,12 +50,19 @@ export abstract class PrioritizedBuffer<B, T> extends StoredBuffer<B, T> {
     return this.#priorities.update(this.#stored.contents?.items, dataBeside("errors", errors, keys), dataOf("keys", keys));
   }
 
-  /** Converts errors to priorities as `updateErrors` does, but changes no priority. */
+  /**
+   * Converts errors to priorities as `updateErrors` does, but changes no priority. @throws TypeError if `errors` is not an array of numbers · RangeError if a
+   * priority is not a real number
+   */
   priorityFromErrors(errors: ArrayLike<number>): number[] {
     return this.#priorities.fromErrors(errors, this.#stored.contents?.steps);
   }
 
-  /** Converts probabilities to importance weights, and advances `beta` as a sample does. @param minProbability the smallest probability of any item */
+  /**
+   * Converts probabilities to importance weights, and advances `beta` as a sample does. @param minProbability the smallest probability of any item, from which
+   * weights are computed only with `normalizeByMax: "memory"` @throws TypeError if `probabilities` is not an array of numbers · RangeError if a probability is
+   * not above 0
+   */
   weightsFromProbabilities(probabilities: ArrayLike<number>, minProbability: number): number[] {
     return this.#priorities.toWeights(probabilities, minProbability, this.length, this.#stored.contents?.steps);
   }

@@ -17,7 +17,7 @@ import type { BufferOptions, ListOptions } from "./stored-buffer.ts";
 export interface PrioritizedEpisodicReplayBufferOptions<S extends StepSpec = StepSpec> extends BufferOptions<S>, WeighingOptions {
   /** The maximum number of transitions. Whole episodes are evicted, the oldest first. Default: null, for no limit except memory. */
   readonly capacity?: number | null;
-  /** Returns the priority of a new episode, given its transitions. Default: the largest priority so far. */
+  /** Returns the priority of a new episode, given its transitions: a finite number of at least 0. Default: the largest priority so far. */
   readonly defaultPriorityFunc?: ((episode: readonly Transition[]) => number) | null;
   /** The share of draws that are uniform, in 0 … 1. Default: 0. */
   readonly uniformRatio?: number;

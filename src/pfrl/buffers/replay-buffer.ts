@@ -14,7 +14,7 @@ import { type BufferOptions, StoredBuffer } from "./stored-buffer.ts";
 export interface ReplayBufferOptions<S extends StepSpec = StepSpec> extends BufferOptions<S> {
   /** The maximum number of transitions. Default: null, for no limit except memory. */
   readonly capacity?: number | null;
-  /** The number of steps in a stored transition, for n-step updates. Default: 1. */
+  /** The maximum number of steps in a stored transition, for n-step updates. Transitions at the end of an episode have fewer steps. Default: 1. */
   readonly numSteps?: number;
 }
 

@@ -51,7 +51,7 @@ export class FileSteps {
   }
 }
 
-/** Open episodes by their numbers in the file. */
+/** The open episodes of a file, by their numbers in the file. */
 class FileEpisodes {
   readonly #steps: Steps;
   readonly #keep: number;

@@ -68,7 +68,7 @@ function* writeFile(directory: Directory, file: string, content: Content, module
   }
 }
 
-/** @throws ReplayError IO if the folder does not exist · other errors of listing it */
+/** Checks that a folder exists. @throws ReplayError IO if the folder does not exist · other errors of listing it */
 function checkFolder(directory: Directory, file: string): void {
   try {
     directory.list();
@@ -78,7 +78,7 @@ function checkFolder(directory: Directory, file: string): void {
   }
 }
 
-/** @throws ReplayError IO if the name belongs to a folder, a pipe or a device, which a save would replace */
+/** Checks that a save would replace only a file. @throws ReplayError IO if the name belongs to a folder, a pipe or a device, which a save would replace */
 function refuseOthers(directory: Directory, file: string): void {
   withIoErrors("opening", directory, file, () => {
     try {
@@ -116,7 +116,7 @@ function* readLog(from: Directory, loader: StoreLoader, module: Module): Generat
   }
 }
 
-/** @throws ReplayError INVALID_DATA if reprise/pfrl did not write the log · UNSUPPORTED if its format has another version */
+/** Checks the metadata of a log. @throws ReplayError INVALID_DATA if reprise/pfrl did not write the log · UNSUPPORTED if its format has another version */
 export function checkAbout(from: Directory, about: object): void {
   const { reprise, version } = about as Partial<typeof ABOUT>;
   if (reprise !== ABOUT.reprise) throw new ReplayError("INVALID_DATA", `${from.name} is not a file of reprise/pfrl`);

@@ -10,7 +10,7 @@ export interface Target {
   readonly file: string;
 }
 
-/** @throws TypeError · ReplayError UNSUPPORTED if the runtime has no files */
+/** Returns the directory and the file name of a destination. @throws TypeError if it has another form · ReplayError UNSUPPORTED if the runtime has no files */
 export function targetOf(target: SaveTarget): Target {
   if (typeof target === "string" && target !== "") {
     const at = Math.max(target.lastIndexOf("/"), target.lastIndexOf("\\"));

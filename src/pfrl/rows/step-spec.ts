@@ -103,7 +103,7 @@ export function matchesSpec(a: PartSpec, b: PartSpec): boolean {
   return isSameNest(a, b, (left, right) => left.dtype === right.dtype && String(shapeOf(left)) === String(shapeOf(right)));
 }
 
-/** Returns a private copy of a part of the caller's spec. @throws TypeError, RangeError */
+/** Returns a private copy of a part of the caller's spec. @throws TypeError, RangeError if the part is not a valid spec */
 function copyPartSpec(part: string, spec: PartSpec): PartSpec {
   const isEnd = (node: unknown, keys: readonly string[]) => typeof node !== "object" || node === null || isLeaf(node) || keys.length >= MAX_NEST_DEPTH;
   return zip([spec], isEnd, ([leaf], keys) => {

@@ -30,7 +30,7 @@ export interface TransitionPart {
   join(path: string): (columns: Columns, n: number, record: RowValues | undefined, slot: number) => unknown;
 }
 
-/** @param name the name in messages */
+/** Returns the part of a transition that a spec describes. @param name the name in messages */
 export function partOfSpec(name: string, spec: PartSpec): TransitionPart {
   if (isObject(spec)) return objectPart(name);
   return isLeaf(spec) ? leafPart(spec) : nodePart(name, spec);

@@ -32,7 +32,9 @@ export class LastSample {
     this.waiting = true;
   }
 
-  /** Returns an array that begins with the keys of the n waiting items. @throws ReplayError OUT_OF_TURN · RangeError if n is not the number of items */
+  /**
+   * Returns an array that begins with the keys of the n waiting items. @throws ReplayError OUT_OF_TURN if no items wait · RangeError if n is not their number
+   */
   mayUpdate(n: number): Float64Array {
     if (!this.waiting) throw new ReplayError("OUT_OF_TURN", "no sample is waiting for errors. Call updateErrors() only once per sample, or pass keys");
     if (n !== this.#count) throw mustBe(RangeError, "errors", `${this.#count} numbers, one per item of the last sample`, `${n} numbers`);

@@ -51,7 +51,10 @@ export class Priorities {
     return this.importanceWeights.errors.max;
   }
 
-  /** Checks whether n items can be sampled now. @throws ReplayError OUT_OF_TURN, EMPTY · RangeError if weights would be undefined or infinite */
+  /**
+   * Checks whether n items can be sampled now. @throws ReplayError OUT_OF_TURN if the last sample still waits for its errors, EMPTY if no item has a priority
+   * above 0 · RangeError if weights would be undefined or infinite
+   */
   maySample(items: GrowingTable | undefined, n: number): void {
     this.last.maySample();
     if (!items?.hasWeight) throw new ReplayError("EMPTY", "no item has a priority above 0. Append transitions first");
@@ -100,7 +103,8 @@ export class Priorities {
   /**
    * Sets the priorities of items by key, or of the items of the last sample if there are no keys. Keys of evicted items are skipped. O(n log size)
    * @returns the number of items that still existed
-   * @throws RangeError, TypeError · ReplayError OUT_OF_TURN. In each case, nothing has changed
+   * @throws TypeError, RangeError if an argument is invalid · ReplayError OUT_OF_TURN if there are no keys and no sample waits for its errors. In each case,
+   * nothing has changed
    */
   update(items: GrowingTable | undefined, errors: unknown, keys: unknown): number {
     const list = checkedNumbers("errors", errors as Numbers);
@@ -142,7 +146,7 @@ export class Priorities {
     return uniformRatio / items.size + ((1 - uniformRatio) * items.min(this.#options.zeros)) / items.total;
   }
 
-  /** Returns a core for computing powers: the engine's core, or a separate core before the first step, when there is no engine. */
+  /** Returns a core that can compute powers: the core of the buffer's engine or, while no engine exists before the first step, a core that only computes. */
   #core(steps: Steps | undefined): Core {
     return steps?.engine.core ?? calculator(this.#options.engine.module);
   }

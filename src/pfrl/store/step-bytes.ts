@@ -30,7 +30,7 @@ export class Records {
     return output;
   }
 
-  /** Appends an encoded step to an episode. @throws ReplayError CORRUPT, OUT_OF_MEMORY */
+  /** Appends an encoded step to an episode. @throws ReplayError CORRUPT if the bytes are not a step of the spec, OUT_OF_MEMORY */
   read(env: Env, payload: Uint8Array): void {
     this.#steps.mayGrow(env);
     const usedBytes = this.#codec.append(env.stream, payload);

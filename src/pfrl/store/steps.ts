@@ -141,7 +141,10 @@ export class Steps {
     this.onAppend(env, record);
   }
 
-  /** @throws ReplayError OUT_OF_MEMORY if an episode that keeps all its steps has reached the maximum length of an item */
+  /**
+   * Checks that an episode can have another step. @throws ReplayError OUT_OF_MEMORY if an episode that keeps all its steps has reached the maximum length of an
+   * item
+   */
   mayGrow(env: Env): void {
     if (env.keep === 0 && env.length === MAX_STEPS)
       throw new ReplayError("OUT_OF_MEMORY", "an episode can have at most 16,777,215 steps. Call stopCurrentEpisode()");

@@ -72,7 +72,10 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
   /** The number of transitions that can be drawn. */
   abstract get size(): number;
 
-  /** Draws n different transitions. @throws RangeError, TypeError · ReplayError EMPTY, TOO_FEW, OUT_OF_TURN. In each case, nothing has changed */
+  /**
+   * Draws n different transitions. @throws TypeError, RangeError if an argument is invalid · ReplayError EMPTY if there are no items, TOO_FEW if there are
+   * fewer than n, OUT_OF_TURN if the last sample still waits for its errors. In each case, nothing has changed
+   */
   abstract sample(n: number, request: SampleRequest): AnyBatch | SampleList<unknown>;
 
   /** Returns all transitions in PFRL's form, oldest first, except transitions that are evicted in the meantime. */
@@ -95,7 +98,7 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
     this.end(envId);
   }
 
-  /** @throws ReplayError OUT_OF_TURN if the buffer must not be called now */
+  /** @throws ReplayError OUT_OF_TURN if a function of the caller, which an unfinished call runs, calls the buffer */
   check(): void {
     if (this.#isLocked) throw reentrancyError();
   }
@@ -230,7 +233,10 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
     return this.options.priorities?.max ?? 1;
   }
 
-  /** Checks the number of requested items. @throws RangeError, TypeError · ReplayError EMPTY, TOO_FEW */
+  /**
+   * Checks the number of requested items, and returns the contents; undefined while no spec is known. @throws TypeError, RangeError if n is not a valid count ·
+   * ReplayError EMPTY if there are no items, TOO_FEW if there are fewer than n
+   */
   protected mustHave(n: number, available: number, itemsName: string): M | undefined {
     this.check();
     this.#deferredSchema = undefined;
@@ -288,7 +294,10 @@ export function firstSpec(transition: AppendedTransition): WholeSpec {
   return inferSpec(transition.state, transition.action, extrasOf(transition));
 }
 
-/** Checks whether values of one spec can be stored with another spec. Extras may differ. @throws ReplayError SPEC_MISMATCH */
+/**
+ * Checks whether values of one spec can be stored with another spec. Extras may differ. @throws ReplayError SPEC_MISMATCH if the specs of states, actions or
+ * rewards differ
+ */
 export function checkMixes(expected: WholeSpec, actual: WholeSpec): void {
   const parts = ({ state, action, reward }: WholeSpec) => JSON.stringify({ state, action, reward });
   if (parts(expected) !== parts(actual))
@@ -303,7 +312,7 @@ function emptyError(): ReplayError {
   return new ReplayError("EMPTY", "the buffer is empty. Call append() first");
 }
 
-/** @throws RangeError with the sizes if the capacity does not fit in memory */
+/** Checks that the capacity fits in memory. @throws RangeError with the sizes if the capacity does not fit in memory */
 function checkCapacity({ schema }: Steps, capacity: number, { maxBytes, module }: EngineOptions): void {
   const plan = Replay.plan({ spec: schema.row, tables: { items: { maxSize: Math.max(capacity, 1) } }, maxBytes, module });
   const max = maxBytes ?? 2 ** 32;

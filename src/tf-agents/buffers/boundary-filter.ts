@@ -16,7 +16,10 @@ const MAX_DRAWS = 64;
 /** If less than one in this many windows is usable, the usable windows are listed before the first draw. */
 const FEW = 32;
 
-/** Checks that a dataset can leave out the windows that cross a boundary. @throws ReplayError SPEC_MISMATCH, RangeError */
+/**
+ * Checks that a dataset can leave out the windows that cross a boundary. @throws ReplayError SPEC_MISMATCH if the spec has no `stepType` of one number ·
+ * RangeError if `numSteps` is less than 2, or if `sequencePreprocessFn` is set
+ */
 export function checkBoundaries<S>(spec: Spec, { numSteps, sequencePreprocessFn }: AsDatasetOptions<S>): void {
   const { stepType } = spec as { readonly stepType?: unknown };
   if (!isLeaf(stepType) || stepType.dtype === "string" || shapeOf(stepType as never).length > 0)
@@ -147,7 +150,7 @@ export interface FittingWindows {
 
 /** A buffer from which windows are drawn. */
 export interface WindowSource<S> {
-  /** Draws from all windows. @throws ReplayError EMPTY, TOO_FEW */
+  /** Draws from all windows. @throws ReplayError EMPTY if there are no frames, TOO_FEW if a window is longer than the segments */
   draw(): Element<S>;
   /** Draws n of the given windows. The element has n windows, or is a single window if elements have no batch dimension. */
   drawAmong(fitting: FittingWindows, n: number): Element<S>;
@@ -155,7 +158,7 @@ export interface WindowSource<S> {
   clears(): number;
   /** Returns a counter that changes whenever the frames change. */
   version(): number;
-  /** Lists the windows that cross no boundary. O(frames) @throws ReplayError EMPTY, TOO_FEW */
+  /** Lists the windows that cross no boundary. O(frames) @throws the errors of `draw` */
   fitting(): FittingWindows;
 }
 

@@ -48,7 +48,7 @@ export class EpisodeFlag {
     return new EpisodeFlag("endEpisodeFn", spec, callback, matchStepType("nextStepType", StepType.LAST));
   }
 
-  /** @throws TypeError if the program passed no function and the items are not trajectories */
+  /** Checks that a test exists. @throws TypeError if the program passed no function and the items are not trajectories */
   check(): void {
     if (this.#callback === undefined && this.#fallback === undefined)
       throw mustBe(TypeError, this.#name, "a function, because the data spec is not a trajectory", undefined);

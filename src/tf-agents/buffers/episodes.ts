@@ -140,7 +140,7 @@ export class EpisodeIds {
   /**
    * Adds a sequence to an existing or a new episode. Nothing changes if the call throws.
    * @returns the episode's id
-   * @throws ReplayError STALE_KEY, OUT_OF_MEMORY
+   * @throws ReplayError STALE_KEY if the episode with this id does not exist, OUT_OF_MEMORY
    */
   addSequence(id: number | undefined, batch: Batch): number {
     const to = id ?? this.last + 1;

@@ -344,7 +344,10 @@ function idList(ids: unknown): number[] {
   return integersOf("ids", "a list with one id per row", ids, Number.MIN_SAFE_INTEGER);
 }
 
-/** Returns a list of integers, and reads each element once. @throws ReplayError SPEC_MISMATCH · TypeError, RangeError for an invalid element */
+/**
+ * Returns a list of integers, and reads each element once. @throws ReplayError SPEC_MISMATCH if the value is not a list · TypeError, RangeError for an invalid
+ * element
+ */
 function integersOf(subject: string, rule: string, value: unknown, min: number, max?: number): number[] {
   if (!isList(value)) throw mustBe("SPEC_MISMATCH", subject, rule, value);
   return elementsIn(value).map((entry, i) => integer(`${subject}[${i}]`, entry, min, max));

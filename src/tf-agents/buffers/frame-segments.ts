@@ -129,7 +129,7 @@ export class FrameSegments<S extends Spec> {
     return elementsOf(() => toElementSource(mapElements(this.#traverse(options), change)), options);
   }
 
-  /** @throws RangeError for a pass that could never contain an element */
+  /** Checks the options of a pass. @throws RangeError for a pass that could never contain an element */
   #checkPass(sampleBatchSize = 0, numSteps = 0): void {
     if (!this.#dropRemainder) return;
     if (sampleBatchSize > this.#batchSize)
@@ -181,7 +181,7 @@ export class FrameSegments<S extends Spec> {
     return (sampleBatchSize === undefined ? unbatch(element) : element) as unknown as Element<S>;
   }
 
-  /** Lists the windows that cross no boundary. @throws ReplayError EMPTY, TOO_FEW */
+  /** Lists the windows that cross no boundary. @throws ReplayError EMPTY if there are no frames, TOO_FEW if a window is longer than the segments */
   #fitting(width: number): FittingWindows {
     const { steps } = this.#span();
     if (steps === 0) throw empty();

@@ -29,7 +29,7 @@ export class PyItems<S extends Spec> {
   /** The number of items added since the buffer was last empty. The place of the i-th item is i modulo the capacity. */
   #added = 0;
 
-  /** @throws TypeError, RangeError */
+  /** @throws TypeError, RangeError if an option is invalid */
   constructor(spec: S, options: PyBufferOptions, decode: (items: StepsOf<S>) => unknown = (items) => items) {
     const { capacity, ...rest } = onlyKeys("options", options, "capacity, seed, maxBytes, module");
     this.capacity = integer("capacity", capacity, 1, MAX_LENGTH);
@@ -56,7 +56,7 @@ export class PyItems<S extends Spec> {
     this.#added += rows;
   }
 
-  /** @throws ReplayError EMPTY, TOO_FEW */
+  /** Draws an item or a window, without an info. @throws ReplayError EMPTY without items, TOO_FEW if there are fewer items than numSteps */
   next(options: GetNextOptions): unknown {
     const [items] = this.#segment.getNext(options) as unknown as readonly [StepsOf<S>];
     return options.timeStacked === false && options.numSteps !== undefined ? (items as unknown as StepsOf<S>[]).map(this.#decode) : this.#decode(items);

@@ -48,7 +48,7 @@ export interface AsDatasetOptions<S = Spec> {
   /**
    * The number of elements that an async iteration draws ahead. Prefetched elements show the state at the time of their draw. They count when the loop receives
    * them, unless they come from a server. Nothing is prefetched from a table whose draws remove items (`maxTimesSampled`) or whose rate limiter counts draws.
-   * Default: 0.
+   * At most 1024. Default: 0.
    */
   readonly prefetch?: number;
   /** A signal that aborts the iteration. The iteration throws the signal's reason. */
@@ -110,7 +110,7 @@ export function list<const T extends readonly Spec[]>(...specs: T): T {
   return specs;
 }
 
-/** Rejects a spec that has lists. @throws RangeError */
+/** Checks that a spec has no lists. @throws RangeError if the spec has a list */
 export function refuseLists(spec: Spec): void {
   if (typeof spec !== "object" || spec === null) return;
   if (LISTS.has(spec)) throw mustBe(RangeError, "dataSpec", ["a spec without list(…) for a dataset", "Use plain arrays"], "a list of specs");
@@ -119,12 +119,15 @@ export function refuseLists(spec: Spec): void {
 
 const DATASET = "sampleBatchSize, numSteps, numParallelCalls, sequencePreprocessFn, singleDeterministicPass, prefetch, signal, timeoutMs";
 
-/** Checks that `value` is undefined or an integer >= 1. */
+/** Checks that a value is undefined or an integer from 1 to MAX_LENGTH. @throws TypeError, RangeError if it is not */
 export function optionalCount(subject: string, value: unknown): void {
   if (value !== undefined) integer(subject, value, 1, MAX_LENGTH);
 }
 
-/** Checks the options of a dataset, and its spec. @param own the names of additional options that only this buffer has @throws TypeError, RangeError */
+/**
+ * Checks the options of a dataset, and its spec. @param own the names of additional options that only this buffer has @throws TypeError, RangeError if an
+ * option is invalid, or if the spec has lists
+ */
 export function checkDataset<S>(spec: Spec, options: AsDatasetOptions<S>, own = ""): AsDatasetOptions<S> {
   refuseLists(spec);
   onlyKeys("options", options, own === "" ? DATASET : `${DATASET}, ${own}`);

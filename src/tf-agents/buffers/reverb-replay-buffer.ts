@@ -346,7 +346,7 @@ function isCertain({ sampler, remover }: TableInfo): boolean {
   return [sampler, remover].every(({ kind }) => kind !== "unknown" && SELECTOR_KINDS[kind].isDeterministic);
 }
 
-/** @throws RangeError for a pass over a table whose order is random */
+/** Checks that a table allows a deterministic pass, if one is requested. @throws RangeError for a pass over a table whose order is random */
 function mustBeCertain(info: TableInfo, isSinglePass: boolean): void {
   if (isSinglePass && !isCertain(info))
     throw mustBe(RangeError, "singleDeterministicPass", "omitted, because the sampler or remover of this table chooses at random", true);

@@ -35,7 +35,7 @@ export interface Items {
   readonly isAhead?: boolean;
   /** All items as one batch, [count, steps, …], if they were drawn as a batch. */
   readonly batch?: Batch<StepsOf<never>> | undefined;
-  /** @throws ReplayError SPEC_MISMATCH if the item's columns are not those of the data spec */
+  /** Returns one of the items. @throws ReplayError SPEC_MISMATCH if the item's columns are not those of the data spec */
   item(i: number): TableItem;
 }
 
@@ -64,7 +64,7 @@ export interface DrawsOptions extends Omit<SamplerOptions, "rateLimiterTimeoutMs
 export interface BufferTable {
   /** The table's definition, if it is known without a request. */
   readonly definition: TableInfo | undefined;
-  /** @param signal aborts the wait for a server */
+  /** Returns the table's definition and counts. @param signal aborts the wait for a server */
   info(signal?: AbortSignal): Awaitable<TableInfo>;
   size(): Awaitable<number>;
   clear(): Awaitable<void>;
@@ -282,7 +282,10 @@ class CalledTable implements BufferTable {
   }
 }
 
-/** @param actual the text for the columns in an error @param isOf returns whether a column has a leaf's dtype @throws ReplayError SPEC_MISMATCH */
+/**
+ * Checks the columns of an item against the leaves of the data spec. @param actual the text for the columns in an error @param isOf returns whether a column
+ * has a leaf's dtype @throws ReplayError SPEC_MISMATCH
+ */
 function mustHaveColumns(
   table: string,
   leaves: readonly FoundLeaf[],

@@ -149,7 +149,7 @@ class Batches implements ElementStream<SampleBatch> {
   readonly #n: number;
   readonly #drops: boolean;
   #samples: ReplaySample[] = [];
-  /** Set after the source has failed, with its error, or has ended, with undefined. A time limit counts as an end. */
+  /** Set when the source has failed or ended. `error` is undefined if the source ended without an error, to which a time limit also leads. */
   #end: { readonly error: unknown } | undefined;
 
   constructor(source: ElementStream<ReplaySample>, n: number, drops: boolean) {

@@ -39,7 +39,7 @@ export interface SyncClient {
 
 const SAMPLER = "maxSamples, rateLimiterTimeoutMs, maxInFlightSamplesPerWorker, numWorkersPerIterator, maxSamplesPerStream, signal";
 
-/** Returns the checked options of a dataset. @throws TypeError, RangeError */
+/** Returns the checked options of a dataset. @throws TypeError, RangeError if an option is invalid */
 export function resolveOptions(client: DatasetClient, table: string, options: TableDatasetOptions) {
   const { spec, signal, ...sampler } = onlyKeys("options", options, `spec, ${SAMPLER}`);
   mustBeTableName(table);

@@ -66,7 +66,7 @@ export function drive<O, A>(
   return toAwaitable(loop(environment, policy, allObservers, limits, { transitionsFirst: true, statePhase: "before", stateReset: "over" }, start));
 }
 
-/** Checks that a signal is undefined or an AbortSignal. @throws TypeError */
+/** Checks that a signal is undefined or an AbortSignal. @throws TypeError if it is neither */
 export function checkSignalOf(subject: string, signal: unknown): void {
   if (signal !== undefined && !(signal instanceof AbortSignal)) throw mustBe(TypeError, subject, "an AbortSignal", signal);
 }

@@ -38,7 +38,7 @@ class DriverCore<O, A> {
   readonly policy: Policy<O, A>;
   readonly #observers: Observers<O, A>;
 
-  /** @throws TypeError */
+  /** @throws TypeError if the environment, the policy or an observer has the wrong form */
   constructor(
     environment: Environment<O, A>,
     policy: Policy<O, A>,

@@ -52,7 +52,7 @@ export interface Observers<O, A> {
   readonly infoObservers: readonly InfoObserver[];
 }
 
-/** Checks the functions of an environment and a policy. @throws TypeError */
+/** Checks the functions of an environment and a policy. @throws TypeError if a function is missing */
 export function checkParts(environment: Partial<Record<keyof Environment, unknown>>, policy: unknown, infoObservers: readonly unknown[]): void {
   const names = infoObservers.length === 0 ? (["reset", "step"] as const) : (["reset", "step", "getInfo"] as const);
   for (const name of names)
@@ -62,7 +62,7 @@ export function checkParts(environment: Partial<Record<keyof Environment, unknow
     throw mustBe(TypeError, "policy", "a function, or an object with action", policy);
 }
 
-/** Returns a copy of a list of functions. @throws TypeError */
+/** Returns a copy of a list of functions. @throws TypeError if the value is not an array of functions */
 export function functionsIn<F>(subject: string, list: readonly F[]): F[] {
   const called = Array.isArray(list) ? elementsIn<F>(list) : [];
   if (!Array.isArray(list) || !called.every((fn) => typeof fn === "function")) throw mustBe(TypeError, subject, "an array of functions", list);
@@ -87,7 +87,7 @@ export function first<O>(value: TimeStep<O> | O): TimeStep<O> {
   return copyTimeStep(isTimeStep<O>(value) ? value : restart(value));
 }
 
-/** Returns the result of a step as a new time step. @throws TypeError */
+/** Returns the result of a step as a new time step. @throws TypeError if the result is neither a time step nor an outcome */
 export function toTimeStep<O>(value: TimeStep<O> | Outcome<O>): TimeStep<O> {
   return copyTimeStep(convertOutcome(value));
 }

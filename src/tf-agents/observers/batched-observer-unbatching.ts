@@ -143,7 +143,7 @@ class ObserverCalls {
     this.#observers = observers;
   }
 
-  /** @throws an `ObserversError`, synchronously if no observer has to wait */
+  /** Makes a call to each observer. @throws an `ObserversError`, synchronously if no observer has to wait */
   call(call: (observer: DelegatedObserver, index: number) => unknown): Promise<void> | undefined {
     const { failures, pending } = this.#callEach(call);
     const report = () => {
@@ -154,7 +154,7 @@ class ObserverCalls {
     return undefined;
   }
 
-  /** @throws the errors of `call`, including the errors of earlier calls */
+  /** Flushes each observer. @throws the errors of `call`, including the errors of earlier calls */
   flush(options: WaitOptions): Promise<void> | undefined {
     const before = this.#pending.size === 0 ? undefined : abortable(Promise.all(this.#pending), "some calls to the observers have not ended", options);
     const { failures, pending } = this.#callEach((observer) => observer.flush?.(options));

@@ -42,7 +42,7 @@ export class Cache<S extends Spec> {
   /** The errors of calls whose promises were not read. */
   readonly #errors = new UntoldErrors();
 
-  /** @throws TypeError · ReplayError NOT_FOUND, SPEC_MISMATCH */
+  /** @throws TypeError if a table name is not a string · ReplayError NOT_FOUND if a table does not exist, SPEC_MISMATCH if the spec has no step type */
   constructor(client: StepClient<S>, tableName: unknown, options: (tables: readonly string[]) => StepWriterOptions) {
     this.tables = tableNames(client, tableName);
     this.schema = new StepSchema(client.spec);
@@ -56,7 +56,7 @@ export class Cache<S extends Spec> {
     return this.#queue !== undefined;
   }
 
-  /** @throws ReplayError CLOSED after `close` · the errors of `replay.writer` if this access creates the writer */
+  /** The observer's writer. @throws ReplayError CLOSED after `close` · the errors of `replay.writer` if this access creates the writer */
   get writer(): StepWriter<S> {
     return this.#writer ?? this.#late();
   }
@@ -117,7 +117,9 @@ export class Cache<S extends Spec> {
     this.#writer?.endEpisode();
   }
 
-  /** @throws the errors of the writer's `flush` · the error of a call whose promise was not read, once */
+  /**
+   * Waits until no call and no item of the observer waits. @throws the errors of the writer's `flush` · the error of a call whose promise was not read, once
+   */
   flush(options: WaitOptions = {}): Promise<void> | undefined {
     const { writer } = this;
     const flushed = this.#queue === undefined ? writer.flush(options) : this.#flushQueue(writer, this.#queue, options);
@@ -255,7 +257,10 @@ export abstract class CachedObserver<S extends Spec, C extends ClientLike<S>> ex
     return this.#cache.client as ClientOf<C>;
   }
 
-  /** The number of steps since the last reset, boundary or close, at most `maxSequenceLength`. */
+  /**
+   * The number of steps since the last reset or close, or since the step that ended the last episode. An episode observer counts at most `maxSequenceLength`
+   * steps.
+   */
   get cachedSteps(): number {
     return this.#cache.steps;
   }

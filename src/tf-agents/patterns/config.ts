@@ -64,7 +64,7 @@ export function nameOf(keys: readonly string[]): string {
   return keys.join(".") || "value";
 }
 
-/** Checks that `configs` is an array of at least one config. @throws TypeError, RangeError */
+/** Checks that `configs` is an array of at least one config. @throws TypeError if it is not an array of configs · RangeError if it is empty */
 export function mustBeConfigs(configs: unknown): asserts configs is readonly Config[] {
   if (!Array.isArray(configs)) throw mustBe(TypeError, "configs", "an array of configs", configs);
   if (configs.length === 0) throw mustBe(RangeError, "configs", "an array of at least one config", configs);

@@ -17,8 +17,8 @@ export class Matcher {
   /** The leaves that at least one config names. */
   readonly #configLeaves: readonly number[];
   /**
-   * The number of the newest step, counted since the creation. `#first` is the number of the first available step, and `#index` the index of the newest step in
-   * its episode.
+   * The number of the newest step, counted since the matcher was created. `#first` is the number of the first available step, and `#index` the index of the
+   * newest step in its episode.
    */
   #step = NEVER;
   #first = 0;
@@ -150,7 +150,10 @@ export class Matcher {
     return Math.min(errors.weight * largest + (1 - errors.weight) * (sum / errors.ages.length), Number.MAX_VALUE);
   }
 
-  /** @param newest the values of the step that will be appended; undefined at the end of an episode */
+  /**
+   * Fills `matches` with the configs that apply, and returns their number. @param newest the values of the step that will be appended; undefined at the end of
+   * an episode
+   */
   #match(step: number, index: number, live: number, newest: Values | undefined, isWhole: boolean): number {
     let count = 0;
     const steps = step + 1 - this.#first;

@@ -79,7 +79,10 @@ export function nestColumns(table: string, signature: Signature, columns: readon
   return pack(signature as Nest<RowLeaf>, columns);
 }
 
-/** Checks that the columns of an item fit a spec, regardless of their names. @throws ReplayError SPEC_MISMATCH */
+/**
+ * Checks that the columns of an item fit a spec, regardless of their names. @throws ReplayError SPEC_MISMATCH if the number of columns, a dtype or a shape
+ * differs
+ */
 export function mustBeAs(table: string, spec: Signature, item: DrawnItem, columns: readonly Column[]): void {
   const specLeaves = leaves(spec);
   mustHave(table, specLeaves.length, columns.length);

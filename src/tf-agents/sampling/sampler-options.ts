@@ -4,7 +4,7 @@ import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
 import type { WaitOptions } from "../../base/wait.ts";
 import type { DrawnItem } from "./sample.ts";
 
-/** The options for drawing from a table. -1 means the default of an option. */
+/** The options for drawing from a table. -1 means the default of an option, except for `maxInFlightSamplesPerWorker`. */
 export interface SamplerOptions {
   /** The maximum number of items. Default: no limit. */
   readonly maxSamples?: number;
@@ -37,7 +37,7 @@ export interface Sampler {
   close(reason?: unknown): void;
 }
 
-/** Returns the checked options of a sampler. @throws TypeError, RangeError */
+/** Returns the checked options of a sampler. @throws TypeError, RangeError if an option is invalid */
 export function checkSampler(options: SamplerOptions): SamplerOptions {
   const count = (name: keyof SamplerOptions, open: boolean) => {
     const value = options[name];

@@ -17,7 +17,7 @@ export interface ItemSource {
   prepare?(options: WaitOptions, closing: AbortSignal): Promise<void>;
   /** Returns the next item, or undefined after the last item. */
   next(options: NextOptions): Awaitable<DrawnItem | undefined>;
-  /** @param reason the error with which waiting calls reject */
+  /** Ends the draws. @param reason the error with which waiting calls reject */
   close(reason: unknown): void;
 }
 

@@ -15,7 +15,7 @@ export interface TableInfo {
   /** The maximum number of draws per item, or 0 for no limit. */
   readonly maxTimesSampled: number;
   readonly rateLimiterInfo: RateLimiterInfo;
-  /** The table's signature, if the table has a signature. */
+  /** The table's signature; undefined if the table has none. */
   readonly signature: Signature | undefined;
   readonly currentSize: number;
   /** The number of episodes with items in the table. */

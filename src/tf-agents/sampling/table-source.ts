@@ -34,7 +34,7 @@ export class TableSource implements ItemSource {
 
   /**
    * Returns the next item without waiting, or undefined if the rate limiter allows no draw now.
-   * @throws ReplayError RATE_LIMITED if the rate limiter requires other draws first
+   * @throws ReplayError RATE_LIMITED if the rate limiter permits neither a draw nor an insert
    */
   now(): DrawnItem | undefined {
     if (this.#left === 0) return undefined;

@@ -136,7 +136,10 @@ async function elementDecoder(spec: Spec, compressImage: boolean, maxBytes: numb
   };
 }
 
-/** @param areColumns whether the element must be a nest of columns, which get a dimension @throws ReplayError SPEC_MISMATCH from the decoder */
+/**
+ * Returns a decoder that checks the results of the program's decoder. @param areColumns whether the element must be a nest of columns, which get a dimension
+ * @throws ReplayError SPEC_MISMATCH from the decoder
+ */
 function checkedDecoder(decoder: (record: Uint8Array) => unknown, areColumns: boolean): Decode {
   const checked = (element: unknown) => {
     if (areColumns) checkColumns(element);
@@ -161,9 +164,9 @@ function checkColumns(element: unknown): void {
 }
 
 /**
- * Returns the fields of a trajectory, in the order of the tuple in TF-Agents.
+ * Returns an element as an object with the fields of a trajectory. A tuple must have the fields in the order of TF-Agents.
  * @param subject the name of the element in errors
- * @throws ReplayError SPEC_MISMATCH
+ * @throws ReplayError SPEC_MISMATCH if the element has other fields
  */
 function toTrajectory(element: unknown, subject: string): unknown {
   const names = TRAJECTORY_FIELDS;

@@ -27,7 +27,10 @@ export type WithoutTime<N> =
 /** The dimensions that precede the dimensions of a leaf. */
 export type OuterShape = readonly number[];
 
-/** Returns numbers as a column that has their shape. @throws TypeError, SPEC_MISMATCH */
+/**
+ * Returns numbers as a column that has their shape. @throws TypeError if the value does not consist of numbers · ReplayError SPEC_MISMATCH if it does not match
+ * its shape, INVALID_DATA if a number does not fit the dtype
+ */
 export function numbersIn(subject: string, value: unknown, dtype: Dtype): Column {
   if (isColumn(value)) return checkColumn(subject, value);
   if (kindOf(value) !== undefined) return new Column(value as Column["data"], [typedLength(value as Uint8Array)]);
@@ -49,7 +52,10 @@ export function numbersIn(subject: string, value: unknown, dtype: Dtype): Column
   return new Column(data, shape) as Column;
 }
 
-/** Maps every array of a nest, as a column with these first dimensions. @throws TypeError, SPEC_MISMATCH */
+/**
+ * Maps every array of a nest, as a column with these first dimensions. @throws TypeError if an end of the nest is not an array · ReplayError SPEC_MISMATCH if
+ * an array has other first dimensions
+ */
 export function eachColumn<T>(subject: string, nest: unknown, outerShape: OuterShape, change: (column: Column) => T, dtype?: Dtype): Nest<T> {
   const isEnd = (node: unknown, keys: readonly string[]): boolean => {
     if (isColumn(node) || kindOf(node) !== undefined || (dtype !== undefined && isNumbers(node))) return true;
@@ -129,7 +135,7 @@ function isNumbers(node: unknown): boolean {
   return typeof part === "number" || (Array.isArray(node) && part === undefined);
 }
 
-/** @throws SPEC_MISMATCH if the data does not match the shape */
+/** Returns a column as a `Column`. @throws ReplayError SPEC_MISMATCH if the number of elements does not match the shape */
 function checkColumn(subject: string, column: ColumnLike): Column {
   const size = sizeOf(column.shape);
   if (column.data.length !== size)

@@ -115,12 +115,15 @@ function mustBeTrajectory(value: Experience): TrajectoryBatch {
   throw mustBe(TypeError, "value", "a trajectory, or a transition with timeStep, actionStep and nextTimeStep", value);
 }
 
-/** @throws SPEC_MISMATCH */
+/** Returns the columns of a trajectory, checked against the spec. @throws ReplayError SPEC_MISMATCH if the columns do not fit */
 function fitTrajectory<S extends Spec>(spec: S, value: unknown, outer: Outer, steps: number | undefined): SpecColumns<S> {
   return fitColumns(spec, value, { subject: "value", outer, steps });
 }
 
-/** @throws SPEC_MISMATCH @param nextObservation the spec of the next observation, if it differs */
+/**
+ * Returns the columns of a transition, checked against the spec. @param nextObservation the spec of the next observation, if it differs @throws ReplayError
+ * SPEC_MISMATCH if the columns do not fit
+ */
 function fitTransition(spec: Specs, value: Transition<unknown>, outer: Outer, state: Spec = [], nextObservation?: Spec): Transition {
   const { timeStep, actionStep, nextTimeStep } = toTransitionSpec(spec);
   const { action, info } = actionStep;

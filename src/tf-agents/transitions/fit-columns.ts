@@ -24,7 +24,7 @@ interface FitOptions {
 
 /**
  * Returns the columns of a nested value, nested like the spec, without copying. All columns must have the same outer dimensions, and the shape and dtype of
- * their leaf. @throws ReplayError SPEC_MISMATCH
+ * their leaf. @throws ReplayError SPEC_MISMATCH if the structure, a shape or a dtype differs
  */
 export function fitColumns<S extends Spec>(spec: S, value: unknown, { subject, outer, rows, steps }: FitOptions): SpecColumns<S> {
   const outerShape: (number | undefined)[] = outer === 1 ? [rows] : [rows, steps];
@@ -45,7 +45,7 @@ export function fitColumns<S extends Spec>(spec: S, value: unknown, { subject, o
   return visit(spec, value, subject) as SpecColumns<S>;
 }
 
-/** @throws SPEC_MISMATCH */
+/** Returns a value as a column of a leaf. @throws ReplayError SPEC_MISMATCH if its shape or dtype differs */
 function columnOf(leaf: RowLeaf, value: unknown, outerShape: readonly (number | undefined)[], path: string): Column {
   const { dtype } = leaf;
   const shape = shapeOf(leaf);

@@ -128,7 +128,7 @@ function stepAt(column: Column, steps: Uint32Array): Column {
   return new Column(data, [rows, ...rest]);
 }
 
-/** @throws SPEC_MISMATCH for integers, text, or another shape; RangeError for another rank */
+/** Returns the column if it contains floats and has the given shape. @throws SPEC_MISMATCH for integers, text, or another shape; RangeError for another rank */
 function floats(subject: string, column: Column, shape: readonly number[]): Column {
   if (column.shape.length !== shape.length) throw mustBe(RangeError, subject, `a column with ${shape.length} dimensions`, `[${column.shape.join(", ")}]`);
   if (column.shape.join() !== shape.join()) throw mustBe("SPEC_MISMATCH", subject, `of shape [${shape.join(", ")}]`, `[${column.shape.join(", ")}]`);

@@ -111,7 +111,10 @@ export function checkTrajectorySpec<S extends TrajectorySpec<Spec, Spec, Spec>>(
   return spec;
 }
 
-/** Returns the first dimensions of a trajectory, which are the dimensions of its discount. @throws TypeError, RangeError */
+/**
+ * Returns the first dimensions of a trajectory, which are the dimensions of its discount. @throws TypeError if a field is missing · RangeError if the discount
+ * has another number of dimensions
+ */
 export function outerShapeOf(subject: string, trajectory: TrajectoryBatch, minDims: number, maxDims: number): OuterShape {
   for (const field of FIELDS)
     if (typeof trajectory !== "object" || trajectory === null || !(field in trajectory))

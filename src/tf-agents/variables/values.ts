@@ -135,7 +135,7 @@ export interface VariableTarget {
 
 /**
  * Returns the variables of a nest, after checking them as far as the signature allows.
- * @throws ReplayError SPEC_MISMATCH
+ * @throws ReplayError SPEC_MISMATCH if the structure of the nest differs, or if a variable cannot take its value
  */
 export function targetsOf(table: string, signature: Signature, variables: unknown): VariableTarget[] {
   return leavesIn("variables", signature, variables).map(({ keys, leaf, at }) => {
@@ -193,7 +193,7 @@ export async function assignValues(table: string, targets: readonly VariableTarg
   });
 }
 
-/** @throws ReplayError SPEC_MISMATCH */
+/** Checks that a value fits a variable to fill. @throws ReplayError SPEC_MISMATCH if the number of elements or the shape differs */
 function mustFit(table: string, target: VariableTarget, value: Column): void {
   const { assign, data, shape, leaf } = target;
   if (assign !== undefined) return;

@@ -57,6 +57,7 @@ export class ReverbVariableContainer {
    * @throws TypeError, RangeError if an argument is invalid
    * @throws ReplayError NOT_FOUND if a table does not exist
    * @throws RangeError if the `maxSize` of a table is not 1
+   * @throws TypeError if a table has no signature
    * @throws ReplayError UNSUPPORTED if the client has several servers
    */
   constructor(client: VariableClient, options: VariableContainerOptions = {}) {
@@ -201,7 +202,7 @@ export class ReverbVariableContainer {
     return (await this.#known).get(table) as Known;
   }
 
-  /** @param spec the spec of items without a signature */
+  /** Checks the container's tables, and returns their signatures. @param spec the spec of items without a signature */
   #check(tables: { readonly [name: string]: TableInfo }, spec: Spec | undefined): ReadonlyMap<string, Known> {
     const known = new Map<string, Known>();
     for (const name of this.#names) {

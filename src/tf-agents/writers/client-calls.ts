@@ -53,15 +53,15 @@ export interface InsertedStep {
 
 /** The tables of a client, in a Replay or on servers. Arguments are already checked. */
 export interface ClientTables<S extends Spec> {
-  /** @throws ReplayError SPEC_MISMATCH for a client without a spec */
+  /** The fields of a step. @throws ReplayError SPEC_MISMATCH for a client without a spec */
   readonly fields: Fields<S>;
   /** The longest `timeout` of `serverInfo`, in seconds. */
   readonly maxTimeout: number;
   /** Runs a call and returns its result, or a promise of the result. An error is thrown, or rejects the promise. */
   answer<T>(call: () => Awaitable<T>): Awaitable<T>;
-  /** @throws TypeError · ReplayError NOT_FOUND, for tables in this process */
+  /** Checks the name of a table. @throws TypeError if it is not a string · ReplayError NOT_FOUND if a Replay of this process does not have the table */
   mustBeTable(name: unknown): void;
-  /** @throws ReplayError NOT_FOUND if a table certainly does not exist */
+  /** Checks that tables exist, as far as the client can tell. @throws ReplayError NOT_FOUND if a table certainly does not exist */
   mustKnow(names: readonly string[]): void;
   sink(request: SinkRequest): StepSink;
   /**
@@ -70,7 +70,7 @@ export interface ClientTables<S extends Spec> {
    */
   leavesFor(table: string, leaves: readonly FoundLeaf[]): readonly PlacedLeaf[];
   insert(step: InsertedStep, options: WaitOptions): Awaitable<void> | undefined;
-  /** @param read converts an item of a table with this signature to the value that is returned for the item */
+  /** Iterates over `count` drawn items of a table. @param read converts an item of a table with this signature to the value that is returned for the item */
   samples(
     table: string,
     count: number,
@@ -134,8 +134,8 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
   }
 
   /**
-   * Inserts one step, as an episode of its own, into each table in `priorities`. Fields that the step omits are also missing from the items. If one table
-   * rejects the step, no table receives the step. Costs O(bytes + tables).
+   * Inserts one step, as an item and an episode of its own, into each table that is a key of `priorities`. Fields that the step omits are also missing from the
+   * items. If one table rejects the step, no table receives the step. Costs O(bytes + tables).
    * @returns `undefined`, or a promise. In this process, the promise resolves when no item of these tables waits for a rate limiter; with a server, when all
    * items are confirmed.
    * @throws RangeError if no table is named, or if a priority is invalid

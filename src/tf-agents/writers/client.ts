@@ -110,7 +110,7 @@ export interface Client<S extends Spec = Spec, N extends string = string> extend
   /** Opens a writer of items that span the last steps. Corresponds to `client.writer` of Reverb. @throws TypeError, RangeError if an argument is invalid */
   legacyWriter(options: LegacyWriterOptions): AnyLegacyWriter<S>;
   /**
-   * Inserts one step, as an episode of its own, into each table in `priorities`.
+   * Inserts one step, as an item and an episode of its own, into each table that is a key of `priorities`.
    * @returns undefined, or a promise that resolves when the item is inserted, if a rate limiter makes the item wait
    * @throws RangeError if no table is named, or if a priority is invalid
    * @throws ReplayError SPEC_MISMATCH if the step does not match the spec

@@ -72,7 +72,7 @@ export class Fields<S extends Spec> {
 
   /**
    * Resolves the arguments of a writer's `configure` to the number of a field and the time for which the field is kept.
-   * @throws RangeError, TypeError · ReplayError NOT_FOUND if the field is not in the spec
+   * @throws TypeError, RangeError if an argument is invalid · ReplayError NOT_FOUND if the field is not in the spec
    */
   resolveKeepOptions(
     path: readonly (string | number)[],

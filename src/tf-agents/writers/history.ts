@@ -67,7 +67,10 @@ export class History implements ColumnSource {
     return this.#keeps.reduce((max, keep, i) => Math.max(max, i === leaf ? 0 : keep), steps);
   }
 
-  /** @param oldest the first step that is still available. Earlier steps remain unavailable, even if the leaf is now kept for more steps */
+  /**
+   * Sets the number of steps for which a leaf is kept. @param oldest the first step that is still available. Earlier steps remain unavailable, even if the leaf
+   * is now kept for more steps
+   */
   keepLeaf(leaf: number, steps: number, oldest: number): void {
     this.#keeps[leaf] = steps;
     this.#oldest = Math.max(this.#oldest, oldest);
@@ -81,7 +84,7 @@ export class History implements ColumnSource {
     return this.#nested;
   }
 
-  /** Adds a step with these values. */
+  /** Records a new step, given its values, one per leaf. */
   add(values: Values): void {
     this.total++;
     const missing = values.includes(undefined) ? this.#leaves.map((leaf) => leaf.index).filter((leaf) => values[leaf] === undefined) : [];

@@ -32,7 +32,7 @@ function clamp(at: number, length: number, by: number): number {
   return Math.min(Math.max(at < 0 ? at + length : at, min), length + min);
 }
 
-/** Returns the positions of a list of indices. @throws RangeError outside of -length … length - 1 · TypeError */
+/** Returns the positions of a list of indices. @throws RangeError outside of -length … length - 1 · TypeError if `indices` is not an array of integers */
 export function stepsOfList(indices: readonly number[], length: number): number[] {
   if (!Array.isArray(indices)) throw mustBe(TypeError, "indices", "an array of integers", indices);
   return indices.map((index, i) => stepAt(`indices[${i}]`, index, length));

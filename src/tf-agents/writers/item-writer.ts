@@ -75,7 +75,7 @@ export class EpisodeEnds {
     if (this.#isWaiting) throw new ReplayError("OUT_OF_TURN", "the episode is still ending. Await the promise from endEpisode() before this call");
   }
 
-  /** @throws TypeError, RangeError */
+  /** Returns the checked options of `endEpisode`. @throws TypeError, RangeError if an option is invalid */
   options(options: EndEpisodeOptions): { readonly clears: boolean; readonly wait: WaitOptions } {
     const { clearBuffers = true, ...wait } = onlyKeys("options", options, "clearBuffers, timeoutMs, signal");
     return { clears: flag("clearBuffers", clearBuffers) === 1, wait };

@@ -18,7 +18,7 @@ const PAIRS_RULE = "a Map, or pairs [key, priority]";
 /** Keys of this process are numbers, and keys of a server are bigints. */
 const RULE = "whole numbers from 0 to 2^53 - 1, or bigints below 2^64, as samples return them";
 
-/** Returns the changes by key, after checking them. @throws TypeError, RangeError */
+/** Returns the changes by key, after checking them. @throws TypeError, RangeError if a key or a priority is invalid */
 export function keyChangesOf(changes: PriorityChanges): KeyChanges {
   const { updates = [], deletes = [] } = onlyKeys("changes", changes, "updates, deletes");
   if (isColumn(updates)) throw mustBe(TypeError, "updates", PAIRS_RULE, updates);

@@ -32,7 +32,7 @@ export interface ResolvedLegacyOptions {
 
 const OPTIONS = "maxSequenceLength, chunkLength, deltaEncoded, maxInFlightItems";
 
-/** Returns the checked options of a legacy writer, with their defaults. @throws TypeError, RangeError */
+/** Returns the checked options of a legacy writer, with their defaults. @throws TypeError, RangeError if an option is invalid */
 export function checkLegacy(options: LegacyWriterOptions): ResolvedLegacyOptions {
   const { maxSequenceLength, chunkLength, deltaEncoded, maxInFlightItems } = onlyKeys("options", options, OPTIONS);
   const maxLength = integer("maxSequenceLength", maxSequenceLength, 1, MAX_LENGTH);

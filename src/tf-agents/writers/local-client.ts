@@ -131,7 +131,7 @@ export function clientOf<S extends Spec, N extends string>(client: ClientLike<S,
   return local as unknown as LocalClient<S, N>;
 }
 
-/** Returns the client of a value from which a program only draws. @throws TypeError */
+/** Returns the client of a value from which a program only draws. @throws TypeError if the value is neither a Replay nor a client */
 export function sampleClientOf(client: SampleClient | Replay): SampleClient {
   if (client instanceof Replay) return clientOf(client as ClientLike) as LocalClient;
   if (typeof client?.sampler !== "function") throw mustBe(TypeError, "client", "a Replay, or a client with the function sampler", client);

@@ -23,7 +23,10 @@ export class OpenStep<S extends Spec> {
     return this.#values;
   }
 
-  /** @throws ReplayError SPEC_MISMATCH if a field already has a value, or if a value has another form. In that case, nothing has changed */
+  /**
+   * Adds fields to the open step. @throws ReplayError SPEC_MISMATCH if a field already has a value, or if a value has another form. In that case, nothing has
+   * changed
+   */
   add(values: Values): void {
     const merged = this.#fields.leaves.map((leaf, i) => {
       if (values[i] !== undefined && this.#values[i] !== undefined) throw alreadySet(leaf, values[i]);

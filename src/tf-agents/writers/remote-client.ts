@@ -29,7 +29,10 @@ export class RemoteClient<S extends Spec = Spec> implements StepClient<S> {
     return signatureOf(this.spec);
   }
 
-  /** @throws ReplayError OUT_OF_TURN if another observer has the writer · UNSUPPORTED if `name` is passed · RangeError if the writer keeps too few steps */
+  /**
+   * Lends the remote writer to an observer. @throws ReplayError OUT_OF_TURN if another observer has the writer · UNSUPPORTED if `name` is passed · RangeError
+   * if the writer keeps too few steps
+   */
   writer({ keep, items = [], name }: StepWriterOptions): StepWriter<S> {
     const remote = this.#remote;
     if (name !== undefined)

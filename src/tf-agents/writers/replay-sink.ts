@@ -336,7 +336,10 @@ export class ReplaySink<S extends Spec> implements StepSink {
     this.#step?.reset();
   }
 
-  /** @throws RangeError if a table does not accept a priority, for example because the priority is too large for the table's exponent */
+  /**
+   * Checks the constant priorities of patterns. @throws RangeError if a table does not accept a priority, for example because the priority is too large for the
+   * table's exponent
+   */
   #mustTake(patterns: readonly ItemPattern[]): void {
     patterns.forEach(({ config: { table, priority } }, i) => {
       const { value, leaf } = priority;
@@ -356,7 +359,9 @@ export class ReplaySink<S extends Spec> implements StepSink {
     this.#items.push({ table, key });
   }
 
-  /** @throws RangeError, TypeError · ReplayError TIMEOUT, or the signal's reason */
+  /**
+   * Waits until at most `max` items of this sink wait. @throws TypeError, RangeError if an argument is invalid · ReplayError TIMEOUT, or the signal's reason
+   */
   #untilFew(max: number, options: WaitOptions): Promise<void> | undefined {
     integer("blockUntilNumItems", max, 0);
     return this.#engine.waiters.untilAtMost(() => this.#count(), options, max);

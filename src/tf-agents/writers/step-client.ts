@@ -27,7 +27,8 @@ export interface StepClient<S extends Spec = Spec> {
 }
 
 /**
- * Returns the names of one or more tables, after checking whether the tables exist, as far as the client can tell. @throws TypeError · ReplayError NOT_FOUND
+ * Returns the names of one or more tables, after checking whether the tables exist, as far as the client can tell. @throws TypeError if a name is not a string
+ * · ReplayError NOT_FOUND if a table certainly does not exist
  */
 export function tableNames(client: Pick<StepClient, "knows">, tableName: unknown): readonly string[] {
   const names: readonly unknown[] = Array.isArray(tableName) ? tableName : [tableName];
@@ -38,7 +39,7 @@ export function tableNames(client: Pick<StepClient, "knows">, tableName: unknown
   return names as readonly string[];
 }
 
-/** Checks that a table name is a string. @throws TypeError */
+/** Checks that a table name is a string. @throws TypeError if it is not */
 export function mustBeTableName(table: unknown, subject = "table"): void {
   if (typeof table !== "string") throw mustBe(TypeError, subject, "the name of a table", table);
 }

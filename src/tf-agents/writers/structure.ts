@@ -49,7 +49,7 @@ export class Structure<S extends Spec> {
     this.matcher.push(this.#nextValues);
   }
 
-  /** Returns the fields of a step, which must be the same as in the earlier steps. @throws ReplayError SPEC_MISMATCH */
+  /** Returns the fields of a step, which must be the same as in the earlier steps. @throws ReplayError SPEC_MISMATCH if they differ */
   #checkSameFields(step: unknown): readonly boolean[] {
     const { leaves } = this.#fields;
     const keyed = this.#fields.presentFields(step);

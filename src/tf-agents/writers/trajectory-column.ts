@@ -107,7 +107,7 @@ function createColumn(source: ColumnSource, leaf: PlacedLeaf, steps: readonly nu
 
 /** The source of a column's values, which is a writer's history. */
 export interface ColumnSource {
-  /** @throws RangeError if the step of the leaf is not available */
+  /** Checks that a step of a leaf is available. @throws RangeError if the step of the leaf is not available */
   mustHoldStep(subject: string, leaf: PlacedLeaf, step: number): void;
   read(leaf: PlacedLeaf, steps: readonly number[]): Column["data"];
 }

@@ -17,7 +17,7 @@ export interface TrajectoryWriterOptions {
   readonly validateItems?: boolean;
 }
 
-/** The options with their defaults. @throws TypeError, RangeError */
+/** Returns the checked options with their defaults. @throws TypeError, RangeError if an option is invalid */
 export function checkTrajectory(options: TrajectoryWriterOptions) {
   const { numKeepAliveRefs, validateItems = true } = onlyKeys("options", options, "numKeepAliveRefs, validateItems");
   integer("numKeepAliveRefs", numKeepAliveRefs, 1, MAX_LENGTH);
@@ -90,8 +90,8 @@ export class TrajectoryWriter<S extends Spec = Spec, K extends SinkKind = "proce
 
   /**
    * Creates an item from columns of this writer's history. The item spans all steps from the oldest to the newest step in the columns. Batches name the item's
-   * columns by their dotted paths. The number of different column sets is unlimited. A server receives only the steps that it does not have yet. Costs
-   * O(columns + spanned steps + log size).
+   * columns by their dotted paths. A Replay supports items with up to 65,535 different combinations of column names and fields. A server receives only the
+   * steps that it does not have yet. Costs O(columns + spanned steps + log size).
    * @returns `undefined`, or a promise. In this process, the promise resolves when the rate limiter allows the item. With a server, it resolves when the table
    * is known and another item may be in flight. `flush` waits for confirmations
    * @throws RangeError if a column has no steps, if one of its steps is not available, or if the priority is invalid
