@@ -218,7 +218,7 @@ export function noticesOf(sources, head) {
   const notices = [...folders].sort().map((folder) => {
     const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
     const files = readdirSync(folder).filter((each) => /^(licen[cs]e|notice)/i.test(each));
-    // A file may state another owner than that of its package.
+    // A file may name a different copyright holder from its package.
     const heads = new Set(sources.filter((file) => folderOf(file) === folder).flatMap(copyrightsOf));
     const texts = [...files.map((file) => readFileSync(join(folder, file), "utf8").trim()), ...heads];
     if (texts.length === 0) throw new Error(`${name} has no text of its licence`);

@@ -90,7 +90,7 @@ export function packFrame(frames: Pool, row: u32, bytes: usize, base: u32): void
         on = before;
       }
     }
-    // A key takes less time to read than a patch, and holds no base. So a key is tried, unless the patch is at most half as large as the chain's key.
+    // A key takes less time to read than a patch, and does not keep a base in memory. So a key is tried, unless the patch is at most half as large as the chain's key.
     if (on == 0 || size * 2 > keyBytes(before)) {
       const at = Work.tried(work, frame, 1);
       const limit = min(most, size);

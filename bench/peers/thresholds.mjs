@@ -1,7 +1,7 @@
 /**
  * Lists the targets of Reprise, row by row as in the issue that set them. Each number is how many operations Reprise must do in the time of one operation of
- * the other side. `--check` fails if a target is missed. `recycled` has the target of `into`. `peers` is the best of the libraries in the run, with either
- * malloc, except the libraries marked `apart` (workloads.mjs states the reasons).
+ * the other side. `--check` fails if a target is missed. `recycled` has the target of `into`. `peers` is the best of the libraries in the run, with the
+ * faster of the two versions of malloc, except the libraries marked `apart` (workloads.mjs states the reasons).
  */
 const held = (workload, into, fresh, touch) => [
   { workload, ours: "into", to: "peers", least: into },

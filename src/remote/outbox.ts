@@ -355,7 +355,7 @@ export class Outbox {
         (this.#inFlight[index] as number) -= count;
       });
       const { kind, buffer } = entry.message as BlockMessage;
-      // Over a port, the buffer was transferred, and is returned by a separate message.
+      // Over a port, the buffer was transferred. It comes back with the block's confirmation (`#takeBack`).
       if (kind === "block" && buffer.byteLength > 0) this.builder.recycle(buffer);
     }
     const columns = this.#entries.filter((entry) => isOver(entry) && entry.message.kind === "columns").map(({ message }) => (message as ColumnsMessage).buffer);

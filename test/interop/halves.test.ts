@@ -34,7 +34,7 @@ function toStep(told: readonly Told[], values: { readonly [name: string]: Float3
   return Object.fromEntries(told.map(([name, , shape]) => [name, shape.length === 0 ? values[name]?.[0] : values[name]]));
 }
 
-/** Returns values with random bits. A value without a shape becomes a JavaScript number, which loses the bits of a NaN, so a NaN gets its usual bits. */
+/** Returns values with random bits. A value without a shape becomes a JavaScript number, which loses the bits of a NaN, so a NaN gets the bits of the canonical NaN. */
 function randomValues(dtype: Dtype, shape: readonly number[], random: TestRandom): Float32Array {
   const size = shape.reduce((product, n) => product * n, 1);
   const { buffer } = Uint8Array.from({ length: size * DTYPES[dtype].bytes }, () => random.below(256));

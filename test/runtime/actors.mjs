@@ -1,4 +1,4 @@
-/** Runs actors in workers, in any runtime: two actors that leave, one that is killed, and one in the same thread. */
+/** Runs actors in any runtime: three in workers, of which two leave and one is killed, and one in the same thread. */
 import { f32, fifo, i32, Replay } from "../../dist/index.js";
 import { remoteWriter } from "../../dist/remote.js";
 

@@ -1,4 +1,4 @@
-/** Applies the options of `reprise edit` to the spec of a snapshot or a journal. */
+/** Computes the changes to the spec, steps and tables of a snapshot or a journal from the options of `reprise edit`. */
 import { didYouMean } from "../../base/error.ts";
 import { MAX_REPLAY_BYTES } from "../../base/limits.ts";
 import { isDtype } from "../../schema/dtype.ts";

@@ -154,7 +154,12 @@ class ObserverCalls {
     return undefined;
   }
 
-  /** Flushes each observer. @throws the errors of `call`, including the errors of earlier calls */
+  /**
+   * Flushes each observer.
+   * @throws an `ObserversError`, which includes the failures of earlier calls
+   * @throws the signal's reason if the signal aborts
+   * @throws ReplayError TIMEOUT if the time limit ends the wait
+   */
   flush(options: WaitOptions): Promise<void> | undefined {
     const before = this.#pending.size === 0 ? undefined : abortable(Promise.all(this.#pending), "some calls to the observers have not ended", options);
     const { failures, pending } = this.#callEach((observer) => observer.flush?.(options));

@@ -73,7 +73,7 @@ function difference(op: Op, expected: Result, ask: () => Result): string | undef
   if (isObject(expected.error)) return `expected ${accepted(op, expected.error).join(" or ")}, got ${JSON.stringify(got)}`;
   if (expected.any === true) return undefined;
   if (expected.outcomes !== undefined) return valueDifference(".outcomes", sorted(expected.outcomes), sorted(got.outcomes));
-  // Expected values that a rule omits are not compared.
+  // Values that the expected result omits, as some rules allow, are not compared.
   const held = Object.fromEntries(Object.keys(expected).map((key) => [key, got[key]]));
   return valueDifference("", { ...expected, ...(expected.dtypes === undefined ? {} : { dtypes: asBytes(expected.dtypes) }) }, held);
 }

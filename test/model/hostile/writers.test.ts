@@ -58,7 +58,7 @@ const columns = (n: number) => ({
   ...{ policyInfo: [], nextStepType: new Int32Array(n), reward: new Float32Array(n), discount: new Float32Array(n) },
 });
 
-/** Takes only some elements, because iteration without an ordered pass never ends. */
+/** Takes only some elements, because iteration without `singleDeterministicPass` never ends. */
 function few(elements: Iterable<unknown>): void {
   let left = 20;
   for (const _ of elements) if (--left === 0) return;

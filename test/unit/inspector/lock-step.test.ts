@@ -6,7 +6,7 @@ import type { TestRandom } from "../../support/random.ts";
 import { scaled } from "../../support/size.ts";
 import { play } from "./program.ts";
 
-/** @param keys the known items of each table */
+/** Returns a random question. @param keys the keys of the known items of each table */
 function asked(random: TestRandom, keys: ReadonlyMap<string, ArrayLike<number>>): Question {
   const table = random.pick(["one", "two"]);
   const known = keys.get(table) ?? [];

@@ -185,7 +185,7 @@ class Run {
     expect([...isStateTerminal.data]).toEqual(each((one) => Number(one.isStateTerminal)));
     const { data } = nextState as { data: Uint8Array };
     const last = (item: readonly Transition[]) => ((item.at(-1) as Transition).nextState as [Uint8Array])[0][0];
-    // In an episode, the last column contains one value per step; in other items, only that of the last step.
+    // For an episode, `nextState` contains one value per step; for other items, it contains only the value of the last step.
     const at = (i: number) => (data.length / count) * i + (this.#family === EPISODES ? (data.length / count / width) * ((lengths[i] as number) - 1) : 0);
     expect(list.map((_, i) => data[at(i)])).toEqual(list.map(last));
   }

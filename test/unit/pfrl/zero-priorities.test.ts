@@ -23,7 +23,7 @@ test.each([0.1, 0.5, 1])("with a uniform ratio of %s any number of them can be d
       expect([...weights].every((weight) => weight > 0 && weight <= 1)).toBe(true);
     }
     expect(drawn(buffer, 10).sort((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-    // The draws do not change the sums of priorities.
+    // The draws do not change the priorities.
     expect([...buffer.priorities().priorities]).toEqual([1, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
   }
 });

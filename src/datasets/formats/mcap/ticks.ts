@@ -26,19 +26,19 @@ export class TickValues<V> {
   add(time: number, value: V): V | undefined {
     const k = tickAfter(time, this.#rate);
     const last = this.#last.get(k);
-    let dropped: V | undefined = value;
+    let discarded: V | undefined = value;
     if (last === undefined || time >= last.time) {
       this.#last.set(k, { time, value });
-      dropped = last?.value;
+      discarded = last?.value;
     }
-    if (this.#rule === "last") return dropped;
+    if (this.#rule === "last") return discarded;
     const first = this.#first.get(k);
     // If the interval has only one message, both maps contain it.
     if (first === undefined || time < first.time) {
       this.#first.set(k, { time, value });
-      return undefined;
+      return first === undefined || first.value === last?.value ? undefined : first.value;
     }
-    return dropped === first.value ? undefined : dropped;
+    return discarded === first.value ? undefined : discarded;
   }
 
   /** The first tick with a value. Undefined if no tick has a value. */
