@@ -175,7 +175,7 @@ describe("schemas and messages", () => {
     const from = file({ message: "json", encoding: "jsonschema", messages: [json({ x: [1, 2] }), json({ x: [1, 2, 3] })] });
     await expect(read(from, T)).rejects.toMatchObject({
       code: "SPEC_MISMATCH",
-      message: expect.stringMatching(/f64 of shape \[3\] in a message of \/t, but f64 of shape \[2\]/),
+      message: expect.stringMatching(/f64 of shape \[3\] in a message of \/t, but was f64 of shape \[2\]/),
     });
     expect((await read(from, { ...T, salvage: true })).reader.losses?.length).toBe(1);
   });
