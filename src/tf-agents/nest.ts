@@ -2,6 +2,7 @@
 import { concatArrays } from "../base/bytes.ts";
 import { mustBe } from "../base/error.ts";
 import { Column, type ColumnLike, isColumn } from "../schema/column.ts";
+import { dtypeOf } from "../schema/dtype.ts";
 import { zip } from "../schema/nest.ts";
 
 /** Applies `combine` to the columns at each place of several nests. The result is nested like the first nest. */
@@ -60,11 +61,15 @@ export function concat(nests: readonly unknown[]): unknown {
     let rows = 0;
     for (const column of columns) {
       if (column.shape.slice(1).join() !== rest.join() || column.data.constructor !== data.constructor)
-        throw mustBe("SPEC_MISMATCH", path, `of shape [${rest.join(", ")}] and of the same dtype in every item`, `[${column.shape.slice(1).join(", ")}]`);
+        throw mustBe("SPEC_MISMATCH", path, `${columnText(data, rest)} in every item`, columnText(column.data, column.shape.slice(1)));
       rows += column.shape[0] as number;
     }
     return new Column(concatArrays(columns.map((column) => column.data)), [rows, ...rest]);
   });
+}
+
+function columnText(data: ColumnLike["data"], shape: readonly number[]): string {
+  return `${dtypeOf(data)} of shape [${shape.join(", ")}]`;
 }
 
 /** Returns the length of the first dimension of a nest's columns, such as the rows of a batch or the steps of a sequence. */

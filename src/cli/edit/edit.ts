@@ -142,7 +142,7 @@ function ownPlace(to: string, options: EditOptions, reader: RldsReader, shares: 
   checkUnread(to, options, reader);
   if (isFileName(to)) return { format, path: to, below: [basename(to)], file: basename(to), options };
   if (statSync(to).isFile())
-    throw new UsageError(`edit can read ${to}, but cannot write it, because its name does not end with ${FILES.join(", ")}. Pass another OUT`);
+    throw new UsageError(`edit can read ${to}, but cannot write it, because its name does not end with one of ${FILES.join(", ")}. Pass another OUT`);
   if (format === "tfds") return ownVersion(to, options, reader);
   // A reader also finds a dataset in a subfolder of `to`, but the new dataset would be written next to that subfolder.
   if (format === "minari" && !MINARI_FILES.some((name) => existsSync(join(to, name)))) throw belowError(to);

@@ -23,7 +23,8 @@ export class FramePools {
     for (const leaf of after.leaves) {
       const old = before.leaves.find(({ path }) => names.path(path) === leaf.path);
       if (leaf.leaf.shared === undefined) {
-        if (old?.leaf.shared !== undefined) throw refusal(`${old.path} is ${kindOf(old)}, so its frames cannot be moved to the leaf ${leaf.path}`);
+        if (old?.leaf.shared !== undefined)
+          throw refusal(`${leaf.path} must be ${kindOf(old)} like ${old.path} in the saved spec, because its frames cannot be copied to an unshared leaf`);
         continue;
       }
       if (old === undefined || !isSameLeaf(old, leaf))
@@ -90,5 +91,5 @@ function kindOf({ leaf }: PlacedLeaf): string {
 }
 
 function refusal(what: string): ReplayError {
-  return new ReplayError("UNSUPPORTED", `${what}. Keep the leaf, omit it, or move the episodes to a new directory with openReplay and pushEpisodes`);
+  return new ReplayError("UNSUPPORTED", `${what}. Keep the leaf as it was, omit it, or move the episodes to a new directory with openReplay and pushEpisodes`);
 }

@@ -99,7 +99,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
   constructor(dataSpec: S, options: ReverbBufferOptions<S, C>) {
     hideFrames(new.target);
     const { client, tableName, sequenceLength, rateLimiterTimeoutMs = -1, ...streams } = onlyKeys("options", options, OPTIONS);
-    if (client === undefined) throw mustBe(RangeError, "client", "a Replay, or a client of its tables", client);
+    if (client === undefined) throw mustBe(RangeError, "client", "a Replay, a LocalClient or a ReverbClient", client);
     for (const [name, value] of Object.entries(streams)) optionalCount(name, value);
     const sampleClient = sampleClientOf(client as SampleClient | Replay);
     mustBeTableName(tableName, "tableName");

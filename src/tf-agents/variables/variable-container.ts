@@ -73,7 +73,7 @@ export class ReverbVariableContainer {
     if (address?.includes(","))
       throw new ReplayError(
         "UNSUPPORTED",
-        `variables must be stored on one server, but this client has several: ${address}. Pass a ReverbClient of one server`,
+        `variables must be stored on one server, but this client has several: ${address}. Pass a ReverbClient for one server`,
       );
     this.#client = own as SampleClient;
     this.#tables = tables;

@@ -131,7 +131,11 @@ describe("what cannot be carried over is refused by name", () => {
   });
   test("frames that become, or were, shared or packed, and storedBytes", () => {
     const frames = bytesOf(small({ x: shared("f", u8(4)), y: i32() }));
-    expectError(refused(frames, { spec: { x: u8(4), y: i32() } }), "UNSUPPORTED", /x is shared, so its frames cannot be moved to the leaf x/);
+    expectError(
+      refused(frames, { spec: { x: u8(4), y: i32() } }),
+      "UNSUPPORTED",
+      /x must be shared like x in the saved spec, because its frames cannot be copied to an unshared leaf/,
+    );
     expectError(
       refused(bytesOf(small({ x: u8(4) })), { spec: { x: shared("f", u8(4)) } }),
       "UNSUPPORTED",
