@@ -61,8 +61,22 @@ export function escapeControls(text: string): string {
   return text.replace(CONTROLS, (control) => `\\u${(control.codePointAt(0) as number).toString(16).padStart(4, "0")}`);
 }
 
+class Description {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** Returns a value that stands for another value in a message, where it appears as this text without quotes. */
+export function described(text: string): unknown {
+  return new Description(text);
+}
+
 /** Returns a value as messages show it: short, with strings in quotes. */
 export function show(value: unknown): string {
+  if (value instanceof Description) return value.text;
   if (typeof value === "string") return JSON.stringify(value);
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value === "function") return "a function";

@@ -4,7 +4,7 @@
  */
 
 import { OUTPUT_BYTES, START } from "../base/abi.ts";
-import { mustBe, ReplayError } from "../base/error.ts";
+import { described, mustBe, ReplayError } from "../base/error.ts";
 import { kindOf, prefixView, typedLength } from "../base/typed-arrays.ts";
 import type { Engine } from "../memory/engine.ts";
 import type { AnyArray, ArrayClass } from "../schema/dtype.ts";
@@ -384,15 +384,20 @@ function mustBeWritable(into: object, isBlockable: boolean): void {
 /** Returns the error for a batch to refill that is already released. */
 function released(): Error {
   const remedy = "To keep a batch, sample without recycle, or into table.batch(n, …)";
-  return mustBe("SPEC_MISMATCH", "into", ["a batch that has not been released, because another draw may use its memory", remedy], "a released batch");
+  return mustBe(
+    "SPEC_MISMATCH",
+    "into",
+    ["a batch that has not been released, because another draw may use its memory", remedy],
+    described("a released batch"),
+  );
 }
 
 function transferred(): Error {
-  return mustBe("SPEC_MISMATCH", "into", "a batch whose memory has not been transferred", "a batch whose memory was transferred");
+  return mustBe("SPEC_MISMATCH", "into", "a batch whose memory has not been transferred", described("a batch whose memory was transferred"));
 }
 
 function detachedError({ path, each }: Field, n: number): Error {
-  return mustBe("SPEC_MISMATCH", path, `an array of at least ${n * each} elements`, "an array whose memory was transferred or has shrunk");
+  return mustBe("SPEC_MISMATCH", path, `an array of at least ${n * each} elements`, described("an array whose memory was transferred or has shrunk"));
 }
 
 const NOTHING = new Uint8Array(0);

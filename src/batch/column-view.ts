@@ -1,6 +1,6 @@
 /** Implements the base of transition and sequence views. Their batches have named columns, and a draw returns either all requested items or none. */
 
-import { integer, mustBe, oneOf, onlyKeys, ReplayError } from "../base/error.ts";
+import { described, integer, mustBe, oneOf, onlyKeys, ReplayError } from "../base/error.ts";
 import { MAX_LENGTH } from "../base/limits.ts";
 import type { ArrayClass } from "../schema/dtype.ts";
 import { DrawnTransitions, type Into, leaseOf } from "./batch.ts";
@@ -127,7 +127,7 @@ export abstract class ColumnView implements BatchView {
     const { known: buffers } = this.sampler.pool;
     const known = typeof into === "object" && into !== null ? buffers.get(into) : undefined;
     const present = known?.layout.holds ?? (into instanceof DrawnTransitions ? leaseOf(into)?.layout.holds : 0) ?? 0;
-    if (present & SOURCE && !(holds & SOURCE)) throw mustBe(TypeError, "into", "a batch of this view", "a batch of a mixture");
+    if (present & SOURCE && !(holds & SOURCE)) throw mustBe(TypeError, "into", "a batch of this view", described("a batch of a mixture"));
     if (present & WEIGHTS && !(holds & WEIGHTS)) throw mustBe(TypeError, "beta", "given, because into has weights", undefined);
     if (known?.layout.n === n && this.isWide(known.layout.width, width) && known.layout.holds === holds) return known;
     const made = new BatchBuffer(this.table.engine, this.layoutOf(n, width, float, holds), into);

@@ -1,7 +1,7 @@
 /** Implements the item view: batches of a table's items. The call or the items select the columns, and each window is as long as the longest item. */
 
 import { CROSS, DRAW_LAYOUT, DRAW_LONGEST, LAYOUT, LONGEST, NO_LEAF, OWN_NEXT, SAME_COLUMNS, SIZED } from "../base/abi.ts";
-import { integer, mustBe, onlyKeys, ReplayError, show } from "../base/error.ts";
+import { described, integer, mustBe, onlyKeys, ReplayError, show } from "../base/error.ts";
 import { MAX_LENGTH } from "../base/limits.ts";
 import { trimStack } from "../base/stack-trace.ts";
 import type { Column } from "../schema/column.ts";
@@ -230,7 +230,7 @@ export class ItemView implements BatchView {
   #refilled(into: Into | undefined, n: number, width: number, selections: readonly Selection[], holds: number, isOpen = false): BatchBuffer {
     if (into !== undefined && (typeof into !== "object" || into === null)) throw mustBe(TypeError, "into", "a batch to refill", into);
     if (!(holds & SOURCE) && into !== undefined && (leaseOf(into)?.layout.holds ?? 0) & SOURCE)
-      throw mustBe(TypeError, "into", "a batch of this table", "a batch of a mixture");
+      throw mustBe(TypeError, "into", "a batch of this table", described("a batch of a mixture"));
     const { known: buffers } = this.#sampler.pool;
     const known = into && buffers.get(into);
     if (known !== undefined) {

@@ -1,7 +1,7 @@
 /** Checks the options of draws (`sample`, views, datasets and waits), and stores their checked form. */
 
 import { DISTINCT, NO_LEAF, OWN_NEXT, STRATIFIED } from "../base/abi.ts";
-import { finite, flag, integer, mustBe, oneOf, onlyKeys, ReplayError, show } from "../base/error.ts";
+import { described, finite, flag, integer, mustBe, oneOf, onlyKeys, ReplayError, show } from "../base/error.ts";
 import { MAX_LENGTH } from "../base/limits.ts";
 import { leafAt } from "../schema/columns.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";
@@ -256,7 +256,7 @@ export function nStepOf(options: NStepOptions, leaves: readonly PlacedLeaf[]): N
       "SPEC_MISMATCH",
       "nStep.discount",
       ["a numeric leaf that is 0 at the end of an episode", "Pass a terminal flag as nStep.terminal"],
-      `${discount}, bool`,
+      described(`${discount}, bool`),
     );
   const rewards = leaf("reward", reward);
   return {

@@ -1,7 +1,7 @@
 /** Writes values back to the steps that a batch shows. Finds drawn items again by key, and scatters the columns to their rows. */
 
 import { CROSS, FROM_ANY, FROM_START, KEY, OUTPUT_BYTES } from "../base/abi.ts";
-import { didYouMean, integer, mustBe, ReplayError, show } from "../base/error.ts";
+import { described, didYouMean, integer, mustBe, ReplayError, show } from "../base/error.ts";
 import { placeColumn } from "../memory/block.ts";
 import type { Core } from "../memory/core.ts";
 import type { Engine } from "../memory/engine.ts";
@@ -119,7 +119,7 @@ function partsOf(table: SampledTable, batch: object, buffer: BatchBuffer | undef
     );
   const isOwn = layout !== undefined && outputsOf(layout).every(({ leaf }) => leaves[leaf.index] === leaf);
   if (!isOwn || windows === undefined) throw mustBe(TypeError, "batch", `a batch of table ${show(table.name)}, or of a view of it`, batch);
-  if (lease?.isReleased) throw mustBe("SPEC_MISMATCH", "batch", "a batch that has not been released", "a released batch");
+  if (lease?.isReleased) throw mustBe("SPEC_MISMATCH", "batch", "a batch that has not been released", described("a released batch"));
   const { count, keys, info } = batch as { readonly count: number; readonly keys?: Float64Array; readonly info?: { readonly keys: Float64Array } };
   const all = (info?.keys ?? keys) as Float64Array;
   integer("batch.count", count, 0, Math.min(layout.n, all.length));

@@ -1,7 +1,7 @@
 /** Computes priorities from errors, (clip(error) + eps)^alpha, and powers of numbers, in a core's scratch memory. */
 
 import { LOWER, UPPER } from "../base/abi.ts";
-import { mustBe } from "../base/error.ts";
+import { described, mustBe } from "../base/error.ts";
 import { listLength } from "../schema/copy-numbers.ts";
 import { Core } from "./core.ts";
 
@@ -58,7 +58,7 @@ export class ErrorPriorities {
     for (let i = 0; i < n; i++) {
       const priority = f64[first + i] as number;
       if (!(priority > 0 && priority <= MAX_PRIORITY))
-        throw mustBe(RangeError, `errors[${i}]`, "an error whose priority is finite and above 0", `priority ${priority}`);
+        throw mustBe(RangeError, `errors[${i}]`, "an error whose priority is finite and above 0", described(`priority ${priority}`));
       if (priority > max) isAbove = true;
       if (priority < MIN_PRIORITY) f64[first + i] = MIN_PRIORITY;
     }

@@ -1,6 +1,6 @@
 /** Implements `batch_recurrent_experiences` of PFRL, which stacks episodes for the update of a recurrent model, and `random_subseq`, which cuts episodes. */
 
-import { integer, mustBe } from "../base/error.ts";
+import { described, integer, mustBe } from "../base/error.ts";
 import { Column } from "../schema/column.ts";
 import { type AnyArray, zeros } from "../schema/dtype.ts";
 import { isLeaf, isObject, shapeOf, sizeOf } from "../schema/leaf.ts";
@@ -55,7 +55,7 @@ export function batchRecurrentExperiences(experiences: readonly (readonly Transi
         RangeError,
         "experiences",
         ["sorted with the longest episode first", "Call experiences.sort((a, b) => b.length - a.length)"],
-        `${length} steps after ${previousLength}`,
+        described(`${length} steps after ${previousLength}`),
       );
   });
   const flat = timeFirst(lists);

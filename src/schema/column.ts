@@ -1,5 +1,5 @@
 /** Implements the column of a batch: one flat array and its shape. */
-import { integer, mustBe } from "../base/error.ts";
+import { described, integer, mustBe } from "../base/error.ts";
 import { customInspect } from "../base/inspect.ts";
 import type { ArrayOfDtype, Dtype } from "./dtype.ts";
 import { sizeOf } from "./leaf.ts";
@@ -122,7 +122,7 @@ export function dataBeside<T>(subject: string, values: T | ColumnLike, keys: unk
       own === undefined || own.length < 2
         ? "a column of one dimension with one number per key"
         : `a column of the keys' shape ${shapeText(own)}, or of one dimension`;
-    throw mustBe(RangeError, subject, rule, `a column of shape ${shapeText(column.shape)}`);
+    throw mustBe(RangeError, subject, rule, described(`a column of shape ${shapeText(column.shape)}`));
   }
   return dataOf(subject, values);
 }

@@ -1,6 +1,6 @@
 /** Checks keys and priorities, and copies them into the core. */
 
-import { mustBe, show } from "../base/error.ts";
+import { described, mustBe, show } from "../base/error.ts";
 import { trimStack } from "../base/stack-trace.ts";
 import { isDetached, kindOf, typedLength } from "../base/typed-arrays.ts";
 
@@ -39,7 +39,7 @@ export function checkedNumbers(subject: string, input: Numbers, n?: number): Num
   if (n !== undefined && length !== n) throw mustBe(RangeError, subject, `an array of ${n} numbers`, input);
   if (kind === undefined) return copyElements(subject, input, length, "number");
   if (length === 0 && isDetached(input as Uint8Array))
-    throw mustBe(RangeError, subject, "an array of numbers", "an array whose memory was transferred or has shrunk");
+    throw mustBe(RangeError, subject, "an array of numbers", described("an array whose memory was transferred or has shrunk"));
   return input;
 }
 

@@ -2,7 +2,7 @@
  * Computes the places of a step's leaves, as the core assigns them (assembly/rows/layout.ts): in the row, in a separate column if a leaf is wide, or in another
  * pool if it is shared.
  */
-import { mustBe, show } from "../base/error.ts";
+import { described, mustBe, show } from "../base/error.ts";
 import { isHalf } from "./half.ts";
 import { elementBytes, type RowLeaf } from "./leaf.ts";
 import type { FoundLeaf } from "./spec.ts";
@@ -137,7 +137,12 @@ function addPool(pools: FramePool[], { leaf, frameBytes, path }: MeasuredLeaf, n
   if (pool.frameBytes !== frameBytes) throw mustBe("SPEC_MISMATCH", `the frame size of ${path} in bytes`, `${pool.frameBytes}, ${others}`, frameBytes);
   const { ratio } = pool.packed ?? {};
   if (ratio !== leaf.packed)
-    throw mustBe("SPEC_MISMATCH", `${path}`, `${ratio === undefined ? "not packed" : `packed with ratio ${ratio}`}, ${others}`, leaf.packed ?? "not packed");
+    throw mustBe(
+      "SPEC_MISMATCH",
+      `${path}`,
+      `${ratio === undefined ? "not packed" : `packed with ratio ${ratio}`}, ${others}`,
+      described(leaf.packed === undefined ? "not packed" : `ratio ${leaf.packed}`),
+    );
 }
 
 /** The maximum number of channels of a pixel, if channels are the last dimension. */

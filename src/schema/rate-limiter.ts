@@ -2,7 +2,7 @@
  * Defines rate limiters, which decide when inserts and draws must wait. Every rate limiter is Reverb's state machine with four numbers. Its cursor, inserts ×
  * samplesPerInsert - samples, must stay in minDiff … maxDiff. With fewer than minSize items, inserts always pass, and draws never pass.
  */
-import { finite, integer, mustBe } from "../base/error.ts";
+import { described, finite, integer, mustBe } from "../base/error.ts";
 
 export interface RateLimiter {
   readonly samplesPerInsert: number;
@@ -41,7 +41,7 @@ export function sampleToInsertRatio(samplesPerInsert: number, minSize: number, e
   const minRange = 2 * Math.max(1, samplesPerInsert);
   // In a smaller range, inserts and draws would block each other. In a higher range, the first draw would never pass.
   if (minDiff <= middle && maxDiff - minDiff >= minRange) return { samplesPerInsert, minSize, minDiff, maxDiff };
-  throw mustBe(RangeError, "errorBuffer", `a range at least ${minRange} wide that starts at or below ${middle}`, `${minDiff} … ${maxDiff}`);
+  throw mustBe(RangeError, "errorBuffer", `a range at least ${minRange} wide that starts at or below ${middle}`, described(`${minDiff} … ${maxDiff}`));
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Maps leaves to roles in a transition. `new Replay` sets the mapping once, for n-step rules and transition views. */
-import { didYouMean, mustBe, mustBeOneOf, oneOfRule, onlyKeys, ReplayError, type Rule, show } from "../base/error.ts";
+import { described, didYouMean, mustBe, mustBeOneOf, oneOfRule, onlyKeys, ReplayError, type Rule, show } from "../base/error.ts";
 import type { PlacedLeaf } from "./layout.ts";
 import { isText, leafText } from "./leaf.ts";
 
@@ -80,7 +80,7 @@ export class Roles {
     const isFitting = leaf.path === this.path(role) && (leaf.size === 1 || role === "reward") && shared === undefined && !isText(leaf.leaf);
     if (isFitting && (dtype !== "bool" || role === "terminated")) return leaf;
     const what = leaf.path === this.path(role) ? leafText(dtype, leaf.shape) : "a subtree";
-    throw mustBe("SPEC_MISMATCH", `transition.${role}`, rule, `${this.path(role)}, ${what}`);
+    throw mustBe("SPEC_MISMATCH", `transition.${role}`, rule, described(`${this.path(role)}, ${what}`));
   }
 
   /**

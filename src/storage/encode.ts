@@ -1,5 +1,5 @@
 /** Encodes plain values as bytes (tags.ts). */
-import { mustBe } from "../base/error.ts";
+import { described, mustBe } from "../base/error.ts";
 import { MAX_VALUE_DEPTH } from "../base/limits.ts";
 import { isPlain } from "../schema/infer.ts";
 import { ARRAYS, TAG } from "./tags.ts";
@@ -145,7 +145,7 @@ function childPlace(owner: object, step: string | number, parent: TagPlace): Tag
 }
 
 function unsupportedError(value: unknown, place: TagPlace): Error {
-  return mustBe(TypeError, pathOf(place), KINDS, typeof value === "object" && value !== null ? `an instance of ${value.constructor?.name}` : value);
+  return mustBe(TypeError, pathOf(place), KINDS, typeof value === "object" && value !== null ? described(`an instance of ${value.constructor?.name}`) : value);
 }
 
 function pathOf({ parent, step }: TagPlace): string {

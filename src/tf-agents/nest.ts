@@ -1,6 +1,6 @@
 /** Splits and joins nests of columns along their first dimension. */
 import { concatArrays } from "../base/bytes.ts";
-import { mustBe } from "../base/error.ts";
+import { described, mustBe } from "../base/error.ts";
 import { Column, type ColumnLike, isColumn } from "../schema/column.ts";
 import { dtypeOf } from "../schema/dtype.ts";
 import { zip } from "../schema/nest.ts";
@@ -61,7 +61,7 @@ export function concat(nests: readonly unknown[]): unknown {
     let rows = 0;
     for (const column of columns) {
       if (column.shape.slice(1).join() !== rest.join() || column.data.constructor !== data.constructor)
-        throw mustBe("SPEC_MISMATCH", path, `${columnText(data, rest)} in every item`, columnText(column.data, column.shape.slice(1)));
+        throw mustBe("SPEC_MISMATCH", path, `${columnText(data, rest)} in every item`, described(columnText(column.data, column.shape.slice(1))));
       rows += column.shape[0] as number;
     }
     return new Column(concatArrays(columns.map((column) => column.data)), [rows, ...rest]);
@@ -79,7 +79,7 @@ export function lengthOf(nest: unknown): number {
     const [columnLength] = shape;
     length ??= columnLength;
     if (columnLength === undefined || columnLength !== length)
-      throw mustBe("SPEC_MISMATCH", path, `a column of ${length ?? "some"} steps, like the first column`, `[${shape.join(", ")}]`);
+      throw mustBe("SPEC_MISMATCH", path, `a column of ${length ?? "some"} steps, like the first column`, described(`[${shape.join(", ")}]`));
     return undefined;
   });
   return length ?? 0;

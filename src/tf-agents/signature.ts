@@ -1,5 +1,5 @@
 /** Defines signatures, which describe the columns of a table's items. */
-import { mustBe, ReplayError } from "../base/error.ts";
+import { described, mustBe, ReplayError } from "../base/error.ts";
 import { isHalf } from "../schema/half.ts";
 import { leafText, type RowLeaf, shapeOf } from "../schema/leaf.ts";
 import { leaves, map, type Nest } from "../schema/nest.ts";
@@ -64,7 +64,7 @@ export function mustFit(table: string, signature: Signature | undefined, columns
       "SPEC_MISMATCH",
       `an item of table ${table}`,
       `a list of the ${expectedLeaves.length} columns of its signature: ${columnNames(expectedLeaves)}`,
-      columnsText(columns),
+      described(columnsText(columns)),
     );
   for (let i = 0; i < expectedLeaves.length; i++) {
     const { keys, leaf } = expectedLeaves[i] as (typeof expectedLeaves)[number];
@@ -73,7 +73,7 @@ export function mustFit(table: string, signature: Signature | undefined, columns
     if (leaf.stored !== undefined) throw unwritable(table, name, leaf.stored, column);
     if (matchesColumn(leaf, column) || (steps !== undefined && matchesColumn(leaf, steps[i] as ColumnShape))) continue;
     const rule = `${signatureText(leaf)}, as its signature states for ${name}`;
-    throw mustBe("SPEC_MISMATCH", `column ${i} of an item of table ${table}`, rule, leafText(column.dtype, column.shape));
+    throw mustBe("SPEC_MISMATCH", `column ${i} of an item of table ${table}`, rule, described(leafText(column.dtype, column.shape)));
   }
 }
 
@@ -101,7 +101,7 @@ function unwritable(table: string, name: string, stored: string, { dtype, shape 
 export function mustAgree(subject: string, signature: Signature, spec: Signature): void {
   const [tableLeaves, specLeaves] = [leaves(signature), leaves(spec)];
   if (tableLeaves.length !== specLeaves.length)
-    throw mustBe("SPEC_MISMATCH", subject, `a spec of ${tableLeaves.length} columns, as in the table's signature`, `${specLeaves.length} columns`);
+    throw mustBe("SPEC_MISMATCH", subject, `a spec of ${tableLeaves.length} columns, as in the table's signature`, described(`${specLeaves.length} columns`));
   specLeaves.forEach(({ keys, leaf }, i) => {
     const { leaf: expected } = tableLeaves[i] as (typeof tableLeaves)[number];
     if (!agree(expected, leaf))
@@ -109,7 +109,7 @@ export function mustAgree(subject: string, signature: Signature, spec: Signature
         "SPEC_MISMATCH",
         `${keys.join(".") || "the only column"} of ${subject}`,
         `${signatureText(expected)}, as in its signature`,
-        signatureText(leaf),
+        described(signatureText(leaf)),
       );
   });
 }

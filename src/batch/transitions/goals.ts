@@ -4,7 +4,7 @@
  */
 
 import { ACHIEVED, E_UNSUPPORTED, EPISODE, FINAL, FUTURE, GOALS, GOALS_ONCE, RELABELLED, STEPS } from "../../base/abi.ts";
-import { finite, mustBe, oneOf, onlyKeys, ReplayError, show } from "../../base/error.ts";
+import { described, finite, mustBe, oneOf, onlyKeys, ReplayError, show } from "../../base/error.ts";
 import type { Core } from "../../memory/core.ts";
 import { Column } from "../../schema/column.ts";
 import { leafAt } from "../../schema/columns.ts";
@@ -257,7 +257,7 @@ const formOf = ({ leaf, shape }: PlacedLeaf): string => `${leaf.dtype} [${shape.
 
 function numbersAt(subject: string, leaves: readonly PlacedLeaf[], path: unknown): PlacedLeaf {
   const found = leafAt(subject, leaves, path);
-  if (isText(found.leaf)) throw mustBe("SPEC_MISMATCH", subject, "a numeric leaf", `the text leaf ${path}`);
+  if (isText(found.leaf)) throw mustBe("SPEC_MISMATCH", subject, "a numeric leaf", described(`the text leaf ${path}`));
   return found;
 }
 

@@ -1,6 +1,6 @@
 /** Defines the interface of all replay buffers. Modelled on `replay_buffer.ReplayBuffer` of TF-Agents. */
 
-import { finite, flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
+import { described, finite, flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { MAX_LENGTH, MAX_TIMEOUT_MS } from "../../base/limits.ts";
 import type { StepsOf } from "../../batch/batch.ts";
 import type { Dataset } from "../../batch/iterate.ts";
@@ -113,7 +113,7 @@ export function list<const T extends readonly Spec[]>(...specs: T): T {
 /** Checks that a spec has no lists. @throws RangeError if the spec has a list */
 export function refuseLists(spec: Spec): void {
   if (typeof spec !== "object" || spec === null) return;
-  if (LISTS.has(spec)) throw mustBe(RangeError, "dataSpec", ["a spec without list(…) for a dataset", "Use plain arrays"], "a list of specs");
+  if (LISTS.has(spec)) throw mustBe(RangeError, "dataSpec", ["a spec without list(…) for a dataset", "Use plain arrays"], described("a list of specs"));
   if (typeof (spec as { dtype?: unknown }).dtype !== "string") for (const part of Object.values(spec)) refuseLists(part);
 }
 

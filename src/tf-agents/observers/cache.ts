@@ -1,5 +1,5 @@
 /** Implements the base of the observers. It manages a writer that can be reopened, counts its steps, and queues calls until a table has room. */
-import { mustBe, ReplayError } from "../../base/error.ts";
+import { described, mustBe, ReplayError } from "../../base/error.ts";
 import { abortable, type WaitOptions } from "../../base/wait.ts";
 import { stateOf } from "../../replay/replay.ts";
 import type { Spec, StepOf } from "../../schema/spec.ts";
@@ -76,7 +76,7 @@ export class Cache<S extends Spec> {
       const text = (list: readonly WholeRule[]) =>
         list.map(({ table, length, stride, priority }) => `${table} ${length}/${stride}/${priority}`).join(", ") || "none";
       const rule = `a writer with the options of this observer: 1 lane, keep ${expected.keep}, rules (table length/stride/priority) ${text(rules)}`;
-      throw mustBe("SPEC_MISMATCH", "writer", rule, `${lanes} lanes, keep ${keep}, rules ${text(items as readonly WholeRule[])}`);
+      throw mustBe("SPEC_MISMATCH", "writer", rule, described(`${lanes} lanes, keep ${keep}, rules ${text(items as readonly WholeRule[])}`));
     }
     if (writer === (this.#writer as unknown)) return;
     this.#writer?.close();

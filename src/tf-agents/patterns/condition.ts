@@ -1,5 +1,5 @@
 /** Defines the conditions under which a config applies, which compare counts or scalar fields. Corresponds to `Condition` of Reverb. */
-import { finite, integer, mustBe } from "../../base/error.ts";
+import { described, finite, integer, mustBe } from "../../base/error.ts";
 import { isDtype, isFloat } from "../../schema/dtype.ts";
 import { isHalf, roundHalf } from "../../schema/half.ts";
 import { leafText, type RowLeaf } from "../../schema/leaf.ts";
@@ -125,7 +125,12 @@ export class Comparable {
   #scalar(): void {
     const { leaf } = this.#operand;
     if (leaf === undefined || (isDtype(leaf.leaf.dtype) && leaf.size === 1)) return;
-    throw mustBe(RangeError, `the field ${pathText(leaf.keys)} of Condition.data`, "a single number or boolean", leafText(leaf.leaf.dtype, leaf.shape));
+    throw mustBe(
+      RangeError,
+      `the field ${pathText(leaf.keys)} of Condition.data`,
+      "a single number or boolean",
+      described(leafText(leaf.leaf.dtype, leaf.shape)),
+    );
   }
 
   get #name(): string {

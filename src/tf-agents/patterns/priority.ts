@@ -1,5 +1,5 @@
 /** Defines the priorities of a config's items, which are constant or computed from the values of a field. */
-import { finite, mustBe } from "../../base/error.ts";
+import { described, finite, mustBe } from "../../base/error.ts";
 import { isDtype } from "../../schema/dtype.ts";
 import { leafText } from "../../schema/leaf.ts";
 import { pathText } from "../../schema/nest.ts";
@@ -40,6 +40,6 @@ export function tdError<const S extends Spec>(weight: number, spec: S, field: (s
   if (!(reference instanceof ReferenceField)) throw mustBe(TypeError, "the result of the field function of tdError", "a field of its step", reference);
   const { leaf } = reference;
   if (!isDtype(leaf.leaf.dtype) || leaf.leaf.dtype === "bool" || leaf.size !== 1)
-    throw mustBe(RangeError, `the field ${pathText(leaf.keys)} of tdError`, "a single number", leafText(leaf.leaf.dtype, leaf.shape));
+    throw mustBe(RangeError, `the field ${pathText(leaf.keys)} of tdError`, "a single number", described(leafText(leaf.leaf.dtype, leaf.shape)));
   return new PriorityFn(weight, leaf);
 }

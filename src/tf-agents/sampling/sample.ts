@@ -1,6 +1,6 @@
 /** Defines the samples that a client returns, whole or step by step. Corresponds to `ReplaySample` of Reverb. */
 
-import { mustBe } from "../../base/error.ts";
+import { described, mustBe } from "../../base/error.ts";
 import { Column } from "../../schema/column.ts";
 import type { RowLeaf } from "../../schema/leaf.ts";
 import { leaves, type Nest, pack } from "../../schema/nest.ts";
@@ -59,7 +59,7 @@ export function stepsOf(table: string, { columns }: DrawnItem, allowsSqueezed: b
   if (length >= 0 && lengths.every((candidate) => candidate === length)) return length;
   const rule = "a list of columns with a time dimension and the same number of steps";
   const shapes = columns.map(({ column }) => `[${column.shape.join(", ")}]`).join(" ");
-  throw mustBe("SPEC_MISMATCH", `an item of table ${table}`, rule, `columns of shapes ${shapes}`);
+  throw mustBe("SPEC_MISMATCH", `an item of table ${table}`, rule, described(`columns of shapes ${shapes}`));
 }
 
 /** Returns views of step t of every column. */
@@ -94,11 +94,12 @@ export function mustBeAs(table: string, spec: Signature, item: DrawnItem, column
         "SPEC_MISMATCH",
         `column ${i} of table ${table}`,
         `${signatureText(leaf)}, as spec states for ${keys.join(".") || "its only leaf"}`,
-        signatureText({ dtype, shape }),
+        described(signatureText({ dtype, shape })),
       );
   });
 }
 
 function mustHave(table: string, expected: number, columns: number): void {
-  if (columns !== expected) throw mustBe("SPEC_MISMATCH", `an item of table ${table}`, `a list of ${expected} columns, as in the spec`, `${columns} columns`);
+  if (columns !== expected)
+    throw mustBe("SPEC_MISMATCH", `an item of table ${table}`, `a list of ${expected} columns, as in the spec`, described(`${columns} columns`));
 }

@@ -1,6 +1,6 @@
 /** Reads, checks and cuts columns whose first dimensions are batch, time, or both. */
 
-import { mustBe } from "../../base/error.ts";
+import { described, mustBe } from "../../base/error.ts";
 import { kindOf, typedLength } from "../../base/typed-arrays.ts";
 import { Column, type ColumnLike, isColumn } from "../../schema/column.ts";
 import { isOverflow } from "../../schema/copy-values.ts";
@@ -75,7 +75,7 @@ export function leading(subject: string, value: unknown, outerShape: OuterShape,
   }
   const column = numbersIn(subject, value, dtype);
   if (outerShape.some((n, i) => column.shape[i] !== n))
-    throw mustBe("SPEC_MISMATCH", subject, `of shape [${[...outerShape, "…"].join(", ")}], like the discount`, `[${column.shape.join(", ")}]`);
+    throw mustBe("SPEC_MISMATCH", subject, `of shape [${[...outerShape, "…"].join(", ")}], like the discount`, described(`[${column.shape.join(", ")}]`));
   return column;
 }
 

@@ -1,6 +1,6 @@
 /** Checks the columns of batches against a spec. */
 
-import { mustBe } from "../../base/error.ts";
+import { described, mustBe } from "../../base/error.ts";
 import type { StepsOf } from "../../batch/batch.ts";
 import { Column, type ColumnLike, isColumn } from "../../schema/column.ts";
 import { DTYPES } from "../../schema/dtype.ts";
@@ -62,6 +62,6 @@ function columnOf(leaf: RowLeaf, value: unknown, outerShape: readonly (number | 
   if (column === undefined || !(column.data instanceof array)) throw mustBe("SPEC_MISMATCH", path, rule, value);
   const hasOuterShape = column.shape.length === outerShape.length + shape.length && outerShape.every((n, i) => n === undefined || n === column.shape[i]);
   if (!hasOuterShape || shape.some((n, i) => n !== column.shape[outerShape.length + i]) || sizeOf(column.shape) !== column.data.length)
-    throw mustBe("SPEC_MISMATCH", path, rule, `[${column.shape.join(", ")}]`);
+    throw mustBe("SPEC_MISMATCH", path, rule, described(`[${column.shape.join(", ")}]`));
   return column instanceof Column ? column : (leading(path, column, []) as Column);
 }

@@ -1,6 +1,6 @@
 /** Computes transitions over several steps, and discounted sums of rewards. Modelled on `to_n_step_transition` and `value_ops` of TF-Agents. */
 
-import { finite, flag, mustBe, onlyKeys } from "../../base/error.ts";
+import { described, finite, flag, mustBe, onlyKeys } from "../../base/error.ts";
 import { Column } from "../../schema/column.ts";
 import { sizeOf } from "../../schema/leaf.ts";
 import { StepType } from "../time-step.ts";
@@ -95,15 +95,15 @@ export function discountedReturn(rewards: Numbers, discounts: Numbers, options: 
   flag("timeMajor", timeMajor);
   flag("provideAllReturns", provideAllReturns);
   const { data, shape } = numbersIn("rewards", rewards, "f32");
-  if (shape.length < 1 || shape.length > 2) throw mustBe(RangeError, "rewards", "of shape [time] or [time, batch]", `[${shape.join(", ")}]`);
+  if (shape.length < 1 || shape.length > 2) throw mustBe(RangeError, "rewards", "of shape [time] or [time, batch]", described(`[${shape.join(", ")}]`));
   floats("rewards", new Column(data, shape), shape);
   const factors = floats("discounts", numbersIn("discounts", discounts, "f32"), shape).data;
   const majors = timeMajor || shape.length === 1;
   const [steps = 0, rows = 1] = majors ? shape : [shape[1], shape[0]];
-  if (steps === 0) throw mustBe("SPEC_MISMATCH", "rewards", "a column of at least one step", `[${shape.join(", ")}]`);
+  if (steps === 0) throw mustBe("SPEC_MISMATCH", "rewards", "a column of at least one step", described(`[${shape.join(", ")}]`));
   const finals = numbersIn("finalValue", finalValue, "f32");
   if (finals.data.length !== 1 && (finals.data.length !== rows || finals.shape.length > 1))
-    throw mustBe("SPEC_MISMATCH", "finalValue", `a number, or of shape [${rows}]`, `[${finals.shape.join(", ")}]`);
+    throw mustBe("SPEC_MISMATCH", "finalValue", `a number, or of shape [${rows}]`, described(`[${finals.shape.join(", ")}]`));
   const returns = blankLike(data, provideAllReturns ? data.length : rows) as Float64Array<ArrayBuffer>;
   const [byStep, byRow] = majors ? [rows, 1] : [1, steps];
   for (let row = 0; row < rows; row++) {
@@ -130,8 +130,9 @@ function stepAt(column: Column, steps: Uint32Array): Column {
 
 /** Returns the column if it contains floats and has the given shape. @throws SPEC_MISMATCH for integers, text, or another shape; RangeError for another rank */
 function floats(subject: string, column: Column, shape: readonly number[]): Column {
-  if (column.shape.length !== shape.length) throw mustBe(RangeError, subject, `a column with ${shape.length} dimensions`, `[${column.shape.join(", ")}]`);
-  if (column.shape.join() !== shape.join()) throw mustBe("SPEC_MISMATCH", subject, `of shape [${shape.join(", ")}]`, `[${column.shape.join(", ")}]`);
+  if (column.shape.length !== shape.length)
+    throw mustBe(RangeError, subject, `a column with ${shape.length} dimensions`, described(`[${column.shape.join(", ")}]`));
+  if (column.shape.join() !== shape.join()) throw mustBe("SPEC_MISMATCH", subject, `of shape [${shape.join(", ")}]`, described(`[${column.shape.join(", ")}]`));
   if (!(column.data instanceof Float32Array || column.data instanceof Float64Array))
     throw mustBe("SPEC_MISMATCH", subject, "a column of f32 or f64", column.data);
   return column;

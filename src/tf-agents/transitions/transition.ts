@@ -1,6 +1,6 @@
 /** Defines transitions, which consist of an observation, an action and the next observation. Modelled on `trajectory.to_transition` of TF-Agents. */
 
-import { flag, mustBe, onlyKeys } from "../../base/error.ts";
+import { described, flag, mustBe, onlyKeys } from "../../base/error.ts";
 import { Column, type ColumnLike } from "../../schema/column.ts";
 import type { Spec } from "../../schema/spec.ts";
 import type { TimeStep } from "../time-step.ts";
@@ -53,7 +53,12 @@ export function toTransition<O, A, P>(trajectory: TrajectoryBatch<O, A, P>, next
     const { observation } = nextTrajectory;
     const next = eachColumn("nextTrajectory.observation", observation, nextLead, (column) => column);
     if (nextLead.join() !== outerShape.join())
-      throw mustBe("SPEC_MISMATCH", "nextTrajectory.discount", `of shape [${outerShape.join(", ")}], like trajectory.discount`, `[${nextLead.join(", ")}]`);
+      throw mustBe(
+        "SPEC_MISMATCH",
+        "nextTrajectory.discount",
+        `of shape [${outerShape.join(", ")}], like trajectory.discount`,
+        described(`[${nextLead.join(", ")}]`),
+      );
     return transitionOf(trajectoryColumns<Column>(trajectory, outerShape), next) as Transitions<O, A, P>;
   }
   if (outerShape.length < 2) throw rank("trajectory.discount", "[batch, time] without a nextTrajectory", outerShape);
@@ -126,7 +131,7 @@ export function outerShapeOf(subject: string, trajectory: TrajectoryBatch, minDi
 }
 
 function rank(subject: string, rule: string, shape: readonly number[]): Error {
-  return mustBe(RangeError, subject, `of shape ${rule}`, `[${shape.join(", ")}]`);
+  return mustBe(RangeError, subject, `of shape ${rule}`, described(`[${shape.join(", ")}]`));
 }
 
 /** Applies `change` to every array of a trajectory. */

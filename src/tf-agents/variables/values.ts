@@ -1,5 +1,5 @@
 /** Checks nests of variables against a signature before they are written to a table, and assigns the values of a table to variables. */
-import { mustBe, ReplayError } from "../../base/error.ts";
+import { described, mustBe, ReplayError } from "../../base/error.ts";
 import { MAX_NEST_DEPTH } from "../../base/limits.ts";
 import { kindOf, typedLength } from "../../base/typed-arrays.ts";
 import { type Column, isColumn } from "../../schema/column.ts";
@@ -91,7 +91,7 @@ export function mustFitStep(table: string, { leaf, shape }: PlacedLeaf, found: V
   const path = ["values", ...found.keys].join(".");
   const form = { dtype: leaf.dtype, shape } as LeafSignature;
   if (shape.join() !== found.shape.join())
-    throw mustBe("SPEC_MISMATCH", path, `${signatureText(form)}, as in the spec of table ${table}`, `a value of shape [${found.shape.join(", ")}]`);
+    throw mustBe("SPEC_MISMATCH", path, `${signatureText(form)}, as in the spec of table ${table}`, described(`a value of shape [${found.shape.join(", ")}]`));
   if (leaf.dtype !== "string") return;
   const { maxBytes } = leaf;
   const texts = [found.value].flat(MAX_NEST_DEPTH) as string[];
@@ -203,7 +203,7 @@ function mustFit(table: string, target: VariableTarget, value: Column): void {
 
 function misfit(table: string, { path, leaf, data, shape }: VariableTarget, at: unknown): Error {
   const rule = `a column or typed array of ${signatureText(leaf)}, as in table ${table}, or an object with assign(value)`;
-  return mustBe("SPEC_MISMATCH", path, rule, shape === undefined ? at : `a column of ${kindOf(data) ?? "strings"} and shape [${shape.join(", ")}]`);
+  return mustBe("SPEC_MISMATCH", path, rule, shape === undefined ? at : described(`a column of ${kindOf(data) ?? "strings"} and shape [${shape.join(", ")}]`));
 }
 
 function lengthOf(data: ArrayLike<unknown>): number {

@@ -1,5 +1,5 @@
 /** Passes variables from a learner to actors. Corresponds to `ReverbVariableContainer` of TF-Agents. */
-import { mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
+import { described, mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
 import { hideFrames } from "../../base/stack-trace.ts";
 import { abortable, checkWait, type WaitOptions } from "../../base/wait.ts";
 import { Replay } from "../../replay/replay.ts";
@@ -168,7 +168,7 @@ export class ReverbVariableContainer {
       try {
         const item = await sampler.next({ signal });
         if (item === undefined || stepsOf(table, item, true) !== 1)
-          throw mustBe("SPEC_MISMATCH", `the item of table ${table}`, "one step, as push writes it", item && `${stepsOf(table, item, true)} steps`);
+          throw mustBe("SPEC_MISMATCH", `the item of table ${table}`, "one step, as push writes it", item && described(`${stepsOf(table, item, true)} steps`));
         // If the wait has ended in the meantime, nothing is assigned.
         signal.throwIfAborted();
         return await use(stepColumns(item, 0), signal);

@@ -1,5 +1,5 @@
 /** Infers the signature of a table from the configs that create its items. Corresponds to `infer_signature` of Reverb. */
-import { mustBe, show } from "../../base/error.ts";
+import { described, mustBe, show } from "../../base/error.ts";
 import { zip } from "../../schema/nest.ts";
 import { leavesOf, type Spec } from "../../schema/spec.ts";
 import { type CompiledConfig, compileConfig } from "../patterns/compile-config.ts";
@@ -46,6 +46,11 @@ function describeColumn({ keys, ages, node: { isSqueezed, leaf } }: CompiledConf
 function mergeColumns(a: ColumnSignature, b: ColumnSignature): ColumnSignature {
   const areEqual = a.dtype === b.dtype && a.shape.length === b.shape.length && a.shape.every((n, i) => i === 0 || n === b.shape[i]);
   if (!areEqual)
-    throw mustBe(RangeError, `the column ${a.name} of each config`, `${signatureText(a)}, as in the first config, except for its length`, signatureText(b));
+    throw mustBe(
+      RangeError,
+      `the column ${a.name} of each config`,
+      `${signatureText(a)}, as in the first config, except for its length`,
+      described(signatureText(b)),
+    );
   return { ...a, shape: a.shape.map((n, i) => (n === b.shape[i] ? n : null)) };
 }

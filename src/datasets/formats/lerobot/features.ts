@@ -1,5 +1,5 @@
 /** Maps the leaves of a step to the features of a LeRobot frame. */
-import { mustBe } from "../../../base/error.ts";
+import { described, mustBe } from "../../../base/error.ts";
 import { isText } from "../../../schema/leaf.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
@@ -87,7 +87,7 @@ export function createFrameSchema(stepSpec: StepSpec, metadataSpec: { readonly [
           RangeError,
           `${option}: ${path}`,
           `u8 of shape [height, width, ${channels.join(" or ")}]`,
-          `${leaf.leaf.dtype} [${leaf.leaf.shape.join(", ")}]`,
+          described(`${leaf.leaf.dtype} [${leaf.leaf.shape.join(", ")}]`),
         );
     }
   const isImage = (path: string, leaf: StepLeaf) => (images === undefined ? isPicture(leaf, [3]) : images.includes(path));

@@ -1,5 +1,5 @@
 /** Pushes recorded episodes into tables, using the rules of a writer. */
-import { codeOf, mustBe, onlyKeys, ReplayError } from "../../../base/error.ts";
+import { codeOf, described, mustBe, onlyKeys, ReplayError } from "../../../base/error.ts";
 import { abortable, type WaitOptions } from "../../../base/wait.ts";
 import type { RemoteWriter } from "../../../remote/writer.ts";
 import type { ResolvedRule } from "../../../tables/rules.ts";
@@ -149,7 +149,7 @@ function mustTake(writer: Writer | RemoteWriter): void {
   const { appendColumns, spec } = (writer ?? {}) as Partial<Writer>;
   if (typeof appendColumns !== "function" || spec === undefined) throw mustBe(TypeError, "writer", "a writer from replay.writer or remoteWriter", writer);
   const { lanes, autoreset } = "options" in writer ? writer.options : { lanes: writer.lanes, autoreset: "disabled" };
-  if (lanes > 1) throw mustBe(TypeError, "writer", "a writer with one lane, because episodes have different lengths", `${lanes} lanes`);
+  if (lanes > 1) throw mustBe(TypeError, "writer", "a writer with one lane, because episodes have different lengths", described(`${lanes} lanes`));
   if (autoreset === "nextStep")
     throw mustBe(TypeError, "writer", 'a writer without autoreset: "nextStep", because episodes end with their own last step', writer);
   if (writer.episodeSteps > 0) throw new ReplayError("OUT_OF_TURN", `the writer has an open episode of ${writer.episodeSteps} steps. End it first`);
