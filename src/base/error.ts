@@ -74,6 +74,11 @@ export function described(text: string): unknown {
   return new Description(text);
 }
 
+/** Returns a number with its noun in the singular or plural, such as "1 column" or "2 columns". */
+export function countOf(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 /** Returns a value as messages show it: short, with strings in quotes. */
 export function show(value: unknown): string {
   if (value instanceof Description) return value.text;

@@ -1,5 +1,5 @@
 /** Defines signatures, which describe the columns of a table's items. */
-import { described, mustBe, ReplayError } from "../base/error.ts";
+import { countOf, described, mustBe, ReplayError } from "../base/error.ts";
 import { isHalf } from "../schema/half.ts";
 import { leafText, type RowLeaf, shapeOf } from "../schema/leaf.ts";
 import { leaves, map, type Nest } from "../schema/nest.ts";
@@ -101,7 +101,7 @@ function unwritable(table: string, name: string, stored: string, { dtype, shape 
 export function mustAgree(subject: string, signature: Signature, spec: Signature): void {
   const [tableLeaves, specLeaves] = [leaves(signature), leaves(spec)];
   if (tableLeaves.length !== specLeaves.length)
-    throw mustBe("SPEC_MISMATCH", subject, `a spec of ${tableLeaves.length} columns, as in the table's signature`, described(`${specLeaves.length} columns`));
+    throw mustBe("SPEC_MISMATCH", subject, `a spec of ${countOf(tableLeaves.length, "column")}, as in the table's signature`, described(countOf(specLeaves.length, "column")));
   specLeaves.forEach(({ keys, leaf }, i) => {
     const { leaf: expected } = tableLeaves[i] as (typeof tableLeaves)[number];
     if (!agree(expected, leaf))

@@ -41,12 +41,12 @@ test("columns of priorities have one dimension, or the shape of the keys; every 
   // Otherwise the priorities would apply to the wrong keys.
   refused(
     () => table.updatePriorities({ data: six, shape: [3, 2] }, two([2, 3])),
-    /^priorities must be a column of the keys' shape \[3, 2\], or of one dimension, got "a column of shape \[2, 3\]"/,
+    /^priorities must be a column of the keys' shape \[3, 2\], or of one dimension, got a column of shape \[2, 3\]/,
   );
   for (const list of [six, keys, { data: six, shape: [6] }])
     refused(
       () => table.updatePriorities(list, two([3, 2])),
-      /^priorities must be a column of one dimension with one number per key, got "a column of shape \[3, 2\]"/,
+      /^priorities must be a column of one dimension with one number per key, got a column of shape \[3, 2\]/,
     );
   refused(() => table.updatePriorities(six, two([3])), /^priorities must be a column whose number of elements matches its shape, \[3\], got /);
   refused(

@@ -1,6 +1,6 @@
 /** Defines the samples that a client returns, whole or step by step. Corresponds to `ReplaySample` of Reverb. */
 
-import { described, mustBe } from "../../base/error.ts";
+import { countOf, described, mustBe } from "../../base/error.ts";
 import { Column } from "../../schema/column.ts";
 import type { RowLeaf } from "../../schema/leaf.ts";
 import { leaves, type Nest, pack } from "../../schema/nest.ts";
@@ -101,5 +101,5 @@ export function mustBeAs(table: string, spec: Signature, item: DrawnItem, column
 
 function mustHave(table: string, expected: number, columns: number): void {
   if (columns !== expected)
-    throw mustBe("SPEC_MISMATCH", `an item of table ${table}`, `a list of ${expected} columns, as in the spec`, described(`${columns} columns`));
+    throw mustBe("SPEC_MISMATCH", `an item of table ${table}`, `a list of ${countOf(expected, "column")}, as in the spec`, described(countOf(columns, "column")));
 }

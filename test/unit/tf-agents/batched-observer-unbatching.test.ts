@@ -137,7 +137,7 @@ describe("rows of a batch", () => {
     [{ stepType: [1, 1], reward: 1 }, /^reward of the batched trajectory must be a batch of 2 rows, .*got 1$/],
     [
       { stepType: [1, 1], o: { x: new Column(new Float32Array(6), [3, 2]) } },
-      /^o\.x of the batched trajectory must be a batch of 2 rows.*got "a column of shape \[3, 2\]"$/,
+      /^o\.x of the batched trajectory must be a batch of 2 rows.*got a column of shape \[3, 2\]$/,
     ],
     [{ stepType: [1, 1], o: new Float32Array(5) }, /^o of the batched trajectory must be a batch of 2 rows.*got Float32Array\(5\)$/],
     [{ stepType: [1, 1], o: new Float32Array(0) }, /^o of the batched trajectory must be a batch/],
@@ -192,7 +192,7 @@ describe("rows of a batch", () => {
     expectError(
       errorOf(() => unbatching(wrong)),
       "SPEC_MISMATCH",
-      /^observation\.1 of the batched trajectory must be a batch of 2 rows of shape \[2, 2\].*got "a column of shape \[2, 3\]"$/,
+      /^observation\.1 of the batched trajectory must be a batch of 2 rows of shape \[2, 2\].*got a column of shape \[2, 3\]$/,
     );
     expectError(
       errorOf(() => unbatching({ ...batched, extra: [1, 2] })),
