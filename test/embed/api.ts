@@ -65,7 +65,7 @@ export class Api {
     return (info === undefined ? keys : info.keys).slice(0, this.#batch.count) as Float64Array;
   }
 
-  /** Returns the columns of the last batch, which came from a view. */
+  /** Returns the columns of the last batch. @param view the number of the view that returned the batch */
   columns(view: number): OwnColumns {
     const { transitions } = this.#world.views[view] as WorldView;
     return transitions === undefined ? itemColumns(this.#batch, this.#values.leaves) : transitionColumns(this.#batch);
@@ -111,7 +111,7 @@ export class Api {
     return this.#replay.table(this.#tables[number] as string) as Table;
   }
 
-  /** Makes a call. Returns by how much it changes the number of items that wait for rate limiters. */
+  /** Makes a call. Returns the change in the number of items that wait for rate limiters. */
   #waiting(call: () => void): number {
     const pending = () => Object.values(this.#replay.stats().tables).reduce((sum, table) => sum + table.pending, 0);
     const before = pending();

@@ -80,7 +80,10 @@ export function append(writer: number, steps: Uint8Array, n: number, ends: Uint8
   return { ...rest, args: [first, at, n, ...behind], addresses: 0b11010 };
 }
 
-/** Places runs of bytes one after the other, each at a multiple of 16. Their addresses follow the first arguments; empty runs have no address. */
+/**
+ * Returns an operation whose payload contains `runs`, each at a multiple of 16. Its arguments are `first`, the offset of each run (-1 for an empty run), and
+ * `last`.
+ */
 function withRuns(call: Operation["call"], first: readonly number[], runs: readonly Uint8Array[], last: readonly number[] = []): Operation {
   const { places, bytes } = placed(runs);
   const addresses = runs.reduce((mask, _, i) => mask | (1 << (first.length + i)), 0);
