@@ -11,7 +11,7 @@ import { scaled } from "../support/size.ts";
 import { Embed, EmbedError } from "./host.ts";
 import { append } from "./operation.ts";
 
-/** Returns a snapshot of a Replay with shared, packed, wide and text leaves, several tables, and a limit on stored bytes. @param columns adds items with columns */
+/** Returns a snapshot of a Replay with shared, packed, wide and text leaves, and a limit on stored bytes. @param columns whether items have columns */
 function snapshotOf(columns = false): Uint8Array {
   const replay = new Replay({
     spec: { image: shared("frames", u8(4, 4), 3), list: [f32(2), text({ maxBytes: 6 })], screen: packed("screens", u8(15, 20), 2), wide: f32(80) },

@@ -11,7 +11,7 @@ const NESTED = "queue_nested";
 const QUEUE = "queue";
 const SIGNATURE = { a: i64(3), b: f32(3, 2, 2) };
 
-/** Returns a client with a prioritized table that can be sampled after three insertions, a queue (with a signature if the spec has fields a and b), and a queue. */
+/** Returns a client with a prioritized table that needs three items before a draw, and two queues. If the spec has fields a and b, one has a signature. */
 function clientOf<const S extends Spec>(spec: S, signature?: { dtype: "i64"; shape: number[] }): LocalClient<S> {
   const dist = { name: DIST, sampler: prioritized(1), remover: fifo(), maxSize: 1000, rateLimiter: minSize(3) };
   const isNested = (Object.keys(spec) as string[]).join() === "a,b";

@@ -68,7 +68,7 @@ function compile(version: Version, resolution: Resolution, host: Host, files: re
   const compilerHost = ts.createCompilerHost(options);
   compilerHost.getCurrentDirectory = () => folder;
   const { getSourceFile } = compilerHost;
-  // Libraries are the same for many programs, so they are read once.
+  // Many programs import the same files, so each file is parsed only once per version and module resolution.
   compilerHost.getSourceFile = (name, how, ...rest) => {
     const key = `${version} ${resolution} ${name}`;
     if (!parsed.has(key)) parsed.set(key, getSourceFile.call(compilerHost, name, how, ...rest));
