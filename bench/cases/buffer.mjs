@@ -6,8 +6,8 @@ import { BATCH, block, SOURCE_STEPS, STEP_BYTES, STEPS, source, spec } from "../
 const { EpisodicReplayBuffer, ReverbReplayBuffer, TFUniformReplayBuffer } = await entry("agents");
 const LENGTH = 2;
 /**
- * The number of items in small batches, and below, the number of steps in their table. Cases with small batches measure garbage collection instead of memory
- * access.
+ * SMALL is the number of items in a small batch, and SMALL_STEPS the number of steps in the table from which it is drawn. Cases with small batches measure
+ * garbage collection instead of memory access.
  */
 const SMALL = 32;
 const SMALL_STEPS = 100_000;
@@ -22,7 +22,7 @@ function fullUniform(batchSize) {
   return { buffer, add };
 }
 
-/** Adds frames for all environments together. */
+/** Returns a function that adds n frames with `addBatch`, which adds one frame of each environment per call. */
 function adding(buffer, batchSize) {
   const batches = batchesOf(batchSize);
   return (n) => {
@@ -64,7 +64,7 @@ function sampling({ table }, size = BATCH) {
   };
 }
 
-/** Iterates over batches of a dataset on a Reverb table. */
+/** Returns a side that reads n batches from the dataset of a ReverbReplayBuffer. */
 function iterating({ replay, table }) {
   const options = { client: replay, tableName: table.name, sequenceLength: LENGTH };
   const dataset = new ReverbReplayBuffer(spec, options).asDataset({ sampleBatchSize: SMALL, numSteps: LENGTH });
@@ -84,7 +84,7 @@ function lanes() {
   };
 }
 
-/** Returns the bytes per step of a full buffer beyond its row, from the difference between STEPS steps and half as many. */
+/** Returns the bytes per step that a full buffer uses in addition to the row. Computed from the difference between buffers of STEPS and STEPS / 2 steps. */
 function bytesBeyond() {
   const [half, whole] = [STEPS / 2, STEPS].map((maxLength) => {
     const { made, bytes } = withBytes(() => new TFUniformReplayBuffer(spec, { batchSize: 1, maxLength }));

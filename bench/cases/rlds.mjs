@@ -93,7 +93,7 @@ async function peak(folder) {
   return { used, resident, episodes };
 }
 
-/** Returns by how many bytes a peak of memory grows if the dataset is ten times as large. */
+/** Returns by how many bytes a peak of memory grows if the dataset is ten times as large. @param which the peak: `used` or `resident` */
 async function growth(which) {
   const folder = mkdtempSync(join(tmpdir(), "reprise-bench-"));
   try {

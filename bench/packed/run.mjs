@@ -19,7 +19,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 const SCRATCH = "build/packed";
-/** The number of frames for each game in the mix. The other games have fewer. */
+/** The number of recorded frames for each game in games.mjs. Each of the other games has OTHER_FRAMES frames. */
 const MIXED_FRAMES = 40_000;
 const OTHER_FRAMES = 4_000;
 const NOISE_FRAMES = 20_000;

@@ -14,7 +14,7 @@ const TOP = 76;
 
 const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 
-/** Returns the variants of a workload in the chart. */
+/** Returns the variants of a workload that the chart shows. */
 function shown({ variants }) {
   const measured = variants.filter(({ skipped }) => skipped === undefined);
   const ours = measured.filter(({ side }) => side === "ours");

@@ -23,7 +23,7 @@ static int32_t *action;
 static uint8_t *done;
 static uint32_t slots[PIECE];
 
-// Prefetches the items of a piece, then their rows. WebAssembly has no prefetch, only loads, which wait for the memory.
+// Prefetches the items of a piece, and then their rows. With `touch`, loads them instead, because WebAssembly has no prefetch. A load waits for the memory.
 static void approach(uint32_t n) {
   if (prefetch) {
     for (uint32_t i = 0; i < n; i++) __builtin_prefetch(&items[slots[i]], 1);

@@ -39,7 +39,7 @@ export function staged(writer, { observation, action, reward, nextObservation, d
 }
 
 function objects(writer, all) {
-  // The environment owns the arrays.
+  // The arrays exist before the measurement, like the observations of an environment.
   const arrays = (column) => Array.from({ length: BLOCK }, (_, i) => column.slice(4 * i, 4 * i + 4));
   const [observations, nextObservations] = [arrays(all.observation), arrays(all.nextObservation)];
   const { action, reward, done } = all;
