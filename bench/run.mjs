@@ -1,6 +1,6 @@
-// Runs every row, or the rows whose names contain WORDS as one text: `npm run bench [-- [--json] [WORDS]]`. Each row runs in a separate process, so the state of
-// the compiler after one row does not slow down the next one. Both sides of a row run in turn in the same process. With `npm run bench -- --against DIR`, the
-// rival is the `dist` of another build; see against.mjs.
+// Runs every row, or the rows whose names contain a text: `npm run bench [-- [--json] [TEXT]]`. Each row runs in a separate process, so the state of the
+// compiler after one row does not slow down the next one. Both sides of a row run in turn in the same process. With `npm run bench -- --against DIR`, the rival
+// is the `dist` of another build; see against.mjs.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";

@@ -5,7 +5,7 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { textsOf } from "./texts.mjs";
 
-/** Folders whose prose is written by hand. */
+/** The folders that are searched for prose. "." is only the files in the root. */
 const FOLDERS = [".", "assembly", "bench", "build", "docs", "embed", "examples", "page", "src", "test"];
 const PROSE = /\.(?:ts|mjs|js|md|py|lua|c|h|cs|rs)$/;
 /** Files that are generated, written by other people, or data. */
@@ -61,7 +61,7 @@ function spaced({ source }) {
   return new RegExp(source.replaceAll(" ", "\\s+").replaceAll("\\s+?", "\\s*"), "g");
 }
 
-/** Returns the places of a file, {line, habit, write, text}, in order. */
+/** Returns the places in a file that have a forbidden habit or a paragraph that is too long, as {line, habit, write, text} in order. */
 export function habitsIn(path, source) {
   const places = [];
   const place = (at, habit, write, text) => places.push({ at, habit, write, text: text.replace(/\s+/g, " ").trim() });
@@ -103,7 +103,7 @@ function lineNumbers(source) {
   };
 }
 
-/** Returns the places of a tree by path. @param words parts of paths, of which each path must contain at least one; if empty, all paths are checked */
+/** Returns the places in a tree's files by path. @param words parts of paths: only files whose paths contain at least one are checked; if empty, all files */
 export function english(root, words = []) {
   const found = new Map();
   for (const path of sources(root).filter((path) => words.length === 0 || words.some((word) => path.includes(word)))) {

@@ -18,7 +18,7 @@ function fact(name, limit, measure) {
   return { name, unit: "bytes", rivalName: "limit", limit: 1, fact: () => ({ ours: measure(), rival: limit }) };
 }
 
-/** Returns the bytes per step that the store uses in addition to the row, without the tables. Computed from the difference between STEPS and STEPS / 2 steps. */
+/** Returns the bytes per step that the store (not the tables) uses in addition to the row, from the difference between STEPS and STEPS / 2 steps. */
 function storeBytes() {
   const [half, whole] = [STEPS / 2, STEPS].map((n) => {
     const { replay, plan } = fullTable(n);

@@ -129,7 +129,7 @@ function drawing(table) {
   };
 }
 
-/** Returns a side that draws from a table with `maxTimesSampled`. No item reaches this limit during the measurement, so only the cost of the limit is measured. */
+/** Returns a side that draws from a table with `maxTimesSampled`. No item reaches the limit, so the side shows what checking the limit costs. */
 function limited() {
   return drawing(tableWith(STEPS, { sampler: prioritized(EXPONENT), maxTimesSampled: 1_000_000 }).table);
 }

@@ -52,7 +52,7 @@ const ours = (isNative) => async () => {
 const plain = (value) => (ArrayBuffer.isView(value) ? [...value] : typeof value === "object" && value !== null ? mapped(value) : value);
 const mapped = (step) => Object.fromEntries(Object.entries(step).map(([name, value]) => [name, plain(value)]));
 
-/** Returns a rival that sends steps as JSON texts of `size` steps. The response to the last text confirms that all have arrived. It never waits before a send. */
+/** Returns a rival that sends JSON texts of `size` steps without waiting. The response to the last text confirms that all have arrived. */
 const asJson = (size, isNative) => async () => {
   const [here, there] = await socketPair(isNative);
   const writer = made().writer(rules);
