@@ -55,7 +55,7 @@ asked(play);
 
 function done() {
   const all = times.slice(WARM_UP);
-  // The inspector does no work in most frames. They are left out, because they would only lower the result.
+  // Frames in which the inspector does no work are left out, because they would only lower the result.
   const worked = all.filter((ms) => ms > 0.05).sort((a, b) => a - b);
   const at = (part) => worked[Math.min(worked.length - 1, Math.floor(worked.length * part))];
   const sum = worked.reduce((a, b) => a + b, 0);

@@ -2,7 +2,7 @@
 import { ReplayError } from "../../src/index.ts";
 import type { Op, Result, TableCase } from "./case.ts";
 
-/** The ops of writers. On a closed writer, their only accepted error is CLOSED. */
+/** The ops of writers. If one of them raised a RuntimeError on a closed writer, the only error that we accept is CLOSED. */
 const OF_WRITERS = ["append", "append_sequence", "create_item", "create_item_legacy", "configure", "hold", "numpy", "history_len", "end_episode", "flush"];
 
 /** The ops that a table's signature may reject. */

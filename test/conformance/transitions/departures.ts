@@ -28,7 +28,7 @@ const step = (i: number, terminal: boolean) => ({
   next_action: null,
   is_state_terminal: terminal,
 });
-/** Returns transition i of the cases whose transitions have no reward and no next state. */
+/** Returns transition i of the cases in which all transitions have action 0, reward 0 and no next state. */
 const plain = (i: number, terminal: boolean) => ({ state: i, action: 0, reward: 0, next_state: null, next_action: null, is_state_terminal: terminal });
 const episode = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => step(from + i, from + i === to - 1));
 
