@@ -88,7 +88,7 @@ async function launch(dir, number, rounds) {
   }
 }
 
-/** Measures the cases and prints each row as it is ready. */
+/** Measures the cases and prints each row as soon as it is ready. */
 export async function against(dir, cases, { launches, print }) {
   print(againstHeadOf());
   const rows = [];

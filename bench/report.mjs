@@ -1,4 +1,4 @@
-/** Formats rows for the terminal. */
+/** Formats the results of the cases as rows for the terminal. */
 import { arch, cpus, totalmem } from "node:os";
 
 const WIDTHS = [56, 12, 12, 9, 10];

@@ -61,7 +61,7 @@ export function together(companions) {
   };
 }
 
-/** Returns the sources of a build. */
+/** Returns the paths of a build's sources, without the virtual pages of entries. */
 export function sourcesIn({ inputs }) {
   return Object.keys(inputs).filter((source) => !source.startsWith(`${NAMESPACE}:`));
 }

@@ -8,9 +8,9 @@ import { textsOf } from "./texts.mjs";
 /** The folders that are searched for prose. "." is only the files in the root. */
 const FOLDERS = [".", "assembly", "bench", "build", "docs", "embed", "examples", "page", "src", "test"];
 const PROSE = /\.(?:ts|mjs|js|md|py|lua|c|h|cs|rs)$/;
-/** Files that are generated, written by other people, or data. */
+/** Matches the paths of files that are not checked, because they are generated, written by other people, or data. */
 const NO_PROSE = /(?:^|\/)(?:node_modules|dist|\.[^/]+)\/|\.d\.ts$|^test\/(?:data|originals)\/|^(?:build|embed\/python\/build)\/[^/]+\/|egg-info|__pycache__/;
-/** Files whose literals are values to compare, not messages. */
+/** Matches the paths of tests, whose literals are not checked, because they are values to compare and not messages. */
 const TESTS = /^test\/|\/tests\//;
 
 /** Nouns that name a unit in phrases like "bytes per step". */

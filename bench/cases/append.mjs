@@ -16,7 +16,7 @@ const LONG = 1000;
 const LONG_TABLE = 100_000;
 export const WRITERS = 10_000;
 
-/** Fills the staging record and appends it, n times. */
+/** Returns a side that fills the staging record and appends it, n times. */
 export function staged(writer, { observation, action, reward, discount, stepType }) {
   const step = writer.staged;
   return (n) => {

@@ -37,7 +37,7 @@ const PAINTS = [
   [".dim", "fill", "#59636e", "#9198a1"],
 ];
 
-/** @param mode 0 for light, 1 for dark */
+/** Returns the CSS rules of a mode. @param mode 0 for light, 1 for dark */
 const rules = (mode) => PAINTS.map(([selector, property, ...colours]) => `    ${selector} { ${property}: ${colours[mode]}; }`).join("\n");
 
 export function chart(run) {

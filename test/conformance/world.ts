@@ -42,7 +42,7 @@ export interface Sampled {
 
 type AnyWriter = Public<TrajectoryWriter> | Public<LegacyWriter>;
 
-/** The tables of a case, local or remote. */
+/** The client and the writers of a case. The tables are in this process or on a server. */
 export abstract class TableWorld {
   readonly test: TableCase;
   readonly spec: { readonly [branch: string]: Spec };
@@ -65,9 +65,9 @@ export abstract class TableWorld {
   abstract canSample(table: string, n: number): Awaitable<boolean>;
   /** Draws one item; undefined if the limiter allows none. */
   abstract sample(table: string): Awaitable<Sampled | undefined>;
-  /** Makes draws that must succeed. @throws ReplayError TIMEOUT */
+  /** Draws n items. @throws ReplayError TIMEOUT if the limiter does not allow all of the draws in time */
   abstract sampleMany(table: string, n: number): Promise<Sampled[]>;
-  /** Called after an item is created. Waits for the insertion if that makes sense for the kind of table. @param waits resolves after the insertion */
+  /** Called after an item is created. On a server, waits for its insertion. @param waits resolves when the writer can continue */
   abstract sent(waits: Promise<void> | undefined): Awaitable<void>;
   /** Closes the writers, saves everything to a checkpoint, and restores it. @param tables the tables that must exist after the restart; default: all */
   abstract restart(tables?: readonly TableArgs[]): Awaitable<void>;

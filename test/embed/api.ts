@@ -81,7 +81,7 @@ export class Api {
     return join([...this.#replay.snapshot()]);
   }
 
-  /** Continues with the content of a snapshot. */
+  /** Replaces the Replay with one that is restored from a snapshot. */
   restore(snapshot: Uint8Array): void {
     this.#replay = Replay.restore(snapshot, { logger: null });
     this.#writers = [...this.#replay.writers] as Writer[];
@@ -92,7 +92,7 @@ export class Api {
     for (const writer of this.#writers) writer.close();
   }
 
-  /** Opens all writers of the world again. */
+  /** Opens the writers of the world. */
   openWriters(): void {
     this.#writers = this.#world.writers.map((options) => this.#replay.writer(options as object) as unknown as Writer);
   }

@@ -1,4 +1,4 @@
-/** Compares the columns of a batch on both sides. */
+/** Compares the columns of a batch in TypeScript with the columns that embed.wasm reports. */
 
 import type { AnyTransitions } from "../../src/batch/transitions/transition-batch.ts";
 import type { Batch } from "../../src/index.ts";

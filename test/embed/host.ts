@@ -125,7 +125,7 @@ export class Embed {
     return this;
   }
 
-  /** @param text lines that follow the lines in the snapshot */
+  /** Creates a Replay from a snapshot. @param text lines that follow the lines in the snapshot */
   load(snapshot: Uint8Array, text = ""): this {
     const bytes = new TextEncoder().encode(text);
     const [at = 0, behind = 0] = this.give(snapshot, bytes);

@@ -46,12 +46,12 @@ export function statsOf(table: number): Operation {
   return { call: "stats", args: [table], addresses: 0, payload: NOTHING };
 }
 
-/** @param lines lines that follow the lines in the snapshot */
+/** Returns the operation that takes a snapshot and opens it. @param lines lines that follow the lines in the snapshot */
 export function reload(lines: string): Operation {
   return { call: "reload", args: [], addresses: 0, payload: new TextEncoder().encode(lines) };
 }
 
-/** @param packed converts the steps of a call to packed steps */
+/** Returns the operation for a call. @param packed converts the steps of the call to packed steps */
 export function operationOf(call: Exclude<Call, Append | End>): Operation;
 export function operationOf(call: Call, packed: (steps: readonly Step[]) => Uint8Array): Operation;
 export function operationOf(call: Call, packed: (steps: readonly Step[]) => Uint8Array = () => NOTHING): Operation {

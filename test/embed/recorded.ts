@@ -148,7 +148,7 @@ export interface Recorded {
   readonly batches: number;
 }
 
-/** @param most the maximum number of operations to record */
+/** Records the operations of a recording. @param most the maximum number of operations to record */
 export function record(name: Recording, most = Number.POSITIVE_INFINITY): Recorded {
   const [world, all, reload, seed] = RECORDINGS[name];
   const count = Math.min(all, most);

@@ -25,7 +25,7 @@ export interface WorldView {
   readonly table: string;
   readonly transitions: TransitionOptions | undefined;
   readonly sample: Pick<SampleOptions, "replacement" | "among" | "stratified" | "length" | "offset" | "cross" | "mask" | "normalize">;
-  /** The weights option in the text. */
+  /** The `weights` option of the view. If undefined, the text omits it. */
   readonly weights: "none" | "batch" | "table" | undefined;
 }
 
@@ -198,7 +198,7 @@ function viewOf(random: TestRandom, tables: readonly string[], names: readonly s
   };
   const table = random.pick(tables);
   if (random.below(20) === 0 || (transitions && random.below(2) === 0)) {
-    // embed.wasm capitalizes only letters from a to z.
+    // Columns of the next step have capitalized names, such as nextMask. embed.wasm capitalizes only letters from a to z.
     const known = ["action", ...names.filter((name) => name !== "é"), ...(random.below(20) === 0 ? ["mask"] : [])];
     const next = maybe(random, 0.4, () => Array.from({ length: 1 + random.below(2) }, () => random.pick(known)));
     const n = maybe(random, 0.4, () => 1 + random.below(random.pick([1, 2, 3])));

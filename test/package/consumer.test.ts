@@ -43,7 +43,7 @@ const entries = Object.keys(exports).filter((name) => typeof exports[name] === "
 const OTHERS = /node_modules\/(@(tensorflow|jax-js|webgpu)|mediabunny|@types\/dom-[a-z-]+)\//;
 
 const require = createRequire(import.meta.url);
-/** @param version the first two numbers of the version */
+/** Returns the compiler of a TypeScript version. @param version the first two numbers of the version */
 function compiler(version: Version): typeof typescript {
   const { version: own } = require("typescript");
   return require(own.startsWith(version) ? "typescript" : `typescript-${version}`);
@@ -51,7 +51,7 @@ function compiler(version: Version): typeof typescript {
 
 const parsed = new Map<string, typescript.SourceFile | undefined>();
 
-/** Returns the errors of the compiler in files of the project. */
+/** Compiles files of the project and returns the compiler's errors. */
 function compile(version: Version, resolution: Resolution, host: Host, files: readonly string[], stricter: typescript.CompilerOptions = {}): string[] {
   const ts = compiler(version);
   const [lib, types] = HOSTS[host];

@@ -136,7 +136,7 @@ static void spin(void) {
 
 static int smaller(const void *a, const void *b) { return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b); }
 
-// Like the loop of bench/frames: yields after every 50 frames.
+// Measures the time of each of n frames, and yields after every 50 frames, like the loop of bench/frames.
 static void timed(void (*run)(void), double *times, uint32_t n) {
   for (uint32_t k = 0; k < n; k++) {
     uint64_t start = now();

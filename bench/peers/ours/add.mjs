@@ -11,7 +11,7 @@ export function make({ way, batch, steps, priorities }) {
   return { run: (way === "staged" ? staged : objects)(writer, columns()), columns: contents(table.sample(batch)) };
 }
 
-/** Fills the staging record and appends it, n times. */
+/** Returns a function that fills the staging record and appends it, n times. */
 export function staged(writer, { observation, action, reward, nextObservation, done }) {
   const step = writer.staged;
   let i = 0;
