@@ -40,7 +40,7 @@ const REFUSALS = {
 };
 /** Matches the code before a text without an error code in Python, Lua or C, if that text is a message. */
 const RAISED = /(?:Error|_shut|fail)\([\w.,\s]*f?$|"message": f?$/;
-/** Like RAISED, for protocol errors. */
+/** Matches the code before a text without an error code if that text is the message of a protocol error. */
 const PROTOCOL = /(?:ProtocolError|_shut)\([\w.,\s]*f?$/;
 /** Matches the names of methods that log their first argument as a warning. */
 const LOGS = /^(?:warn|log)$/;

@@ -115,7 +115,7 @@ function after(source, mark, from) {
   return at < 0 ? source.length : at + mark.length;
 }
 
-/** Returns the end of a single-line string. */
+/** Returns the position after a single-line string that begins at `start`. */
 function endOfString(source, start) {
   let at = start + 1;
   while (at < source.length && source[at] !== source[start] && source[at] !== "\n") at += source[at] === "\\" ? 2 : 1;

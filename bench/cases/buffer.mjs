@@ -14,7 +14,7 @@ const SMALL_STEPS = 100_000;
 const ENVIRONMENTS = 8;
 const EPISODE = 200;
 
-/** Returns a buffer with the last STEPS frames of `batchSize` environments, after some were overwritten. */
+/** Returns a full buffer with STEPS frames of `batchSize` environments, in which some frames were overwritten, and the function that adds frames to it. */
 function fullUniform(batchSize) {
   const buffer = new TFUniformReplayBuffer(spec, { batchSize, maxLength: STEPS / batchSize, seed: 1 });
   const add = adding(buffer, batchSize);

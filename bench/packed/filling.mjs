@@ -5,7 +5,7 @@ export const PIXELS = SIDE * SIDE;
 const STACK = 4;
 export const BATCH = 32;
 const ROUNDS = 60;
-/** The number of frames per read from a game. */
+/** The number of frames that are read from a recording per call. */
 const CHUNK = 500;
 
 /**

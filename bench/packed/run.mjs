@@ -62,7 +62,7 @@ function recorded(name, first, count) {
   return { frames: all.frames.subarray(at * PIXELS, (at + count) * PIXELS), ends };
 }
 
-/** Returns incompressible frames, all distinct. */
+/** Returns frames of random noise, which cannot be compressed, in the form that `recorded` returns. No episode ends. */
 function noise(_name, first, count) {
   let state = (first + 1) * 0x9e3779b9;
   const frames = new Uint32Array((count * PIXELS) / 4).map(() => {

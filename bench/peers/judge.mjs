@@ -1,6 +1,6 @@
 /** Checks a run against the thresholds. */
 
-/** Returns the number of operations of a variant during one operation of the other variant. For measures other than `ns`, returns their ratio. */
+/** Returns the other variant's value of a measure divided by ours. For `ns`, this is the number of our operations in the time of one of the other variant. */
 const ratioOf = (ours, other, of = "ns") => other[of] / ours[of];
 
 /** Returns the fastest variant of a library, except those that are marked `apart` or were skipped. */

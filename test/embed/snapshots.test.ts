@@ -175,7 +175,7 @@ describe("entries of packed frames", () => {
       const restore = () => Replay.restore(bytes, { logger: null });
       if (why !== undefined) {
         refused++;
-        // Large numbers of entries may need more than 4 MB.
+        // An altered number of entries may require more than the 4 MB to which LIMIT restricts the Replay.
         expect(why).toMatch(/^(CORRUPT|OUT_OF_MEMORY): .{10,}/s);
         expect(restore).toThrow(expect.objectContaining({ code: MAY_REFUSE }));
         continue;
