@@ -14,7 +14,7 @@ const NAMESPACE = "entry";
 /**
  * Returns the companions: sources that each entry loads in addition to the sources it needs. With companions, the sources of the main entry are in three
  * chunks: the sources that entries without WebAssembly also need, the sources that storage needs, and the rest.
- * @param metafile of a build without these companions
+ * @param metafile the metafile of a build without companions
  * @returns sources by the path of an entry, including entries that are loaded later
  */
 export function companions({ inputs, outputs }) {

@@ -110,7 +110,7 @@ function itemsIn(remover) {
   return side;
 }
 
-/** Returns a writer that has one step, so that its first item can be created. */
+/** Returns a writer without rules that has appended one step. After one more append, an item of two steps can be created. */
 export function byCall(steps) {
   const writer = fullTable(STEPS).replay.writer();
   writer.append(steps[0]);

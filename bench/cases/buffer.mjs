@@ -45,7 +45,7 @@ function fullEpisodic() {
   return buffer;
 }
 
-/** Returns a side that draws batches with getNext. Both sides create new arrays per batch. */
+/** Returns a side that draws batches with getNext. Both sides of a case create new arrays for each batch. */
 function drawing(buffer) {
   const options = { sampleBatchSize: BATCH, numSteps: LENGTH };
   return (n) => {

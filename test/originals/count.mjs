@@ -52,7 +52,7 @@ export function faults() {
   return found;
 }
 
-/** Returns the differences between names.json and the sources. @param {readonly string[]} folders of the packages' sources */
+/** Returns the differences between names.json and the sources. @param {readonly string[]} folders the folders with the packages' sources */
 export function drift(folders, python = "python3") {
   const { names, tests } = kept();
   const read = sources(folders, python);

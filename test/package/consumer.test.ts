@@ -119,7 +119,7 @@ afterAll(() => {
   parsed.clear();
 });
 
-/** Module resolution does not depend on the types of the host, so without them only one way is tested. */
+/** The combinations to test. Module resolution does not depend on the types of the host, so without these types only one kind of resolution is tested. */
 const cells = VERSIONS.flatMap((version) => [
   ...RESOLUTIONS.map((resolution) => [version, resolution, "page"] as const),
   [version, "nodenext", "none"] as const,
