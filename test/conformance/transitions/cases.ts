@@ -105,7 +105,7 @@ async function answer(call: () => unknown): Promise<Answer> {
   }
 }
 
-/** Checks that both calls fail or both succeed, and then compares the values, if any. Error types and texts are specific to Python, so they are not compared. */
+/** Checks that both calls fail or both succeed, and then compares the values, if any. Error types and texts are not compared, because Python's differ. */
 function outcomeDifference(expected: Expected, got: Answer | null, compare: (value: unknown) => string | undefined): string | undefined {
   const raises = expected !== null && "raises" in expected;
   if (got !== null && "error" in got) {
