@@ -193,8 +193,8 @@ export class Oracle {
   }
 
   /**
-   * Returns the expected result of `infer_signature`. This is the recorded result, unless the length of a slice is not a multiple of its stride. Then the lengths
-   * are computed from the patterns, rounded up, as items have them.
+   * Returns the expected result of `infer_signature`. This is the recorded result, unless the length of a slice is not a multiple of its stride. Then the
+   * lengths are computed from the patterns and rounded up, as in the items.
    */
   #signature(args: Op[1], recorded: Result | undefined): Result | undefined {
     const configs = (args.configs as readonly string[]).map((name) => this.#test.configs[name] as TwinConfig);
